@@ -1,4 +1,6 @@
-"""What backends have alike: letters for dtypes, which wider ones stand in, numbers as arrays, casts in the host's memory, MindSpore's dtypes."""
+"""What backends have alike: letters for dtypes, which wider ones stand in, numbers as arrays, casts in the host's
+memory, MindSpore's dtypes.
+"""
 
 import os
 
@@ -54,7 +56,9 @@ def number_array(value, dtype):
 
 
 def in_pieces(fn, *arrays, size=PIECE):
-    """fn of flat pieces of the arrays; what is no array, or has no dimensions, each piece gets. fn writes its results."""
+    """fn of flat pieces of the arrays;
+    what is no array, or has no dimensions, each piece gets. fn writes its results.
+    """
     flat = [a.reshape(-1) if isinstance(a, np.ndarray) and a.ndim else a for a in arrays]
     split = [isinstance(a, np.ndarray) and a.ndim > 0 for a in flat]
     for i in range(0, max(a.size for a, s in zip(flat, split) if s), size):
@@ -65,7 +69,10 @@ _half_values = None  # float32 of each pattern of 16 bits
 
 
 def _from_half(a):
-    """float16 as float32, from a table: NumPy computes each element, and takes ten times as long where they are subnormal."""
+    """float16 as float32, from a table:
+
+    NumPy computes each element, and takes ten times as long where they are subnormal.
+    """
     global _half_values
     if _half_values is None:
         _half_values = np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float32)
@@ -73,7 +80,10 @@ def _from_half(a):
 
 
 def _to_half(a):
-    """float32 as float16, rounded to the nearest and to even, on the bits: NumPy takes up to 80 ns for an element whose result is subnormal."""
+    """float32 as float16, rounded to the nearest and to even, on the bits:
+
+    NumPy takes up to 80 ns for an element whose result is subnormal.
+    """
     flat, out = np.ascontiguousarray(a).reshape(-1).view(np.int32), np.empty(a.size, np.int16)
     rooms = np.empty((5, min(PIECE, flat.size)), np.int32)
     rooms[3:] = [[0x400], [0x7C00]]  # as rows, because NumPy does not vectorise the minimum with a number
@@ -117,7 +127,11 @@ def astype(a, dtype):
         a = a.real if dtype.category != dt.BOOL else a != 0
     with quiet():
         if dtype.category == dt.INT and dtype.itemsize < 8 and a.dtype.kind not in "biu":
-            return a.astype(np.float32 if a.dtype.kind == "V" else a.dtype).astype(np.int64 if dtype is dt.uint32 else np.int32).astype(dtype.np)
+            return (
+                a.astype(np.float32 if a.dtype.kind == "V" else a.dtype)
+                .astype(np.int64 if dtype is dt.uint32 else np.int32)
+                .astype(dtype.np)
+            )
         if dtype.category == dt.BOOL and a.dtype.kind not in "biufc":
             return a.astype(np.float32) != 0
         if a.size >= MANY:
@@ -141,27 +155,42 @@ def ms_dtype_of(r):
 
 
 def alias(r):
-    """The NumPy alias of a contiguous MindSpore tensor in the host's memory, whatever its dtype. MindSpore's own refuses bfloat16 beside NumPy 2."""
+    """The NumPy alias of a contiguous MindSpore tensor in the host's memory, whatever its dtype.
+
+    MindSpore's own refuses bfloat16 beside NumPy 2.
+    """
     return pyboost.array_of(r, r._shape, ms_dtype_of(r).np)
 
 
 _NUMPY = (np.ndarray, np.generic)
-CHECKED = bool(os.environ.get("MINDTORCH_CHECK"))  # whether results are held against what meta functions promised; tests set it
+CHECKED = bool(
+    os.environ.get("MINDTORCH_CHECK")
+)  # whether results are held against what meta functions promised; tests set it
 
 
 def check_promise(result, shape, dtype):
-    """Raise AssertionError where a kernel's result does not fit the shape and dtype that the operator's meta function promised.
+    """Raise AssertionError where a kernel's result does not fit the shape and dtype that the operator's meta function
+    promised.
 
-    The result is converted to the promise otherwise, silently: a float would lose its fraction, a vector would be broadcast.
+    The result is converted to the promise otherwise, silently: a float would lose its fraction, a vector would be
+    broadcast.
     A conversion that loses nothing is no mistake (some primitives give complex numbers without an imaginary part),
     nor another width of the same kind of number, nor another shape with as many elements.
     """
-    given = result.dtype if isinstance(result, Tensor) else dt.FROM_NP.get(result.dtype) if isinstance(result, _NUMPY) else ms_dtype_of(result)
+    given = (
+        result.dtype
+        if isinstance(result, Tensor)
+        else dt.FROM_NP.get(result.dtype)
+        if isinstance(result, _NUMPY)
+        else ms_dtype_of(result)
+    )
     if given is not None and given.category > dtype.category and _loses(result, dtype):
         raise AssertionError(f"the kernel gives {given}, and the meta function promised {dtype}")
     size = numel(tuple(result.shape))
     if shape is not None and size != numel(shape):
-        raise AssertionError(f"the kernel gives the shape {tuple(result.shape)}, and the meta function promised {tuple(shape)}")
+        raise AssertionError(
+            f"the kernel gives the shape {tuple(result.shape)}, and the meta function promised {tuple(shape)}"
+        )
 
 
 def _loses(result, dtype):

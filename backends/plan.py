@@ -17,18 +17,56 @@ SPREAD_FROM = threshold(16384)
 class Kernel:
     """One way to compute an operator.
 
-    kind: of KINDS. fn: for pyboost and legacy a function (prim, *args) that maps the operator's arguments, or None; else the function itself.
-    dtypes: those it takes, or None for all. why: the reason a later kind stands in. above: elements from which it is preferred, or 0.
-    tensors: fn takes the runtime's tensors, because it looks at strides, or at values on the host, before it calls the primitive.
-    when: a function of the operator's arguments (the runtime's tensors): calls for which it is true are preferred here, all others go elsewhere.
+    kind: of KINDS. fn: for pyboost and legacy a function (prim, *args) that maps the operator's arguments, or None;
+    else the function itself.
+    dtypes: those it takes, or None for all. why: the reason a later kind stands in. above: elements from which it is
+    preferred, or 0.
+    tensors: fn takes the runtime's tensors, because it looks at strides, or at values on the host, before it calls the
+    primitive.
+    when: a function of the operator's arguments (the runtime's tensors): calls for which it is true are preferred here,
+    all others go elsewhere.
     where: (file, line) of the table's entry, or of the declaration whose primitive it is.
     """
 
-    __slots__ = ("kind", "fn", "primitive", "init", "attrs", "dtypes", "why", "above", "broadcasts", "tensors", "when", "where")
+    __slots__ = (
+        "kind",
+        "fn",
+        "primitive",
+        "init",
+        "attrs",
+        "dtypes",
+        "why",
+        "above",
+        "broadcasts",
+        "tensors",
+        "when",
+        "where",
+    )
 
-    def __init__(self, kind, fn, primitive=None, dtypes=None, why="", above=0, broadcasts=True, init=(), attrs=None, tensors=False, when=None, where=None):
+    def __init__(
+        self,
+        kind,
+        fn,
+        primitive=None,
+        dtypes=None,
+        why="",
+        above=0,
+        broadcasts=True,
+        init=(),
+        attrs=None,
+        tensors=False,
+        when=None,
+        where=None,
+    ):
         self.where = where or declared_at()
-        self.kind, self.fn, self.primitive, self.dtypes, self.why, self.broadcasts = kind, fn, primitive, dtypes, why, broadcasts
+        self.kind, self.fn, self.primitive, self.dtypes, self.why, self.broadcasts = (
+            kind,
+            fn,
+            primitive,
+            dtypes,
+            why,
+            broadcasts,
+        )
         self.above = above if above in (0, SPREAD) else threshold(above)
         self.init, self.attrs, self.tensors, self.when = init, attrs or {}, tensors, when
 
@@ -47,10 +85,12 @@ class Kernel:
 class Plan:
     """A kernel bound to an operator, a device and a dtype.
 
-    work: the dtype that the kernel computes in, where it is another than `dtype`: arguments of `dtype` are converted before, results after.
+    work: the dtype that the kernel computes in, where it is another than `dtype`: arguments of `dtype` are converted
+    before, results after.
     limit: elements from which `larger` takes over, or 0 where `when` of the arguments says so.
     direct: whether later calls may come here without asking again (call/pipeline.py).
-    fn, raw, prim: the kernel; raw(prim, [args]) is the C function below fn, where fn only hands its arguments on. out: the dtype of its
+    fn, raw, prim: the kernel; raw(prim, [args]) is the C function below fn, where fn only hands its arguments on. out:
+    the dtype of its
     result, known after its first. numbers: Python numbers as 0-d tensors of the dtype.
     """
 
@@ -59,7 +99,13 @@ class Plan:
 
     def __init__(self, backend, op, dtype, device, kernel, work=None, half=False):
         self.backend, self.op, self.device, self.dtype, self.work, self.half = backend, op, device, dtype, work, half
-        self.kind, self.primitive, self.why, self.where, self.role = kernel.kind, kernel.primitive, kernel.why, kernel.where, op.options.role
+        self.kind, self.primitive, self.why, self.where, self.role = (
+            kernel.kind,
+            kernel.primitive,
+            kernel.why,
+            kernel.where,
+            op.options.role,
+        )
         self.fn = kernel.bind(op, backend.target)
         self.raw, self.prim = getattr(self.fn, "raw", None), getattr(self.fn, "prim", None)
         self.out = self.limit = self.larger = self.when = None
@@ -67,7 +113,9 @@ class Plan:
         self.numbers, self.calls = backend.numbers_of(dtype), 0
         self.direct = work is None
         self.enter = None if kernel.tensors else self.argument
-        self.single = op.tensor_args == [0] and self.enter is not None and op.schema.args[0].type == "Tensor"  # the commonest signature
+        self.single = (
+            op.tensor_args == [0] and self.enter is not None and op.schema.args[0].type == "Tensor"
+        )  # the commonest signature
         backend.plans.append(self)
 
     def number(self, value):
@@ -80,8 +128,16 @@ class Plan:
         if self.limit is not None and self.passes_on(result, args):
             return self.larger().run(result, args)
         several = result.__class__ is list
-        if not self.empty_ok and _is_empty(result[0] if several and result else result) and (not several or all(map(_is_empty, result))):
-            return tuple(self.backend.empty(*r[:2], self.device) for r in result) if several else self.backend.empty(*result[:2], self.device)
+        if (
+            not self.empty_ok
+            and _is_empty(result[0] if several and result else result)
+            and (not several or all(map(_is_empty, result)))
+        ):
+            return (
+                tuple(self.backend.empty(*r[:2], self.device) for r in result)
+                if several
+                else self.backend.empty(*result[:2], self.device)
+            )
         self.calls += 1
         r = self.compute(args if self.work is None else self.converted(args))
         return tuple(map(self.leave, r, result)) if several else self.leave(r, result)
@@ -97,7 +153,9 @@ class Plan:
         enter = self.enter
         if enter is None:
             return self.fn(*args)
-        return self.fn(*[a if not t or a.__class__ in NUMBERS_OR_NONE else enter(a) for t, a in zip(self.op.is_tensor, args)])
+        return self.fn(
+            *[a if not t or a.__class__ in NUMBERS_OR_NONE else enter(a) for t, a in zip(self.op.is_tensor, args)]
+        )
 
     def argument(self, a):
         """A tensor, or a list of them, as the kernel takes it."""
@@ -123,16 +181,22 @@ class Plan:
         n = numel(shape)
         if n == 0:
             return self.backend.empty(shape, dtype, self.device)
-        if self.larger is not None and (n >= self.limit if self.limit is not None else n >= SPREAD_FROM and _spreads(operands, shape)):
+        if self.larger is not None and (
+            n >= self.limit if self.limit is not None else n >= SPREAD_FROM and _spreads(operands, shape)
+        ):
             return self.larger().elementwise(operands, attributes, shape, dtype)
         if self.half:
             operands = self.rounded(operands)
         self.calls += 1
         work = self.work or self.dtype
-        return self.broadcast([(t, t.dtype if i in self.keep else work) for i, t in enumerate(operands)], attributes, shape, dtype)
+        return self.broadcast(
+            [(t, t.dtype if i in self.keep else work) for i, t in enumerate(operands)], attributes, shape, dtype
+        )
 
     def rounded(self, operands):
-        """Operands of a half type, as PyTorch casts them before it computes in float32; one number to multiply or divide by may stay exact."""
+        """Operands of a half type, as PyTorch casts them before it computes in float32;
+        one number to multiply or divide by may stay exact.
+        """
         keep, exact, low = self.keep, self.op.options.exact, self.dtype
         return [
             t
@@ -190,7 +254,9 @@ class PrimitivePlan(Plan):
         if self.out is result[1] and getattr(r, "_shape", None) == shape and r.__class__ is not Tensor:
             out._ms = r
             return out
-        if self.out is None and hasattr(r, "_shape") and r.__class__ is not Tensor:  # else a NumPy array, a tensor of ours, or a scalar of its own
+        if (
+            self.out is None and hasattr(r, "_shape") and r.__class__ is not Tensor
+        ):  # else a NumPy array, a tensor of ours, or a scalar of its own
             self.out = self.backend.dtype_of(r)
         return self.leave(r, result)
 

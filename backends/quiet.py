@@ -1,6 +1,7 @@
 """np.errstate(all="ignore") at a fraction of its cost, which for a small tensor would be a third of the call.
 
-NumPy has no public function that is as fast. NumPy 1 keeps the state in a list that two functions read and set, NumPy 2 in a variable of contexts. Where a
+NumPy has no public function that is as fast. NumPy 1 keeps the state in a list that two functions read and set, NumPy 2
+in a variable of contexts. Where a
 version has neither, np.errstate itself does the work.
 """
 
@@ -11,7 +12,11 @@ import numpy as np
 
 def numpy_1():
     """(silence, restore, unwarned) by the functions of NumPy 1; AttributeError where there are none."""
-    read, write, silent = np.geterrobj, np.seterrobj, [8192, 0, None]  # the size of NumPy's buffer as it is by default, the mask, no function to call
+    read, write, silent = (
+        np.geterrobj,
+        np.seterrobj,
+        [8192, 0, None],
+    )  # the size of NumPy's buffer as it is by default, the mask, no function to call
 
     def silence():
         before = read()
@@ -66,7 +71,8 @@ def _fastest():
     return any_numpy()
 
 
-# silence() turns NumPy's floating point warnings off and returns what restore() takes; unwarned(ufunc, *operands) is one call between the two
+# silence() turns NumPy's floating point warnings off and returns what restore() takes; unwarned(ufunc, *operands) is
+# one call between the two
 silence, restore, unwarned = _fastest()
 
 

@@ -1,4 +1,5 @@
-"""From how many elements on the CPU's kernels compute in another way; the `above` of a table's entry is such a size too.
+"""From how many elements on the CPU's kernels compute in another way; the `above` of a table's entry is such a size
+too.
 
 MINDTORCH_TEST_THRESHOLD=8 sets all of them to 8, so that tests with small tensors reach what is made for large ones.
 """
@@ -14,7 +15,9 @@ def threshold(elements):
 
 
 PIECE = threshold(32768)  # a piece of a few arrays that stays in the cache
-ROW = threshold(65536)  # a row that stands for one number where NumPy is faster with arrays; also the largest block of a scan
+ROW = threshold(
+    65536
+)  # a row that stands for one number where NumPy is faster with arrays; also the largest block of a scan
 CHANNELS = threshold(65536)  # a block of channels
 SOFTMAX_ROWS = threshold(131072)  # rows of a softmax that stay in the cache
 NORM = threshold(16384)  # a norm whose preparations take longer than its sums by BLAS gain

@@ -1,10 +1,15 @@
-"""All comparisons with the real torch in one table: small programs, and operators at a million elements, in both choices of kernels.
+"""All comparisons with the real torch in one table: small programs, and operators at a million elements, in both
+choices of kernels.
 
-    python benchmarks --oracle PYTHON_WITH_TORCH [--sections programs,more,operators] [--only NAME,NAME] [--core 0] [--json FILE] [--markdown FILE]
+    python benchmarks --oracle PYTHON_WITH_TORCH [--sections programs,more,operators] [--only NAME,NAME] [--core 0]
+    [--json FILE] [--markdown FILE]
                       [--compare FILE] [--busy]
-Three processes on one core take turns: the real torch, and ours with MINDTORCH_KERNELS=primitives and =fastest. The least time of the rounds counts, of
-the clock or of the processor, whichever is less. --compare puts the ratios of an earlier --json beside these. --busy: programs as they run by default, on all
-cores with their own threads, while another process keeps each core busy; the mean by the clock counts. PYTHON may run anything that has torch; this
+Three processes on one core take turns: the real torch, and ours with MINDTORCH_KERNELS=primitives and =fastest. The
+least time of the rounds counts, of
+the clock or of the processor, whichever is less. --compare puts the ratios of an earlier --json beside these. --busy:
+programs as they run by default, on all
+cores with their own threads, while another process keeps each core busy; the mean by the clock counts. PYTHON may run
+anything that has torch; this
 command itself is run by the Python that has mindtorch_proxy.
 """
 
@@ -29,7 +34,9 @@ GRADIENTS = re.compile(r"\b[RP]\(")  # a case of large_sizes has inputs that nee
 
 
 def worker(core, busy):
-    """Answers `section, name, seconds` with the least seconds of a call, the mean ones where other work is on the cores."""
+    """Answers `section, name, seconds` with the least seconds of a call, the mean ones where other work is on the
+    cores.
+    """
     if not busy:
         alone(core)
     import more_programs  # noqa: F401  (enters its own)
@@ -59,7 +66,9 @@ def worker(core, busy):
 
 def names(section):
     if section in FILES:
-        return re.findall(r'^@?program\("([^"]+)"\)', Path(__file__).with_name(FILES[section]).read_text(), re.MULTILINE)
+        return re.findall(
+            r'^@?program\("([^"]+)"\)', Path(__file__).with_name(FILES[section]).read_text(), re.MULTILINE
+        )
     return [n + b for n, (inputs, _) in CASES.items() for b in ("", " +backward")[: 1 + bool(GRADIENTS.search(inputs))]]
 
 
@@ -76,7 +85,13 @@ def measured(children, section, name, rounds, seconds):
 def summary(section, rows, before):
     """Lines of a Markdown table, the worst first, and what they come to."""
     earlier = {r["name"]: r for r in before}
-    columns = ["case", "torch ms", *(f"{s} ms" for s in SIDES), *(f"{s} ratio" for s in SIDES), *(f"{s} before" for s in SIDES if before)]
+    columns = [
+        "case",
+        "torch ms",
+        *(f"{s} ms" for s in SIDES),
+        *(f"{s} ratio" for s in SIDES),
+        *(f"{s} before" for s in SIDES if before),
+    ]
     lines = [f"### {section}", "", "| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
     for r in sorted(rows, key=lambda r: -ratio(r, SIDES[0])):
         cells = [r["name"], *(f"{r[s]:.3f}" for s in ("torch", *SIDES)), *(f"{ratio(r, s):.2f}" for s in SIDES)]
@@ -121,7 +136,9 @@ def main():
 def compare(opt):
     work = [__file__, "--worker", f"--core={opt.core}", *["--busy"] * opt.busy]
     children = {"torch": Child([opt.oracle, *work])}
-    children |= {s: Child(["env", f"MINDTORCH_KERNELS={s}", sys.executable, "-m", "mindtorch_proxy", *work]) for s in SIDES}
+    children |= {
+        s: Child(["env", f"MINDTORCH_KERNELS={s}", sys.executable, "-m", "mindtorch_proxy", *work]) for s in SIDES
+    }
     before = json.loads(Path(opt.compare).read_text())["sections"] if opt.compare else {}
     found, text = {}, []
     for section in opt.sections.split(","):

@@ -1,7 +1,8 @@
 """One training step of a tiny BERT here and in the real torch, as a ratio.
 
     python benchmarks/bert_step.py --oracle PYTHON_WITH_TORCH [--layers 2 --width 128]
-Runs itself under both, turn by turn, and prints forward, forward and backward, and whole step in milliseconds and as ratios.
+Runs itself under both, turn by turn, and prints forward, forward and backward, and whole step in milliseconds and as
+ratios.
 """
 
 import argparse
@@ -16,7 +17,9 @@ def work(layers, width, batch, length):
     from transformers import BertConfig, BertForMaskedLM
 
     torch.manual_seed(0)
-    config = BertConfig(vocab_size=1000, hidden_size=width, num_hidden_layers=layers, num_attention_heads=4, intermediate_size=4 * width)
+    config = BertConfig(
+        vocab_size=1000, hidden_size=width, num_hidden_layers=layers, num_attention_heads=4, intermediate_size=4 * width
+    )
     model = BertForMaskedLM(config).train()
     opt = torch.optim.AdamW(model.parameters(), lr=1e-4)
     ids = torch.randint(0, 1000, (batch, length))
@@ -60,12 +63,17 @@ def main():
     for _ in range(2):
         for side, command in {"ours": [sys.executable, "-m", "mindtorch_proxy"], "torch": [opt.oracle]}.items():
             if command[0]:
-                r = json.loads(subprocess.run(command + args, capture_output=True, text=True, check=True).stdout.splitlines()[-1])
+                r = json.loads(
+                    subprocess.run(command + args, capture_output=True, text=True, check=True).stdout.splitlines()[-1]
+                )
                 old = best.setdefault(side, r)
                 best[side] = {k: min(old[k], r[k]) for k in r}
     for k in best["ours"]:
         t = best.get("torch", {}).get(k)
-        print(f"{k:18s} ours {best['ours'][k]:8.2f} ms" + (f"   torch {t:8.2f} ms   ratio {best['ours'][k] / t:6.1f}" if t else ""))
+        print(
+            f"{k:18s} ours {best['ours'][k]:8.2f} ms"
+            + (f"   torch {t:8.2f} ms   ratio {best['ours'][k] / t:6.1f}" if t else "")
+        )
 
 
 if __name__ == "__main__":

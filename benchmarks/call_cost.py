@@ -1,8 +1,11 @@
-"""Call cost of common operators on tiny tensors as a ratio to the bare PyBoost primitive, with and without recording, in one process.
+"""Call cost of common operators on tiny tensors as a ratio to the bare PyBoost primitive, with and without recording,
+in one process.
 
     python -m mindtorch_proxy benchmarks/call_cost.py [--rounds 9]
-The bare primitive is the public class of mindspore.ops.auto_generate with its target set, called on MindSpore tensors of the same shape.
-Both sides take turns; the minimum of the rounds counts. Aims: median 1.25 without gradients, 1.5 with; views below PyBoost's.
+The bare primitive is the public class of mindspore.ops.auto_generate with its target set, called on MindSpore tensors
+of the same shape.
+Both sides take turns; the minimum of the rounds counts. Aims: median 1.25 without gradients, 1.5 with; views below
+PyBoost's.
 """
 
 import argparse
@@ -64,7 +67,9 @@ def main():
     print(f"{'operator':12s} {'bare us':>8s} {'plain':>8s} {'grad':>8s} {'ratio':>6s} {'with grad':>9s}")
     for n, (plain, grad, prim) in zip(names, rows):
         print(f"{n:12s} {prim:8.2f} {plain:8.2f} {grad:8.2f} {plain / prim:6.2f} {grad / prim:9.2f}")
-    print(f"median ratio {statistics.median(r[0] / r[2] for r in rows):.2f}, with gradients {statistics.median(r[1] / r[2] for r in rows):.2f}")
+    print(
+        f"median ratio {statistics.median(r[0] / r[2] for r in rows):.2f}, with gradients {statistics.median(r[1] / r[2] for r in rows):.2f}"
+    )
     x = ms.Tensor(a.numpy())
 
     def view(name, *args):

@@ -1,9 +1,13 @@
-"""Collectives and a step of DistributedDataParallel on 1, 2, 4 and 8 processes of this machine, ours beside the real torch.
+"""Collectives and a step of DistributedDataParallel on 1, 2, 4 and 8 processes of this machine, ours beside the real
+torch.
 
     python benchmarks/distributed_curve.py [--sizes 1 2 4 8] [--oracle PYTHON] [--turns 1]
-For each number of processes, in milliseconds: all_reduce of 4 bytes, 256 KiB and 16 MiB, and a training step of the same model and batch for each process:
-of linear layers, and of a tiny BERT where transformers is installed. The best of the rounds counts, the processes' slowest. The two torches take turns; with
-several turns the best of them counts. Each process has one thread. At the end: how many times the real torch's steps ours cost, against that of one process.
+For each number of processes, in milliseconds: all_reduce of 4 bytes, 256 KiB and 16 MiB, and a training step of the
+same model and batch for each process:
+of linear layers, and of a tiny BERT where transformers is installed. The best of the rounds counts, the processes'
+slowest. The two torches take turns; with
+several turns the best of them counts. Each process has one thread. At the end: how many times the real torch's steps
+ours cost, against that of one process.
 """
 
 import argparse
@@ -24,7 +28,14 @@ def tiny_bert():
     except ModuleNotFoundError:
         return None
     return BertForSequenceClassification(
-        BertConfig(vocab_size=500, hidden_size=128, num_hidden_layers=2, num_attention_heads=2, intermediate_size=512, max_position_embeddings=64)
+        BertConfig(
+            vocab_size=500,
+            hidden_size=128,
+            num_hidden_layers=2,
+            num_attention_heads=2,
+            intermediate_size=512,
+            max_position_embeddings=64,
+        )
     )
 
 
@@ -98,7 +109,13 @@ def run(python, size, active):
     prefix = [python, "-m", "mindtorch_proxy"] if active else [python]
     environment = {k: v for k, v in os.environ.items() if k != "MINDTORCH_ACTIVATE"} | {"OMP_NUM_THREADS": "1"}
     processes = [
-        subprocess.Popen([*prefix, __file__, "--worker", str(r), str(size), str(port)], stdout=subprocess.PIPE, text=True, env=environment) for r in range(size)
+        subprocess.Popen(
+            [*prefix, __file__, "--worker", str(r), str(size), str(port)],
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+        for r in range(size)
     ]
     outputs = [p.communicate()[0] for p in processes]
     return json.loads(next(line for line in outputs[0].splitlines() if line.startswith(RESULT)).removeprefix(RESULT))
@@ -124,7 +141,10 @@ def main():
                 known = rows.setdefault(who, row)
                 rows[who] = {name: min(value, known[name]) for name, value in row.items()}
         for who, row in rows.items():
-            print(f"{size} processes, {who}: " + ", ".join(f"{name} {value:.3f} ms" for name, value in row.items()), flush=True)
+            print(
+                f"{size} processes, {who}: " + ", ".join(f"{name} {value:.3f} ms" for name, value in row.items()),
+                flush=True,
+            )
         if options.oracle:
             ratios[size] = {name: rows["ours"][name] / rows["torch"][name] for name in rows["ours"] if "step" in name}
     for size, row in ratios.items():

@@ -1,8 +1,11 @@
 """The commonest operators at large sizes, here and in the real torch by turns, as ratios; worst first.
 
-    python -m mindtorch_proxy benchmarks/large_sizes.py --oracle PYTHON_WITH_TORCH [--only NAME,NAME] [--core 0] [--tsv FILE]
-A child process under the oracle's Python answers on a pipe; both sides have one thread on the same core and take turns, and the least time
-of the rounds counts: of the clock, or of the processor where that is less because something else ran there. Tensors have about a million elements, in the
+    python -m mindtorch_proxy benchmarks/large_sizes.py --oracle PYTHON_WITH_TORCH [--only NAME,NAME] [--core 0] [--tsv
+    FILE]
+A child process under the oracle's Python answers on a pipe; both sides have one thread on the same core and take turns,
+and the least time
+of the rounds counts: of the clock, or of the processor where that is less because something else ran there. Tensors
+have about a million elements, in the
 shapes models use.
 """
 
@@ -20,7 +23,8 @@ ROWS = "8,128,1024"  # batch, positions, width
 HEADS = "8,12,128,64"  # batch, heads, positions, width of a head
 SCORES = "8,8,128,128"
 IMAGE = "8,32,64,64"
-# name: (inputs, expression over a, b, c, d); R: floats that need gradients, N: floats that do not, P and V: the same, positive,
+# name: (inputs, expression over a, b, c, d); R: floats that need gradients, N: floats that do not, P and V: the same,
+# positive,
 # I(high, shape): indices, M: a mask
 CASES = {
     "add": (f"R({ROWS}), R({ROWS})", "a + b"),
@@ -165,7 +169,10 @@ CASES = {
     "AdamW": ("optimizer('AdamW', [(1024, 1024)])", "a.step()"),
     "AdamW many": ("optimizer('AdamW', [(256, 256)] * 16)", "a.step()"),
     "SGD": ("optimizer('SGD', [(1024, 1024)])", "a.step()"),
-    "clip_grad_norm_": ("optimizer('SGD', [(1024, 1024)])", "torch.nn.utils.clip_grad_norm_(a.param_groups[0]['params'], 1.0)"),
+    "clip_grad_norm_": (
+        "optimizer('SGD', [(1024, 1024)])",
+        "torch.nn.utils.clip_grad_norm_(a.param_groups[0]['params'], 1.0)",
+    ),
 }
 
 
@@ -218,7 +225,13 @@ class Bench:
         self.torch.manual_seed(0)
         self.prepare(name, backward)
         r = self.once()
-        found = [t.grad for t in self.leaves] if backward else [p for g in self.inputs[0].param_groups for p in g["params"]] if r is None else [r]
+        found = (
+            [t.grad for t in self.leaves]
+            if backward
+            else [p for g in self.inputs[0].param_groups for p in g["params"]]
+            if r is None
+            else [r]
+        )
         return [self.torch.as_tensor(t).detach().to(self.torch.float64).numpy() for t in found]
 
     def time(self, name, backward, seconds):

@@ -1,4 +1,7 @@
-"""More small programs, as people write them: what programs.py was not shaped by. `python benchmarks --sections more` measures them."""
+"""More small programs, as people write them: what programs.py was not shaped by.
+
+`python benchmarks --sections more` measures them.
+"""
 
 import torch
 import torch.nn.functional as F
@@ -10,7 +13,9 @@ from torch import nn
 def logistic_regression():
     x, y = torch.randn(128, 20), torch.randint(0, 2, (128,)).float()
     m = nn.Linear(20, 1)
-    return training(m, torch.optim.SGD(m.parameters(), lr=0.1), lambda: F.binary_cross_entropy_with_logits(m(x).squeeze(1), y))
+    return training(
+        m, torch.optim.SGD(m.parameters(), lr=0.1), lambda: F.binary_cross_entropy_with_logits(m(x).squeeze(1), y)
+    )
 
 
 @program("softmax regression")
@@ -60,9 +65,17 @@ def backward_by_hand():
 
 @program("dqn")
 def dqn():
-    q, target = (nn.Sequential(nn.Linear(4, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 2)) for _ in range(2))
+    q, target = (
+        nn.Sequential(nn.Linear(4, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 2)) for _ in range(2)
+    )
     opt = torch.optim.Adam(q.parameters(), lr=1e-3)
-    s, s2, act, r, done = torch.randn(64, 4), torch.randn(64, 4), torch.randint(0, 2, (64, 1)), torch.randn(64), torch.rand(64).round()
+    s, s2, act, r, done = (
+        torch.randn(64, 4),
+        torch.randn(64, 4),
+        torch.randint(0, 2, (64, 1)),
+        torch.randn(64),
+        torch.rand(64).round(),
+    )
 
     def step():
         value = q(s).gather(1, act).squeeze(1)
@@ -98,7 +111,11 @@ def policy_act():
 def policy_gradient():
     m = nn.Sequential(nn.Linear(4, 64), nn.Tanh(), nn.Linear(64, 2))
     s, a, r = torch.randn(50, 4), torch.randint(0, 2, (50,)), torch.randn(50)
-    return training(m, torch.optim.Adam(m.parameters(), lr=1e-3), lambda: -(torch.distributions.Categorical(logits=m(s)).log_prob(a) * r).mean())
+    return training(
+        m,
+        torch.optim.Adam(m.parameters(), lr=1e-3),
+        lambda: -(torch.distributions.Categorical(logits=m(s)).log_prob(a) * r).mean(),
+    )
 
 
 @program("word2vec")
@@ -121,7 +138,11 @@ def matrix_factorization():
     u, v, bu, bv = nn.Embedding(200, 16), nn.Embedding(300, 16), nn.Embedding(200, 1), nn.Embedding(300, 1)
     i, j, r = torch.randint(0, 200, (256,)), torch.randint(0, 300, (256,)), torch.randn(256)
     ps = [p for m in (u, v, bu, bv) for p in m.parameters()]
-    return training(u, torch.optim.SGD(ps, lr=0.01), lambda: F.mse_loss((u(i) * v(j)).sum(1) + bu(i).squeeze(1) + bv(j).squeeze(1), r))
+    return training(
+        u,
+        torch.optim.SGD(ps, lr=0.01),
+        lambda: F.mse_loss((u(i) * v(j)).sum(1) + bu(i).squeeze(1) + bv(j).squeeze(1), r),
+    )
 
 
 @program("conv autoencoder")
@@ -208,7 +229,9 @@ class Attend(nn.Module):
 @program("seq2seq attention")
 def seq2seq_attention():
     m, s, t = Attend(), torch.randint(0, 50, (16, 10)), torch.randint(0, 50, (16, 8))
-    return training(m, torch.optim.Adam(m.parameters(), lr=1e-3), lambda: F.cross_entropy(m(s, t).reshape(-1, 50), t.reshape(-1)))
+    return training(
+        m, torch.optim.Adam(m.parameters(), lr=1e-3), lambda: F.cross_entropy(m(s, t).reshape(-1, 50), t.reshape(-1))
+    )
 
 
 @program("char rnn lm")
@@ -216,14 +239,20 @@ def char_rnn_lm():
     e, r, o = nn.Embedding(65, 32), nn.LSTM(32, 64), nn.Linear(64, 65)
     x = torch.randint(0, 65, (33, 16))
     ps = [p for m in (e, r, o) for p in m.parameters()]
-    return training(r, torch.optim.Adam(ps, lr=1e-3), lambda: F.cross_entropy(o(r(e(x[:-1]))[0]).reshape(-1, 65), x[1:].reshape(-1)))
+    return training(
+        r, torch.optim.Adam(ps, lr=1e-3), lambda: F.cross_entropy(o(r(e(x[:-1]))[0]).reshape(-1, 65), x[1:].reshape(-1))
+    )
 
 
 @program("vit")
 def vit():
     patch, enc, head = (
         nn.Conv2d(3, 32, 4, 4),
-        nn.TransformerEncoder(nn.TransformerEncoderLayer(32, 4, 64, batch_first=True, activation="gelu", norm_first=True), 2, enable_nested_tensor=False),
+        nn.TransformerEncoder(
+            nn.TransformerEncoderLayer(32, 4, 64, batch_first=True, activation="gelu", norm_first=True),
+            2,
+            enable_nested_tensor=False,
+        ),
         nn.Linear(32, 10),
     )
     cls, pos = nn.Parameter(torch.zeros(1, 1, 32)), nn.Parameter(torch.randn(1, 65, 32))
@@ -283,7 +312,11 @@ def gcn_dense():
     w1, w2 = nn.Linear(16, 32), nn.Linear(32, 4)
     x, y = torch.randn(64, 16), torch.randint(0, 4, (64,))
     ps = [*w1.parameters(), *w2.parameters()]
-    return training(w1, torch.optim.Adam(ps, lr=1e-2), lambda: F.nll_loss(F.log_softmax(a @ w2(F.dropout(torch.relu(a @ w1(x)), 0.5)), 1), y))
+    return training(
+        w1,
+        torch.optim.Adam(ps, lr=1e-2),
+        lambda: F.nll_loss(F.log_softmax(a @ w2(F.dropout(torch.relu(a @ w1(x)), 0.5)), 1), y),
+    )
 
 
 @program("kmeans")
@@ -382,7 +415,11 @@ def normalizing_flow():
 @program("resnet block")
 def resnet_block():
     m = nn.Sequential(
-        nn.Conv2d(16, 16, 3, padding=1, bias=False), nn.BatchNorm2d(16), nn.ReLU(), nn.Conv2d(16, 16, 3, padding=1, bias=False), nn.BatchNorm2d(16)
+        nn.Conv2d(16, 16, 3, padding=1, bias=False),
+        nn.BatchNorm2d(16),
+        nn.ReLU(),
+        nn.Conv2d(16, 16, 3, padding=1, bias=False),
+        nn.BatchNorm2d(16),
     )
     x = torch.randn(8, 16, 16, 16)
     return training(m, torch.optim.SGD(m.parameters(), lr=0.1, momentum=0.9), lambda: F.relu(m(x) + x).mean())
@@ -390,7 +427,12 @@ def resnet_block():
 
 @program("unet")
 def unet():
-    d1, d2, up, o = nn.Conv2d(1, 8, 3, padding=1), nn.Conv2d(8, 16, 3, padding=1), nn.Conv2d(24, 8, 3, padding=1), nn.Conv2d(8, 1, 1)
+    d1, d2, up, o = (
+        nn.Conv2d(1, 8, 3, padding=1),
+        nn.Conv2d(8, 16, 3, padding=1),
+        nn.Conv2d(24, 8, 3, padding=1),
+        nn.Conv2d(8, 1, 1),
+    )
     x, y = torch.randn(4, 1, 32, 32), (torch.rand(4, 1, 32, 32) > 0.5).float()
     ps = [p for m in (d1, d2, up, o) for p in m.parameters()]
 

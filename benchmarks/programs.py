@@ -1,4 +1,6 @@
-"""Small programs, as a newcomer writes them first: each function makes a model and answers with one step of it, to be called again and again."""
+"""Small programs, as a newcomer writes them first: each function makes a model and answers with one step of it, to be
+called again and again.
+"""
 
 import torch
 import torch.nn.functional as F
@@ -72,7 +74,9 @@ def cnn():
         nn.Linear(784, 10),
     )
     x, y = torch.randn(16, 1, 28, 28), torch.randint(0, 10, (16,))
-    return training(model, torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9), lambda: F.cross_entropy(model(x), y))
+    return training(
+        model, torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9), lambda: F.cross_entropy(model(x), y)
+    )
 
 
 class Recurrent(nn.Module):
@@ -179,7 +183,9 @@ def vae():
 
     def loss():
         y, mean, log_var = model(x)
-        return F.binary_cross_entropy(y, x, reduction="sum") - 0.5 * torch.sum(1 + log_var - mean.pow(2) - log_var.exp())
+        return F.binary_cross_entropy(y, x, reduction="sum") - 0.5 * torch.sum(
+            1 + log_var - mean.pow(2) - log_var.exp()
+        )
 
     return training(model, torch.optim.Adam(model.parameters(), lr=1e-3), loss)
 
@@ -204,7 +210,9 @@ class Gnn(nn.Module):
 def gnn():
     model, x, y = Gnn(), torch.randn(64, 16), torch.randint(0, 4, (64,))
     source, target = torch.randint(0, 64, (2, 256))
-    return training(model, torch.optim.Adam(model.parameters(), lr=1e-2), lambda: F.cross_entropy(model(x, source, target), y))
+    return training(
+        model, torch.optim.Adam(model.parameters(), lr=1e-2), lambda: F.cross_entropy(model(x, source, target), y)
+    )
 
 
 class Block(nn.Module):

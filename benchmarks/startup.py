@@ -1,4 +1,7 @@
-"""Python's start with the .pth file installed and inactive, beside a bare start: python benchmarks/startup.py [RUNS]. Makes an environment of its own."""
+"""Python's start with the .pth file installed and inactive, beside a bare start: python benchmarks/startup.py [RUNS].
+
+Makes an environment of its own.
+"""
 
 import os
 import statistics
@@ -36,7 +39,9 @@ def main(runs):
     for kind, name in enumerate(("wall", "processor")):
         bare, ours = ([times[kind] for times in column] for column in zip(*pairs))
         bare, ours = statistics.median(bare), statistics.median(ours)
-        print(f"{name}: bare {bare * 1000:.2f} ms, with the .pth file {ours * 1000:.2f} ms: {ours / bare:.3f} times, median of {runs} runs by turns")
+        print(
+            f"{name}: bare {bare * 1000:.2f} ms, with the .pth file {ours * 1000:.2f} ms: {ours / bare:.3f} times, median of {runs} runs by turns"
+        )
 
 
 if __name__ == "__main__":

@@ -14,7 +14,9 @@ def alone(core):
 
 
 def least_time(run, seconds):
-    """The least time of one call within about `seconds`: of the clock, or of the processor where that is less because something else ran there."""
+    """The least time of one call within about `seconds`: of the clock, or of the processor where that is less because
+    something else ran there.
+    """
     best, end, calls = float("inf"), time.perf_counter() + seconds, 0
     while True:
         start, busy = time.perf_counter(), time.process_time()
@@ -26,7 +28,8 @@ def least_time(run, seconds):
 
 
 def mean_time(run, seconds):
-    """The mean time of a call over about `seconds`, by the clock, waiting for a core included: most calls shorter than a time slice meet no wait, so that
+    """The mean time of a call over about `seconds`, by the clock, waiting for a core included: most calls shorter than
+    a time slice meet no wait, so that
     their median would say nothing of it."""
     start, calls = time.perf_counter(), 0
     while (spent := time.perf_counter() - start) < seconds or calls < 5:

@@ -21,7 +21,9 @@ def make_data(count, length=16):
 def accuracy(model, loader, device):
     model.eval()
     with torch.no_grad():
-        right = sum((model(ids.to(device)).logits.argmax(-1) == labels.to(device)).sum().item() for ids, labels in loader)
+        right = sum(
+            (model(ids.to(device)).logits.argmax(-1) == labels.to(device)).sum().item() for ids, labels in loader
+        )
     return right / len(loader.dataset)
 
 
@@ -30,14 +32,22 @@ def main():
     device = "npu" if hasattr(torch, "npu") and torch.npu.is_available() else "cpu"
     print(f"torch {torch.__version__} from {torch.__file__}, device {device}")
     config = BertConfig(
-        vocab_size=8, hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64, max_position_embeddings=32, num_labels=2
+        vocab_size=8,
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=64,
+        max_position_embeddings=32,
+        num_labels=2,
     )
     model = BertForSequenceClassification(config).to(device)
     train, test = DataLoader(make_data(512), batch_size=32, shuffle=True), DataLoader(make_data(128), batch_size=64)
     epochs = 4
     optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3, weight_decay=0.01)
     scheduler = get_linear_schedule_with_warmup(optimizer, 4, epochs * len(train))
-    print(f"{sum(p.numel() for p in model.parameters())} parameters, accuracy before training {accuracy(model, test, device):.2f}")
+    print(
+        f"{sum(p.numel() for p in model.parameters())} parameters, accuracy before training {accuracy(model, test, device):.2f}"
+    )
 
     for epoch in range(epochs):
         model.train()
@@ -50,7 +60,9 @@ def main():
             optimizer.step()
             scheduler.step()
             total += loss.item()
-        print(f"epoch {epoch + 1}: loss {total / len(train):.4f}, {(time.perf_counter() - started) / len(train) * 1000:.0f} ms a step")
+        print(
+            f"epoch {epoch + 1}: loss {total / len(train):.4f}, {(time.perf_counter() - started) / len(train) * 1000:.0f} ms a step"
+        )
 
     reached = accuracy(model, test, device)
     with tempfile.TemporaryDirectory() as folder:

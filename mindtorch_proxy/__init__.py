@@ -6,7 +6,9 @@
 import sys
 
 if sys.version_info < (3, 10):  # what follows would be a syntax error
-    raise ImportError("mindtorch_proxy needs Python 3.10 to 3.12, this is %d.%d (%s)" % (*sys.version_info[:2], sys.executable))
+    raise ImportError(
+        "mindtorch_proxy needs Python 3.10 to 3.12, this is %d.%d (%s)" % (*sys.version_info[:2], sys.executable)
+    )
 
 __version__ = "0.1.0"
 
@@ -16,7 +18,9 @@ __all__ = ["install", "installed", "report", "timed", "uninstall"]
 
 
 def report():
-    """Which operators ran so far in this process, on which kind of kernel, how often; a table with .html(file) and .json(file)."""
+    """Which operators ran so far in this process, on which kind of kernel, how often;
+    a table with .html(file) and .json(file).
+    """
     from .reports import Report
     from .runtime.report import report
 
@@ -31,7 +35,9 @@ def timed():
 
 
 def pytest_addhooks():
-    """`pytest -p mindtorch_proxy`: called as soon as the plugin is registered, before conftests and other plugins can import torch."""
+    """`pytest -p mindtorch_proxy`: called as soon as the plugin is registered, before conftests and other plugins can
+    import torch.
+    """
     install()
 
 

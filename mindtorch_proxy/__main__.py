@@ -1,6 +1,8 @@
-"""python -m mindtorch_proxy [-m module | -c code | script | -] [argument ...]: run a program whose `import torch` is ours.
+"""python -m mindtorch_proxy [-m module | -c code | script | -] [argument ...]: run a program whose `import torch` is
+ours.
 python -m mindtorch_proxy doctor [--json]: what is installed, what is active and why, what is wrong with it.
-python -m mindtorch_proxy compare --oracle PYTHON script [argument ...]: the first operator whose result differs from the real PyTorch's.
+python -m mindtorch_proxy compare --oracle PYTHON script [argument ...]: the first operator whose result differs from
+the real PyTorch's.
 python -m mindtorch_proxy where NAME ...: where a name of torch is declared, differentiated, computed and tested.
 python -m mindtorch_proxy tune [file]: measure which kernels are fastest on this machine, for MINDTORCH_KERNELS=fastest.
 """
@@ -83,7 +85,12 @@ def run(argv):
 def show(error):
     """As `python` shows it: from the program's own first line on."""
     trace = error.__traceback__
-    while trace is not None and trace.tb_frame.f_code.co_filename in (__file__, run_module.__code__.co_filename, runpy.__file__, "<frozen runpy>"):
+    while trace is not None and trace.tb_frame.f_code.co_filename in (
+        __file__,
+        run_module.__code__.co_filename,
+        runpy.__file__,
+        "<frozen runpy>",
+    ):
         trace = trace.tb_next
     error.__traceback__ = trace
     shorten(error)

@@ -11,7 +11,8 @@ VARIABLE = "MINDTORCH_ACTIVATE"  # holds the folder of the environment that is m
 PREFIX = os.path.realpath(sys.prefix)
 SITE = os.path.join(HERE, "_site")
 
-# MindSpore's generated protobuf code is old and fails on other implementations. Read when protobuf is first imported, which may be before MindSpore is.
+# MindSpore's generated protobuf code is old and fails on other implementations. Read when protobuf is first imported,
+# which may be before MindSpore is.
 PROTOBUF = "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"
 
 _finder = TorchFinder()
@@ -41,16 +42,23 @@ def installed():
 
 
 def _torch_modules():
-    return {name: module for name, module in list(sys.modules.items()) if name.partition(".")[0] in ("torch", "functorch")}
+    return {
+        name: module for name, module in list(sys.modules.items()) if name.partition(".")[0] in ("torch", "functorch")
+    }
 
 
 def _check_one_root():
-    """A checkout that is first on sys.path has its own hook; an editable install would answer for its runtime with another checkout's."""
+    """A checkout that is first on sys.path has its own hook;
+    an editable install would answer for its runtime with another checkout's.
+    """
     spec = importlib.util.find_spec("mindtorch_proxy.runtime")
     if spec is None or spec.origin is None:  # not installed: `import torch` says so
         return
     where = os.path.dirname(spec.origin)
-    if not any(os.path.realpath(where) == os.path.realpath(os.path.join(root, "runtime")) for root in (HERE, os.path.dirname(HERE))):
+    if not any(
+        os.path.realpath(where) == os.path.realpath(os.path.join(root, "runtime"))
+        for root in (HERE, os.path.dirname(HERE))
+    ):
         raise RuntimeError(
             f"two copies of mindtorch_proxy meet: the hook is that of {HERE}, the runtime that of {where}. Install the one that is meant "
             "(`pip install -e .` in its folder), or take the other off sys.path."
@@ -58,7 +66,10 @@ def _check_one_root():
 
 
 def install():
-    """Answer `import torch` in this process and its future children. Idempotent. RuntimeError if another torch is imported already."""
+    """Answer `import torch` in this process and its future children.
+
+    Idempotent. RuntimeError if another torch is imported already.
+    """
     with _lock:
         if installed():
             return Activation(owner=False)
@@ -83,12 +94,18 @@ def install():
 
 
 def install_if_asked():
-    """install() where the variable asks for this environment's Python; whether it did. The .pth file calls it at the start of Python."""
+    """install() where the variable asks for this environment's Python; whether it did.
+
+    The .pth file calls it at the start of Python.
+    """
     return os.environ.get(VARIABLE) in ("1", PREFIX) and install() is not None
 
 
 def uninstall():
-    """Undo install(): meta path, modules and environment are as before. References that others hold stay what they are. Idempotent."""
+    """Undo install(): meta path, modules and environment are as before.
+
+    References that others hold stay what they are. Idempotent.
+    """
     with _lock:
         if not installed():
             return

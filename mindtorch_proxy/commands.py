@@ -33,7 +33,9 @@ mindtorch-activate --status               what holds now; exit status 0 if new p
 def status():
     """(whether new processes are activated, the lines that tell)."""
     pth = os.path.exists(environment.PTH)
-    way = "the .pth file" if pth else "PYTHONPATH" if SITE in os.environ.get("PYTHONPATH", "").split(os.pathsep) else None
+    way = (
+        "the .pth file" if pth else "PYTHONPATH" if SITE in os.environ.get("PYTHONPATH", "").split(os.pathsep) else None
+    )
     active = os.environ.get(VARIABLE) in ("1", PREFIX) and way is not None
     value = os.environ.get(VARIABLE, "")
     if active:
@@ -41,7 +43,9 @@ def status():
     elif not value:
         why = f"{VARIABLE} is not set"
     elif way is None:
-        why = f"{VARIABLE} is set, but nothing reads it: neither the .pth file is installed nor our folder on PYTHONPATH"
+        why = (
+            f"{VARIABLE} is set, but nothing reads it: neither the .pth file is installed nor our folder on PYTHONPATH"
+        )
     else:
         why = f"{VARIABLE} means another environment"
     lines = [
@@ -67,7 +71,10 @@ def shell_of(arguments):
 
 
 def run(command):
-    """Become a command, activated. PyTorch's own command torchrun is ours, whether a real torch has installed one or not."""
+    """Become a command, activated.
+
+    PyTorch's own command torchrun is ours, whether a real torch has installed one or not.
+    """
     if command[0] == "torchrun":
         command = [sys.executable, "-m", "torch.distributed.run", *command[1:]]
     try:
@@ -114,7 +121,10 @@ def main(argv=None):
 
 
 def demo():
-    """The command `mindtorch-demo`: examples/train_bert.py, from the installed package. It needs what the extra `demo` installs."""
+    """The command `mindtorch-demo`: examples/train_bert.py, from the installed package.
+
+    It needs what the extra `demo` installs.
+    """
     try:
         install()
         runpy.run_module("mindtorch_proxy.examples.train_bert", run_name="__main__", alter_sys=True)

@@ -1,7 +1,9 @@
 """python -m mindtorch_proxy compare --oracle PYTHON [--rtol X] script [argument ...]
 
-Runs a script here and with another Python's real torch, and shows the first operator whose result parts beyond tolerance, with the line of the program.
-Both start from the same seed. The exit status is 0 if nothing parts, 1 if something does, 2 if there is nothing to compare. Standard library only.
+Runs a script here and with another Python's real torch, and shows the first operator whose result parts beyond
+tolerance, with the line of the program.
+Both start from the same seed. The exit status is 0 if nothing parts, 1 if something does, 2 if there is nothing to
+compare. Standard library only.
 """
 
 import argparse
@@ -16,7 +18,14 @@ from pathlib import Path
 from .activate import child_environment
 
 TRACE = str(Path(__file__).with_name("trace.py"))
-RTOL = {"torch.float64": 1e-7, "torch.float32": 1e-4, "torch.complex64": 1e-4, "torch.complex128": 1e-7, "torch.float16": 1e-2, "torch.bfloat16": 4e-2}
+RTOL = {
+    "torch.float64": 1e-7,
+    "torch.float32": 1e-4,
+    "torch.complex64": 1e-4,
+    "torch.complex128": 1e-7,
+    "torch.float16": 1e-2,
+    "torch.bfloat16": 4e-2,
+}
 DRAW = "_draw"  # PyTorch has an operator for each distribution instead
 AHEAD = 200  # lines that one of the two may run and the other not
 
@@ -31,7 +40,11 @@ def read(path):
             except (EOFError, pickle.UnpicklingError):
                 break
     version = records[0]["version"] if records else None
-    ended = records[-1].get("error", {"text": "its process died", "where": ("", 0, "")}) if records else {"text": "it did not start", "where": ("", 0, "")}
+    ended = (
+        records[-1].get("error", {"text": "its process died", "where": ("", 0, "")})
+        if records
+        else {"text": "it did not start", "where": ("", 0, "")}
+    )
     return version, [record for record in records if "op" in record], ended
 
 
@@ -57,7 +70,9 @@ def aligned(ours, theirs):
     i = j = 0
     while i < len(ours) and j < len(theirs):
         if ours[i][0] != theirs[j][0]:
-            forward = next((n for n in range(1, AHEAD) if j + n < len(theirs) and theirs[j + n][0] == ours[i][0]), AHEAD)
+            forward = next(
+                (n for n in range(1, AHEAD) if j + n < len(theirs) and theirs[j + n][0] == ours[i][0]), AHEAD
+            )
             back = next((n for n in range(1, AHEAD) if i + n < len(ours) and ours[i + n][0] == theirs[j][0]), AHEAD)
             if forward == back == AHEAD:
                 i, j = i + 1, j + 1
@@ -92,7 +107,11 @@ def apart(a, b, rtol):
 
 def flat(values):
     """Of numbers or pairs, as complex results are kept, the numbers."""
-    return [v for value in values for v in (value if isinstance(value, list) else [value])] if isinstance(values, list) else [values]
+    return (
+        [v for value in values for v in (value if isinstance(value, list) else [value])]
+        if isinstance(values, list)
+        else [values]
+    )
 
 
 def close(u, v, rtol, scale):
@@ -107,7 +126,8 @@ def differs(record, other, rtol):
 def in_group(ours, theirs, rtol):
     """(our record, its counterpart or None, what differs or None) for each that agrees with none in the line.
 
-    The counterpart has its name and shape and its place among those, where both have as many: else one of the two computes the line otherwise.
+    The counterpart has its name and shape and its place among those, where both have as many: else one of the two
+    computes the line otherwise.
     """
 
     def like(record, records):
@@ -122,7 +142,11 @@ def in_group(ours, theirs, rtol):
         turned = [other for other in theirs if base(other) == base(record) and transposed(record, other)]
         if any(differs(in_order(record), in_order(other), rtol) is None for other in turned):
             continue
-        mine, other = like(record, ours), like(record, theirs) or [other for other in theirs if other["op"] == record["op"] and not transposed(record, other)]
+        mine, other = (
+            like(record, ours),
+            like(record, theirs)
+            or [other for other in theirs if other["op"] == record["op"] and not transposed(record, other)],
+        )
         if len(mine) == len(other):
             counterpart = other[next(i for i, r in enumerate(mine) if r is record)]
             yield record, counterpart, differs(record, counterpart, rtol)
@@ -135,23 +159,31 @@ def shapes(record):
 
 
 def transposed(record, other):
-    """Whether the results have the same sizes in another order: one of the two may compute a product the other way round."""
+    """Whether the results have the same sizes in another order: one of the two may compute a product the other way
+    round.
+    """
     return shapes(record) != shapes(other) and [*map(sorted, shapes(record))] == [*map(sorted, shapes(other))]
 
 
 def in_order(record):
     """A record for comparing with a transposed one: sorted values, where all were kept."""
     results = [
-        result | {"shape": sorted(result["shape"]), "values": sorted(flat(result["values"])) if result["step"] == 1 else flat(result["values"])}
+        result
+        | {
+            "shape": sorted(result["shape"]),
+            "values": sorted(flat(result["values"])) if result["step"] == 1 else flat(result["values"]),
+        }
         for result in record["results"]
     ]
     return record | {"results": results}
 
 
 def first_parting(ours, theirs, rtol):
-    """(the record, its counterpart, what differs, the earlier record without a counterpart that agrees or None), or None.
+    """(the record, its counterpart, what differs, the earlier record without a counterpart that agrees or None), or
+    None.
 
-    An operator without one of the same name may be a step that the other does otherwise: it is suspected only when one with a counterpart parts.
+    An operator without one of the same name may be a step that the other does otherwise: it is suspected only when one
+    with a counterpart parts.
     """
     suspect = None
     for mine, other in aligned(by_line(ours), by_line(theirs)):
@@ -168,9 +200,18 @@ def first_parting(ours, theirs, rtol):
 
 
 def trace(python, script, arguments, records, environment, quiet):
-    command = [python, TRACE, records, script, *arguments] if quiet else [python, "-m", "mindtorch_proxy", TRACE, records, script, *arguments]
+    command = (
+        [python, TRACE, records, script, *arguments]
+        if quiet
+        else [python, "-m", "mindtorch_proxy", TRACE, records, script, *arguments]
+    )
     # what the script prints is shown once, and both count threads alike
-    subprocess.run(command, env=environment, stdout=subprocess.DEVNULL if quiet else None, stderr=subprocess.PIPE if quiet else None)
+    subprocess.run(
+        command,
+        env=environment,
+        stdout=subprocess.DEVNULL if quiet else None,
+        stderr=subprocess.PIPE if quiet else None,
+    )
 
 
 def place(record):
@@ -183,14 +224,19 @@ def show(ours, theirs, rtol):
     """Print what parts first; the exit status."""
     (_, mine, my_error), (version, other, other_error) = ours, theirs
     if version is None or not (mine or my_error):
-        print(f"compare: the script did not start {'there: is torch installed?' if version is None else 'here'}", file=sys.stderr)
+        print(
+            f"compare: the script did not start {'there: is torch installed?' if version is None else 'here'}",
+            file=sys.stderr,
+        )
         return 2
     print(f"{len(mine)} operators here, {len(other)} in PyTorch {version}, compared line by line")
     if found := first_parting(mine, other, rtol):
         record, _, what, suspect = found
         print(f"first to part: {record['op']} at {place(record)}\n    {what}")
         if suspect is not None:
-            print(f"    before it {suspect['op']} has no counterpart that agrees: it may begin there, at {place(suspect)}")
+            print(
+                f"    before it {suspect['op']} has no counterpart that agrees: it may begin there, at {place(suspect)}"
+            )
         print(f"    its declaration and kernels: python -m mindtorch_proxy where {record['op']}")
         return 1
     if (my_error is None) != (other_error is None):
@@ -203,9 +249,18 @@ def show(ours, theirs, rtol):
 
 
 def main(argv):
-    parser = argparse.ArgumentParser(prog="python -m mindtorch_proxy compare", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m mindtorch_proxy compare",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--oracle", required=True, metavar="PYTHON", help="a Python with the real torch")
-    parser.add_argument("--rtol", type=float, metavar="X", help="tolerance beside each value and the mean (default: by dtype, 1e-4 for float32)")
+    parser.add_argument(
+        "--rtol",
+        type=float,
+        metavar="X",
+        help="tolerance beside each value and the mean (default: by dtype, 1e-4 for float32)",
+    )
     parser.add_argument("script")
     parser.add_argument("arguments", nargs=argparse.REMAINDER)
     options = parser.parse_args(argv)

@@ -1,6 +1,7 @@
 """python -m mindtorch_proxy doctor [--json]: what is installed, what is active and why, what is wrong and what helps.
 
-Standard library only, and `packaging` where it is there; MindSpore runs in a process of its own: it answers where the installation is broken.
+Standard library only, and `packaging` where it is there; MindSpore runs in a process of its own: it answers where the
+installation is broken.
 The exit status is 1 where something is wrong.
 """
 
@@ -76,7 +77,9 @@ def machine():
         "libc": "-".join(platform.libc_ver()),
         "cores": f"{len(os.sched_getaffinity(0))} of {os.cpu_count()} usable",
         "memory": memory(),
-        "allocator": next((name for name in ("jemalloc", "tcmalloc", "mimalloc") if name in preloaded), "the C library's"),
+        "allocator": next(
+            (name for name in ("jemalloc", "tcmalloc", "mimalloc") if name in preloaded), "the C library's"
+        ),
         "NPU": ", ".join(sorted(os.path.basename(p) for p in glob.glob("/dev/davinci[0-9]*"))) or "none",
         "CANN": cann(),
     }
@@ -86,7 +89,14 @@ def smoke():
     """(whether a small calculation came out, what it said)."""
     code = [sys.executable, "-m", "mindtorch_proxy", "-c", SMOKE]
     try:
-        done = subprocess.run(code, capture_output=True, text=True, timeout=120, env=os.environ | {"GLOG_v": "3"}, stdin=subprocess.DEVNULL)
+        done = subprocess.run(
+            code,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            env=os.environ | {"GLOG_v": "3"},
+            stdin=subprocess.DEVNULL,
+        )
     except subprocess.TimeoutExpired:
         return False, "did not end within two minutes"
     if done.returncode == 0:
@@ -110,10 +120,17 @@ def problems(found, active):
         wrong.append((f"MindSpore {mindspore} is not known to work", "install 2.7.2 to 2.10"))
     other = environment.other_torch()
     if other and environment.metadata_is_ours():
-        wrong.append((f"pip takes our metadata for torch beside a real one ({other})", "mindtorch-activate --uninstall"))
+        wrong.append(
+            (f"pip takes our metadata for torch beside a real one ({other})", "mindtorch-activate --uninstall")
+        )
     value = os.environ.get("MINDTORCH_ACTIVATE")
     if value and not active:
-        wrong.append((f"MINDTORCH_ACTIVATE={value} has no effect here", 'see `because` above; eval "$(mindtorch-activate)" sets what is needed'))
+        wrong.append(
+            (
+                f"MINDTORCH_ACTIVATE={value} has no effect here",
+                'see `because` above; eval "$(mindtorch-activate)" sets what is needed',
+            )
+        )
     return wrong
 
 
@@ -122,9 +139,16 @@ def advice(found):
     known = []
     mindspore = found["mindspore"]
     if re.match(r"2\.([89]|10)\b", mindspore) and machine()["NPU"] == "none":
-        known.append((f"MindSpore {mindspore} loses memory at every call of many CPU primitives", "pip install mindspore==2.7.2"))
+        known.append(
+            (f"MindSpore {mindspore} loses memory at every call of many CPU primitives", "pip install mindspore==2.7.2")
+        )
     if found["torch"] == "not installed" and not environment.metadata_is_ours():
-        known.append(("pip sees no torch: installing what requires it brings the real one", "mindtorch-activate --install --with-metadata; or pip --no-deps"))
+        known.append(
+            (
+                "pip sees no torch: installing what requires it brings the real one",
+                "mindtorch-activate --install --with-metadata; or pip --no-deps",
+            )
+        )
     return known
 
 
@@ -135,7 +159,12 @@ def examine():
     wrong = problems(found, active)
     right, said = smoke()
     if not right and not wrong:
-        wrong.append((f"a small calculation fails: {said}", f'reinstall MindSpore; the whole traceback: {sys.executable} -m mindtorch_proxy -c "{SMOKE}"'))
+        wrong.append(
+            (
+                f"a small calculation fails: {said}",
+                f'reinstall MindSpore; the whole traceback: {sys.executable} -m mindtorch_proxy -c "{SMOKE}"',
+            )
+        )
     return {
         "mindtorch_proxy": f"{__version__} in {HERE}",
         "python": f"{platform.python_version()}, {sys.executable}",
@@ -152,7 +181,13 @@ def examine():
 
 def text(report):
     """The report as lines that can be pasted into an issue."""
-    lines = [f"mindtorch_proxy {report['mindtorch_proxy']}", f"Python {report['python']}", "", *report["activation"], ""]
+    lines = [
+        f"mindtorch_proxy {report['mindtorch_proxy']}",
+        f"Python {report['python']}",
+        "",
+        *report["activation"],
+        "",
+    ]
     for title in ("versions", "machine", "variables"):
         lines += [f"{title}:", *([f"  {name}: {value}" for name, value in report[title].items()] or ["  none is set"])]
     lines += [f"a small calculation: {report['calculation']}", ""]

@@ -19,7 +19,8 @@ SITE_PACKAGES = sysconfig.get_path("purelib")
 PTH = os.path.join(SITE_PACKAGES, "mindtorch_proxy_activate.pth")
 STUBS = os.path.join(SITE_PACKAGES, "torch-stubs")
 DIST_INFO = os.path.join(SITE_PACKAGES, f"torch-{TORCH_VERSION}.dist-info")
-# One line, since site.py runs lines, and a short one, since every start of Python compiles it: active where the variable says so; else an object behind
+# One line, since site.py runs lines, and a short one, since every start of Python compiles it: active where the
+# variable says so; else an object behind
 # all finders (a SimpleNamespace without an import), which explains an `import torch` that fails.
 PTH_LINE = (
     f'import os, sys; os.environ.get("{VARIABLE}") and __import__("mindtorch_proxy").activate.install_if_asked() or '
@@ -30,13 +31,21 @@ CONDA = {
     ("deactivate.d", "sh"): 'eval "$({python} -m mindtorch_proxy.commands deactivate --shell bash)"\n',
     ("activate.d", "fish"): "{python} -m mindtorch_proxy.commands --shell fish | source\n",
     ("deactivate.d", "fish"): "{python} -m mindtorch_proxy.commands deactivate --shell fish | source\n",
-    ("activate.d", "ps1"): "& {python} -m mindtorch_proxy.commands --shell powershell | Out-String | Invoke-Expression\n",
-    ("deactivate.d", "ps1"): "& {python} -m mindtorch_proxy.commands deactivate --shell powershell | Out-String | Invoke-Expression\n",
+    (
+        "activate.d",
+        "ps1",
+    ): "& {python} -m mindtorch_proxy.commands --shell powershell | Out-String | Invoke-Expression\n",
+    (
+        "deactivate.d",
+        "ps1",
+    ): "& {python} -m mindtorch_proxy.commands deactivate --shell powershell | Out-String | Invoke-Expression\n",
 }
 
 
 def install(with_metadata=False, with_types=False):
-    """Write the .pth file, in a conda environment its scripts; with_metadata what pip takes for an installed torch, with_types what editors read."""
+    """Write the .pth file, in a conda environment its scripts;
+    with_metadata what pip takes for an installed torch, with_types what editors read.
+    """
     if with_metadata:
         _write_metadata()
     if with_types:
@@ -67,7 +76,10 @@ def conda_scripts():
     if not os.path.isdir(os.path.join(sys.prefix, "conda-meta")):
         return {}
     folder = os.path.join(sys.prefix, "etc", "conda")
-    return {os.path.join(folder, when, f"mindtorch_proxy.{shell}"): text.format(python=shlex.quote(sys.executable)) for (when, shell), text in CONDA.items()}
+    return {
+        os.path.join(folder, when, f"mindtorch_proxy.{shell}"): text.format(python=shlex.quote(sys.executable))
+        for (when, shell), text in CONDA.items()
+    }
 
 
 def other_torch():
@@ -99,13 +111,19 @@ def _write_types():
     if os.path.exists(STUBS) and not is_ours(STUBS):
         raise SystemExit(f"mindtorch-activate: {STUBS} is not ours: remove it first")
     shutil.rmtree(STUBS, ignore_errors=True)
-    subprocess.run([sys.executable, "-m", "mindtorch_proxy", "-m", "mindtorch_proxy.typings", SITE_PACKAGES], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [sys.executable, "-m", "mindtorch_proxy", "-m", "mindtorch_proxy.typings", SITE_PACKAGES],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
     _write(os.path.join(STUBS, "INSTALLER"), INSTALLER + "\n")
 
 
 def _write_metadata():
     if where := other_torch():
-        raise SystemExit(f"mindtorch-activate: another torch is installed ({where}): `{sys.executable} -m pip uninstall torch` first")
+        raise SystemExit(
+            f"mindtorch-activate: another torch is installed ({where}): `{sys.executable} -m pip uninstall torch` first"
+        )
     files = {"METADATA": METADATA, "INSTALLER": INSTALLER + "\n"}
     folder = os.path.basename(DIST_INFO)
     os.makedirs(DIST_INFO, exist_ok=True)

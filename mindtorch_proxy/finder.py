@@ -1,4 +1,7 @@
-"""Finds the modules of `torch` and its package metadata. Standard library only; without state, so safe from any thread."""
+"""Finds the modules of `torch` and its package metadata.
+
+Standard library only; without state, so safe from any thread.
+"""
 
 import functools
 import importlib
@@ -10,7 +13,9 @@ from importlib.machinery import PathFinder
 TORCH_VERSION = "2.13.0+mindspore"
 HERE = os.path.dirname(os.path.abspath(__file__))
 # modules that any torch could serve lie in `stubs`: inside the package in a wheel, beside it in a checkout
-STUBS = next((p for p in (os.path.join(HERE, "stubs"), os.path.join(os.path.dirname(HERE), "stubs")) if os.path.isdir(p)), None)
+STUBS = next(
+    (p for p in (os.path.join(HERE, "stubs"), os.path.join(os.path.dirname(HERE), "stubs")) if os.path.isdir(p)), None
+)
 ROOTS = [os.path.join(HERE, "torch"), *filter(None, [STUBS])]
 SPLIT = ("torch", "torch.utils")  # the packages of which both trees have a part
 
@@ -25,7 +30,10 @@ Requires-Python: >=3.10
 
 
 def npu_usable():
-    """Whether `torch_npu` is there: libraries take the package for an NPU. Where no device node is (nor an emulated NPU asked for) nothing is loaded."""
+    """Whether `torch_npu` is there: libraries take the package for an NPU.
+
+    Where no device node is (nor an emulated NPU asked for) nothing is loaded.
+    """
     try:
         nodes = any(name.startswith("davinci") for name in os.listdir("/dev"))
     except OSError:
@@ -36,10 +44,14 @@ def npu_usable():
 
 
 class TorchFinder:
-    """A meta path finder that answers for `torch`, `functorch` and, where an NPU is usable, `torch_npu`, with everything below them, and for nothing else."""
+    """A meta path finder that answers for `torch`, `functorch` and, where an NPU is usable, `torch_npu`, with
+    everything below them, and for nothing else.
+    """
 
     def find_spec(self, fullname, path=None, target=None):
-        """The spec of one of our modules; None where we have none; an error where another torch would answer in our stead."""
+        """The spec of one of our modules;
+        None where we have none; an error where another torch would answer in our stead.
+        """
         if fullname == "torch_npu" or fullname.startswith("torch_npu.") and path is not None:
             return PathFinder.find_spec(fullname, path or [HERE]) if path or npu_usable() else None
         if fullname == "functorch" or fullname.startswith("functorch.") and path is not None:
@@ -52,10 +64,14 @@ class TorchFinder:
                 spec.submodule_search_locations = [os.path.join(root, *fullname.split(".")[1:]) for root in ROOTS]
             return spec
         for finder in sys.meta_path:  # a torch built in place has a finder of its own, which looks at no path
-            other = None if finder is self or not hasattr(finder, "find_spec") else finder.find_spec(fullname, path, target)
+            other = (
+                None if finder is self or not hasattr(finder, "find_spec") else finder.find_spec(fullname, path, target)
+            )
             if other is not None:
                 where = other.origin or list(other.submodule_search_locations or ())
-                raise ModuleNotFoundError(f"No module named {fullname!r} in mindtorch_proxy (that of {where} is not used)", name=fullname)
+                raise ModuleNotFoundError(
+                    f"No module named {fullname!r} in mindtorch_proxy (that of {where} is not used)", name=fullname
+                )
         return None
 
     def find_distributions(self, context=None):

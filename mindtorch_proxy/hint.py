@@ -9,7 +9,10 @@ FORGOTTEN = (
 
 
 def explain():
-    """Asked behind all other finders. An import statement's error gets our sentence; one who looks whether there is a torch (`find_spec`) sees none."""
+    """Asked behind all other finders.
+
+    An import statement's error gets our sentence; one who looks whether there is a torch (`find_spec`) sees none.
+    """
     frame = sys._getframe(2)  # of who asks the finder
     while frame is not None and frame.f_globals.get("__name__") == "importlib._bootstrap":
         if frame.f_code.co_name == "_find_and_load":

@@ -16,7 +16,10 @@ PYTHONS = (3, 10), (3, 12)
 CPU_MINDSPORE = "2.7.2"
 CONSTRAINTS = os.path.join(HERE, "constraints")
 LAST_NUMPY_1 = "1.26.4"
-FILES = ("torch.txt", "base.txt"), ("numpy2-torch.txt", "numpy2.txt")  # for NumPy 1 and NumPy 2; the first of two where pip takes torch for installed
+FILES = (
+    ("torch.txt", "base.txt"),
+    ("numpy2-torch.txt", "numpy2.txt"),
+)  # for NumPy 1 and NumPy 2; the first of two where pip takes torch for installed
 
 
 class BrokenInstallation(ImportError):
@@ -27,16 +30,17 @@ def python_problem():
     lowest, highest = PYTHONS
     if not lowest <= sys.version_info[:2] <= highest:
         spoken = " to ".join("%d.%d" % v for v in PYTHONS)
-        return "mindtorch_proxy runs on Python %s, this is %d.%d (%s): make an environment with one of them, for instance `python3.11 -m venv .venv`" % (
-            spoken,
-            *sys.version_info[:2],
-            sys.executable,
+        return (
+            "mindtorch_proxy runs on Python %s, this is %d.%d (%s): make an environment with one of them, for instance `python3.11 -m venv .venv`"
+            % (spoken, *sys.version_info[:2], sys.executable)
         )
     return None
 
 
 def constraints():
-    """The file for `pip install -c` that fits this environment: by the NumPy that it has, and by whether pip takes torch for installed because of us."""
+    """The file for `pip install -c` that fits this environment: by the NumPy that it has, and by whether pip takes
+    torch for installed because of us.
+    """
     from . import environment
 
     with_torch, without = FILES[_is_2(_installed_numpy())]
@@ -54,7 +58,9 @@ def _is_2(numpy):
 
 
 def _installed_numpy():
-    """The version of NumPy that pip has installed; the last of NumPy 1, which works with every MindSpore by its metadata, where there is none."""
+    """The version of NumPy that pip has installed;
+    the last of NumPy 1, which works with every MindSpore by its metadata, where there is none.
+    """
     from importlib import metadata
 
     try:
@@ -69,14 +75,19 @@ def _key(name):
 
 
 def _bounds(numpy):
-    """{package: requirement} of the file for a version of NumPy: NumPy's own, and those of packages that need another one and do not state it."""
+    """{package: requirement} of the file for a version of NumPy:
+
+    NumPy's own, and those of packages that need another one and do not state it.
+    """
     with open(os.path.join(CONSTRAINTS, FILES[_is_2(numpy)][1]), encoding="utf-8") as file:
         lines = [line.strip() for line in file]
     return {_key(re.split("[<>=!~]", line)[0]): line for line in lines if line and line[0] != "#"}
 
 
 def _numpy_users(bounded):
-    """(name, version, what it requires of NumPy) of every installed package that requires NumPy, or that is among those bounded."""
+    """(name, version, what it requires of NumPy) of every installed package that requires NumPy, or that is among those
+    bounded.
+    """
     from importlib import metadata
 
     # MindSpore 2.7.2 states that it needs NumPy 1, and works with both (docs/troubleshooting.md)
@@ -92,18 +103,25 @@ def _numpy_users(bounded):
 
 
 def _unmet(need, version):
-    """Whether a requirement holds in this environment and leaves a version out. One that can't be read (old metadata) leaves nothing out, as for pip."""
+    """Whether a requirement holds in this environment and leaves a version out.
+
+    One that can't be read (old metadata) leaves nothing out, as for pip.
+    """
     from packaging.requirements import InvalidRequirement, Requirement
 
     try:
         read = Requirement(need)
     except InvalidRequirement:
         return False
-    return (read.marker is None or read.marker.evaluate({"extra": ""})) and not read.specifier.contains(version, prereleases=True)
+    return (read.marker is None or read.marker.evaluate({"extra": ""})) and not read.specifier.contains(
+        version, prereleases=True
+    )
 
 
 def numpy_conflicts(numpy):
-    """{package: sentence} of the installed packages that do not work with a version of NumPy; ImportError without `packaging`."""
+    """{package: sentence} of the installed packages that do not work with a version of NumPy;
+    ImportError without `packaging`.
+    """
     bounds, conflicts = _bounds(numpy), {}
     for name, version, needs in _numpy_users(bounds):
         unmet = [need.partition(";")[0].strip() for need in needs if _unmet(need, numpy)]
@@ -115,7 +133,9 @@ def numpy_conflicts(numpy):
 
 
 def numpy_command():
-    """The command that brings NumPy, and with it the installed packages that need another one, in versions that go together."""
+    """The command that brings NumPy, and with it the installed packages that need another one, in versions that go
+    together.
+    """
     numpy = _installed_numpy()
     try:
         packages = list(numpy_conflicts(numpy))
@@ -130,7 +150,11 @@ def library_problem(numpy):
         conflicts = numpy_conflicts(numpy)
     except ImportError:
         return f"packaging is not installed, without which nothing tells whether packages go with NumPy {numpy}: {pip_command('packaging')}"
-    return f"NumPy {numpy} is installed, but {', '.join(conflicts.values())}: {pip_command('numpy', *conflicts)}" if conflicts else None
+    return (
+        f"NumPy {numpy} is installed, but {', '.join(conflicts.values())}: {pip_command('numpy', *conflicts)}"
+        if conflicts
+        else None
+    )
 
 
 def mindspore_problem():

@@ -1,4 +1,7 @@
-"""What `mindtorch_proxy.report()` returns: a table to look at, and the same as HTML or JSON. Standard library; rich where it is installed."""
+"""What `mindtorch_proxy.report()` returns: a table to look at, and the same as HTML or JSON.
+
+Standard library; rich where it is installed.
+"""
 
 import atexit
 import html
@@ -14,13 +17,18 @@ HEADS = ("operator", "kind", "primitive", "dtypes", "calls", "ms", "why a later 
 
 
 class Report(dict):
-    """The kernels of this process: {"device", "kernels", "moves", "share", "times"}. Prints as a table, the most expensive operators first."""
+    """The kernels of this process: {"device", "kernels", "moves", "share", "times"}.
+
+    Prints as a table, the most expensive operators first.
+    """
 
     def rows(self):
         """[(operator, kind, primitive, dtypes, calls, milliseconds or "", why)], operators' dtypes together."""
         found: dict = {}
         for kernel in self["kernels"]:
-            entry = found.setdefault((kernel["op"], kernel["kind"], kernel["primitive"] or ""), {"dtypes": [], "calls": 0, "why": ""})
+            entry = found.setdefault(
+                (kernel["op"], kernel["kind"], kernel["primitive"] or ""), {"dtypes": [], "calls": 0, "why": ""}
+            )
             entry["dtypes"].append(kernel["dtype"])
             entry["calls"] += kernel["calls"]
             entry["why"] = entry["why"] or kernel["why"]
@@ -28,7 +36,17 @@ class Report(dict):
         rows = []
         for (op, kind, primitive), entry in found.items():
             seconds = times.pop(op, None)  # an operator's time stands at its first kind
-            rows.append((op, kind, primitive, ", ".join(sorted(set(entry["dtypes"]))), entry["calls"], "" if seconds is None else seconds * 1000, entry["why"]))
+            rows.append(
+                (
+                    op,
+                    kind,
+                    primitive,
+                    ", ".join(sorted(set(entry["dtypes"]))),
+                    entry["calls"],
+                    "" if seconds is None else seconds * 1000,
+                    entry["why"],
+                )
+            )
         return sorted(rows, key=lambda row: (-(row[5] or 0), -row[4]))
 
     def summary(self):
@@ -37,7 +55,12 @@ class Report(dict):
         moves = ", ".join(f"{name} {n}" for name, n in self["moves"].items() if n) or "none"
         rest = max(len(self.rows()) - ROWS, 0)
         lines = [f"{rest} more operators: .rows(), .html(file), .json(file)"] * bool(rest)
-        return "\n".join([*lines, f"{calls} calls of kernels, {self['share']:.1%} of the computing ones on MindSpore's primitives; copies and casts: {moves}"])
+        return "\n".join(
+            [
+                *lines,
+                f"{calls} calls of kernels, {self['share']:.1%} of the computing ones on MindSpore's primitives; copies and casts: {moves}",
+            ]
+        )
 
     def _cells(self):
         return [[f"{cell:.2f}" if isinstance(cell, float) else str(cell) for cell in row] for row in self.rows()[:ROWS]]
@@ -57,7 +80,10 @@ class Report(dict):
         """The table as plain lines."""
         lines = [HEADS, *self._cells()]
         widths = [max(len(line[i]) for line in lines) for i in range(len(HEADS))]
-        return "\n".join(["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in lines] + [self.summary()])
+        return "\n".join(
+            ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in lines]
+            + [self.summary()]
+        )
 
     def __repr__(self):
         try:
@@ -69,7 +95,9 @@ class Report(dict):
         return out.getvalue().rstrip()
 
     def _repr_html_(self):
-        rows = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>" for cells in self._cells())
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>" for cells in self._cells()
+        )
         head = "".join(f"<th>{name}</th>" for name in HEADS)
         return f"<table><tr>{head}</tr>{rows}</table><p>{html.escape(self.summary())}</p>"
 
@@ -96,7 +124,10 @@ def write(report, path):
 
 
 def as_asked(runtime):
-    """What the variables ask for: MINDTORCH_REPORT a file at the process's end, MINDTORCH_TIMES the operators' times in it."""
+    """What the variables ask for:
+
+    MINDTORCH_REPORT a file at the process's end, MINDTORCH_TIMES the operators' times in it.
+    """
     if os.environ.get("MINDTORCH_TIMES", "0") != "0":
         runtime.time_operators()
     if path := os.environ.get("MINDTORCH_REPORT"):

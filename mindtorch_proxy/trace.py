@@ -1,7 +1,10 @@
-"""Runs a script and writes down its operators' results: python trace.py RECORDS SCRIPT ARG... Either torch runs it; it imports nothing of ours.
+"""Runs a script and writes down its operators' results: python trace.py RECORDS SCRIPT ARG... Either torch runs it; it
+imports nothing of ours.
 
-A record: {"op": PyTorch's name, "where": (file, line, text) of the innermost frame outside of torch, "script": the script's line,
-"constant": whether it takes no tensor, "results": [what is kept of each tensor]}; the first is {"version": torch's}, the last {"error": None or what ended
+A record: {"op": PyTorch's name, "where": (file, line, text) of the innermost frame outside of torch, "script": the
+script's line,
+"constant": whether it takes no tensor, "results": [what is kept of each tensor]}; the first is {"version": torch's},
+the last {"error": None or what ended
 the script}.
 """
 
@@ -19,7 +22,11 @@ def kept(tensor):
     """Shape, dtype and some of the values, as doubles or integers."""
     values = tensor.detach()
     if values.is_complex():
-        values = values.resolve_conj().clone().view(tensor.dtype.to_real() if hasattr(tensor.dtype, "to_real") else values.real.dtype)
+        values = (
+            values.resolve_conj()
+            .clone()
+            .view(tensor.dtype.to_real() if hasattr(tensor.dtype, "to_real") else values.real.dtype)
+        )
     flat = values.reshape(-1)
     step = max(1, -(-flat.numel() // KEPT))
     sample = flat[::step]
@@ -78,11 +85,26 @@ def main(records, script, *argv):
             name = str(func).removeprefix("aten.")
             if not name.startswith(UNWRITTEN):
                 moved = computes_nothing(func._schema)  # then it says no more than that the line was run
-                found = [] if moved else [kept(t) for t in tensors(result, torch.Tensor) if t.device.type != "meta" and t.layout == torch.strided]
+                found = (
+                    []
+                    if moved
+                    else [
+                        kept(t)
+                        for t in tensors(result, torch.Tensor)
+                        if t.device.type != "meta" and t.layout == torch.strided
+                    ]
+                )
                 if found or moved:
                     where, line = user_line(skip, script)
                     pickle.dump(
-                        {"op": name, "where": where, "script": line, "constant": not any(True for _ in tensors(args, torch.Tensor)), "results": found}, out
+                        {
+                            "op": name,
+                            "where": where,
+                            "script": line,
+                            "constant": not any(True for _ in tensors(args, torch.Tensor)),
+                            "results": found,
+                        },
+                        out,
                     )
             return result
 
@@ -100,8 +122,15 @@ def main(records, script, *argv):
     except SystemExit:
         pass
     except BaseException as e:
-        where = [f for f in traceback.extract_tb(e.__traceback__) if not f.filename.startswith(skip) and f.filename != __file__][-1:]
-        error = {"text": "".join(traceback.format_exception_only(type(e), e)).strip(), "where": [(f.filename, f.lineno, f.line) for f in where][0]}
+        where = [
+            f
+            for f in traceback.extract_tb(e.__traceback__)
+            if not f.filename.startswith(skip) and f.filename != __file__
+        ][-1:]
+        error = {
+            "text": "".join(traceback.format_exception_only(type(e), e)).strip(),
+            "where": [(f.filename, f.lineno, f.line) for f in where][0],
+        }
     pickle.dump({"error": error}, out)
     out.close()
 

@@ -1,11 +1,17 @@
-"""Tracebacks that show the program's frames and one of ours. Standard library only; nothing here runs until an error is raised."""
+"""Tracebacks that show the program's frames and one of ours.
+
+Standard library only; nothing here runs until an error is raised.
+"""
 
 import os
 import re
 
 from .finder import HERE
 
-ROOTS = tuple(folder + os.sep for folder in (HERE, *(os.path.join(os.path.dirname(HERE), name) for name in ("runtime", "backends", "stubs"))))
+ROOTS = tuple(
+    folder + os.sep
+    for folder in (HERE, *(os.path.join(os.path.dirname(HERE), name) for name in ("runtime", "backends", "stubs")))
+)
 WRITTEN = re.compile(r"<[\w.]+ #\d+>")  # functions that are written for an operator
 
 
@@ -16,7 +22,9 @@ def ours(trace):
 
 
 def shorten(error):
-    """Leave out our frames of an error's traceback but one, where it was raised in ours: an operator's function if there is one."""
+    """Leave out our frames of an error's traceback but one, where it was raised in ours: an operator's function if
+    there is one.
+    """
     if os.environ.get("MINDTORCH_TRACEBACK") == "full":
         return
     frames, trace = [], error.__traceback__

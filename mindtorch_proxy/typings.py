@@ -1,6 +1,8 @@
-"""Writes a stub package for `torch` from the declarations and the served modules: python -m mindtorch_proxy -m mindtorch_proxy.typings FOLDER
+"""Writes a stub package for `torch` from the declarations and the served modules: python -m mindtorch_proxy -m
+mindtorch_proxy.typings FOLDER
 
-Type checkers and editors read `torch-stubs` beside the installed packages (PEP 561). Operators carry the types of their schemas; what is written in
+Type checkers and editors read `torch-stubs` beside the installed packages (PEP 561). Operators carry the types of their
+schemas; what is written in
 Python carries its own annotations, and Any where it has none.
 """
 
@@ -34,8 +36,26 @@ from typing import Any, Callable, Iterator, Sequence, overload
 from builtins import bool as _bool, complex as _complex, float as _float, int as _int, str as _str
 """
 NUMBER = "_Number = _int | _float | _bool | _complex\n"
-SHADOWED = ("bool", "complex", "float", "int", "str", "dtype", "device", "layout", "memory_format")  # torch, or Tensor, has something else of these names
-CONVERSIONS = {"len": "_int", "bool": "_bool", "int": "_int", "float": "_float", "complex": "_complex", "index": "_int", "iter": "Iterator[Tensor]"}
+SHADOWED = (
+    "bool",
+    "complex",
+    "float",
+    "int",
+    "str",
+    "dtype",
+    "device",
+    "layout",
+    "memory_format",
+)  # torch, or Tensor, has something else of these names
+CONVERSIONS = {
+    "len": "_int",
+    "bool": "_bool",
+    "int": "_int",
+    "float": "_float",
+    "complex": "_complex",
+    "index": "_int",
+    "iter": "Iterator[Tensor]",
+}
 
 
 def builtin(text):
@@ -77,14 +97,20 @@ def annotation(value):
         return "None"
     if isinstance(value, type) and value.__module__ == "builtins":
         return builtin(value.__name__)
-    if isinstance(value, type) and value.__module__ == "torch" and value.__qualname__ in ("Tensor", "dtype", "device", "Generator"):
+    if (
+        isinstance(value, type)
+        and value.__module__ == "torch"
+        and value.__qualname__ in ("Tensor", "dtype", "device", "Generator")
+    ):
         return builtin(value.__qualname__)
     return "Any"
 
 
 def default(value):
     """A default, where its text is what it says."""
-    return repr(value) if isinstance(value, (bool, int, str, type(None))) and not isinstance(value, enum.Enum) else "..."
+    return (
+        repr(value) if isinstance(value, (bool, int, str, type(None))) and not isinstance(value, enum.Enum) else "..."
+    )
 
 
 def parameters(signature, types_, first=()):
@@ -130,7 +156,9 @@ def _fitting(shown):
     late, found = False, []
     for p in shown:
         late = late or p.default is not p.empty
-        found.append(p.replace(default=...) if late and p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD else p)
+        found.append(
+            p.replace(default=...) if late and p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD else p
+        )
     return found
 
 
@@ -158,12 +186,19 @@ def member(cls, name, value):
         return [f"@{kind}", f"def {name}({parameters(signature, {}, first)}) -> Any: ..."]
     if inspect.isroutine(value):
         lines = function(value, name, method=True)
-        return lines if "(self" in lines[-1] or "(*args" in lines[-1] else [line.replace(f"def {name}(", f"def {name}(self, ", 1) for line in lines]
+        return (
+            lines
+            if "(self" in lines[-1] or "(*args" in lines[-1]
+            else [line.replace(f"def {name}(", f"def {name}(self, ", 1) for line in lines]
+        )
     return []
 
 
 # methods between underscores that give no tensor, and those that type checkers know from `object`
-OWN = {f"__{n}__" for n in "init new repr hash format contains array setitem delitem setattr getattr dir deepcopy copy setstate reduce dlpack".split()}
+OWN = {
+    f"__{n}__"
+    for n in "init new repr hash format contains array setitem delitem setattr getattr dir deepcopy copy setstate reduce dlpack".split()
+}
 KNOWN = {
     ("Tensor", "shape"): "Size",
     ("Tensor", "dtype"): "_dtype",
@@ -178,7 +213,11 @@ KNOWN = {
 
 
 def bases(cls, here):
-    found = [b for b in cls.__bases__ if b is not object and b.__module__.partition(".")[0] == "torch" and "<" not in b.__qualname__]
+    found = [
+        b
+        for b in cls.__bases__
+        if b is not object and b.__module__.partition(".")[0] == "torch" and "<" not in b.__qualname__
+    ]
     names = [reference(b, here) for b in found]
     known = {tuple: "tuple[Any, ...]", int: "_int", dict: "dict[Any, Any]", list: "list[Any]"}
     return [name for name in names if name] + [known[b] for b in cls.__bases__ if b in known]
@@ -200,21 +239,43 @@ def class_(cls, here, module):
         lines.append(f"{name}: {annotation(kind)}")
         seen.add(name)
     for name in sorted(names - seen):
-        if name.startswith("_") and name not in ("__init__", "__call__", "__enter__", "__exit__", "__iter__", "__len__", "__getitem__"):
+        if name.startswith("_") and name not in (
+            "__init__",
+            "__call__",
+            "__enter__",
+            "__exit__",
+            "__iter__",
+            "__len__",
+            "__getitem__",
+        ):
             continue
         if cls.__name__ == "Tensor" and (name in ("__init__", "__call__") or hasattr(object, name)):
             continue
         lines += member(cls, name, inspect.getattr_static(cls, name, None) if name in vars(cls) else getattr(cls, name))
     if cls.__name__ == "Tensor" and here == "torch":
         lines += ["def __init__(self, *args: Any, **kwargs: Any) -> None: ..."]
-        dunder = (n for n in sorted(set(dir(cls)) - OWN) if n[:2] == n[-2:] == "__" and inspect.isfunction(getattr(cls, n)))
-        lines += [f"def {n}(self, *other: Any) -> {CONVERSIONS.get(n[2:-2], 'Tensor')}: ..." for n in dunder if n != "__reduce_ex__"]
+        dunder = (
+            n for n in sorted(set(dir(cls)) - OWN) if n[:2] == n[-2:] == "__" and inspect.isfunction(getattr(cls, n))
+        )
+        lines += [
+            f"def {n}(self, *other: Any) -> {CONVERSIONS.get(n[2:-2], 'Tensor')}: ..."
+            for n in dunder
+            if n != "__reduce_ex__"
+        ]
         lines += ["def __setitem__(self, index: Any, value: Any) -> None: ..."]
     if cls.__name__ == "Module" and here.startswith("torch.nn"):
-        lines += ["def __getattr__(self, name: _str) -> Any: ...", "def __setattr__(self, name: _str, value: Any) -> None: ..."]
-    own = list(dict.fromkeys(lines)) if "@overload" not in lines and not any(line[0] == "@" for line in lines) else lines
+        lines += [
+            "def __getattr__(self, name: _str) -> Any: ...",
+            "def __setattr__(self, name: _str, value: Any) -> None: ...",
+        ]
+    own = (
+        list(dict.fromkeys(lines)) if "@overload" not in lines and not any(line[0] == "@" for line in lines) else lines
+    )
     inherited = ", ".join(bases(cls, here))
-    return [f"class {cls.__name__}{f'({inherited})' if inherited else ''}:", *(f"    {line}" for line in own or ["..."])]
+    return [
+        f"class {cls.__name__}{f'({inherited})' if inherited else ''}:",
+        *(f"    {line}" for line in own or ["..."]),
+    ]
 
 
 def value_(name, value, here):
@@ -229,7 +290,10 @@ def value_(name, value, here):
 def public(module):
     """The names of a module that are meant for others."""
     listed = getattr(module, "__all__", None) if module.__name__ != "torch" else None
-    return sorted({*(listed or ()), *(name for name in dir(module) if name[0] != "_")} | ({"__version__"} if module.__name__ == "torch" else set()))
+    return sorted(
+        {*(listed or ()), *(name for name in dir(module) if name[0] != "_")}
+        | ({"__version__"} if module.__name__ == "torch" else set())
+    )
 
 
 def module_(module, modules):
@@ -252,7 +316,12 @@ def module_(module, modules):
             continue
         defined = isinstance(value, type) or inspect.isroutine(value)
         home, own_name = (value.__module__, value.__name__) if defined else (None, "")
-        elsewhere = home != here and home in modules and home != "torch.functional" and vars(sys.modules[home]).get(own_name) is value
+        elsewhere = (
+            home != here
+            and home in modules
+            and home != "torch.functional"
+            and vars(sys.modules[home]).get(own_name) is value
+        )
         if defined and elsewhere:
             imports.add(f"from {home} import {own_name} as {name}")
         elif isinstance(value, type) and value.__name__ == name and (home or "").partition(".")[0] == "torch":

@@ -1,6 +1,8 @@
-"""python -m mindtorch_proxy where NAME ...: where a public name of torch is declared, differentiated, computed and tested.
+"""python -m mindtorch_proxy where NAME ...: where a public name of torch is declared, differentiated, computed and
+tested.
 
-NAME is what a program writes, such as torch.nn.functional.layer_norm, torch.Tensor.add_ or torch.optim.Adam, or an operator as `report()` and
+NAME is what a program writes, such as torch.nn.functional.layer_norm, torch.Tensor.add_ or torch.optim.Adam, or an
+operator as `report()` and
 `compare` name it, such as native_layer_norm_backward. The exit status is 1 where a name does not exist.
 """
 
@@ -42,7 +44,11 @@ def named(f):
     """A function's place with its name."""
     where = place(f)
     name = getattr(f, "__name__", "")
-    return f"{shown(where)}{'' if name in ('', '<lambda>') else f' {name}()'}" if where else f"{getattr(f, '__module__', None) or ''} {name}".strip()
+    return (
+        f"{shown(where)}{'' if name in ('', '<lambda>') else f' {name}()'}"
+        if where
+        else f"{getattr(f, '__module__', None) or ''} {name}".strip()
+    )
 
 
 def operators_of(name):
@@ -51,7 +57,9 @@ def operators_of(name):
 
     short = name.removeprefix("torch.ops.aten.").removeprefix("aten.").removeprefix("torch.")
     for wanted in (short, short.rpartition(".")[0]):  # with its overload, and without
-        found = [o for o in registry.operators() if wanted in (o.full, o.name, o.options.aten, f"{o.namespace}.{o.name}")]
+        found = [
+            o for o in registry.operators() if wanted in (o.full, o.name, o.options.aten, f"{o.namespace}.{o.name}")
+        ]
         if found:
             return found
     return []
@@ -90,7 +98,9 @@ def called(f):
                 seen.add(value)
                 todo.append(value)
             elif value is None and name:
-                found |= dict.fromkeys(o for space in ("_C", "_C._nn") for o in registry.OPERATORS.get(space, {}).get(name, ()))
+                found |= dict.fromkeys(
+                    o for space in ("_C", "_C._nn") for o in registry.OPERATORS.get(space, {}).get(name, ())
+                )
     return list(found)
 
 
@@ -108,7 +118,11 @@ def derivative_lines(op):
     if op.derivative is None:
         return ["none" if op.fn is None else "that of what it calls"]
     if isinstance(op.derivative, dict):
-        return [f"by {', '.join([argument] if isinstance(argument, str) else argument)}: {named(f)}" for argument, f in op.derivative.items() if callable(f)]
+        return [
+            f"by {', '.join([argument] if isinstance(argument, str) else argument)}: {named(f)}"
+            for argument, f in op.derivative.items()
+            if callable(f)
+        ]
     return [named(op.derivative)] if callable(op.derivative) else ["that of what it calls, as one node"]
 
 
@@ -117,8 +131,16 @@ def kernel_lines(op):
     for device, module in TABLES.items():
         for kernel in importlib.import_module(module).kernels(op):
             spread = kernel.above == float("inf")
-            size = ", where a large result spreads an operand" if spread else f", from {kernel.above} elements on" if kernel.above else ""
-            dtypes = ", ".join(sorted(d.name for d in kernel.dtypes)) if kernel.dtypes and len(kernel.dtypes) < 8 else ""
+            size = (
+                ", where a large result spreads an operand"
+                if spread
+                else f", from {kernel.above} elements on"
+                if kernel.above
+                else ""
+            )
+            dtypes = (
+                ", ".join(sorted(d.name for d in kernel.dtypes)) if kernel.dtypes and len(kernel.dtypes) < 8 else ""
+            )
             of = f" {kernel.primitive}" if kernel.primitive else ""
             yield f"{device}: {kernel.kind}{of}{size}{f' ({dtypes})' if dtypes else ''}{f': {kernel.why}' if kernel.why else ''}"
             yield f"    entry {shown(kernel.where)}{f', function {named(kernel.fn)}' if kernel.fn is not None else ''}"

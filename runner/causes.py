@@ -7,7 +7,8 @@ import shlex
 
 CATEGORIES = ("missing API", "missing dependency", "wrong value", "dtype", "device", "crash", "time-out", "other")
 TORCH_TYPE = r"torch\.(u?int|float|bfloat|complex|bool|half|double|long)\w*"
-# a module that is no part of PyTorch, or what libraries say in its stead: "requires the librosa library but it was not found";
+# a module that is no part of PyTorch, or what libraries say in its stead: "requires the librosa library but it was not
+# found";
 # a distribution that is not there, or not in the version that transformers asks for
 OURS = r"(?:torch|torch_npu|functorch|torchgen|mindtorch_proxy)\b"
 DEPENDENCY = (
@@ -32,7 +33,14 @@ RULES = [
     ("wrong value", r"^AssertionError|^assert\b|not close"),
 ]
 # import names whose distributions are called otherwise
-DISTRIBUTIONS = {"cv2": "opencv-python-headless", "PIL": "pillow", "sklearn": "scikit-learn", "yaml": "pyyaml", "skimage": "scikit-image", "google": "protobuf"}
+DISTRIBUTIONS = {
+    "cv2": "opencv-python-headless",
+    "PIL": "pillow",
+    "sklearn": "scikit-learn",
+    "yaml": "pyyaml",
+    "skimage": "scikit-image",
+    "google": "protobuf",
+}
 
 
 def category_of(message: str) -> str:

@@ -1,7 +1,9 @@
 """Compare two runs of run_test_v2.py, file by file: python -m runner.compare BEFORE... --with AFTER...
 
-A run is what --json writes, or a list of the ids that passed (one a line); several make one. The exit status is 1 if a test that passed
-before does not pass after. With the real torch's run (--plain) as BEFORE it says what our torch lacks, and how much longer it takes.
+A run is what --json writes, or a list of the ids that passed (one a line); several make one. The exit status is 1 if a
+test that passed
+before does not pass after. With the real torch's run (--plain) as BEFORE it says what our torch lacks, and how much
+longer it takes.
 """
 
 from __future__ import annotations
@@ -24,7 +26,11 @@ def load(paths):
         tests += (
             json.loads(text)["tests"]
             if text.startswith("{")
-            else [{"id": line, "outcome": "passed"} for line in map(str.strip, text.splitlines()) if line and line[0] != "#"]
+            else [
+                {"id": line, "outcome": "passed"}
+                for line in map(str.strip, text.splitlines())
+                if line and line[0] != "#"
+            ]
         )
     return by_name(tests)
 
@@ -49,12 +55,21 @@ def compare(before, after):
     for file, name in before | after:
         then, now = (run.get((file, name), {}) for run in (before, after))
         passed, passes = (result.get("outcome") == "passed" for result in (then, now))
-        files[file].update(expected=passed, passed=passed and passes, newly_failing=passed and not passes, newly_passing=passes and not passed)
+        files[file].update(
+            expected=passed,
+            passed=passed and passes,
+            newly_failing=passed and not passes,
+            newly_passing=passes and not passed,
+        )
         if passed and passes and then.get("duration") and now.get("duration"):
             files[file].update(before=then["duration"], after=now["duration"])
         if passed is not passes and (then or passed):
             message = (now.get("message") or "").partition("\n")[0][:160]
-            what = "newly passing" if passes else f"newly failing: {now.get('category') or now.get('outcome', 'not run')}: {message}"
+            what = (
+                "newly passing"
+                if passes
+                else f"newly failing: {now.get('category') or now.get('outcome', 'not run')}: {message}"
+            )
             changed.append((file, name, what))
     return files, changed
 
@@ -65,7 +80,9 @@ def show(files, changed):
         print("{}::{}\n    {}".format(*change))
     for file, n in sorted(files.items()):
         wall = f"  {n['after'] / n['before']:5.2f} times as long" if n["before"] else ""
-        print(f"{n['passed']:5} of {n['expected']:5}  {n['newly_failing']:4} newly failing {n['newly_passing']:4} newly passing{wall}  {file}")
+        print(
+            f"{n['passed']:5} of {n['expected']:5}  {n['newly_failing']:4} newly failing {n['newly_passing']:4} newly passing{wall}  {file}"
+        )
     return any(n["newly_failing"] for n in files.values())
 
 

@@ -19,17 +19,25 @@ from .process import RAN
 
 def file_errors(runs):
     """A result for each file that did not run whole and whose own result does not say so: (run, message)."""
-    return [(run, f"{run.outcome}: {run.why}") for run in runs if run.outcome != RAN and not any(says_so(run, r) for r in run.results.values())]
+    return [
+        (run, f"{run.outcome}: {run.why}")
+        for run in runs
+        if run.outcome != RAN and not any(says_so(run, r) for r in run.results.values())
+    ]
 
 
 def says_so(run, result):
-    return result["outcome"] != "passed" and (result["id"] == run.name or result.get("when") == "collect" or result["id"].endswith("::(at exit)"))
+    return result["outcome"] != "passed" and (
+        result["id"] == run.name or result.get("when") == "collect" or result["id"].endswith("::(at exit)")
+    )
 
 
 def write_junit(path, runs, results, wall):
     from _pytest.junitxml import bin_xml_escape, mangle_test_address
 
-    counts = collections.Counter("errors" if r["outcome"] == "failed" and r["when"] != "call" else r["outcome"] for r in results)
+    counts = collections.Counter(
+        "errors" if r["outcome"] == "failed" and r["when"] != "call" else r["outcome"] for r in results
+    )
     extra = file_errors(runs)
     suite = ET.Element(
         "testsuite",
@@ -52,7 +60,9 @@ def write_junit(path, runs, results, wall):
                 ET.SubElement(case, "skipped", type="pytest.xfail", message=f"{result['category']}: {result['reason']}")
             case "failed":
                 kind = "failure" if result["when"] == "call" else "error"
-                ET.SubElement(case, kind, type=result["category"], message=message).text = bin_xml_escape(result["text"])
+                ET.SubElement(case, kind, type=result["category"], message=message).text = bin_xml_escape(
+                    result["text"]
+                )
     for run, message in extra:
         *names, name = mangle_test_address(run.name)
         case = ET.SubElement(suite, "testcase", classname=".".join(names), name=name, time=f"{run.wall:.3f}")
@@ -65,7 +75,9 @@ def write_junit(path, runs, results, wall):
 def facts(options, runs, results, wall, counts, interrupted):
     """All that is known of a run, as --json writes it."""
     ended = [run.end for run in runs if run.end]
-    torch = next((end["torch"] for end in ended if end["torch"]), None) or (version_of("torch") if options.plain else TORCH_VERSION)
+    torch = next((end["torch"] for end in ended if end["torch"]), None) or (
+        version_of("torch") if options.plain else TORCH_VERSION
+    )
     device = next((end["device"] for end in ended if end["device"]), None) or os.environ.get("TRANSFORMERS_TEST_DEVICE")
     versions = {"transformers": upstream_version(), "torch": torch}
     versions |= {name: version_of(name) for name in ("mindspore", "pytest")}
@@ -113,5 +125,9 @@ def merge_kernels(folder):
             kinds[kernel["kind"]] += kernel["calls"]
     on = kinds["pyboost"] + kinds["legacy"]
     share = on / (on + kinds["numpy"]) if on else None
-    print(f"{share:.1%} of {on + kinds['numpy']} compute calls ran on MindSpore's primitives" if on else "no compute calls")
+    print(
+        f"{share:.1%} of {on + kinds['numpy']} compute calls ran on MindSpore's primitives"
+        if on
+        else "no compute calls"
+    )
     return {"device": ", ".join(sorted(devices)), "share": share, "moves": moves, "kernels": kernels}

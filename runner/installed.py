@@ -55,7 +55,8 @@ def ways_to(root):
 def check(options, roots):
     """Say what is missing, before anything runs.
 
-    Raises SystemExit with the commands that help, also where a checkout of `roots` is of another version than is imported.
+    Raises SystemExit with the commands that help, also where a checkout of `roots` is of another version than is
+    imported.
     """
     needed = {"pytest-timeout": "pytest-timeout"}
     if not options.plain:

@@ -16,7 +16,9 @@ def load_ledger(path):
     ledger = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     for test, entry in ledger.items():
         if entry.get("category") not in (*CATEGORIES, "upstream") or not entry.get("reason"):
-            raise SystemExit(f"run_test_v2: {path}: {test}: needs a reason, and a category out of {', '.join(CATEGORIES)}, upstream")
+            raise SystemExit(
+                f"run_test_v2: {path}: {test}: needs a reason, and a category out of {', '.join(CATEGORIES)}, upstream"
+            )
     return ledger
 
 

@@ -5,9 +5,12 @@
     python run_test_v2.py --fetch transformers   # clones upstream's tag that fits the installed transformers
     PYTHONPATH=CHECKOUT/src python run_test_v2.py CHECKOUT/tests/models/bert   # with the checkout's own transformers
 
-Every file runs in a process of its own. A test that kills its process, or hangs, costs that test: results so far are kept, and the file
-goes on behind it. Arguments that are not listed below are pytest's. The exit status is 0 if all went as it should, 1 if a test failed or
-passed unexpectedly or a file crashed, 2 if a file, or the whole run, could not start, 5 if there was no test, 130 if it was interrupted.
+Every file runs in a process of its own. A test that kills its process, or hangs, costs that test: results so far are
+kept, and the file
+goes on behind it. Arguments that are not listed below are pytest's. The exit status is 0 if all went as it should, 1 if
+a test failed or
+passed unexpectedly or a file crashed, 2 if a file, or the whole run, could not start, 5 if there was no test, 130 if it
+was interrupted.
 """
 
 from __future__ import annotations
@@ -39,22 +42,39 @@ from .targets import HERE, checkout_of, failed_in, files_of, named_in, results_i
 
 def parser():
     """What reads the command's own options."""
-    parser = argparse.ArgumentParser(prog="run_test_v2.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
+    parser = argparse.ArgumentParser(
+        prog="run_test_v2.py",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
     add = parser.add_argument
     add("--jobs", type=int, default=1, metavar="N", help="files side by side, on CPU each on a core of its own")
     add("--timeout", type=float, default=3600, metavar="S", help="limit for a file (default 3600)")
     add("--test-timeout", type=float, default=300, metavar="S", help="limit for a test (default 300)")
     add("--junitxml", metavar="FILE", help="write one JUnit file for all")
     add("--json", metavar="FILE", help="write all results; runner/results.schema.json says what is in it")
-    add("--html", metavar="FILE", help="write one page: files, failures by cause, kernels; with --compare beside the earlier run")
+    add(
+        "--html",
+        metavar="FILE",
+        help="write one page: files, failures by cause, kernels; with --compare beside the earlier run",
+    )
     add("--report", metavar="FILE", help="write which operators ran on which kernels, and how often")
     ledger = 'the failures that are known: ["test id"] category = ..., reason = ... (default: tests/ledger.toml)'
     add("--ledger", metavar="FILE", default=str(HERE / "tests/ledger.toml"), help=ledger)
     add("--only", metavar="FILE", help="run only the tests that this file names, one a line")
     add("--rerun-failed", metavar="FILE", help="run what failed, or did not run, by an earlier --json FILE")
-    add("--compare", metavar="FILE", help="compare with an earlier --json FILE; exit status 1 if a test passed there and does not now")
+    add(
+        "--compare",
+        metavar="FILE",
+        help="compare with an earlier --json FILE; exit status 1 if a test passed there and does not now",
+    )
     add("--shard", metavar="I/N", help="run the i-th of n parts of the files")
-    add("--fetch", metavar="FOLDER", help="clone upstream's tag that fits the installed transformers into FOLDER, and end")
+    add(
+        "--fetch",
+        metavar="FOLDER",
+        help="clone upstream's tag that fits the installed transformers into FOLDER, and end",
+    )
     add("--tag", metavar="TAG", help="with --fetch: another tag or branch, as v5.16.0 or main")
     add("--any-version", action="store_true", help="run although checkout and installed transformers differ")
     add("--plain", action="store_true", help="without mindtorch_proxy: on the torch that is installed, to compare")
@@ -170,7 +190,9 @@ def run(arguments) -> int:
     if options.fetch:
         return fetch(options.fetch, options.tag)
     if version_of("pytest") is None:
-        raise SystemExit(f"run_test_v2: pytest is not installed for {sys.executable}; pip install 'pytest<9' pytest-timeout")
+        raise SystemExit(
+            f"run_test_v2: pytest is not installed for {sys.executable}; pip install 'pytest<9' pytest-timeout"
+        )
     options.pytest, targets, unknown = split_arguments(rest)
     options.collect_only = "--collect-only" in rest or "--co" in rest
     options.kernels = bool(options.report or options.html) and not options.plain
@@ -181,7 +203,10 @@ def run(arguments) -> int:
     ledger = load_ledger(options.ledger) if not options.plain and os.path.exists(options.ledger) else {}
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="run_test_v2-") as options.folder:
-        runs = [FileRun(options, i, file, inside, roots[file], only.get(file)) for i, (file, inside) in enumerate(files.items())]
+        runs = [
+            FileRun(options, i, file, inside, roots[file], only.get(file))
+            for i, (file, inside) in enumerate(files.items())
+        ]
         if unknown and refuses(runs[0]):
             refuse(unknown, own)
         interrupted = run_all(options, runs)

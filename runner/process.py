@@ -15,7 +15,13 @@ from .causes import category_of
 from .recorder import is_named
 
 RECORDER = Path(__file__).with_name("recorder.py")
-RAN, NOT_STARTED, INTERRUPTED, TIMED_OUT, CRASHED = OUTCOMES = ("ran", "could not start", "interrupted", "timed out", "crashed")
+RAN, NOT_STARTED, INTERRUPTED, TIMED_OUT, CRASHED = OUTCOMES = (
+    "ran",
+    "could not start",
+    "interrupted",
+    "timed out",
+    "crashed",
+)
 
 
 class FileRun:
@@ -31,7 +37,8 @@ class FileRun:
         self.unfinished: dict[str, dict] = {}
         self.collected: list[str] = []
         self.left_out: set[str] = set()  # what an option of pytest's, as -k, excludes
-        self.end: dict = {}  # what the process said when it ended by itself: pytest's exit status and why, torch, device
+        # what the process said when it ended by itself: pytest's exit status and why, torch, device
+        self.end: dict = {}
         self.running = None  # the id of the test that runs
         self.since = 0.0  # when it, or the pause between two tests, began
         self.process: subprocess.Popen | None = None
@@ -72,13 +79,24 @@ class FileRun:
         result["duration"] += report["duration"]
         if report["outcome"] == "failed" or (report["outcome"] == "skipped" and result["outcome"] == "passed"):
             result.update(
-                outcome="skipped" if report["outcome"] == "skipped" else "failed", message=report["message"], text=report["text"], when=report["when"]
+                outcome="skipped" if report["outcome"] == "skipped" else "failed",
+                message=report["message"],
+                text=report["text"],
+                when=report["when"],
             )
             if result["outcome"] == "failed":
                 result["category"] = category_of(report["message"])
 
     def fail(self, test, category, message, text="", when="call"):
-        self.results[test] = {"id": test, "duration": 0.0, "outcome": "failed", "category": category, "message": message, "text": text or message, "when": when}
+        self.results[test] = {
+            "id": test,
+            "duration": 0.0,
+            "outcome": "failed",
+            "category": category,
+            "message": message,
+            "text": text or message,
+            "when": when,
+        }
         self.unfinished.clear()
         self.running = None
 
@@ -141,7 +159,9 @@ class FileRun:
             "only": None if self.only is None else list(self.only),
             "core": core,
         }
-        order_file = Path(options.folder, f"order-{self.number}-{index}.json")  # a list of tests can be longer than an argument may be
+        order_file = Path(
+            options.folder, f"order-{self.number}-{index}.json"
+        )  # a list of tests can be longer than an argument may be
         order_file.write_text(json.dumps(order))
         self.end, self.running = {}, None
         process = self.process = subprocess.Popen(
@@ -171,14 +191,23 @@ class FileRun:
                 if over or now - self.since > options.test_timeout * 1.2 + 10:
                     self.kill()
                     self.read()
-                    what = f"the file's limit of {options.timeout:g} s" if over else f"the limit of {options.test_timeout:g} s a test"
+                    what = (
+                        f"the file's limit of {options.timeout:g} s"
+                        if over
+                        else f"the limit of {options.test_timeout:g} s a test"
+                    )
                     if over or not self.running:
                         self.is_(TIMED_OUT, what + ("" if self.running else ", outside of any test"))
                     self.fail(self.running or self.name, "time-out", f"Timeout: {what}; the process was killed")
                     return False
         self.read()
         if self.interrupted:
-            self.is_(INTERRUPTED, f"{len(self.left())} of {len(self.collected)} tests were not run" if self.collected else "while collecting")
+            self.is_(
+                INTERRUPTED,
+                f"{len(self.left())} of {len(self.collected)} tests were not run"
+                if self.collected
+                else "while collecting",
+            )
             return True
         code = process.returncode
         if self.end.get("status") == code:
@@ -198,7 +227,10 @@ class FileRun:
 
     def finished(self, status):
         """pytest ended by itself: what its exit status says of the file."""
-        why, broken = self.end["why"], [r for r in self.results.values() if r.get("when") == "collect" and r["outcome"] == "failed"]
+        why, broken = (
+            self.end["why"],
+            [r for r in self.results.values() if r.get("when") == "collect" and r["outcome"] == "failed"],
+        )
         if self.outcome in (TIMED_OUT, CRASHED):
             return
         if status == 3:

@@ -9,7 +9,13 @@ import time
 
 def span(seconds):
     """A time for people."""
-    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+    return (
+        f"{seconds:.0f} s"
+        if seconds < 100
+        else f"{seconds / 60:.0f} min"
+        if seconds < 6000
+        else f"{seconds / 3600:.1f} h"
+    )
 
 
 class Progress:
@@ -36,7 +42,9 @@ class Progress:
         failed = sum(run.counts()["failed"] for run in self.runs)
         left = self.left()
         tests = sum(len(run.results) for run in self.runs)
-        return f"{len(self.ended)} of {len(self.runs)} files, {tests} tests, {failed} failed" + (f", about {span(left)} left" if left else "")
+        return f"{len(self.ended)} of {len(self.runs)} files, {tests} tests, {failed} failed" + (
+            f", about {span(left)} left" if left else ""
+        )
 
     def tick(self):
         while not self.over.wait(0.5):
@@ -49,11 +57,17 @@ class Progress:
         self.ended.append(run)
         if self.live:
             sys.stderr.write("\r\x1b[K")
-        said = ", ".join(f"{counts[name]} {name}" for name in ("passed", "failed", "xfailed", "skipped") if counts[name]) or "no test"
+        said = (
+            ", ".join(f"{counts[name]} {name}" for name in ("passed", "failed", "xfailed", "skipped") if counts[name])
+            or "no test"
+        )
         left = self.left()
         rest = f", about {span(left)} left" if left and len(self.ended) < len(self.runs) else ""
         why = f" ({run.why[:120]})" if run.why else ""
-        print(f"[{len(self.ended)}/{len(self.runs)}] {run.name}: {run.outcome}{why}: {said} in {span(run.wall)}{rest}", flush=True)
+        print(
+            f"[{len(self.ended)}/{len(self.runs)}] {run.name}: {run.outcome}{why}: {said} in {span(run.wall)}{rest}",
+            flush=True,
+        )
 
     def close(self):
         self.over.set()

@@ -1,4 +1,7 @@
-"""In a test file's own process: runs pytest and writes each event to a file as it happens. Started as a script; imports nothing of ours."""
+"""In a test file's own process: runs pytest and writes each event to a file as it happens.
+
+Started as a script; imports nothing of ours.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +81,11 @@ class Recorder:
 
 def error_of(text):
     """The error's own lines of what pytest shows: they carry an E; a usage error's carry ERROR."""
-    return "\n".join(re.findall(r"^E +(.*)", text, re.M)) or "\n".join(re.findall(r"^ERROR: (?:usage: .*\n)?(.*)", text, re.M)) or text.strip()
+    return (
+        "\n".join(re.findall(r"^E +(.*)", text, re.M))
+        or "\n".join(re.findall(r"^ERROR: (?:usage: .*\n)?(.*)", text, re.M))
+        or text.strip()
+    )
 
 
 class Lasting:

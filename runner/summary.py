@@ -51,14 +51,18 @@ def summarise(runs, results, counts):
     if found:
         rule("failures by cause")
         by_cause(runs, found)
-    by_category = collections.Counter((r["category"], r["outcome"]) for r in results if r["outcome"] in ("failed", "xfailed"))
+    by_category = collections.Counter(
+        (r["category"], r["outcome"]) for r in results if r["outcome"] in ("failed", "xfailed")
+    )
     rule("summary")
     for name in CATEGORIES:
         if total := by_category[name, "failed"] + by_category[name, "xfailed"]:
             known = f" ({by_category[name, 'xfailed']} of them known)" if by_category[name, "xfailed"] else ""
             print(f"{total:5} failed: {name}{known}")
     if packages := sorted({group["package"] for group in found if group["package"]}):
-        print(f"      pip install {' '.join(packages)}   # if one of them requires torch: mindtorch-activate --install --with-metadata first")
+        print(
+            f"      pip install {' '.join(packages)}   # if one of them requires torch: mindtorch-activate --install --with-metadata first"
+        )
     if counts["xfailed"]:
         print(f"{counts['xfailed']:5} failed as the ledger expects")
     fates = collections.Counter(run.outcome for run in runs)

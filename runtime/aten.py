@@ -1,4 +1,6 @@
-"""PyTorch's operators below autograd: their schemas, as aten.txt lists them (tools/aten_schemas.py writes it), and how a call fits one."""
+"""PyTorch's operators below autograd: their schemas, as aten.txt lists them (tools/aten_schemas.py writes it), and how
+a call fits one.
+"""
 
 import functools
 import os
@@ -13,7 +15,14 @@ from .device import memory_format as MemoryFormat
 from .generator import Generator
 from .tensor import Tensor
 
-_TAGS = {"c": "core", "p": "pointwise", "r": "reduction", "v": "view_copy", "i": "inplace_view", "n": "nondeterministic_seeded"}
+_TAGS = {
+    "c": "core",
+    "p": "pointwise",
+    "r": "reduction",
+    "v": "view_copy",
+    "i": "inplace_view",
+    "n": "nondeterministic_seeded",
+}
 _TAGS |= {"d": "dynamic_output_shape", "D": "data_dependent_output"}
 
 
@@ -33,7 +42,9 @@ class AliasInfo:
 
 
 class Argument:
-    """One argument or result of a schema. type: as TorchScript writes it, "Optional[Tensor]"; declared: as the schema does."""
+    """One argument or result of a schema. type: as TorchScript writes it, "Optional[Tensor]";
+    declared: as the schema does.
+    """
 
     def __init__(self, declared, name, default, kwarg_only, alias):
         self.declared, self.name, self.kwarg_only, self.alias_info = declared, name, kwarg_only, alias
@@ -79,7 +90,14 @@ class Argument:
 
 
 _PLAIN = (bool, int, float, str, list)
-_SCALARS = {"SymInt": "int", "Scalar": "number", "ScalarType": "int", "Layout": "int", "MemoryFormat": "int", "SymBool": "bool"}
+_SCALARS = {
+    "SymInt": "int",
+    "Scalar": "number",
+    "ScalarType": "int",
+    "Layout": "int",
+    "MemoryFormat": "int",
+    "SymBool": "bool",
+}
 
 
 class _Type(str):
@@ -89,9 +107,13 @@ class _Type(str):
 
     def kind(self):
         head = self.partition("[")[0]
-        return {"Optional": "OptionalType", "List": "ListType", "Tensor": "TensorType", "number": "NumberType", "str": "StringType"}.get(
-            head, head.capitalize() + "Type"
-        )
+        return {
+            "Optional": "OptionalType",
+            "List": "ListType",
+            "Tensor": "TensorType",
+            "number": "NumberType",
+            "str": "StringType",
+        }.get(head, head.capitalize() + "Type")
 
     @property
     def annotation_str(self):
@@ -119,7 +141,16 @@ def _type(declared):
     return _Type(_SCALARS.get(t, t))
 
 
-_WORDS = {"None": None, "True": True, "False": False, "contiguous_format": 0, "strided": 0, "Mean": 1, "Sum": 2, "inf": float("inf")}
+_WORDS = {
+    "None": None,
+    "True": True,
+    "False": False,
+    "contiguous_format": 0,
+    "strided": 0,
+    "Mean": 1,
+    "Sum": 2,
+    "inf": float("inf"),
+}
 
 
 def _value(text, declared):
@@ -151,7 +182,10 @@ def _split(text):
     return [*parts, text[start:].strip()] if text.strip() else parts
 
 
-_PART = re.compile(r"(?P<type>\w+(?:\([^()]*\))?)(?:\((?P<alias>[^()]*)\))?(?P<rest>[\[\]\d?]*)(?:\s+(?P<name>\w+))?(?:=(?P<default>.*))?$", re.DOTALL)
+_PART = re.compile(
+    r"(?P<type>\w+(?:\([^()]*\))?)(?:\((?P<alias>[^()]*)\))?(?P<rest>[\[\]\d?]*)(?:\s+(?P<name>\w+))?(?:=(?P<default>.*))?$",
+    re.DOTALL,
+)
 
 
 def _argument(text, kwarg_only):
@@ -161,7 +195,9 @@ def _argument(text, kwarg_only):
     m = _PART.match(re.sub(r"\([a-z$!| >*-]*\)", "", text, count=1) if alias else text)
     if m is None:
         raise RuntimeError(f"{text!r} is no argument of a schema")
-    return Argument(m["type"] + m["rest"], m["name"] or "", m["default"], kwarg_only, AliasInfo(alias.group(1)) if alias else None)
+    return Argument(
+        m["type"] + m["rest"], m["name"] or "", m["default"], kwarg_only, AliasInfo(alias.group(1)) if alias else None
+    )
 
 
 class FunctionSchema:
@@ -218,7 +254,9 @@ class FunctionSchema:
         return hash(self._text)
 
     def given(self, values):
-        """(args, kwargs) of a call by these values, {argument: value}, as PyTorch's dispatcher hands them on; None where they do not fit."""
+        """(args, kwargs) of a call by these values, {argument: value}, as PyTorch's dispatcher hands them on;
+        None where they do not fit.
+        """
         if not values.keys() <= self.by_name.keys():
             return None
         for a in self.arguments:
@@ -244,7 +282,9 @@ class FunctionSchema:
         return values
 
     def misfit(self, args, kwargs):
-        """What PyTorch says of a call with arguments that there are not, or without some that there must be; None of any other."""
+        """What PyTorch says of a call with arguments that there are not, or without some that there must be;
+        None of any other.
+        """
         most, given = len(self.arguments), len(args) + len(kwargs)
         if given > most:
             return f"{self.name}() expected at most {most} argument(s) but received {given} argument(s). Declaration: {self}"
@@ -259,7 +299,10 @@ class FunctionSchema:
     def accepts(self, args, kwargs):
         """Whether a call fits."""
         values = self.bound(args, kwargs)
-        return values is not None and all(fits(a, values[a.name], self.numbers) if a.name in values else a._default is not None for a in self.arguments)
+        return values is not None and all(
+            fits(a, values[a.name], self.numbers) if a.name in values else a._default is not None
+            for a in self.arguments
+        )
 
 
 _MISSING = object()

@@ -1,4 +1,7 @@
-"""What the runtime asks of a device, and the backends by device type. They register when their device is first used; no name of one stands here."""
+"""What the runtime asks of a device, and the backends by device type.
+
+They register when their device is first used; no name of one stands here.
+"""
 
 import importlib
 import os
@@ -10,7 +13,8 @@ if TYPE_CHECKING:
     from .dtypes import dtype as Dtype
 
 
-# how a backend chooses among kernels: "primitives", MindSpore's first, or "fastest", what measured fastest, where a backend has a choice
+# how a backend chooses among kernels: "primitives", MindSpore's first, or "fastest", what measured fastest, where a
+# backend has a choice
 CHOICE = os.environ.get("MINDTORCH_KERNELS") or "primitives"
 if CHOICE not in ("primitives", "fastest"):
     raise ValueError(f"MINDTORCH_KERNELS={CHOICE}: expected 'primitives' or 'fastest'")
@@ -32,17 +36,22 @@ class Plan(Protocol):
     out: Any  # the dtype of its results, where it is known
 
     def run(self, result: Any, args: tuple) -> Any:
-        """The operator on its arguments. result: (shape, dtype) or (shape, dtype, strides) of what is wanted, or a list of them for several tensors.
+        """The operator on its arguments. result: (shape, dtype) or (shape, dtype, strides) of what is wanted, or a list
+        of them for several tensors.
 
         A shape of None is the kernel's to find. Returns a fresh Tensor, or a tuple of them.
         """
 
     def elementwise(self, operands: list, attributes: list, shape: tuple, dtype: "Dtype") -> Any:
-        """An elementwise operator on tensors and numbers that broadcast to `shape`; returns a fresh contiguous Tensor."""
+        """An elementwise operator on tensors and numbers that broadcast to `shape`;
+        returns a fresh contiguous Tensor.
+        """
 
 
 class Backend(Protocol):
-    """Everything that operators, tensors, storages, random numbers, printing, serialization and autograd ask of a device."""
+    """Everything that operators, tensors, storages, random numbers, printing, serialization and autograd ask of a
+    device.
+    """
 
     host: bool  # tensors lie in the host's memory: array() works, and reading a value needs no copy
     plans: list  # the plans that were made, for report()
@@ -51,19 +60,26 @@ class Backend(Protocol):
         """How many devices of this type are usable; 0 where there are none. Never found out by trying a kernel."""
 
     def usable(self, device: "Device") -> "Device":
-        """The device on which tensors are made when a program asks for `device`; RuntimeError where it cannot be used."""
+        """The device on which tensors are made when a program asks for `device`;
+        RuntimeError where it cannot be used.
+        """
 
     def plan(self, op: Any, dtype: "Dtype", device: "Device", args: Any) -> Plan:
-        """The plan for an operator in a dtype; the same one for the same dtype. args: those of this call, which may be refused for what they are.
+        """The plan for an operator in a dtype; the same one for the same dtype. args: those of this call, which may be
+        refused for what they are.
 
         Raises NotImplementedError with operator, dtype and device where there is no kernel.
         """
 
     def inplace(self, op: Any) -> Callable | None:
-        """A callable that runs the operator on its arguments and leaves the result in the first one's memory; None: compute, then write."""
+        """A callable that runs the operator on its arguments and leaves the result in the first one's memory;
+        None: compute, then write.
+        """
 
     def fused(self, name: str) -> Callable | None:
-        """What computes a function over several operators as one kernel; called with its arguments, it answers None where they do not fit."""
+        """What computes a function over several operators as one kernel;
+        called with its arguments, it answers None where they do not fit.
+        """
 
     def update(self, op: Any, dst: Any, args: tuple) -> bool:
         """Run an elementwise operator within dst's memory and answer True; False: compute, then write."""
@@ -84,7 +100,9 @@ class Backend(Protocol):
         """A storage on the device with a copy of the bytes of a 1-d uint8 array."""
 
     def write(self, dst: Any, src: Any) -> None:
-        """Copy src, on this device or in the host's memory, into dst's; the same shape after broadcasting, any dtype."""
+        """Copy src, on this device or in the host's memory, into dst's;
+        the same shape after broadcasting, any dtype.
+        """
 
     def cast(self, tensor: Any, dtype: "Dtype") -> Any:
         """A fresh contiguous tensor of another dtype."""

@@ -1,6 +1,8 @@
-"""Declaring operators: op() with a kernel, view() for what only changes the geometry, composite() for functions over other operators.
+"""Declaring operators: op() with a kernel, view() for what only changes the geometry, composite() for functions over
+other operators.
 
-From one declaration come, when they are first asked for: torch.f, Tensor.f, Tensor.f_, out=, the signature, the meta function and the
+From one declaration come, when they are first asked for: torch.f, Tensor.f, Tensor.f_, out=, the signature, the meta
+function and the
 node of autograd. What an operator does differently from the others stands in its declaration, as a field of Options.
 """
 
@@ -31,19 +33,29 @@ class Options:
     inplace_function: bool | tuple = False  # torch.f_; a tuple: for these names alone
     in_place: Any = None  # the operator of whose first arguments a composite's in-place form is that of
     constant: bool = False  # the in-place form, which keeps a dtype that has gradients, has zeros for them
-    # what the gradients of an in-place form end with: irreversible(*args) -> an error, or None. PyTorch has a formula of its own for it, and a node
+    # what the gradients of an in-place form end with: irreversible(*args) -> an error, or None. PyTorch has a formula
+    # of its own for it, and a node
     irreversible: Callable | None = None
-    out: bool | Out | None = None  # out=, and what it asks of the tensor; None: where the result is a tensor and no view
+    out: bool | Out | None = (
+        None  # out=, and what it asks of the tensor; None: where the result is a tensor and no view
+    )
     alias: tuple = ()  # other names, with their namespace where it is another
-    numbers_between: bool = False  # may also be called as f(self, alpha, other), f(beta, self, alpha, a, b), which is deprecated
+    numbers_between: bool = (
+        False  # may also be called as f(self, alpha, other), f(beta, self, alpha, a, b), which is deprecated
+    )
     varargs: str | None = None  # an argument that may be given one by one: f(2, 3) for f((2, 3))
-    python: bool | None = None  # PyTorch's own is written in Python, and hands optional arguments on by name; None: those of nn.functional
+    python: bool | None = (
+        # PyTorch's own is written in Python, and hands optional arguments on by name; None: those of nn.functional
+        None
+    )
     aten: str | None = None  # PyTorch's name below autograd, "add.Tensor"; None: the schema's own
     aten_constants: tuple = ()  # (argument, value) that PyTorch's has beside
     aten_values: Callable | None = None  # aten_values(arguments by name) -> PyTorch's, where they are other ones
-    # PyTorch's name of the node, where it is not the operator's; node(arguments by name, shapes by name) where it hangs on them: a number has no shape
+    # PyTorch's name of the node, where it is not the operator's; node(arguments by name, shapes by name) where it hangs
+    # on them: a number has no shape
     node: str | Callable | None = None
-    # PyTorch has a transposition before the operator: (its argument, the arguments in the order of PyTorch's), for who looks at a node that `node` names so
+    # PyTorch has a transposition before the operator: (its argument, the arguments in the order of PyTorch's), for who
+    # looks at a node that `node` names so
     transposed: dict | None = None
     saves_given: bool = False  # formulas read the arguments as they were given, not as `prepare` gives them
     wraps: bool = False  # PyTorch's formulas see a number that was given as a tensor
@@ -54,7 +66,9 @@ class Options:
     exact: int | None = None  # an operand that half types take unrounded where it is one number
     contiguous: bool = False  # the result is, whatever the operands are
     opmath: bool = True  # half types are computed in float32
-    constant_attributes: bool = False  # what the numbers are changes neither the promotion nor the checks of floating-point operands
+    constant_attributes: bool = (
+        False  # what the numbers are changes neither the promotion nor the checks of floating-point operands
+    )
     empty_ok: bool = False  # the kernel is asked for empty results too
     non_differentiable: tuple = ()  # results without gradients
     integral: bool = False  # PyTorch's formula is for types that have no gradients here
@@ -62,22 +76,32 @@ class Options:
     mutates: tuple = ()  # arguments that a composite changes; the first may be offered to the backend as one kernel
     operator: Any = None  # what a composite does when it is given its first two arguments alone
     role: str = "compute"  # "fill" and "draw" compute nothing from tensors: reports count them apart
-    # its in-place form takes expanded tensors, as PyTorch's does with a warning that calls this assignment deprecated as well; else they are refused
+    # its in-place form takes expanded tensors, as PyTorch's does with a warning that calls this assignment deprecated
+    # as well; else they are refused
     expanded: str | None = None
-    apart: bool | tuple = False  # arguments, by position, that may not even be what is written to as a whole; True: none of them
-    pointwise: bool = False  # a composite of one elementwise kernel each: like those it takes no memory that partly meets what is written to
+    apart: bool | tuple = (
+        False  # arguments, by position, that may not even be what is written to as a whole; True: none of them
+    )
+    # a composite of one elementwise kernel each: like those it takes no memory that partly meets what is written to
+    pointwise: bool = False
     reads_first: tuple = ()  # arguments, by position, that may share the memory that is written to
     autocast: Autocast | None = None
     # forward mode
-    forward: Callable | None = None  # forward(op, args, tangents, outs) -> the results' tangents; None: from the formulas, see autograd/forward.py
+    forward: Callable | None = (
+        # forward(op, args, tangents, outs) -> the results' tangents; None: from the formulas, see autograd/forward.py
+        None
+    )
     no_forward: str | None = None  # PyTorch has no rule for it, and calls it so where it says that
-    # on sparse tensors: "values" acts on each value, "coalesced" where an index occurs once; "coo ...": of that layout alone; "compressed": not of it;
+    # on sparse tensors: "values" acts on each value, "coalesced" where an index occurs once; "coo ...": of that layout
+    # alone; "compressed": not of it;
     # "composite": its function, over operators that have them
     sparse: str | None = None
 
     @classmethod
     def of(cls, given):
-        """Options as they are written in a declaration: an unknown name or a value of another type is a TypeError there."""
+        """Options as they are written in a declaration: an unknown name or a value of another type is a TypeError
+        there.
+        """
         for name, value in given.items():
             allowed = _TYPES.get(name)
             if allowed is not None and not isinstance(value, allowed):
@@ -116,7 +140,9 @@ class Op:
         self.where = None  # (file, line) of the declaration
 
     def may_be_direct(self, attributes, dtype):
-        """Whether later calls in this dtype may go the direct way, whatever their attributes are: powers of integers are refused by the number, or floats."""
+        """Whether later calls in this dtype may go the direct way, whatever their attributes are: powers of integers
+        are refused by the number, or floats.
+        """
         return not attributes or self.options.constant_attributes and dtype.category >= dt.FLOAT
 
     @cached_property
@@ -190,7 +216,11 @@ class Op:
     @property
     def is_method(self):
         wanted, args = self.options.method, self.schema.args
-        return self.namespace in ("torch", "Tensor") and bool(args) and args[0].name == "self" and args[0].is_tensor if wanted is None else wanted
+        return (
+            self.namespace in ("torch", "Tensor") and bool(args) and args[0].name == "self" and args[0].is_tensor
+            if wanted is None
+            else wanted
+        )
 
     @property
     def is_function(self):
@@ -198,24 +228,37 @@ class Op:
 
     @property
     def is_inplace(self):
-        return self.promote is not None and self.schema.args[0].name == "self" if self.options.inplace is None else self.options.inplace
+        return (
+            self.promote is not None and self.schema.args[0].name == "self"
+            if self.options.inplace is None
+            else self.options.inplace
+        )
 
     @property
     def takes_out(self):
         wanted, returns = self.options.out, self.schema.returns
-        return self.geometry is None and returns.lstrip("(").startswith("Tensor") and "[]" not in returns if wanted is None else wanted is not False
+        return (
+            self.geometry is None and returns.lstrip("(").startswith("Tensor") and "[]" not in returns
+            if wanted is None
+            else wanted is not False
+        )
 
 
 def op(schema, prim=None, *, promote=None, derivative=None, meta=None, prepare=None, call=None, **options):
     """Declare an operator with a kernel.
 
-    schema: PyTorch's signature string. prim: the PyBoost primitive. promote: elementwise type promotion (makes it elementwise): a Promotion,
-    or promote(common dtype, *args) -> (computation dtype, result dtype). derivative: a formula, or {argument: formula}; formulas name what
-    they read: g (or g0, g1, gs), out (out0, ...), arguments, ARG_shape, ARG_dtype, needs. prepare(*args) -> args normalises.
+    schema: PyTorch's signature string. prim: the PyBoost primitive. promote: elementwise type promotion (makes it
+    elementwise): a Promotion,
+    or promote(common dtype, *args) -> (computation dtype, result dtype). derivative: a formula, or {argument: formula};
+    formulas name what
+    they read: g (or g0, g1, gs), out (out0, ...), arguments, ARG_shape, ARG_dtype, needs. prepare(*args) -> args
+    normalises.
     meta(*args) -> (shape, dtype), with strides where they are not contiguous, or a list of them: checks and infers.
     call(prim, *args) maps arguments to the primitive's order. options: fields of Options.
     """
-    return registry.declare(Op(Schema(schema), prim, promote, derivative, meta, prepare, call, options=Options.of(options)))
+    return registry.declare(
+        Op(Schema(schema), prim, promote, derivative, meta, prepare, call, options=Options.of(options))
+    )
 
 
 def view(schema, geometry, *, derivative=None, **options):
@@ -226,7 +269,8 @@ def view(schema, geometry, *, derivative=None, **options):
 def composite(schema, *, derivative=None, **options):
     """Declare a function over other operators; it needs no kernel.
 
-    derivative: where PyTorch has it as one operator, with one node, the formulas of that, or BY_PARTS: the derivative of what it calls. Else
+    derivative: where PyTorch has it as one operator, with one node, the formulas of that, or BY_PARTS: the derivative
+    of what it calls. Else
     the operators that it calls have nodes, and are what those see who look at calls that gradients flow through.
     """
 

@@ -48,7 +48,11 @@ def describe(ns, name, f):
     """Give a function its docstring: the sentence first, then the schemas that it has already. Returns it."""
     if not isinstance(f, FunctionType):
         return f
-    ops = [op for part in getattr(f, "overloads", {"": f}).values() if (op := part.__globals__.get("op")) is not None and hasattr(op, "geometry")]
+    ops = [
+        op
+        for part in getattr(f, "overloads", {"": f}).values()
+        if (op := part.__globals__.get("op")) is not None and hasattr(op, "geometry")
+    ]
     original = ops[0].name if ops else name
     found = sentence(ns, name) or sentence(ops[0].namespace if ops else ns, original)
     if found and original not in (name, name[:-1]):

@@ -56,7 +56,9 @@ class device:
     __delattr__ = __setattr__
 
     def __repr__(self):
-        return f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
+        return (
+            f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
+        )
 
     def __str__(self):
         return self.type if self.index is None else f"{self.type}:{self.index}"
@@ -85,7 +87,9 @@ def _given(args, kwargs):
     type = names.get("type", names.get("device"))
     if type is None or len(args) > 2:
         got = ", ".join(a.__class__.__name__ for a in args)
-        raise TypeError(f"device() received an invalid combination of arguments - got ({got}), but expected one of:\n{_FORMS}")
+        raise TypeError(
+            f"device() received an invalid combination of arguments - got ({got}), but expected one of:\n{_FORMS}"
+        )
     return type, names.get("index")
 
 
@@ -103,7 +107,9 @@ def _type_and_index(type, index):
             raise RuntimeError("Cannot access accelerator device when none is available.")
         name, index = ACCELERATOR, type
     elif not isinstance(type, str):
-        raise TypeError(f"device() received an invalid combination of arguments - got ({type.__class__.__name__}), but expected one of:\n{_FORMS}")
+        raise TypeError(
+            f"device() received an invalid combination of arguments - got ({type.__class__.__name__}), but expected one of:\n{_FORMS}"
+        )
     elif not type:
         raise RuntimeError("Device string must not be empty")
     elif (parts := _STRING.fullmatch(type)) is None:
@@ -153,7 +159,9 @@ def set_default_device(d):
 
 
 def usable(d, moving=False):
-    """`d` as a device on which tensors can be made, or to which they can be moved, or PyTorch's error for a build without it."""
+    """`d` as a device on which tensors can be made, or to which they can be moved, or PyTorch's error for a build
+    without it.
+    """
     if d.__class__ is not device:
         d = device(d)
     found = _usable.get(d)
@@ -171,7 +179,9 @@ def _absent(kind, moving):
         return ModuleNotFoundError("No module named 'torch.hpu'")
     if moving and kind != "lazy":
         return RuntimeError(f"PyTorch is not linked with support for {kind} devices")
-    name = kind.capitalize() if kind in ("vulkan", "lazy") else "PrivateUse1" if kind in ("npu", PRIVATE) else kind.upper()
+    name = (
+        kind.capitalize() if kind in ("vulkan", "lazy") else "PrivateUse1" if kind in ("npu", PRIVATE) else kind.upper()
+    )
     return NotImplementedError(
         f"Could not run 'aten::empty.memory_format' with arguments from the '{name}' backend. This could be because the operator doesn't exist for this "
         "backend, or was omitted during the selective/custom build process (if using custom build)."
@@ -184,7 +194,9 @@ def forget():
 
 
 def rename_privateuse1_backend(name):
-    """torch.utils.rename_privateuse1_backend: the device type of a backend that is registered from outside gets a name of its own, once."""
+    """torch.utils.rename_privateuse1_backend: the device type of a backend that is registered from outside gets a name
+    of its own, once.
+    """
     if _private[0] == name:
         return
     if _private[0] != PRIVATE:
@@ -293,15 +305,28 @@ class memory_format(_Named):
 
 
 class qscheme(_Named):
-    """How the integers of a quantized tensor are scaled: ``torch.per_tensor_affine``, ``torch.per_channel_affine``, ..."""
+    """How the integers of a quantized tensor are scaled:
+
+    ``torch.per_tensor_affine``, ``torch.per_channel_affine``, ...
+    """
 
     __module__ = "torch"
 
 
-LAYOUTS = {n: layout(n) for n in ("strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc", "_mkldnn", "jagged")}
+LAYOUTS = {
+    n: layout(n)
+    for n in ("strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc", "_mkldnn", "jagged")
+}
 FORMATS = {n: memory_format(n) for n in ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")}
 QSCHEMES = {
-    n: qscheme(n) for n in ("per_tensor_affine", "per_channel_affine", "per_tensor_symmetric", "per_channel_symmetric", "per_channel_affine_float_qparams")
+    n: qscheme(n)
+    for n in (
+        "per_tensor_affine",
+        "per_channel_affine",
+        "per_tensor_symmetric",
+        "per_channel_symmetric",
+        "per_channel_affine_float_qparams",
+    )
 }
 strided = LAYOUTS["strided"]
 contiguous_format, preserve_format, channels_last, channels_last_3d = FORMATS.values()

@@ -79,9 +79,19 @@ class _Versioned(ctypes.Structure):
 
 
 _LAYOUTS = {b"dltensor": _Managed, b"dltensor_versioned": _Versioned}
-_CODES = {dt.bool_: 6, dt.bfloat16: 4, **{d: 0 for d in (dt.int8, dt.int16, dt.int32, dt.int64)}, **{d: 1 for d in (dt.uint8, dt.uint16, dt.uint32, dt.uint64)}}
-_CODES |= {d: 2 for d in (dt.float16, dt.float32, dt.float64)} | {d: 5 for d in (dt.complex32, dt.complex64, dt.complex128)}
-_CODES |= {dt.ALL["float8_" + n]: c for n, c in (("e4m3fn", 10), ("e4m3fnuz", 11), ("e5m2", 12), ("e5m2fnuz", 13), ("e8m0fnu", 14))}
+_CODES = {
+    dt.bool_: 6,
+    dt.bfloat16: 4,
+    **{d: 0 for d in (dt.int8, dt.int16, dt.int32, dt.int64)},
+    **{d: 1 for d in (dt.uint8, dt.uint16, dt.uint32, dt.uint64)},
+}
+_CODES |= {d: 2 for d in (dt.float16, dt.float32, dt.float64)} | {
+    d: 5 for d in (dt.complex32, dt.complex64, dt.complex128)
+}
+_CODES |= {
+    dt.ALL["float8_" + n]: c
+    for n, c in (("e4m3fn", 10), ("e4m3fnuz", 11), ("e5m2", 12), ("e5m2fnuz", 13), ("e8m0fnu", 14))
+}
 _DTYPES = {(code, 8 * d.itemsize): d for d, code in _CODES.items()}
 
 
@@ -96,8 +106,12 @@ _name_of = _of_python("PyCapsule_GetName", ctypes.c_char_p, ctypes.py_object)
 _pointer = _of_python("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
 _rename = _of_python("PyCapsule_SetName", ctypes.c_int, ctypes.py_object, ctypes.c_char_p)
 # of capsules that are being destroyed, whose references may not be counted
-_dying_is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_IsValid", ctypes.pythonapi))
-_dying_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
+_dying_is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(
+    ("PyCapsule_IsValid", ctypes.pythonapi)
+)
+_dying_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
 _USED = {n: b"used_" + n for n in _LAYOUTS}  # names stay where capsules point to them
 _exported: dict = {}  # address of a structure -> what has to live as long
 
@@ -115,13 +129,18 @@ def _destroy(capsule):
 
 
 def _device_of(device):
-    """(type, index) in DLPack's numbers, or None where memory is not shared. Backends that share say their number as `dlpack`, and have `lent`."""
+    """(type, index) in DLPack's numbers, or None where memory is not shared.
+
+    Backends that share say their number as `dlpack`, and have `lent`.
+    """
     number = _DEVICE if device is HOST else getattr(backend(device), "dlpack", None)
     return None if number is None else (DLDeviceType(number), device.index or 0)
 
 
 def _type_of(number):
-    """The type of the devices that have a number of DLPack's; NotImplementedError where no backend is in use that shares their memory."""
+    """The type of the devices that have a number of DLPack's;
+    NotImplementedError where no backend is in use that shares their memory.
+    """
     if number == _DEVICE:
         return HOST.type
     found = [name for name, b in registered() if getattr(b, "dlpack", None) == number]
@@ -170,7 +189,9 @@ def __dlpack__(self, *, stream=-1, max_version=None, dl_device=None, copy=None):
     if stream not in (None, -1) and self.device is HOST:  # kernels of other devices have ended when they return
         raise AssertionError("stream should be None on cpu.")
     if dl_device is not None and tuple(dl_device) != here:
-        raise NotImplementedError(f"__dlpack__: a copy on DLPack's device {tuple(dl_device)} of a {self.dtype} tensor on {self.device}")
+        raise NotImplementedError(
+            f"__dlpack__: a copy on DLPack's device {tuple(dl_device)} of a {self.dtype} tensor on {self.device}"
+        )
     if self.dtype not in _CODES:
         raise BufferError(f"{dt.scalar_name(self.dtype)} types are not supported by dlpack")
     versioned = max_version is not None and max_version[0] >= 1
@@ -208,7 +229,9 @@ def flat(address, dtype, count, owner, device):
     """A capsule over `count` elements of a device's memory at an address, which belong to `owner`."""
     shape, strides, managed = (ctypes.c_int64 * 1)(count), (ctypes.c_int64 * 1)(1), _Managed()
     pointers = (ctypes.cast(a, ctypes.POINTER(ctypes.c_int64)) for a in (shape, strides))
-    managed.tensor = _Tensor(address, _Device(*_device_of(device)), 1, _DataType(_CODES[dtype], 8 * dtype.itemsize, 1), *pointers, 0)
+    managed.tensor = _Tensor(
+        address, _Device(*_device_of(device)), 1, _DataType(_CODES[dtype], 8 * dtype.itemsize, 1), *pointers, 0
+    )
     managed.deleter = ctypes.cast(_forget, ctypes.c_void_p)
     _exported[ctypes.addressof(managed)] = managed, shape, strides, owner
     return _new(ctypes.addressof(managed), b"dltensor", ctypes.cast(_destroy, ctypes.c_void_p))
@@ -229,7 +252,9 @@ def _imported(capsule):
     dtype = _DTYPES.get((t.dtype.code, t.dtype.bits))
     device_type = _type_of(t.device.type)
     if dtype is None or t.dtype.lanes != 1:
-        raise BufferError(f"from_dlpack: unsupported dtype (code {t.dtype.code}, {t.dtype.bits} bits, {t.dtype.lanes} lanes)")
+        raise BufferError(
+            f"from_dlpack: unsupported dtype (code {t.dtype.code}, {t.dtype.bits} bits, {t.dtype.lanes} lanes)"
+        )
     shape = tuple(t.shape[: t.ndim])
     stride = tuple(t.strides[: t.ndim]) if t.strides else None
     _rename(capsule, _USED[name])
@@ -240,7 +265,9 @@ def _imported(capsule):
     n = extent(shape, stride)
     if home is not HOST:
         lent = backend(home).lent(t.data + t.byte_offset, dtype, n, memory, usable(home))
-        return lent.as_strided(shape, () if not shape else T.empty(shape, device="meta").stride() if stride is None else stride)
+        return lent.as_strided(
+            shape, () if not shape else T.empty(shape, device="meta").stride() if stride is None else stride
+        )
     raw = (ctypes.c_uint8 * (n * dtype.itemsize)).from_address(t.data + t.byte_offset)
     raw._owner = memory
     storage = UntypedStorage._from_array(np.frombuffer(raw, np.uint8), resizable=False)
@@ -248,7 +275,9 @@ def _imported(capsule):
 
 
 def from_dlpack(ext_tensor, *, device=None, copy=None):
-    """A tensor over the memory of another library's array, or of a capsule; copy: whether it has to be, or may not be, of its own memory."""
+    """A tensor over the memory of another library's array, or of a capsule;
+    copy: whether it has to be, or may not be, of its own memory.
+    """
     home = None if device is None else usable(device)
     if hasattr(ext_tensor, "__dlpack__"):
         _type_of(ext_tensor.__dlpack_device__()[0])

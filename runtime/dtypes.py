@@ -23,7 +23,11 @@ class dtype:
     def _made(cls, name, itemsize, np_type, category, signed=True):
         self = object.__new__(cls)
         facts = dict(name=name, itemsize=itemsize, category=category, is_signed=signed, full_name="torch." + name)
-        facts |= dict(np=None if np_type is None else np.dtype(np_type), is_floating_point=category == FLOAT, is_complex=category == COMPLEX)
+        facts |= dict(
+            np=None if np_type is None else np.dtype(np_type),
+            is_floating_point=category == FLOAT,
+            is_complex=category == COMPLEX,
+        )
         if np_type is None and name.lstrip("u")[0] in "qb":  # quantized ones and bits: __getattr__ says why not
             del facts["is_signed"]
         for slot, value in facts.items():
@@ -33,7 +37,9 @@ class dtype:
     def __getattr__(self, name):
         if name != "is_signed":
             raise AttributeError(f"'torch.dtype' object has no attribute '{name}'")
-        raise RuntimeError("Bits types are undefined" if self.name[0] == "b" else "isSignedType not supported for quantized types")
+        raise RuntimeError(
+            "Bits types are undefined" if self.name[0] == "b" else "isSignedType not supported for quantized types"
+        )
 
     def __setattr__(self, name, value=None):
         if name in dtype.__slots__:
@@ -177,7 +183,9 @@ def scalar_name(d):
     """PyTorch's C++ name of a dtype, as in its messages"""
     if d.name[0] == "q":
         return "Q" + d.name[1:].replace("int", "Int").replace("uI", "UI")
-    return LEGACY.get(d) or "".join(p[:1].upper() + p[1:] for p in d.name.split("_", 1)[:1]) + ("_" + d.name.split("_", 1)[1] if "_" in d.name else "")
+    return LEGACY.get(d) or "".join(p[:1].upper() + p[1:] for p in d.name.split("_", 1)[:1]) + (
+        "_" + d.name.split("_", 1)[1] if "_" in d.name else ""
+    )
 
 
 C_NAMES = {
@@ -205,7 +213,10 @@ def c_name(d):
     return C_NAMES.get(d, d.name)
 
 
-_ALIKE = {frozenset((float16, bfloat16)): float32, frozenset((uint8, int8)): int16}  # of one size, and neither holds the other
+_ALIKE = {
+    frozenset((float16, bfloat16)): float32,
+    frozenset((uint8, int8)): int16,
+}  # of one size, and neither holds the other
 _promoted = {}
 
 
@@ -218,7 +229,9 @@ def _promote(a, b):
     else:
         refused = "uint16, uint32, uint64 types" if high.category != FLOAT and {a, b} & {uint16, uint32, uint64} else ""
     if refused:
-        raise RuntimeError(f"Promotion for {refused} is not supported, attempted to promote {scalar_name(a)} and {scalar_name(b)}")
+        raise RuntimeError(
+            f"Promotion for {refused} is not supported, attempted to promote {scalar_name(a)} and {scalar_name(b)}"
+        )
     if low.category == FLOAT and high.category == COMPLEX:
         low = TO_COMPLEX[low]
     if low.category != high.category:
@@ -330,7 +343,9 @@ class finfo(_info):
             raise TypeError(f"finfo(): argument 'type' (position 1) must be torch.dtype, not {d.__class__.__name__}")
         d = d.to_real()
         if d.category != FLOAT:
-            raise TypeError("torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'")
+            raise TypeError(
+                "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"
+            )
         i = ml_dtypes.finfo(d.np)
         f = float
         self._set(

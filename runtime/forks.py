@@ -1,6 +1,7 @@
 """Forks beside other threads: locks that a child finds free, and imports that are over before the process is copied.
 
-A child has one thread. What another thread of the parent held at that moment nobody in the child gives back: locks, and modules that were being
+A child has one thread. What another thread of the parent held at that moment nobody in the child gives back: locks, and
+modules that were being
 imported (of ours many are, at the first call that needs them).
 """
 
@@ -26,14 +27,18 @@ def free_in_children(made):
 
 
 class FORKS:
-    """How many forks lie between the first process and this one: who keeps a lock for each of many objects compares it, and makes a new one."""
+    """How many forks lie between the first process and this one: who keeps a lock for each of many objects compares it,
+    and makes a new one.
+    """
 
     number = 0
 
 
 def finish_imports():
     """Wait until no other thread imports a module of ours. Python itself breaks a wait in a circle."""
-    while names := [n for n, ref in [*_bootstrap._module_locks.items()] if n.partition(".")[0] in OURS and _held_elsewhere(ref())]:
+    while names := [
+        n for n, ref in [*_bootstrap._module_locks.items()] if n.partition(".")[0] in OURS and _held_elsewhere(ref())
+    ]:
         for name in names:
             _bootstrap._lock_unlock_module(name)
         if all(_held_elsewhere(_bootstrap._module_locks.get(n, lambda: None)()) for n in names):
@@ -41,8 +46,10 @@ def finish_imports():
 
 
 def threads_sleep(*names, seconds=5.0):
-    """Wait until the system's threads of these names sleep: a thread of MindSpore's pool keeps its mutex while it goes to sleep and while it wakes, and a
-    child that is copied at that moment finds the mutex locked for ever. How long that is, is the scheduler's to say (Linux: elsewhere it isn't asked).
+    """Wait until the system's threads of these names sleep: a thread of MindSpore's pool keeps its mutex while it goes
+    to sleep and while it wakes, and a
+    child that is copied at that moment finds the mutex locked for ever. How long that is, is the scheduler's to say
+    (Linux: elsewhere it isn't asked).
     """
     tasks, end = "/proc/self/task", time.monotonic() + seconds
     waiting = [f"{tasks}/{task}/stat" for task in os.listdir(tasks)] if os.path.isdir(tasks) else []

@@ -1,4 +1,5 @@
-"""torch.Generator and the random fillers: the draws, element order and roundings of PyTorch's CPU kernels, on NumPy arrays.
+"""torch.Generator and the random fillers: the draws, element order and roundings of PyTorch's CPU kernels, on NumPy
+arrays.
 
 Every filler takes a Generator (None: the default one), the number of elements in memory order, and a NumPy dtype.
 """
@@ -119,7 +120,8 @@ default_generator = Generator()
 default_generator.seed()
 
 
-_IMPROVE = "(Could this error message be improved?  If so, please report an enhancement request to PyTorch.)"  # where PyTorch says no more
+# where PyTorch says no more
+_IMPROVE = "(Could this error message be improved?  If so, please report an enhancement request to PyTorch.)"
 
 
 def _check(ok, message):
@@ -307,16 +309,25 @@ def random_from_to(gen, n, dtype, lo, hi):
     name, floating = NAMES[dtype], NAMES[dtype] in FLOATING
     if hi is None and lo == I64.min:
         _require(dtype, NUMERIC - {"float16"}, "random_full_64_bits_range_kernel_cpu")
-        _check(name in ("int64", "float64", "float32", "bfloat16"), "random_full_64_bits_range_kernel_cpu handles only int64, double, float and bfloat16")
+        _check(
+            name in ("int64", "float64", "float32", "bfloat16"),
+            "random_full_64_bits_range_kernel_cpu handles only int64, double, float and bfloat16",
+        )
         work = F32 if name in ("float32", "bfloat16") else dtype
         return _fill(gen, n, dtype, lambda engine, k: engine.words(k, 64).view(np.int64).astype(work))
     _check(hi is None or lo < hi, f"random_ expects 'from' to be less than 'to', but got from={lo} >= to={hi}")
-    _check(name in C_NAMES and not name.startswith("complex"), "check_random_bounds handles only integral, floating-point and boolean types")
+    _check(
+        name in C_NAMES and not name.startswith("complex"),
+        "check_random_bounds handles only integral, floating-point and boolean types",
+    )
     if floating:
         (least, most), digits = _limits(dtype), DIGITS[name]
         lo = _inward(lo, dtype, 1)
         last = 1 << digits if hi is None else _inward(hi, dtype, -1) - 1
-        _check(lo <= last, f"random_ expects 'from' casted to dtype to be less than 'to' casted to dtype, but got from={lo} >= to={last + 1}")
+        _check(
+            lo <= last,
+            f"random_ expects 'from' casted to dtype to be less than 'to' casted to dtype, but got from={lo} >= to={last + 1}",
+        )
     else:
         least, most = (0, 1) if name == "bool" else (np.iinfo(dtype).min, min(np.iinfo(dtype).max, I64.max))
         last = most if hi is None else hi - 1
@@ -345,12 +356,20 @@ def random_from_to(gen, n, dtype, lo, hi):
 def random_(gen, n, dtype):
     """random_(): integers up to the dtype's largest, for floats up to 2**(bits of the mantissa)."""
     _require(dtype, NUMERIC | {"bool"}, "random_kernel_cpu")
-    top = (1 << DIGITS[NAMES[dtype]]) if NAMES[dtype] in DIGITS else 1 if NAMES[dtype] == "bool" else int(np.iinfo(dtype).max)
+    top = (
+        (1 << DIGITS[NAMES[dtype]])
+        if NAMES[dtype] in DIGITS
+        else 1
+        if NAMES[dtype] == "bool"
+        else int(np.iinfo(dtype).max)
+    )
     wide = dtype.itemsize == 8
 
     def draw(engine, k):
         r = engine.words(k, 64 if wide else 32)
-        return (r % r.dtype.type(top + 1)).astype(np.int64 if dtype.itemsize == 8 or NAMES[dtype] not in FLOATING else F32)
+        return (r % r.dtype.type(top + 1)).astype(
+            np.int64 if dtype.itemsize == 8 or NAMES[dtype] not in FLOATING else F32
+        )
 
     return _fill(gen, n, dtype, draw)
 
@@ -360,9 +379,15 @@ def randperm(gen, n, dtype=np.dtype(np.int64)):
     _check(n >= 0, f"Trying to create tensor with negative dimension {n}: [{n}]")
     _require(dtype, NUMERIC, "randperm")
     limit = {"float16": 2049, "float32": (1 << 24) + 1}.get(NAMES[dtype])
-    _check(limit is None or n <= limit, f"n cannot be greater than {'2^24+1' if dtype == F32 else limit} for {_name(dtype)} type.")
+    _check(
+        limit is None or n <= limit,
+        f"n cannot be greater than {'2^24+1' if dtype == F32 else limit} for {_name(dtype)} type.",
+    )
     spoken = "int" if NAMES[dtype] == "int32" else NAMES[dtype] + "_t"
-    _check(NAMES[dtype] in FLOATING or n - 1 <= np.iinfo(dtype).max, f"value cannot be converted to type {spoken} without overflow")
+    _check(
+        NAMES[dtype] in FLOATING or n - 1 <= np.iinfo(dtype).max,
+        f"value cannot be converted to type {spoken} without overflow",
+    )
     if n < 2:
         return np.zeros(n, dtype)
     if n < 0xFFFFFFFF // 20:
@@ -394,7 +419,9 @@ def bernoulli(gen, n, dtype, p):
 
 
 def bernoulli_tensor(gen, p, dtype):
-    """bernoulli_(tensor): one probability an element; float64 ones are compared with float64 uniforms, others with float32."""
+    """bernoulli_(tensor): one probability an element;
+    float64 ones are compared with float64 uniforms, others with float32.
+    """
     _require(dtype, NUMERIC | {"bool"}, "bernoulli_tensor_cpu_self_")
     _require(p.dtype, FLOATING, "bernoulli_tensor_cpu_p_")
     p = p.reshape(-1)
@@ -448,9 +475,15 @@ def cauchy(gen, n, dtype, median=0.0, sigma=1.0):
 def multinomial(gen, probs, num_samples, replacement=False):
     """Indices drawn from each row of an array of weights (1 or 2 dimensions)."""
     _check(0 < probs.ndim <= 2, "prob_dist must be 1 or 2 dim")
-    _check(NAMES[probs.dtype] in FLOATING, f"multinomial only supports floating-point dtypes for input, got: {_name(probs.dtype)}")
+    _check(
+        NAMES[probs.dtype] in FLOATING,
+        f"multinomial only supports floating-point dtypes for input, got: {_name(probs.dtype)}",
+    )
     _check(num_samples > 0, "cannot sample n_sample <= 0 samples")
-    _check(replacement or num_samples <= probs.shape[-1], "cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+    _check(
+        replacement or num_samples <= probs.shape[-1],
+        "cannot sample n_sample > prob_dist.size(-1) samples without replacement",
+    )
     _check(probs.shape[-1] <= 1 << 24, "number of categories cannot exceed 2^24")
     rows = probs.reshape(-1, probs.shape[-1])
     shape = probs.shape[:-1] + (num_samples,)
@@ -474,7 +507,9 @@ def multinomial(gen, probs, num_samples, replacement=False):
             return score.argmax(-1).reshape(shape)
         if num_samples < rows.shape[1]:
             best = np.sort(np.argpartition(-score, num_samples - 1, -1)[:, :num_samples], -1)
-            return np.take_along_axis(best, np.argsort(-np.take_along_axis(score, best, -1), -1, "stable"), -1).reshape(shape)
+            return np.take_along_axis(best, np.argsort(-np.take_along_axis(score, best, -1), -1, "stable"), -1).reshape(
+                shape
+            )
         return np.argsort(-score, -1, "stable").reshape(shape)
     draws = _fill(gen, len(rows) * num_samples, F64, _unit).reshape(len(rows), -1)
     out = np.empty(draws.shape, np.int64)
@@ -560,7 +595,9 @@ def poisson(gen, rates):
 
 
 def _gamma(gen, alpha):
-    """Marsaglia and Tsang's method; `alpha` float32 or float64, the result float64. 1/3 and the like are float32 constants there."""
+    """Marsaglia and Tsang's method;
+    `alpha` float32 or float64, the result float64. 1/3 and the like are float32 constants there.
+    """
     f, third, squeeze = alpha.dtype.type, np.float32(1) / np.float32(3), float(np.float32(0.0331))
     boost = alpha < 1
     with np.errstate(all="ignore"), _Source(gen) as u:
@@ -678,6 +715,17 @@ def binomial(gen, count, prob):
             k = _binomial_btrs(u, n, q, sd, r, mean, m) if large else _binomial_inversion(u, n, log_q)
             return n - k if flip else k
 
-        columns = (count, prob, flip, mean >= 10, q, np.log1p(-q), np.sqrt(mean * (f(1) - q)), q / (f(1) - q), mean, top)
+        columns = (
+            count,
+            prob,
+            flip,
+            mean >= 10,
+            q,
+            np.log1p(-q),
+            np.sqrt(mean * (f(1) - q)),
+            q / (f(1) - q),
+            mean,
+            top,
+        )
         out = [one(*row) for row in zip(*(c.reshape(-1).tolist() for c in columns))]
     return np.array(out, F64).astype(count.dtype).reshape(count.shape)

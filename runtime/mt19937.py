@@ -74,12 +74,17 @@ class MT19937:
     def set_state(self, data):
         """Take over a state of PyTorch's or of get_state()."""
         if data.size != STATE.itemsize:
-            raise RuntimeError(f"Expected a CPUGeneratorImplState of size {STATE.itemsize} but found the input RNG state size to be {data.size}")
+            raise RuntimeError(
+                f"Expected a CPUGeneratorImplState of size {STATE.itemsize} but found the input RNG state size to be {data.size}"
+            )
         s = np.ascontiguousarray(data).view(STATE)[0]
         left, at = int(s["left"]), int(s["next"])
         if not (s["seeded"] and 0 < left <= N and at <= N and (left == 1 or at == N + 1 - left)):
             raise RuntimeError("Invalid mt19937 state")
-        self._bits.state = {"bit_generator": "MT19937", "state": {"key": s["words"].astype(np.uint32), "pos": N if left == 1 else at}}
+        self._bits.state = {
+            "bit_generator": "MT19937",
+            "state": {"key": s["words"].astype(np.uint32), "pos": N if left == 1 else at},
+        }
         self.seed, self._fresh = int(s["seed"]), at == 0
         self.cached = float(s["y"]) if s["y_valid"] else None
         self._float_sample = float(s["float_sample"]) if s["float_valid"] else None

@@ -28,7 +28,9 @@ PROFILES: dict[str, dict] = {"default": {}, "short": {"precision": 2, "edgeitems
 
 
 def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
-    """Set how tensors print; `profile` ("default", "short", "full") first, then the options given. sci_mode None: by the values."""
+    """Set how tensors print;
+    `profile` ("default", "short", "full") first, then the options given. sci_mode None: by the values.
+    """
     if profile in PROFILES:
         vars(PRINT_OPTS).update(vars(PrinterOptions()) | PROFILES[profile])
     given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
@@ -138,7 +140,9 @@ def _numbers(values, indent):
 
 
 def _is(cls, name):
-    """Whether a class is PyTorch's own class of that name (Parameter belongs to the served tree, which the runtime doesn't import)."""
+    """Whether a class is PyTorch's own class of that name (Parameter belongs to the served tree, which the runtime
+    doesn't import).
+    """
     return cls.__name__ == name and cls.__module__ in ("torch", "torch.nn.parameter")
 
 
@@ -152,7 +156,11 @@ def _sparse_parts(tensor):
     """The names and tensors that a sparse tensor consists of."""
     if tensor.is_sparse:
         return ("indices", tensor._indices().detach()), ("values", tensor._values().detach())
-    names = ("crow_indices", "col_indices") if tensor.layout in (LAYOUTS["sparse_csr"], LAYOUTS["sparse_bsr"]) else ("ccol_indices", "row_indices")
+    names = (
+        ("crow_indices", "col_indices")
+        if tensor.layout in (LAYOUTS["sparse_csr"], LAYOUTS["sparse_bsr"])
+        else ("ccol_indices", "row_indices")
+    )
     return *((n, getattr(tensor, n)()) for n in names), ("values", tensor.values().detach())
 
 
@@ -184,7 +192,11 @@ def tensor_str(tensor, *, tensor_contents=None):
         suffixes.append(f"size={shape}, nnz={tensor._nnz()}")
     elif quantized or meta or (empty and len(shape) != 1) or not (empty or options.edgeitems):
         suffixes.append(f"size={shape}")
-    implied = () if meta or empty and not sparse else (dt.complex128 if default is dt.float64 else dt.complex64, dt.int64, dt.bool_)
+    implied = (
+        ()
+        if meta or empty and not sparse
+        else (dt.complex128 if default is dt.float64 else dt.complex64, dt.int64, dt.bool_)
+    )
     if dtype is not default and dtype not in implied:
         suffixes.append(f"dtype={dtype}")
     if sparse:

@@ -50,7 +50,9 @@ def mindspore():
 
 @contextmanager
 def _plain_object():
-    """`object` without what programs have put on it for every value to have: pybind11 takes a name found there for a method that it cannot overload."""
+    """`object` without what programs have put on it for every value to have: pybind11 takes a name found there for a
+    method that it cannot overload.
+    """
     given = {k: v for k, v in vars(object).items() if k[:2] != "__"}
     if not given:
         yield
@@ -68,7 +70,9 @@ def _plain_object():
 
 @contextmanager
 def _signals_wait():
-    """Handlers of signals run after the block: an exception from one (Ctrl-C, an alarm) would leave half of MindSpore, which no second import mends."""
+    """Handlers of signals run after the block: an exception from one (Ctrl-C, an alarm) would leave half of MindSpore,
+    which no second import mends.
+    """
     handlers, came, loading = {}, set(), True
 
     def wait(number, frame):
@@ -108,7 +112,9 @@ def _told():
 
 @contextmanager
 def _uncollected():
-    """The 150,000 objects that MindSpore's import makes are not searched for garbage again and again: a fifteenth of its time."""
+    """The 150,000 objects that MindSpore's import makes are not searched for garbage again and again: a fifteenth of
+    its time.
+    """
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -140,7 +146,8 @@ def _after_fork_in_child():
     LOCK._at_fork_reinit()  # type: ignore[attr-defined]
 
 
-# Registered after those of logging and thread pools, so that it runs first: a thread that loads MindSpore under our lock writes to a log and makes
+# Registered after those of logging and thread pools, so that it runs first: a thread that loads MindSpore under our
+# lock writes to a log and makes
 # pools, and would wait for ever for a fork that has their locks and waits for ours.
 os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)
 
@@ -151,7 +158,8 @@ def loaded():
 
 def _load():
     os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX2")
-    # what it compiles for each shape takes 24 kB, on MindSpore 2.10 half a megabyte; to compile again takes no time that can be measured.
+    # what it compiles for each shape takes 24 kB, on MindSpore 2.10 half a megabyte; to compile again takes no time
+    # that can be measured.
     # 2.7.2's oneDNN knows this name alone
     os.environ.setdefault("DNNL_PRIMITIVE_CACHE_CAPACITY", "64")
     os.environ.setdefault("GLOG_v", "3")
@@ -165,7 +173,9 @@ def _load():
     ms.runtime.launch_blocking()
     if not NUMPY_1:
         _refused(c, gen_ops_prim)
-    if ms.get_context("device_target") != "CPU":  # with CANN on the machine legacy primitives would be checked by Ascend's rules on the CPU too
+    if (
+        ms.get_context("device_target") != "CPU"
+    ):  # with CANN on the machine legacy primitives would be checked by Ascend's rules on the CPU too
         _set_target("CPU")
     if threads.few():
         ms.device_context.cpu.op_tuning.threads_num(1)
@@ -180,8 +190,10 @@ def _load():
 def _refused(c, primitives):
     """One call with arguments that no primitive takes, after which MindSpore 2.10 works beside NumPy 2.
 
-    Its parser of arguments imports NumPy 1's C interface at the first argument that is no tensor, once in a process. Beside NumPy 2 that fails: NumPy writes
-    to sys.stderr, MindSpore hands the ImportError to sys.excepthook, and leaves it to the call, which ends in SystemError. Later calls are right.
+    Its parser of arguments imports NumPy 1's C interface at the first argument that is no tensor, once in a process.
+    Beside NumPy 2 that fails: NumPy writes
+    to sys.stderr, MindSpore hands the ImportError to sys.excepthook, and leaves it to the call, which ends in
+    SystemError. Later calls are right.
     """
     kept = {name: getattr(sys, name) for name in ("excepthook", "stderr", *LAST) if hasattr(sys, name)}
     sys.excepthook, sys.stderr = _unseen, io.StringIO()
@@ -207,7 +219,8 @@ def _set_target(target):
     context = c.MSContext.get_instance()
     context.set_param(c.ms_ctx_param.device_target, target)  # mindspore.set_device() could not be taken back
     if target != "CPU":
-        # checked once, the environment is as it has to be. MindSpore would look again each time, which takes 3 ms, and append folders to a variable,
+        # checked once, the environment is as it has to be. MindSpore would look again each time, which takes 3 ms, and
+        # append folders to a variable,
         # with which after a thousand times no process can be started any more
         context.register_set_env_callback(_nothing)
 
@@ -246,7 +259,9 @@ def tensor_from_array(array):
 
 
 def _functions():
-    """The C functions below Tensor.from_numpy and Tensor._data_ptr: on 2.7.2 and 2.10 the methods only check and hand on."""
+    """The C functions below Tensor.from_numpy and Tensor._data_ptr: on 2.7.2 and 2.10 the methods only check and hand
+    on.
+    """
     global _from_numpy, _data_ptr
     ms = mindspore()
     base = getattr(sys.modules[ms.Tensor.__module__], "TensorPy_", ms.Tensor)
@@ -254,11 +269,15 @@ def _functions():
     return _from_numpy, _data_ptr
 
 
-_DLPACK = {"bool": (6, 8), "bfloat16": (4, 16)} | {f"{k}{n}": (c, n) for k, c in (("int", 0), ("uint", 1), ("float", 2)) for n in (8, 16, 32, 64)}
+_DLPACK = {"bool": (6, 8), "bfloat16": (4, 16)} | {
+    f"{k}{n}": (c, n) for k, c in (("int", 0), ("uint", 1), ("float", 2)) for n in (8, 16, 32, 64)
+}
 
 
 def reinterpreted(ms, dtype_name, count):
-    """A flat tensor of `count` elements of a dtype over the memory of a contiguous tensor: by DLPack, whose description is changed on the way."""
+    """A flat tensor of `count` elements of a dtype over the memory of a contiguous tensor: by DLPack, whose description
+    is changed on the way.
+    """
     from mindspore.utils import dlpack
 
     capsule = dlpack.to_dlpack(ms)
@@ -283,7 +302,10 @@ _buffers: dict = {}
 
 
 def array_of(ms, shape, np_dtype):
-    """The writable NumPy alias of a contiguous CPU tensor: asnumpy() five times as fast. The array keeps the tensor alive."""
+    """The writable NumPy alias of a contiguous CPU tensor: asnumpy() five times as fast.
+
+    The array keeps the tensor alive.
+    """
     if 0 in shape:
         return np.empty(shape, np_dtype)
     n = np_dtype.itemsize
@@ -322,8 +344,10 @@ def _legacy_homes(ms):
 def primitive(name, *init, target="CPU", legacy=False, **attrs):
     """A callable that runs one MindSpore primitive on `target`, arguments in the primitive's own order.
 
-    PyBoost primitives whose Python class does nothing but hand its arguments on are called directly, which saves a microsecond.
-    `.of(*init, **attrs)` of the result is the same primitive with other constructor arguments, for those that depend on the call.
+    PyBoost primitives whose Python class does nothing but hand its arguments on are called directly, which saves a
+    microsecond.
+    `.of(*init, **attrs)` of the result is the same primitive with other constructor arguments, for those that depend on
+    the call.
     """
     key = (name, init, target, legacy, tuple(attrs.items()))
     try:
@@ -351,7 +375,11 @@ def _build(name, init, target, legacy, attrs):
     cls = primitive_class(name, legacy)
     if cls is None:
         raise NotImplementedError(f"MindSpore {ms.__version__} has no primitive {name}")
-    if not init and not attrs and any(p.default is p.empty and p.kind < 2 for p in [*signature(cls.__init__).parameters.values()][1:]):
+    if (
+        not init
+        and not attrs
+        and any(p.default is p.empty and p.kind < 2 for p in [*signature(cls.__init__).parameters.values()][1:])
+    ):
         return partial(_needs_init, name)
     prim = cls(*init, **attrs)
     prim.set_device(target) if hasattr(prim, "set_device") else prim.add_prim_attr("primitive_target", target)
@@ -369,7 +397,8 @@ def _build(name, init, target, legacy, attrs):
     return call
 
 
-# What MindSpore compiles for a legacy primitive it keeps for every shape and number that it is called with, 35 to 130 kB each.
+# What MindSpore compiles for a legacy primitive it keeps for every shape and number that it is called with, 35 to 130
+# kB each.
 COMPILED = 512
 _compiled: set = set()
 _numbers = count()  # of primitives: an id comes again after its primitive is gone
@@ -377,7 +406,15 @@ _numbers = count()  # of primitives: an id comes again after its primitive is go
 
 def _count_compiled(number, args):
     """Have MindSpore forget what it compiled once that is too much; it waits for kernels first."""
-    key = hash((number, *[tuple([getattr(t, "_shape", t) for t in a]) if a.__class__ in (tuple, list) else getattr(a, "_shape", a) for a in args]))
+    key = hash(
+        (
+            number,
+            *[
+                tuple([getattr(t, "_shape", t) for t in a]) if a.__class__ in (tuple, list) else getattr(a, "_shape", a)
+                for a in args
+            ],
+        )
+    )
     if key not in _compiled:
         if len(_compiled) >= COMPILED:
             from mindspore.common.api import _pynative_executor
@@ -392,7 +429,8 @@ def _needs_init(name, *args):
 
 
 def _direct(prim, cls, c):
-    """The generated __call__ of a primitive without its detours: one call of `pyboost_*` with the arguments and the constructor's attributes.
+    """The generated __call__ of a primitive without its detours: one call of `pyboost_*` with the arguments and the
+    constructor's attributes.
 
     None where the class does anything else. Each microsecond here is a twentieth of a small operator.
     """
@@ -400,7 +438,11 @@ def _direct(prim, cls, c):
     if code is None or sum(n.startswith("pyboost_") for n in code.co_names) != 1:
         return None
     function = ast.parse(dedent(getsource(cls.__call__))).body[0]
-    calls = [n for n in ast.walk(function) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id.startswith("pyboost_")]
+    calls = [
+        n
+        for n in ast.walk(function)
+        if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id.startswith("pyboost_")
+    ]
     if len(calls) != 1 or len(calls[0].args) != 2 or not isinstance(calls[0].args[1], ast.List) or function.args.vararg:
         return None
     env = {n: cls.__call__.__globals__[n] for n in code.co_names if n in cls.__call__.__globals__}
@@ -416,7 +458,9 @@ def _direct(prim, cls, c):
         env,
     )
     env["call"].__defaults__ = cls.__call__.__defaults__
-    if all(isinstance(e, ast.Name) for e in calls[0].args[1].elts) and not cls.__call__.__defaults__:  # nothing for `call` to fill in
+    if (
+        all(isinstance(e, ast.Name) for e in calls[0].args[1].elts) and not cls.__call__.__defaults__
+    ):  # nothing for `call` to fill in
         env["call"].raw, env["call"].prim = env["_fn"], prim
     return env["call"]
 
@@ -425,4 +469,8 @@ class _Constants(ast.NodeTransformer):
     """self.attr, fixed when the primitive is made, becomes a global."""
 
     def visit_Attribute(self, node):
-        return ast.Name("_" + node.attr, ast.Load()) if isinstance(node.value, ast.Name) and node.value.id == "self" else self.generic_visit(node)
+        return (
+            ast.Name("_" + node.attr, ast.Load())
+            if isinstance(node.value, ast.Name) and node.value.id == "self"
+            else self.generic_visit(node)
+        )

@@ -1,6 +1,7 @@
 """Declared operators by name, and the functions that are made of them when they are first asked for.
 
-Nothing but their descriptions is imported here, so that everything may import this: tensors find their methods here, autograd its operators.
+Nothing but their descriptions is imported here, so that everything may import this: tensors find their methods here,
+autograd its operators.
 """
 
 import os
@@ -11,17 +12,26 @@ from .describe import describe
 _ROOM = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 OURS = tuple(os.path.join(_ROOM, name, "") for name in ("runtime", "backends"))  # the folders whose modules declare
 
-OPERATORS: dict = {}  # namespace -> name -> operators in the order of declaration, which is that of overloads; "Tensor": methods only
-DECOMPOSITIONS: dict = {}  # an operator's full name -> a function over other operators, for backends without a kernel of their own
+# namespace -> name -> operators in the order of declaration, which is that of overloads; "Tensor": methods only
+OPERATORS: dict = {}
+# an operator's full name -> a function over other operators, for backends without a kernel of their own
+DECOMPOSITIONS: dict = {}
 WHOLE_IN_TRACES: set = set()  # those of IMPLICIT that torch.jit.trace notes as they are
-IMPLICIT: dict = {}  # an operator's full name -> how PyTorch decomposes it above its dispatcher, where ours is one kernel
+# an operator's full name -> how PyTorch decomposes it above its dispatcher, where ours is one kernel
+IMPLICIT: dict = {}
 _made: dict = {}  # (namespace, name) -> function
-_absent: set = set()  # (namespace, name) of what no operator has: libraries ask tensors for attributes that they may have
-_make = _names = None  # call/public.py, once it is imported: makes a function of a namespace, or None; the names that it can make
+_absent: set = (
+    set()
+)  # (namespace, name) of what no operator has: libraries ask tensors for attributes that they may have
+_make = _names = (
+    None  # call/public.py, once it is imported: makes a function of a namespace, or None; the names that it can make
+)
 
 
 def declared_at():
-    """(file, line) of the statement of one of our modules that is being run while it is imported; None outside of an import."""
+    """(file, line) of the statement of one of our modules that is being run while it is imported;
+    None outside of an import.
+    """
     frame = sys._getframe(1)
     while frame is not None:
         if frame.f_code.co_name == "<module>":
@@ -103,9 +113,11 @@ T, F, M, LINALG, SPECIAL, ATEN = map(Namespace, ("torch", "nn.functional", "Tens
 
 
 def implicit(*names, traced=True):
-    """@implicit("_linear"): a function over other operators that is called instead while calls below autograd are handed over.
+    """@implicit("_linear"): a function over other operators that is called instead while calls below autograd are
+    handed over.
 
-    Where it gives NotImplemented the call goes on as it is. traced: whether torch.jit.trace notes the parts too; else it notes the call, as PyTorch's.
+    Where it gives NotImplemented the call goes on as it is. traced: whether torch.jit.trace notes the parts too; else
+    it notes the call, as PyTorch's.
     """
 
     def deco(fn):
@@ -118,7 +130,9 @@ def implicit(*names, traced=True):
 
 
 def decomposition(*names):
-    """@decomposition("log2"): a function over other operators that computes an operator where a backend has no better kernel."""
+    """@decomposition("log2"): a function over other operators that computes an operator where a backend has no better
+    kernel.
+    """
 
     def deco(fn):
         DECOMPOSITIONS.update(dict.fromkeys(names, fn))

@@ -10,7 +10,8 @@ from .call.dispatch import intercept
 
 
 def report():
-    """{"device", "choice": MINDTORCH_KERNELS, "kernels": [{op, device, dtype, kind, primitive, calls, why, where}], "moves": {...},
+    """{"device", "choice": MINDTORCH_KERNELS, "kernels": [{op, device, dtype, kind, primitive, calls, why, where}],
+    "moves": {...},
     "share": part of compute calls on primitives, "times": {op: seconds} where timed()}.
     """
     kernels, moves = [], {}
@@ -45,7 +46,8 @@ def report():
 def share(kernels):
     """The part of the compute calls that ran on MindSpore's primitives.
 
-    Composites count by the operators they call. Filling memory with a constant or a range and drawing random numbers (PyTorch's own stream,
+    Composites count by the operators they call. Filling memory with a constant or a range and drawing random numbers
+    (PyTorch's own stream,
     which no kernel gives) compute nothing from tensors: like copies and casts they stand aside, under their role.
     """
     n = {}
@@ -77,7 +79,10 @@ def _timed(name, args, proceed):
 
 @contextmanager
 def timed():
-    """Inside, in this thread, report() learns the time of each operator. It takes the calls off the direct way, so that all together take longer."""
+    """Inside, in this thread, report() learns the time of each operator.
+
+    It takes the calls off the direct way, so that all together take longer.
+    """
     with intercept(_timed):
         yield
 

@@ -29,7 +29,19 @@ _CONSTANTS = {
 
 
 class Arg:
-    __slots__ = ("is_tensor", "keyword", "name", "type", "base", "optional", "list", "length", "default", "required", "kwonly")
+    __slots__ = (
+        "is_tensor",
+        "keyword",
+        "name",
+        "type",
+        "base",
+        "optional",
+        "list",
+        "length",
+        "default",
+        "required",
+        "kwonly",
+    )
 
     def __init__(self, text, kwonly):
         decl, eq, default = text.partition("=")
@@ -44,7 +56,9 @@ class Arg:
         self.required = not eq
         self.default = _literal(default.strip()) if eq else None
         self.is_tensor = self.base.rstrip("?").startswith("Tensor")
-        self.keyword = name + "_" * (name in ("from", "lambda"))  # PyTorch's own names for what Python does not take as a name
+        self.keyword = name + "_" * (
+            name in ("from", "lambda")
+        )  # PyTorch's own names for what Python does not take as a name
 
 
 def strip_default(arg, v):
@@ -100,7 +114,20 @@ class Schema:
         return [i for i, a in enumerate(self.args) if a.is_tensor]
 
 
-_NAMESPACES = ("aten", "nn.functional", "linalg", "special", "fft", "signal.windows", "nested", "masked", "Tensor", "_C._nn", "_C._sparse", "_C")
+_NAMESPACES = (
+    "aten",
+    "nn.functional",
+    "linalg",
+    "special",
+    "fft",
+    "signal.windows",
+    "nested",
+    "masked",
+    "Tensor",
+    "_C._nn",
+    "_C._sparse",
+    "_C",
+)
 
 
 def _split_name(full):
@@ -188,7 +215,10 @@ def accepts(arg, v):
 
 
 def begins_with_bool(v):
-    """Whether v is a bool or a sequence of which the first is one: PyTorch takes a bool for an int behind the first only."""
+    """Whether v is a bool or a sequence of which the first is one:
+
+    PyTorch takes a bool for an int behind the first only.
+    """
     return (v[0] if isinstance(v, (tuple, list)) and v else v).__class__ is bool
 
 
@@ -203,7 +233,10 @@ def spoken_signature(args, method):
     for i, a in enumerate(args[method:]):
         if a.kwonly and "*" not in found:
             found.append("*")
-        found.append(f"{spoken(a)} {'input' if not method and i == 0 and a.name == 'self' else a.name}" + ("" if a.required else f" = {a.default}"))
+        found.append(
+            f"{spoken(a)} {'input' if not method and i == 0 and a.name == 'self' else a.name}"
+            + ("" if a.required else f" = {a.default}")
+        )
     return found
 
 
@@ -213,7 +246,9 @@ def type_error(fn_name, args, values, offset=1):
         if not accepts(arg, v):
             if arg.list and arg.is_tensor and isinstance(v, (tuple, list)):
                 wrong = next(k for k, e in enumerate(v) if not _is_tensor(e))
-                return TypeError(f"expected Tensor as element {wrong} in argument {i + offset - 1}, but got {type_name(v[wrong])}")
+                return TypeError(
+                    f"expected Tensor as element {wrong} in argument {i + offset - 1}, but got {type_name(v[wrong])}"
+                )
             if arg.list and arg.base == "int" and isinstance(v, (tuple, list)):
                 return ints_error(fn_name, arg.name, v, i + offset)
             name = "input" if i == 0 and arg.name == "self" else arg.name
@@ -225,10 +260,14 @@ def type_error(fn_name, args, values, offset=1):
 def ints_error(function, name, v, position=1):
     """PyTorch's TypeError for what is no tuple of ints."""
     if not isinstance(v, (tuple, list)):
-        return TypeError(f"{function}(): argument '{name}' (position {position}) must be tuple of ints, not {type_name(v)}")
+        return TypeError(
+            f"{function}(): argument '{name}' (position {position}) must be tuple of ints, not {type_name(v)}"
+        )
     k = 0 if begins_with_bool(v) else next((k for k, e in enumerate(v) if not _is_int(e)), 0)
     if k == 0:
-        return TypeError(f"{function}(): argument '{name}' (position {position}) must be tuple of ints, but found element of type {type_name(v[0])} at pos 0")
+        return TypeError(
+            f"{function}(): argument '{name}' (position {position}) must be tuple of ints, but found element of type {type_name(v[0])} at pos 0"
+        )
     return TypeError(
         f"{function}(): argument '{name}' failed to unpack the object at pos {k + 1} with error \"type must be tuple of ints,but got {type_name(v[k])}\""
     )
@@ -239,7 +278,9 @@ def bind(schema, args, kwargs):
     positional = [a for a in schema.args if not a.kwonly]
     if len(args) > len(positional):
         last = positional[-1] if positional else None
-        if not (last and last.list and last.base == "int" and len(positional) == 2 and all(_is_int(a) for a in args[1:])):
+        if not (
+            last and last.list and last.base == "int" and len(positional) == 2 and all(_is_int(a) for a in args[1:])
+        ):
             return None
         args = (args[0], tuple(args[1:]))
     out, used = [], 0
@@ -257,7 +298,11 @@ def bind(schema, args, kwargs):
                 out.append(a.default)
                 continue
             v, used = kwargs[key], used + 1
-        if not accepts(a, v) and not (v is None and a.default is None and not a.required) and not (a.list and a.base == "int" and _is_int(v)):
+        if (
+            not accepts(a, v)
+            and not (v is None and a.default is None and not a.required)
+            and not (a.list and a.base == "int" and _is_int(v))
+        ):
             return None
         out.append(v)
     return out if used == len(kwargs) else None

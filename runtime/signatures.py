@@ -12,7 +12,8 @@ _SHORT = {
     "KEEP": "bool keepdim = False",
 }
 _OUT = (_SHORT["OUT"], _SHORT["OUTS"])
-# names : signature | signature; methods have those that begin with a tensor, unless they stand here as Tensor.NAME; a line that is indented goes on
+# names : signature | signature; methods have those that begin with a tensor, unless they stand here as Tensor.NAME; a
+# line that is indented goes on
 _TEXT = """\
 add sub : INPUT, Tensor other, *, Number alpha = 1, OUT
 addbmm : INPUT, Tensor batch1, Tensor batch2, *, Number beta = 1, Number alpha = 1, OUT
@@ -152,11 +153,19 @@ Tensor.to : torch.device device = None, torch.dtype dtype = None, bool non_block
 @functools.cache
 def _table():
     lines = _TEXT.replace("\n ", " ").splitlines()
-    return {name: [_spelled(s) for s in text.split(" | ")] for names, _, text in (line.partition(" : ") for line in lines) for name in names.split()}
+    return {
+        name: [_spelled(s) for s in text.split(" | ")]
+        for names, _, text in (line.partition(" : ") for line in lines)
+        for name in names.split()
+    }
 
 
 def _spelled(text):
-    return [_SHORT.get(p.split(" ")[0], p) if p.isupper() else " ".join(_SHORT.get(w, w) for w in p.split(" ")) for p in text.split(", ") if p]
+    return [
+        _SHORT.get(p.split(" ")[0], p) if p.isupper() else " ".join(_SHORT.get(w, w) for w in p.split(" "))
+        for p in text.split(", ")
+        if p
+    ]
 
 
 def _without_self(parameters):
@@ -165,7 +174,9 @@ def _without_self(parameters):
 
 
 def signatures(name, method):
-    """The signatures of a function, or of a method, each a list of parameters with "*" among them; None where PyTorch has but one."""
+    """The signatures of a function, or of a method, each a list of parameters with "*" among them;
+    None where PyTorch has but one.
+    """
     table = _table()
     if not method:
         return table.get(name)
@@ -177,7 +188,8 @@ def signatures(name, method):
 
 
 def mismatch(name, method, args, kwargs, otherwise=None):
-    """PyTorch's TypeError for arguments that fit none of several signatures; None where one alone takes as many, and its own error says more.
+    """PyTorch's TypeError for arguments that fit none of several signatures; None where one alone takes as many, and
+    its own error says more.
 
     args: without self for a method. otherwise: signatures of a function that stands not here.
     """
@@ -188,13 +200,19 @@ def mismatch(name, method, args, kwargs, otherwise=None):
     spoken = [f"({', '.join(s)})" for s in known]
     listed = f"expected {spoken[0]}"
     if len(spoken) > 1:
-        listed = "expected one of:" + "".join(f"\n * {s}{_reason(k, args, kwargs)}" for s, k in zip(spoken, known)) + "\n"
-    given = ", ".join([type_name(a) for a in args] + [f"{k}={type_name(v)}" for k, v in kwargs.items()]) + ", " * (not args and bool(kwargs))
+        listed = (
+            "expected one of:" + "".join(f"\n * {s}{_reason(k, args, kwargs)}" for s, k in zip(spoken, known)) + "\n"
+        )
+    given = ", ".join([type_name(a) for a in args] + [f"{k}={type_name(v)}" for k, v in kwargs.items()]) + ", " * (
+        not args and bool(kwargs)
+    )
     return TypeError(f"{name}() received an invalid combination of arguments - got ({given}), but {listed}")
 
 
 def _reason(parameters, args, kwargs):
-    """The line that PyTorch adds to a signature of as many parameters (a star and a default count as it reads them) as there are arguments."""
+    """The line that PyTorch adds to a signature of as many parameters (a star and a default count as it reads them) as
+    there are arguments.
+    """
     if len(parameters) != len(args) + len(kwargs):
         return ""
     types, names = [p.rpartition(" ")[0] for p in parameters], [p.rpartition(" ")[2] for p in parameters]
@@ -202,7 +220,9 @@ def _reason(parameters, args, kwargs):
         return f"\n      didn't match because some of the keywords were incorrect: {', '.join(unknown)}"
     given = [*args, *(kwargs[n] for n in names[len(args) :])]
     told = [f"{n}={_type_names(v)}" if i >= len(args) else _type_names(v) for i, (n, v) in enumerate(zip(names, given))]
-    marked = [t if type_name(v) in _FITTING.get(wanted, (wanted,)) else f"!{t}!" for t, v, wanted in zip(told, given, types)]
+    marked = [
+        t if type_name(v) in _FITTING.get(wanted, (wanted,)) else f"!{t}!" for t, v, wanted in zip(told, given, types)
+    ]
     return f"\n      didn't match because some of the arguments have invalid types: ({', '.join(marked)})"
 
 
@@ -214,7 +234,9 @@ def _type_names(v):
     if not isinstance(v, (tuple, list)):
         return type_name(v)
     inner = ", ".join(map(type_name, v))
-    return f"{type_name(v)} of [{inner}]" if isinstance(v, list) else f"{type_name(v)} of ({inner}{',' * (len(v) == 1)})"
+    return (
+        f"{type_name(v)} of [{inner}]" if isinstance(v, list) else f"{type_name(v)} of ({inner}{',' * (len(v) == 1)})"
+    )
 
 
 def _takes(parameters, n):
@@ -225,4 +247,8 @@ def _takes(parameters, n):
 def type_name(v):
     """A value's class as PyTorch's messages call it."""
     c = type(v)
-    return f"{c.__module__}.{c.__name__}" if c.__module__ in ("torch", "numpy") and c.__name__ not in ("Tensor", "Parameter") else c.__name__
+    return (
+        f"{c.__module__}.{c.__name__}"
+        if c.__module__ in ("torch", "numpy") and c.__name__ not in ("Tensor", "Parameter")
+        else c.__name__
+    )

@@ -38,7 +38,9 @@ class SharedMemory:
         os.close(self.fd)
 
 
-_mapped: weakref.WeakValueDictionary = weakref.WeakValueDictionary()  # (device, inode) of shared memory: the storage over it, in this process
+_mapped: weakref.WeakValueDictionary = (
+    weakref.WeakValueDictionary()
+)  # (device, inode) of shared memory: the storage over it, in this process
 
 
 def _identity(fd):
@@ -47,7 +49,10 @@ def _identity(fd):
 
 
 class StorageBase:
-    """Bytes of one device, under UntypedStorage and programs' own. `_bytes` is a writable 1-d uint8 array on CPU, None on meta; `_ms` a flat tensor on npu."""
+    """Bytes of one device, under UntypedStorage and programs' own.
+
+    `_bytes` is a writable 1-d uint8 array on CPU, None on meta; `_ms` a flat tensor on npu.
+    """
 
     __slots__ = ("_bytes", "_nbytes", "device", "_ms", "__weakref__", "__dict__")
     __module__ = "torch._C"
@@ -63,7 +68,13 @@ class StorageBase:
         self = object.__new__(cls)
         d = HOST if device is None else usable(device)
         if len(args) > 1 or kw:
-            got = ", ".join([*(type(a).__name__ for a in args), *(f"{k}={type(v).__name__}" for k, v in kw.items()), *[""][: len(kw)]])
+            got = ", ".join(
+                [
+                    *(type(a).__name__ for a in args),
+                    *(f"{k}={type(v).__name__}" for k, v in kw.items()),
+                    *[""][: len(kw)],
+                ]
+            )
             raise TypeError(
                 f"torch.UntypedStorage() received an invalid combination of arguments - got ({got}), but expected one of:\n"
                 " * (*, torch.device device = None)\n * (int size, *, torch.device device = None)\n * (Sequence data, *, torch.device device = None)\n"
@@ -143,7 +154,9 @@ class StorageBase:
             raise ValueError(f"invalid byte_order '{byte_order}' (expected 'big', 'little', or 'native')")
         rest = data.size - offset
         if offset < 0 or rest < 0:
-            raise ValueError(f"offset must be non-negative and no greater than buffer length ({offset}), but got {data.size}")
+            raise ValueError(
+                f"offset must be non-negative and no greater than buffer length ({offset}), but got {data.size}"
+            )
         if count < 0 and rest % size:
             raise ValueError(f"buffer size ({data.size}) must be a multiple of element size ({size})")
         if (count if count >= 0 else rest // size) * size > rest:
@@ -200,7 +213,9 @@ class StorageBase:
     def copy_(self, source, non_blocking=None):
         """Take over the bytes of another storage of the same size."""
         if self._nbytes != source.nbytes():
-            raise RuntimeError(f"size does not match, self was {self._nbytes} bytes but src was {source.nbytes()} bytes")
+            raise RuntimeError(
+                f"size does not match, self was {self._nbytes} bytes but src was {source.nbytes()} bytes"
+            )
         if self.device is not META:
             self._array()[:] = source.cpu()._array()
         return self
@@ -213,7 +228,11 @@ class StorageBase:
 
     def clone(self):
         """A copy in memory of its own."""
-        return UntypedStorage._from_array(self._array().copy()) if self._bytes is not None else UntypedStorage._meta(self._nbytes)
+        return (
+            UntypedStorage._from_array(self._array().copy())
+            if self._bytes is not None
+            else UntypedStorage._meta(self._nbytes)
+        )
 
     def cpu(self):
         """The bytes in the host's memory."""
@@ -234,7 +253,9 @@ class StorageBase:
         return self._shared is not None
 
     def share_memory_(self):
-        """Move the bytes to memory that other processes may map: forked children see them, multiprocessing hands over the file behind them."""
+        """Move the bytes to memory that other processes may map: forked children see them, multiprocessing hands over
+        the file behind them.
+        """
         if self.device is META:
             raise RuntimeError("_share_fd_: only available on CPU")
         if self._shared is None and self._bytes is not None:
@@ -271,7 +292,9 @@ class StorageBase:
 
     @property
     def _cdata(self):
-        return self._bytes.ctypes.data if self._bytes is not None and self._nbytes else id(self)  # empty arrays may lie at one place
+        return (
+            self._bytes.ctypes.data if self._bytes is not None and self._nbytes else id(self)
+        )  # empty arrays may lie at one place
 
     @property
     def filename(self):
@@ -354,7 +377,9 @@ class StorageBase:
         """Memory under a name that other processes open: here shared memory has none."""
         if self.device is META:
             raise RuntimeError("_share_filename_: only available on CPU")
-        raise NotImplementedError("_share_filename_cpu_: shared memory has no name here, of any dtype, on cpu; processes hand over its descriptor")
+        raise NotImplementedError(
+            "_share_filename_cpu_: shared memory has no name here, of any dtype, on cpu; processes hand over its descriptor"
+        )
 
 
 class UntypedStorage(StorageBase):

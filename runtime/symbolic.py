@@ -27,7 +27,10 @@ class NestedIntNode:
 
 
 class SymInt:
-    """A symbolic int: here the size of a jagged dimension. It equals itself alone, and is larger than 1; its other relations are not known."""
+    """A symbolic int: here the size of a jagged dimension.
+
+    It equals itself alone, and is larger than 1; its other relations are not known.
+    """
 
     __module__ = "torch"
 
@@ -99,7 +102,9 @@ _SIZES: dict = {}  # id of a tensor -> (the tensor, weakly; the size whose value
 
 
 def size_of(t, copied=None):
-    """The jagged size whose values a tensor holds: always the same for the same tensor. copied: that of a tensor of which it is a copy elsewhere."""
+    """The jagged size whose values a tensor holds: always the same for the same tensor. copied: that of a tensor of
+    which it is a copy elsewhere.
+    """
     found = _SIZES.get(id(t))
     if found is not None and found[0]() is t:
         return found[1]

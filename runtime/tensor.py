@@ -1,4 +1,7 @@
-"""The Tensor class: memory, metadata and what is not an operator. Operators are found in the registry when they are first asked for."""
+"""The Tensor class: memory, metadata and what is not an operator.
+
+Operators are found in the registry when they are first asked for.
+"""
 
 import math
 import types
@@ -9,7 +12,15 @@ import numpy as np
 from . import dtypes as dt
 from . import registry
 from .backend import backend
-from .call.state import LAZY, LOCAL, DisableTorchFunctionSubclass, dispatching, look_at_classes, register_direct, subclass_kept
+from .call.state import (
+    LAZY,
+    LOCAL,
+    DisableTorchFunctionSubclass,
+    dispatching,
+    look_at_classes,
+    register_direct,
+    subclass_kept,
+)
 from .device import HOST, META, Size, channels_last, channels_last_3d, contiguous_format, new_tensor_device, strided
 from .device import device as Device
 from .device import memory_format as MemoryFormat
@@ -46,7 +57,11 @@ def check_numel(shape):
 
 def too_large(shape):
     """PyTorch's error for a shape whose bytes, or strides, 64 bits do not count."""
-    return RuntimeError("Stride calculation overflowed" if 0 in shape else f"Storage size calculation overflowed with sizes={list(shape)}")
+    return RuntimeError(
+        "Stride calculation overflowed"
+        if 0 in shape
+        else f"Storage size calculation overflowed with sizes={list(shape)}"
+    )
 
 
 def check_bytes(shape, dtype):
@@ -114,7 +129,10 @@ INFERENCE = _NoVersion((0,))
 
 
 class _Versions:
-    """`new`, while a thread is in inference mode: what says which version counter a new tensor gets. None: they need none yet."""
+    """`new`, while a thread is in inference mode: what says which version counter a new tensor gets.
+
+    None: they need none yet.
+    """
 
     new = None
 
@@ -123,7 +141,9 @@ versions = _Versions()
 
 
 def refuse_in_transforms(name, perhaps=""):
-    """PyTorch's error for a method that changes what is recorded of a tensor, inside a function that torch.func transforms."""
+    """PyTorch's error for a method that changes what is recorded of a tensor, inside a function that torch.func
+    transforms.
+    """
     if LOCAL.transforms:
         raise RuntimeError(
             f"You are attempting to call Tensor.{name}() {perhaps}inside of a function being transformed by a functorch transform. This is unsupported, "
@@ -175,12 +195,15 @@ class NoMemory(UntypedStorage):
         return self
 
     def _array(self):
-        raise RuntimeError("this tensor is a wrapper without memory of its own: its class has not answered an operator for it")
+        raise RuntimeError(
+            "this tensor is a wrapper without memory of its own: its class has not answered an operator for it"
+        )
 
     _ms = property(_array)
 
 
-# The slots of a tensor, and what a fresh one has in each; `...` where the function that makes it says. These functions write the
+# The slots of a tensor, and what a fresh one has in each; `...` where the function that makes it says. These functions
+# write the
 # slots out, because a loop takes longer than a small kernel: tests/contract/test_slots.py compares them with this list.
 STARTS = {
     "_ms": None,
@@ -204,11 +227,15 @@ STARTS = {
 
 
 class Tensor(metaclass=TensorMeta):
-    """Numbers of one dtype in as many dimensions as there are, on one device, possibly sharing their memory with other tensors."""
+    """Numbers of one dtype in as many dimensions as there are, on one device, possibly sharing their memory with other
+    tensors.
+    """
 
     __slots__ = (*STARTS, "__weakref__", "__dict__")
     __module__ = "torch"
-    is_sparse = is_sparse_csr = is_quantized = is_mkldnn = is_nested = is_cuda = is_xpu = is_mps = is_ipu = is_hpu = is_mtia = False
+    is_sparse = is_sparse_csr = is_quantized = is_mkldnn = is_nested = is_cuda = is_xpu = is_mps = is_ipu = is_hpu = (
+        is_mtia
+    ) = False
     is_maia = is_vulkan = is_xla = is_ort = False
     layout = strided
     __array_priority__ = 1000
@@ -313,7 +340,9 @@ class Tensor(metaclass=TensorMeta):
     def is_contiguous(self, memory_format=contiguous_format):
         """Whether the elements lie in memory one after the other, in a memory format's order."""
         if memory_format.__class__ is not MemoryFormat:
-            raise TypeError(f"is_contiguous(): argument 'memory_format' must be torch.memory_format, not {type_name(memory_format)}")
+            raise TypeError(
+                f"is_contiguous(): argument 'memory_format' must be torch.memory_format, not {type_name(memory_format)}"
+            )
         if memory_format in (channels_last, channels_last_3d):
             n = 4 if memory_format is channels_last else 5
             if len(self._shape) != n:
@@ -324,9 +353,13 @@ class Tensor(metaclass=TensorMeta):
         return self._stride is None or is_contiguous(self._shape, self._stride)
 
     def dim_order(self, *, ambiguity_check=False):
-        """The dimensions from the outermost in memory to the innermost; RuntimeError where the check finds more than one such order."""
+        """The dimensions from the outermost in memory to the innermost;
+        RuntimeError where the check finds more than one such order.
+        """
         if self.layout is not strided:
-            raise AttributeError(f"Can't get dim order on sparse type: {self.type()} Use Tensor.to_dense() to convert to a dense tensor first.")
+            raise AttributeError(
+                f"Can't get dim order on sparse type: {self.type()} Use Tensor.to_dense() to convert to a dense tensor first."
+            )
         formats = ambiguity_check if isinstance(ambiguity_check, list) else []
         if not isinstance(ambiguity_check, (bool, list)) or not all(isinstance(f, MemoryFormat) for f in formats):
             raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
@@ -334,7 +367,9 @@ class Tensor(metaclass=TensorMeta):
         unique = not any(s == 1 for s in self._shape) and 0 not in st and len(set(st)) == len(st)
         if ambiguity_check and not unique and sum(self.is_contiguous(memory_format=f) for f in formats) != 1:
             ambiguous = any(0 == a for s, a in zip(self._shape, st) if s > 1)
-            raise RuntimeError(f"The tensor does not have unique dim order{'.' if ambiguous else ', or cannot map to exact one of the given memory formats.'}")
+            raise RuntimeError(
+                f"The tensor does not have unique dim order{'.' if ambiguous else ', or cannot map to exact one of the given memory formats.'}"
+            )
         return tuple(sorted(range(len(st)), key=lambda i: -st[i]))
 
     def is_floating_point(self):
@@ -369,7 +404,9 @@ class Tensor(metaclass=TensorMeta):
         """Whether other processes may map the memory."""
         return self._storage is not None and self._storage.is_shared()
 
-    is_meta = property(lambda self: self.device is META, doc="Whether the tensor has a shape and a dtype alone, no memory.")
+    is_meta = property(
+        lambda self: self.device is META, doc="Whether the tensor has a shape and a dtype alone, no memory."
+    )
     is_cpu = property(lambda self: self.device is HOST, doc="Whether the tensor is in the CPU's memory.")
     is_npu = property(lambda self: self.device.type == "npu", doc="Whether the tensor is in an NPU's memory.")
 
@@ -407,7 +444,9 @@ class Tensor(metaclass=TensorMeta):
     # ------------------------------------------------------------ autograd metadata
     @property
     def requires_grad(self):
-        """Whether operators on the tensor are recorded for backward(); settable for leaves of floating-point or complex dtype."""
+        """Whether operators on the tensor are recorded for backward();
+        settable for leaves of floating-point or complex dtype.
+        """
         v = self._view
         return self._requires_grad or v is not None and v.base._requires_grad and self.dtype.category >= dt.FLOAT
 
@@ -423,7 +462,9 @@ class Tensor(metaclass=TensorMeta):
         """Whether operators on the tensor are recorded from now on."""
         value = requires_grad
         if value.__class__ is not bool:
-            raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {type_name(value)}")
+            raise TypeError(
+                f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {type_name(value)}"
+            )
         refuse_in_transforms("requires_grad_", "(or perhaps using torch.autograd.functional.* APIs) ")
         return self._requiring_grad(value)
 
@@ -459,7 +500,10 @@ class Tensor(metaclass=TensorMeta):
 
     @property
     def grad(self):
-        """The gradient that backward() has accumulated, or None. What is assigned must have this dtype, device and shape."""
+        """The gradient that backward() has accumulated, or None.
+
+        What is assigned must have this dtype, device and shape.
+        """
         if self._grad is None and self._grad_fn is not None and not self._retains:
             warnings.warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
@@ -474,7 +518,9 @@ class Tensor(metaclass=TensorMeta):
     def grad(self, g):
         if g is not None:
             if not isinstance(g, Tensor):
-                raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(g).__name__}")
+                raise TypeError(
+                    f"assigned grad expected to be a Tensor or None but got grad of type {type(g).__name__}"
+                )
             if g is self:
                 raise RuntimeError("can't assign Variable as its own grad")
             if g._shape != self._shape:
@@ -506,7 +552,9 @@ class Tensor(metaclass=TensorMeta):
 
     @property
     def grad_dtype(self):
-        """The dtype that backward() gives the gradient of this leaf: its own unless another was set; None takes gradients as they come."""
+        """The dtype that backward() gives the gradient of this leaf: its own unless another was set;
+        None takes gradients as they come.
+        """
         if self._grad_fn is not None:
             raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
         return self.__dict__.get("_grad_dtype", self.dtype)
@@ -538,7 +586,9 @@ class Tensor(metaclass=TensorMeta):
 
     @property
     def data(self):
-        """A tensor over the same memory that autograd knows nothing of; assigning takes over another one's memory, dtype and shape."""
+        """A tensor over the same memory that autograd knows nothing of;
+        assigning takes over another one's memory, dtype and shape.
+        """
         if self.__class__ in dispatching or LOCAL.interceptors:
             return unversioned(self.detach())
         t = unversioned(alias(self))
@@ -549,7 +599,9 @@ class Tensor(metaclass=TensorMeta):
         if not isinstance(new, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(new).__name__}")
         if new.layout is not self.layout:
-            raise RuntimeError("Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type.")
+            raise RuntimeError(
+                "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type."
+            )
         if self._requires_grad and new.dtype.category < dt.FLOAT:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         self._replace(new)
@@ -577,11 +629,15 @@ class Tensor(metaclass=TensorMeta):
         """A NumPy array over the same memory, whether gradients are wanted or not."""
         if self.__class__ in LAZY:
             kind, cure = ("conjugate", "conj") if self.is_conj() else ("negative", "neg")
-            raise RuntimeError(f"Can't call numpy() on Tensor that has {kind} bit set. Use tensor.resolve_{cure}().numpy() instead.")
+            raise RuntimeError(
+                f"Can't call numpy() on Tensor that has {kind} bit set. Use tensor.resolve_{cure}().numpy() instead."
+            )
         if self.__class__ in dispatching:
             raise RuntimeError(".numpy() is not supported for tensor subclasses.")
         if not backend(self.device).host:
-            raise TypeError(f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.")
+            raise TypeError(
+                f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
+            )
         if self.dtype in (dt.bfloat16, dt.complex32) or self.dtype.np is None or self.dtype.name.startswith("float8"):
             raise TypeError(f"Got unsupported ScalarType {dt.scalar_name(self.dtype)}")
         self._get_storage()._resizable = False  # the array sees this memory
@@ -614,7 +670,11 @@ class Tensor(metaclass=TensorMeta):
         n = numel(self._shape)
         if n == 1:
             return bool(self.item())
-        raise RuntimeError("Boolean value of Tensor with no values is ambiguous" if n == 0 else "Boolean value of Tensor with more than one value is ambiguous")
+        raise RuntimeError(
+            "Boolean value of Tensor with no values is ambiguous"
+            if n == 0
+            else "Boolean value of Tensor with more than one value is ambiguous"
+        )
 
     def is_nonzero(self):
         """Whether the single element is not zero."""
@@ -688,8 +748,18 @@ class Tensor(metaclass=TensorMeta):
 
     # ------------------------------------------------------------ subclasses and protocols
     @staticmethod
-    def _make_subclass(cls, data, require_grad=False, *, dispatch_sizes_strides_policy=None, dispatch_device=False, device_for_backend_keys=None):
-        """The same memory as an instance of a subclass, without history; device_for_backend_keys: what it says of its device."""
+    def _make_subclass(
+        cls,
+        data,
+        require_grad=False,
+        *,
+        dispatch_sizes_strides_policy=None,
+        dispatch_device=False,
+        device_for_backend_keys=None,
+    ):
+        """The same memory as an instance of a subclass, without history;
+        device_for_backend_keys: what it says of its device.
+        """
         if not isinstance(data, Tensor):
             raise TypeError(f"_make_subclass(): argument 'data' (position 2) must be Tensor, not {type(data).__name__}")
         if not (isinstance(cls, type) and issubclass(cls, Tensor)):
@@ -697,7 +767,9 @@ class Tensor(metaclass=TensorMeta):
                 "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure your class inherits from Tensor."
             )
         if require_grad.__class__ is not bool and type(require_grad).__module__ != "numpy":
-            raise TypeError(f"_make_subclass(): argument 'require_grad' (position 3) must be bool, not {type(require_grad).__name__}")
+            raise TypeError(
+                f"_make_subclass(): argument 'require_grad' (position 3) must be bool, not {type(require_grad).__name__}"
+            )
         t = unversioned(data._instance_of(cls))
         if device_for_backend_keys is not None:
             t.device = device_for_backend_keys
@@ -708,7 +780,10 @@ class Tensor(metaclass=TensorMeta):
         return t
 
     def _instance_of(self, cls):
-        """The same memory as an instance of cls. A tensor whose class answers operators has none to give: what it calls itself detached has to be one."""
+        """The same memory as an instance of cls.
+
+        A tensor whose class answers operators has none to give: what it calls itself detached has to be one.
+        """
         if self.__class__ not in dispatching or self.__class__ in LAZY or LOCAL.dispatch_off:
             return alias(self, cls)
         t = self.detach()
@@ -752,7 +827,9 @@ class Tensor(metaclass=TensorMeta):
         _set_dtype(t, dtype)  # the slots themselves: the class may have properties of these names
         _set_device(t, device)
         t._offset, t._output_nr, t._requires_grad = storage_offset or 0, 0, False
-        t._storage = NoMemory((t._offset + extent(size, t._stride)) * dtype.itemsize if storage_size is None else storage_size, device)
+        t._storage = NoMemory(
+            (t._offset + extent(size, t._stride)) * dtype.itemsize if storage_size is None else storage_size, device
+        )
         t._ms = t._np = t._grad = t._grad_fn = t._view = t._acc = t._hooks = t._retains = t._vc = None
         if requires_grad:
             t._requiring_grad()
@@ -826,7 +903,9 @@ def from_array(a, dtype=None):
 
 
 def fresh(a, dtype):
-    """from_array() of an array that a kernel has just made in one piece: written out, since it follows every NumPy kernel."""
+    """from_array() of an array that a kernel has just made in one piece: written out, since it follows every NumPy
+    kernel.
+    """
     t = _new(Tensor)
     t._np = a
     t._shape = a.shape

@@ -1,7 +1,9 @@
 """How many threads work on a kernel.
 
-MindSpore's own pool splits every kernel of 2,048 elements and more. A caller waits for the other threads' parts by giving up its core, which on a busy
-one takes milliseconds: beside other work a kernel of 8k elements took 2 to 4 ms on two threads, 0.03 on one. So on few cores the calling thread does
+MindSpore's own pool splits every kernel of 2,048 elements and more. A caller waits for the other threads' parts by
+giving up its core, which on a busy
+one takes milliseconds: beside other work a kernel of 8k elements took 2 to 4 ms on two threads, 0.03 on one. So on few
+cores the calling thread does
 all work but what is worth more threads, as PyTorch's kernels do below 32,768 elements.
 """
 
@@ -40,7 +42,8 @@ def few():
 
 
 class _Pools:
-    """MindSpore's pool without threads for kernels, and one with as many as there are, which takes the other's place for a kernel.
+    """MindSpore's pool without threads for kernels, and one with as many as there are, which takes the other's place
+    for a kernel.
 
     The first can only be had from the function that makes it, before the first kernel.
     """
@@ -49,13 +52,26 @@ class _Pools:
         self.core = ctypes.CDLL(path)
         self.no_cores = (ctypes.c_void_p * 3)()  # an empty std::vector: threads are bound to none
         initialize = self.core["_ZN9mindspore8ActorMgr10InitializeEbmmmRKSt6vectorIiSaIiEE"]
-        initialize.argtypes = [ctypes.c_void_p, ctypes.c_bool, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_void_p]
+        initialize.argtypes = [
+            ctypes.c_void_p,
+            ctypes.c_bool,
+            ctypes.c_size_t,
+            ctypes.c_size_t,
+            ctypes.c_size_t,
+            ctypes.c_void_p,
+        ]
         manager = ctypes.addressof(ctypes.c_char.in_dll(self.core, "_ZN9mindspore8ActorMgr8actorMgrE"))
-        kind = ctypes.addressof(ctypes.c_char.in_dll(self.core, "_ZTVN9mindspore15ActorThreadPoolE")) + 2 * WORD  # what an object of the class begins with
-        initialize(manager, True, 1, 1, 0x14000, ctypes.addressof(self.no_cores))  # the length of its queue is MindSpore's own
+        kind = (
+            ctypes.addressof(ctypes.c_char.in_dll(self.core, "_ZTVN9mindspore15ActorThreadPoolE")) + 2 * WORD
+        )  # what an object of the class begins with
+        initialize(
+            manager, True, 1, 1, 0x14000, ctypes.addressof(self.no_cores)
+        )  # the length of its queue is MindSpore's own
         self.current = ctypes.c_void_p.from_address(manager + WORD)
         self.alone = self.current.value
-        self.swappable = self.alone is not None and ctypes.c_void_p.from_address(self.alone).value == kind  # False: another layout
+        self.swappable = (
+            self.alone is not None and ctypes.c_void_p.from_address(self.alone).value == kind
+        )  # False: another layout
         self.shared = {}
 
     def run(self, prim, *args):
@@ -86,7 +102,10 @@ WORD = ctypes.sizeof(ctypes.c_void_p)
 
 
 def work_alone(path):
-    """The calling thread does all but much work from now on. Where MindSpore's library at `path` does not export what it takes, its pool stays."""
+    """The calling thread does all but much work from now on.
+
+    Where MindSpore's library at `path` does not export what it takes, its pool stays.
+    """
     global _pools
     try:
         _pools = _Pools(path)

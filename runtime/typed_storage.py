@@ -1,4 +1,7 @@
-"""Typed storages: the memory of an untyped one as elements of a dtype. Deprecated in PyTorch, and still part of its file format."""
+"""Typed storages: the memory of an untyped one as elements of a dtype.
+
+Deprecated in PyTorch, and still part of its file format.
+"""
 
 import warnings
 from collections.abc import Sequence
@@ -102,7 +105,9 @@ class TypedStorage:
         wrong = _FORMS.format("TypedStorage.__init__", _TYPED_FORMS)
         if wrap_storage is not None:
             if args or dtype is None or device is not None:
-                raise RuntimeError(wrong + "\nWith 'wrap_storage', only the argument 'dtype' is taken, and has to be given")
+                raise RuntimeError(
+                    wrong + "\nWith 'wrap_storage', only the argument 'dtype' is taken, and has to be given"
+                )
             self.dtype = dtype
             self._untyped_storage = _check_wrapped(wrap_storage, wrong)
             return
@@ -113,7 +118,9 @@ class TypedStorage:
         if not args or _is_size(args[0]):
             self._untyped_storage = UntypedStorage((int(args[0]) if args else 0) * self.dtype.itemsize, device=home)
         elif isinstance(args[0], Sequence):
-            self._untyped_storage = TypedStorage._of_sequence(args[0], dtype=_STORED.get(self.dtype, self.dtype), device=home)._get_storage()
+            self._untyped_storage = TypedStorage._of_sequence(
+                args[0], dtype=_STORED.get(self.dtype, self.dtype), device=home
+            )._get_storage()
         else:
             raise TypeError(f"{wrong}\nArgument type not recognized: {type(args[0])}")
 
@@ -133,7 +140,9 @@ class TypedStorage:
 
     def _tensor(self):
         """The elements as a tensor over the same memory."""
-        return T.empty((0,), dtype=_STORED.get(self.dtype, self.dtype), device=self._untyped_storage.device).set_(self._untyped_storage)
+        return T.empty((0,), dtype=_STORED.get(self.dtype, self.dtype), device=self._untyped_storage.device).set_(
+            self._untyped_storage
+        )
 
     def _size(self):
         """The number of elements."""
@@ -177,7 +186,9 @@ class TypedStorage:
         if cls is TypedStorage:
             return dt.get_default_dtype() if dtype is None else dtype
         if dtype is not None:
-            raise RuntimeError("from_buffer: 'dtype' can only be specified in UntypedStorage.from_buffer and TypedStorage.from_buffer")
+            raise RuntimeError(
+                "from_buffer: 'dtype' can only be specified in UntypedStorage.from_buffer and TypedStorage.from_buffer"
+            )
         return cls._dtype
 
     @classmethod
@@ -262,7 +273,9 @@ class TypedStorage:
     @_deprecated
     def copy_(self, source, non_blocking=None):
         """Take over another storage's bytes."""
-        self._untyped_storage.copy_(source._untyped_storage if isinstance(source, TypedStorage) else source, non_blocking)
+        self._untyped_storage.copy_(
+            source._untyped_storage if isinstance(source, TypedStorage) else source, non_blocking
+        )
         return self
 
     @_deprecated
@@ -328,11 +341,15 @@ class TypedStorage:
         """The name of the legacy class, or the elements as another."""
         if dtype is None:
             cls = self._get_legacy_storage_class()
-            return f"{type(self).__module__}.{type(self).__name__}" if cls is None else f"{cls.__module__}.{cls.__name__}"
+            return (
+                f"{type(self).__module__}.{type(self).__name__}" if cls is None else f"{cls.__module__}.{cls.__name__}"
+            )
         return self._untyped_storage.type(dtype, non_blocking)
 
     def _to(self, dtype):
-        return TypedStorage(wrap_storage=self._tensor().to(dtype, copy=True)._get_storage(), dtype=dtype, _internal=True)
+        return TypedStorage(
+            wrap_storage=self._tensor().to(dtype, copy=True)._get_storage(), dtype=dtype, _internal=True
+        )
 
     @_deprecated
     def to(self, *, device, non_blocking=False):
@@ -453,7 +470,11 @@ class _LegacyKind(type):
     """Of torch.FloatStorage and its like: names of the typed storages of one dtype, which are all of one class."""
 
     def __instancecheck__(cls, instance):
-        return type(instance) is TypedStorage and cls is not LegacyStorage and (cls._device, cls._dtype) == (instance._untyped_storage.device, instance.dtype)
+        return (
+            type(instance) is TypedStorage
+            and cls is not LegacyStorage
+            and (cls._device, cls._dtype) == (instance._untyped_storage.device, instance.dtype)
+        )
 
     @property
     def dtype(cls):
@@ -475,7 +496,9 @@ _CLASSES = "float64 float32 float16 int64 int32 int16 int8 uint8 bool bfloat16 c
 STORAGE_NAMES = {dt.LEGACY[dt.ALL[n]] + "Storage": dt.ALL[n] for n in _CLASSES}
 STORAGE_NAMES |= {n + "Storage": dt.ALL[n.lower()] for n in ("QInt8", "QInt32", "QUInt8", "QUInt4x2", "QUInt2x4")}
 STORAGE_OF = {d: n for n, d in STORAGE_NAMES.items()}
-LEGACY_STORAGES = {n: _LegacyKind(n, (LegacyStorage,), {"_dtype": d, "__module__": "torch"}) for n, d in STORAGE_NAMES.items()}
+LEGACY_STORAGES = {
+    n: _LegacyKind(n, (LegacyStorage,), {"_dtype": d, "__module__": "torch"}) for n, d in STORAGE_NAMES.items()
+}
 
 
 # ------------------------------------------------------------------------------------------------ of tensors

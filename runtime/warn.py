@@ -1,4 +1,6 @@
-"""Warnings that a process gets once, as PyTorch's C++ gives them, or each time where torch.set_warn_always() asks for it."""
+"""Warnings that a process gets once, as PyTorch's C++ gives them, or each time where torch.set_warn_always() asks for
+it.
+"""
 
 import os
 import sys

@@ -1,6 +1,7 @@
 """What torch.cuda, torch.xpu, ... say in a build without that device: questions get a truthful no, uses an error.
 
-Functions and classes are declared as texts, ``memory.empty_cache() set_device(device)``: submodule, name and PyTorch's own parameters.
+Functions and classes are declared as texts, ``memory.empty_cache() set_device(device)``: submodule, name and PyTorch's
+own parameters.
 """
 
 import re
@@ -54,10 +55,16 @@ def functions(namespace, *declarations):
 
 
 def classes(namespace, *declarations):
-    """Types that exist (for isinstance) and cannot be made: triples of an error or a function that raises it, the method, and the texts."""
+    """Types that exist (for isinstance) and cannot be made: triples of an error or a function that raises it, the
+    method, and the texts.
+    """
     for error, method, text in declarations:
         for home, name, parameters in _declared(namespace, text):
-            filled = type(error)(*[str(a).format(name=name) for a in error.args]) if isinstance(error, BaseException) else error
+            filled = (
+                type(error)(*[str(a).format(name=name) for a in error.args])
+                if isinstance(error, BaseException)
+                else error
+            )
             made = type(name, (_Absent,), {method: _function(method, f"self, {parameters}", _answering(filled))})
             _adopt(home, namespace, made, _description(error))
 
@@ -139,7 +146,10 @@ def accelerator(namespace, error):
             """device_count() memory.memory_allocated(device=None) memory.max_memory_allocated(device=None) memory.memory_reserved(device=None)
             memory.max_memory_reserved(device=None)""",
         ),
-        (False, "is_available() is_initialized() is_bf16_supported(including_emulation=True) is_tf32_supported() _is_compiled() _is_in_bad_fork()"),
+        (
+            False,
+            "is_available() is_initialized() is_bf16_supported(including_emulation=True) is_tf32_supported() _is_compiled() _is_in_bad_fork()",
+        ),
         (None, "memory.empty_cache() random.seed() random.seed_all()"),
         (copied, f"random.set_rng_state(new_state, device='{kind}')"),
         (all_copied, "random.set_rng_state_all(new_states)"),
@@ -149,7 +159,10 @@ def accelerator(namespace, error):
         (OrderedDict, "memory.memory_stats(device=None)"),
         (dict, "memory.memory_stats_as_nested_dict(device=None)"),
         (on_entry(error), "memory.use_mem_pool(pool, device=None)"),
-        (error, "graphs.make_graphed_callables(callables, sample_args, num_warmup_iters=3, allow_unused_input=False, pool=None)"),
+        (
+            error,
+            "graphs.make_graphed_callables(callables, sample_args, num_warmup_iters=3, allow_unused_input=False, pool=None)",
+        ),
     )
 
 
@@ -224,4 +237,8 @@ def _answering(answer):
 
 
 def _description(answer):
-    return "Not in this build: raises." if isinstance(answer, BaseException) else f"Without the device: {getattr(answer, '__doc__', None) or repr(answer)}"
+    return (
+        "Not in this build: raises."
+        if isinstance(answer, BaseException)
+        else f"Without the device: {getattr(answer, '__doc__', None) or repr(answer)}"
+    )

@@ -6,7 +6,10 @@ __all__ = ["TorchVersion"]
 
 
 class TorchVersion(str):
-    """The version as a string. "1.10.0" is above "1.9"; (1, 10) means "1.10". InvalidVersion of another string falls back to comparing strings."""
+    """The version as a string. "1.10.0" is above "1.9"; (1, 10) means "1.10".
+
+    InvalidVersion of another string falls back to comparing strings.
+    """
 
     def _version(self, other: Any):
         from packaging.version import Version

@@ -43,7 +43,9 @@ def pytest_collection_modifyitems(items):
     ledger = tomllib.loads((REPOSITORY / "tests" / "ledger.toml").read_text())
     oracle = os.environ.get("MINDTORCH_ORACLE_PYTHON")
     for item in items:
-        if (entry := ledger.get(item.nodeid)) and (oracle or item.nodeid.startswith("tests/differential/")):  # the latter has its answers recorded
+        if (entry := ledger.get(item.nodeid)) and (
+            oracle or item.nodeid.startswith("tests/differential/")
+        ):  # the latter has its answers recorded
             item.add_marker(pytest.mark.xfail(strict=True, reason=f"{entry['category']}: {entry['reason']}"))
 
 
@@ -60,7 +62,11 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 def pytest_addoption(parser):
-    parser.addoption("--record", action="store_true", help="keep what the real torch gives in tests/recorded, and compare nothing (with -n 0)")
+    parser.addoption(
+        "--record",
+        action="store_true",
+        help="keep what the real torch gives in tests/recorded, and compare nothing (with -n 0)",
+    )
 
 
 def pytest_report_header(config):
@@ -71,11 +77,19 @@ def pytest_report_header(config):
 
 @pytest.fixture(scope="session")
 def python():
-    """python(*arguments, **variables): run this Python, not activated, and return its output; check=False returns the process."""
+    """python(*arguments, **variables): run this Python, not activated, and return its output;
+    check=False returns the process.
+    """
 
     def run(*arguments, check=True, executable=sys.executable, cwd="/", stdin="", timeout=300, **variables):
         done = subprocess.run(
-            [executable, *map(str, arguments)], env=clean_environment(**variables), cwd=cwd, input=stdin, capture_output=True, text=True, timeout=timeout
+            [executable, *map(str, arguments)],
+            env=clean_environment(**variables),
+            cwd=cwd,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
         )
         if not check:
             return done
@@ -96,7 +110,8 @@ def oracle_python():
 
 @pytest.fixture(scope="session")
 def oracle():
-    """oracle(function, name, folder) starts a program in the real torch's process and returns what waits for its result; or None.
+    """oracle(function, name, folder) starts a program in the real torch's process and returns what waits for its
+    result; or None.
 
     The program is a module of tests/models or tests/oracle.
     """
@@ -105,7 +120,11 @@ def oracle():
         yield None
         return
     process = subprocess.Popen(
-        [path, HERE / "serve.py"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=clean_environment(PYTHONPATH=os.pathsep.join(PROGRAMS))
+        [path, HERE / "serve.py"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=clean_environment(PYTHONPATH=os.pathsep.join(PROGRAMS)),
     )
 
     def start(function, name, folder, module):
@@ -113,7 +132,9 @@ def oracle():
 
         def result():
             path = str(folder / f"{function}.pickle")
-            assert path in map(str.strip, process.stdout), "the oracle has ended"  # lines of tests that failed early are skipped
+            assert path in map(str.strip, process.stdout), (
+                "the oracle has ended"
+            )  # lines of tests that failed early are skipped
             found = pickle.loads(Path(path).read_bytes())
             assert not isinstance(found, str), f"the oracle failed:\n{found}"
             return found
@@ -127,9 +148,11 @@ def oracle():
 
 @pytest.fixture(scope="session")
 def answers(request, oracle, python, tmp_path_factory):
-    """answers(group, name): what the real torch gives, from its process or else as it was recorded; the test is skipped where neither is there.
+    """answers(group, name): what the real torch gives, from its process or else as it was recorded; the test is skipped
+    where neither is there.
 
-    The group is "cases", of which a name is a file in tests/differential/cases, or a module of tests/oracle with a function of the same name.
+    The group is "cases", of which a name is a file in tests/differential/cases, or a module of tests/oracle with a
+    function of the same name.
     """
     known, fresh, recording_anew = {}, {}, request.config.getoption("--record")
 
@@ -160,7 +183,10 @@ def answers(request, oracle, python, tmp_path_factory):
     yield answer
     if recording_anew:
         for group, found in fresh.items():
-            recording.write(group, found if group == "cases" else {name: recording.shortened(samples) for name, samples in found.items()})
+            recording.write(
+                group,
+                found if group == "cases" else {name: recording.shortened(samples) for name, samples in found.items()},
+            )
 
 
 def _check_recording(group, name, recorded, fresh):
@@ -168,4 +194,6 @@ def _check_recording(group, name, recorded, fresh):
     if group != "cases":  # the first of the samples
         fresh = fresh[: len(recorded)]
     found = next(differences(recorded, fresh, f"recorded {group} {name}", strides=False), None)
-    assert not found, f"{found}\nmake the recordings anew: python -m pytest --record -n 0 tests/differential tests/oracle"
+    assert not found, (
+        f"{found}\nmake the recordings anew: python -m pytest --record -n 0 tests/differential tests/oracle"
+    )

@@ -1,7 +1,9 @@
 """What the real torch gave, kept beside the tests: without a real torch they are compared with that.
 
-`python -m pytest --record -n 0 tests/differential tests/oracle` makes the recordings anew, with the real torch that MINDTORCH_ORACLE_PYTHON names.
-A recording is a ZIP file for each group of answers. Its entries are pickles of plain data: numbers, strings, NumPy's arrays, and lists,
+`python -m pytest --record -n 0 tests/differential tests/oracle` makes the recordings anew, with the real torch that
+MINDTORCH_ORACLE_PYTHON names.
+A recording is a ZIP file for each group of answers. Its entries are pickles of plain data: numbers, strings, NumPy's
+arrays, and lists,
 tuples and dictionaries of those.
 """
 

@@ -1,4 +1,6 @@
-"""The table of docs/ascend.md: operators with a kernel of their own, what runs them on an NPU. python -m mindtorch_proxy tools/ascend_table.py"""
+"""The table of docs/ascend.md: operators with a kernel of their own, what runs them on an NPU. python -m
+mindtorch_proxy tools/ascend_table.py
+"""
 
 import re
 from pathlib import Path
@@ -24,7 +26,9 @@ def rows():
 
 def main():
     lines = ["| operator | primitive | kind | level | dtypes | note |", "|---|---|---|---|---|---|", *rows()]
-    text = re.sub(r"(?<=<!-- table -->\n).*?(?=<!-- end -->)", lambda m: "\n".join(lines) + "\n", PAGE.read_text(), flags=re.S)
+    text = re.sub(
+        r"(?<=<!-- table -->\n).*?(?=<!-- end -->)", lambda m: "\n".join(lines) + "\n", PAGE.read_text(), flags=re.S
+    )
     PAGE.write_text(text)
 
 

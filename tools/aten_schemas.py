@@ -1,6 +1,8 @@
-"""Write runtime/aten.txt, the signatures of PyTorch's operators below autograd, with the oracle's Python: `python tools/aten_schemas.py runtime/aten.txt`.
+"""Write runtime/aten.txt, the signatures of PyTorch's operators below autograd, with the oracle's Python: `python
+tools/aten_schemas.py runtime/aten.txt`.
 
-A line an overload: flags, a tab, its schema. Flags: I where it is a function over other operators (CompositeImplicitAutograd),
+A line an overload: flags, a tab, its schema. Flags: I where it is a function over other operators
+(CompositeImplicitAutograd),
 N where numbers stand for tensors, then its tags by their first
 letters as in _TAGS. Those of other vendors' libraries are known names too, and unsupported operators.
 """
@@ -10,14 +12,32 @@ import sys
 
 import torch
 
-_TAGS = {"core": "c", "pointwise": "p", "reduction": "r", "view_copy": "v", "inplace_view": "i", "nondeterministic_seeded": "n"}
-_TAGS |= {"dynamic_output_shape": "d", "data_dependent_output": "D", "pt2_compliant_tag": "", "generated": "", "out": "", "inplace": ""}
+_TAGS = {
+    "core": "c",
+    "pointwise": "p",
+    "reduction": "r",
+    "view_copy": "v",
+    "inplace_view": "i",
+    "nondeterministic_seeded": "n",
+}
+_TAGS |= {
+    "dynamic_output_shape": "d",
+    "data_dependent_output": "D",
+    "pt2_compliant_tag": "",
+    "generated": "",
+    "out": "",
+    "inplace": "",
+}
 
 
-# functions of Python that take a number for the second tensor, so that the overload for numbers is called by its own name alone
+# functions of Python that take a number for the second tensor, so that the overload for numbers is called by its own
+# name alone
 _NUMBERS = re.compile(r"(add|sub|mul|div)_?\.Tensor")
 # TorchScript's own that tensors with a geometry of their own are asked for by
-_OF_GEOMETRY = {f"aten::{name}" for name in ("size", "sym_size", "stride", "sym_stride", "is_non_overlapping_and_dense", "is_strides_like_format")}
+_OF_GEOMETRY = {
+    f"aten::{name}"
+    for name in ("size", "sym_size", "stride", "sym_stride", "is_non_overlapping_and_dense", "is_strides_like_format")
+}
 
 
 def main(path):

@@ -1,4 +1,6 @@
-"""Writes docs/coverage.md: each public name of the real PyTorch, and whether it is here: python tools/coverage.py --oracle PYTHON [--check]"""
+"""Writes docs/coverage.md: each public name of the real PyTorch, and whether it is here: python tools/coverage.py
+--oracle PYTHON [--check]
+"""
 
 import argparse
 import collections
@@ -9,7 +11,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs/coverage.md"
-# run by either torch: {module: {name: [parameters' names], or None where there is no signature}}; of what is asked for alone, if that is given
+# run by either torch: {module: {name: [parameters' names], or None where there is no signature}}; of what is asked for
+# alone, if that is given
 SURFACE = """
 import importlib, inspect, json, pkgutil, sys, types, warnings
 warnings.simplefilter("ignore")
@@ -90,14 +93,19 @@ def page(oracle):
     rows, details, total = [], [], collections.Counter()
     for module, names in sorted(theirs.items()):
         here = ours[module]
-        fates = {name: "partial" if here == "refused" else "absent" if here is None else fate(p, here.get(name, "absent")) for name, p in names.items()}
+        fates = {
+            name: "partial" if here == "refused" else "absent" if here is None else fate(p, here.get(name, "absent"))
+            for name, p in names.items()
+        }
         counts = collections.Counter(fates.values())
         total.update(counts)
         rows.append(f"| `{module}` | {counts['works']} | {counts['partial']} | {counts['absent']} |")
         for kind in ("partial", "absent"):
             if listed := [name for name, f in fates.items() if f == kind]:
                 whole = len(listed) == len(names)
-                details.append(f"- `{module}`, {kind}: " + ("all" if whole else ", ".join(f"`{name}`" for name in listed)))
+                details.append(
+                    f"- `{module}`, {kind}: " + ("all" if whole else ", ".join(f"`{name}`" for name in listed))
+                )
     n = sum(total.values())
     return "\n".join(
         [

@@ -1,7 +1,10 @@
-"""What is seen below autograd of PyTorch's own samples of every function, here and in the real torch: python tools/dispatched.py --oracle PYTHON [--only NAME]
+"""What is seen below autograd of PyTorch's own samples of every function, here and in the real torch: python
+tools/dispatched.py --oracle PYTHON [--only NAME]
 
-Compared are the operators that a dispatch mode sees forward and backward, in their order but for detach(), and the names of the nodes that are left
-behind. The samples are those of the OpInfos in float32, up to five of each, with gradients. Run by the Python that has mindtorch_proxy.
+Compared are the operators that a dispatch mode sees forward and backward, in their order but for detach(), and the
+names of the nodes that are left
+behind. The samples are those of the OpInfos in float32, up to five of each, with gradients. Run by the Python that has
+mindtorch_proxy.
 """
 
 import argparse
@@ -16,7 +19,10 @@ from itertools import islice
 from pathlib import Path
 
 _TESTS = Path(__file__).resolve().parent.parent / "tests"
-sys.path[:1] = [str(_TESTS / "oracle"), str(_TESTS / "differential")]  # in place of this folder, which has a coverage.py of its own
+sys.path[:1] = [
+    str(_TESTS / "oracle"),
+    str(_TESTS / "differential"),
+]  # in place of this folder, which has a coverage.py of its own
 PARTS = ("forward", "nodes", "backward")
 SECONDS = 20  # for one sample
 
@@ -60,7 +66,10 @@ def look(samples, file):
             with Seen() as forward:
                 results = [*tensors(torch, resolve(torch, name)(*args, **kwargs))]
             parts = [forward.names, graph(results), []]
-            results, inputs = [t for t in results if t.requires_grad], [t for t in tensors(torch, [args, kwargs]) if t.requires_grad]
+            results, inputs = (
+                [t for t in results if t.requires_grad],
+                [t for t in tensors(torch, [args, kwargs]) if t.requires_grad],
+            )
             if results:
                 gradients = [torch.ones_like(t) for t in results]
                 with Seen() as backward:
@@ -93,7 +102,11 @@ def compare(ours, theirs):
         for name, pairs in sorted(names.items()):
             a, b = pairs[0]
             print(f"  {name} ({len(pairs)})\n    here     {' '.join(a)}\n    PyTorch  {' '.join(b)}")
-    print(f"\n{counts['samples']} samples: " + ", ".join(f"{part} {counts[part]}" for part in PARTS) + f"; {counts['errors']} errors")
+    print(
+        f"\n{counts['samples']} samples: "
+        + ", ".join(f"{part} {counts[part]}" for part in PARTS)
+        + f"; {counts['errors']} errors"
+    )
 
 
 def main():

@@ -19,12 +19,17 @@ def texts(full):
     """(title, source) of every function generated for the operators of this name."""
     ns, _, name = full.rpartition(".")
     spaces = [ns] if ns else ["torch", "Tensor", "nn.functional"]
-    operators = [o for o in registry.operators() if o.name.rstrip("_") == name.rstrip("_") and (not ns or o.namespace == ns)]
+    operators = [
+        o for o in registry.operators() if o.name.rstrip("_") == name.rstrip("_") and (not ns or o.namespace == ns)
+    ]
     for space in spaces:
         for public in (name, name + "_"):
             f = registry.function(space, public)
             for part in (getattr(f, "overloads", None) or {"": f}).values() if f else ():
-                yield f"{'Tensor' if space == 'Tensor' else 'torch' if space == 'torch' else 'torch.' + space}.{public}", source_of(part)
+                yield (
+                    f"{'Tensor' if space == 'Tensor' else 'torch' if space == 'torch' else 'torch.' + space}.{public}",
+                    source_of(part),
+                )
     for op in operators:
         yield f"{op.schema.text}\n# its call, below overrides and autocast", source_of(op.make_call())
         if op.derivative is not None:

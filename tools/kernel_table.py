@@ -38,7 +38,10 @@ Ascend has the declared primitive unless it says otherwise. Views, factories and
 
 def operators():
     """Every operator that has a kernel of its own."""
-    return sorted((o for o in registry.operators() if o.fn is None and o.geometry is None and not o.options.memory), key=lambda o: o.full)
+    return sorted(
+        (o for o in registry.operators() if o.fn is None and o.geometry is None and not o.options.memory),
+        key=lambda o: o.full,
+    )
 
 
 def letters(dtypes):
@@ -50,11 +53,18 @@ def cpu(op, kernels):
     """The kernels of an operator, one line each; a size limit with the kernel that it prefers."""
     lines = {}
     for k in kernels:
-        what = (k.kind, k.primitive if k.primitive != op.prim else None, letters(k.dtypes) + ", where its reason holds" * (k.when is not None), k.why)
+        what = (
+            k.kind,
+            k.primitive if k.primitive != op.prim else None,
+            letters(k.dtypes) + ", where its reason holds" * (k.when is not None),
+            k.why,
+        )
         lines.setdefault(what, []).append(k.above)
     cells = []
     for (kind, primitive, dtypes, why), sizes in lines.items():
-        size = "".join(f", {'first ' * (0 in sizes)}{'where it spreads' if n == table.SPREAD else f'from {n}'}" for n in sizes if n)
+        size = "".join(
+            f", {'first ' * (0 in sizes)}{'where it spreads' if n == table.SPREAD else f'from {n}'}" for n in sizes if n
+        )
         cells.append(f"**{kind}** {primitive + ' ' if primitive else ''}({dtypes}{size}){': ' + why if why else ''}")
     cells += [f"**numpy** ({letters(k.dtypes)}) for `fastest`" for k in table.quick_kernels(op)]
     return "<br>".join(cells).replace("|", "\\|") or "none"
@@ -67,7 +77,11 @@ def rows():
     for op in operators():
         kernels = table.kernels(op)
         bar = table._without.get(op.full) if op.prim else None
-        refused = f"**not {op.prim}** ({letters(bar[1])}): {bar[0]}<br>" if bar and bar[0] not in [k.why for k in kernels] else ""
+        refused = (
+            f"**not {op.prim}** ({letters(bar[1])}): {bar[0]}<br>"
+            if bar and bar[0] not in [k.why for k in kernels]
+            else ""
+        )
         first[next((k.kind for k in kernels if not k.above and not k.when), "none")] += 1
         kind, note = npu[op.full]
         other = "" if kind == "pyboost" and not note else f"**{kind}** {note}".strip()
@@ -78,18 +92,24 @@ def rows():
 def text():
     lines, first = rows()
     total = sum(first.values())
-    summary = f"{total} operators; first choice on the CPU: " + ", ".join(f"{k} {n}" for k, n in first.most_common()) + "."
+    summary = (
+        f"{total} operators; first choice on the CPU: " + ", ".join(f"{k} {n}" for k, n in first.most_common()) + "."
+    )
     names = ", ".join(f"{c} {d.name}" for c, d in table.CODES.items())
     return HEAD.format(version=pyboost.version(), letters=names, summary=summary) + "\n".join(lines) + "\n"
 
 
 def differences():
-    """Lines that the file has too many (-) or lacks (+), whatever their order; None where it was written with another MindSpore."""
+    """Lines that the file has too many (-) or lacks (+), whatever their order;
+    None where it was written with another MindSpore.
+    """
     have, want = PATH.read_text(), text()
     if f"MindSpore {pyboost.version()};" not in have:
         return None
     have, want = Counter(have.splitlines()), Counter(want.splitlines())
-    return sorted("- " + line for line in (have - want).elements()) + sorted("+ " + line for line in (want - have).elements())
+    return sorted("- " + line for line in (have - want).elements()) + sorted(
+        "+ " + line for line in (want - have).elements()
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""Writes README's table of libraries from what `tests/libraries/run.py --json` found: python tools/libraries_table.py RESULTS.json [--check]."""
+"""Writes README's table of libraries from what `tests/libraries/run.py --json` found: python tools/libraries_table.py
+RESULTS.json [--check].
+"""
 
 import json
 import sys
@@ -14,7 +16,9 @@ def table(results):
     lines = [
         f"{len(equal)} of {len(results)} further libraries give in short programs (`tests/libraries`) what they give with the real torch: {', '.join(equal)}."
     ]
-    lines += [f"- {name} {r['version']}: {r['verdict']}: {r['why']}" for name, r in results.items() if r["verdict"] != "equal"]
+    lines += [
+        f"- {name} {r['version']}: {r['verdict']}: {r['why']}" for name, r in results.items() if r["verdict"] != "equal"
+    ]
     return "\n".join(lines) + "\n"
 
 

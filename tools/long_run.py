@@ -1,4 +1,5 @@
-"""Whether memory grows: training steps of a small transformer, and calls spread over the commonest operators with varied numbers and shapes.
+"""Whether memory grows: training steps of a small transformer, and calls spread over the commonest operators with
+varied numbers and shapes.
 
     python -m mindtorch_proxy tools/long_run.py [--steps 20000] [--calls 200000]
 Prints the memory at each tenth, and its growth after the first one, in per cent and in bytes a step or call.
@@ -14,7 +15,9 @@ from torch import nn
 
 
 def resident():
-    """The process's own memory, whether resident or swapped out: pages of files come and go with what else the machine does."""
+    """The process's own memory, whether resident or swapped out: pages of files come and go with what else the machine
+    does.
+    """
     gc.collect()
     with open("/proc/self/status") as f:
         return sum(int(line.split()[1]) << 10 for line in f if line.startswith(("RssAnon", "VmSwap")))
@@ -33,7 +36,9 @@ class Small(nn.Module):
         x = self.embed(ids) + self.place(torch.arange(ids.shape[1]))
         b, n, w = x.shape
         q, k, v = (t.view(b, n, self.heads, -1).transpose(1, 2) for t in self.qkv(self.norm1(x)).chunk(3, -1))
-        score = (q @ k.transpose(-1, -2) * (w // self.heads) ** -0.5).masked_fill(torch.ones(n, n).tril() == 0, float("-inf"))
+        score = (q @ k.transpose(-1, -2) * (w // self.heads) ** -0.5).masked_fill(
+            torch.ones(n, n).tril() == 0, float("-inf")
+        )
         x = x + self.drop(self.out((score.softmax(-1) @ v).transpose(1, 2).reshape(b, n, w)))
         return self.head(x + self.drop(self.down(F.gelu(self.up(self.norm2(x))))))
 
@@ -58,7 +63,8 @@ def trainer(batches=4, lengths=(4, 16)):
     return step
 
 
-# expressions over: x, y of one shape; m a mask; i indices into the last dimension; w a matrix to multiply with; c a number; d a dimension
+# expressions over: x, y of one shape; m a mask; i indices into the last dimension; w a matrix to multiply with; c a
+# number; d a dimension
 OPERATORS = """x + c; x - c; x * c; x / c; c - x; c / x; x + y; x - y; x * y; x / y; x ** 2; x.abs() ** c; -x; x.abs(); x.exp(); x.abs().log();
  x.abs().sqrt(); torch.rsqrt(x.abs() + c); x.sin(); x.cos(); x.tanh(); x.sigmoid(); F.relu(x); F.silu(x); F.gelu(x); F.gelu(x, approximate="tanh");
  F.leaky_relu(x, c); F.elu(x, c); F.softplus(x); F.hardtanh(x, -c, c); x.clamp(-c, c); x.clamp(min=c); x.floor(); x.round(); x.sign(); x.erf();

@@ -1,10 +1,13 @@
-"""Plants faults one at a time and says which test notices each: a fault that no test notices shows where one is missing.
+"""Plants faults one at a time and says which test notices each: a fault that no test notices shows where one is
+missing.
 
     python tools/mutations.py [--only NAME ...] [--shard I/N] [--json FILE]
     python tools/mutations.py --list
 
-tools/mutations.toml lists the faults, each with the runs of pytest that ought to notice it. The tool writes a fault into its file in this checkout,
-runs those tests, and writes the file back, when it is interrupted too. It refuses to start where one of the files has uncommitted changes.
+tools/mutations.toml lists the faults, each with the runs of pytest that ought to notice it. The tool writes a fault
+into its file in this checkout,
+runs those tests, and writes the file back, when it is interrupted too. It refuses to start where one of the files has
+uncommitted changes.
 Ends with 1 where a fault was not noticed or could not be tried, with 2 where it did not start.
 """
 
@@ -43,13 +46,18 @@ def read(root):
 def changed(root, faults):
     """The files of the faults that differ from the last commit."""
     files = sorted({fault["file"] for fault in faults.values()})
-    done = subprocess.run(["git", "status", "--porcelain", "--", *files], cwd=root, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["git", "status", "--porcelain", "--", *files], cwd=root, capture_output=True, text=True, check=True
+    )
     return [line[3:] for line in done.stdout.splitlines()]
 
 
 @contextlib.contextmanager
 def planted(root, fault):
-    """The fault stands in its file for the length of the block. Untried where the text that it replaces is not there exactly once."""
+    """The fault stands in its file for the length of the block.
+
+    Untried where the text that it replaces is not there exactly once.
+    """
     path = root / fault["file"]
     before, times = path.read_bytes(), path.stat()
     text = before.decode()
@@ -75,8 +83,18 @@ def failing(root, tests, limit=LIMIT):
     """The first test of a run of pytest that fails, or what else ended the run; None where all pass."""
     variables, words = split(tests)
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", *words]
-    environment = os.environ | variables | {"PYTHONDONTWRITEBYTECODE": "1"}  # else a file compiled with a fault could outlive it
-    with subprocess.Popen(command, cwd=root, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True) as run:
+    environment = (
+        os.environ | variables | {"PYTHONDONTWRITEBYTECODE": "1"}
+    )  # else a file compiled with a fault could outlive it
+    with subprocess.Popen(
+        command,
+        cwd=root,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    ) as run:
         try:
             output, _ = run.communicate(timeout=limit)
         except subprocess.TimeoutExpired:
@@ -87,11 +105,17 @@ def failing(root, tests, limit=LIMIT):
     if run.returncode == 0:
         return None
     found = re.search(r"^(?:FAILED|ERROR) (\S.*?)(?: - .*)?$", output, re.MULTILINE)
-    return found[1] if found else f"pytest ended with {run.returncode}: {(output.strip().splitlines() or ['no output'])[-1][:160]}"
+    return (
+        found[1]
+        if found
+        else f"pytest ended with {run.returncode}: {(output.strip().splitlines() or ['no output'])[-1][:160]}"
+    )
 
 
 def noticed_by(root, fault, unplanted):
-    """The first test that notices a fault, or None. unplanted(tests): what fails without any fault, which is asked where something fails with it."""
+    """The first test that notices a fault, or None. unplanted(tests): what fails without any fault, which is asked
+    where something fails with it.
+    """
     for tests in fault["tests"]:
         with planted(root, fault):
             found = failing(root, tests)
@@ -111,7 +135,13 @@ def tried(root, faults):
             by = noticed_by(root, fault, unplanted)
         except Untried as error:
             problem = str(error)
-        yield {"name": name, "from": fault["from"], "noticed_by": by, "problem": problem, "seconds": round(time.monotonic() - start)}
+        yield {
+            "name": name,
+            "from": fault["from"],
+            "noticed_by": by,
+            "problem": problem,
+            "seconds": round(time.monotonic() - start),
+        }
 
 
 def shard(faults, part):
@@ -119,7 +149,9 @@ def shard(faults, part):
     i, n = map(int, part.split("/"))
     if not 1 <= i <= n:
         raise ValueError(f"there is no part {part}")
-    names = sorted(faults, key=lambda name: faults[name]["tests"])  # faults of the same tests are together, so that those run unplanted once
+    names = sorted(
+        faults, key=lambda name: faults[name]["tests"]
+    )  # faults of the same tests are together, so that those run unplanted once
     chosen = names[len(names) * (i - 1) // n : len(names) * i // n]
     return {name: faults[name] for name in chosen}
 
@@ -141,7 +173,10 @@ def main(root=ROOT):
         return 2
     faults = shard({name: fault for name, fault in known.items() if not args.only or name in args.only}, args.shard)
     if args.list:
-        print(*(f"{name:36}  {fault['from']:6}  {fault['why']} ({fault['file']})" for name, fault in faults.items()), sep="\n")
+        print(
+            *(f"{name:36}  {fault['from']:6}  {fault['why']} ({fault['file']})" for name, fault in faults.items()),
+            sep="\n",
+        )
         return 0
     if files := changed(root, faults):
         print("uncommitted changes in " + ", ".join(files), file=sys.stderr)

@@ -1,9 +1,12 @@
-"""For people with an NPU: what of the emulated CANN's assumptions holds on the hardware. Exit 77 without one, 1 where something differs.
+"""For people with an NPU: what of the emulated CANN's assumptions holds on the hardware. Exit 77 without one, 1 where
+something differs.
 
     python -m mindtorch_proxy tools/npu_report.py [REPORT.json]
 
-Nothing counts as hardware but a device node that MindSpore's own probe confirms; MINDTORCH_NPU has to be unset. Each assumption is a small program whose
-result is known; the report holds the versions, the chip, and for each what was expected and what came, to be sent back with an issue.
+Nothing counts as hardware but a device node that MindSpore's own probe confirms; MINDTORCH_NPU has to be unset. Each
+assumption is a small program whose
+result is known; the report holds the versions, the chip, and for each what was expected and what came, to be sent back
+with an issue.
 """
 
 import json
@@ -41,7 +44,10 @@ def a_row_that_sees_no_key_gives_zeros(device):
 
 @assumption
 def causal_attention_starts_in_the_upper_left_corner(device):
-    q, k = torch.arange(32.0, device=device).reshape(1, 1, 2, 16) / 32, torch.arange(64.0, device=device).reshape(1, 1, 4, 16) / 64
+    q, k = (
+        torch.arange(32.0, device=device).reshape(1, 1, 2, 16) / 32,
+        torch.arange(64.0, device=device).reshape(1, 1, 4, 16) / 64,
+    )
     return F.scaled_dot_product_attention(q, k, k, is_causal=True)
 
 
@@ -146,11 +152,19 @@ def compared(fn):
 
 def main(path):
     if devices.EMULATED or not devices.count():
-        print("skipped:", "MINDTORCH_NPU is set" if devices.EMULATED else "no NPU: no /dev/davinci*, or MindSpore's probe finds none")
+        print(
+            "skipped:",
+            "MINDTORCH_NPU is set" if devices.EMULATED else "no NPU: no /dev/davinci*, or MindSpore's probe finds none",
+        )
         return 77
     differs = {name: found for name, fn in ASSUMPTIONS.items() if (found := compared(fn)) is not None}
     refused = {p: found for p in ONE_TENSOR.split() if (found := dtypes_of(p, DTYPES.get(p, "")))}
-    report = {"chip": devices.chip(), "mindspore": pyboost.version(), "cann": os.environ.get("ASCEND_HOME_PATH", ""), "torch": torch.__version__}
+    report = {
+        "chip": devices.chip(),
+        "mindspore": pyboost.version(),
+        "cann": os.environ.get("ASCEND_HOME_PATH", ""),
+        "torch": torch.__version__,
+    }
     report |= {"holds": sorted(ASSUMPTIONS.keys() - differs), "differs": differs, "stated but refused": refused}
     with open(path, "w") as f:
         json.dump(report, f, indent=1)

@@ -1,11 +1,16 @@
 """Probes MindSpore's CPU primitives: there or not, the dtypes that run and give right values, time, memory lost.
 
-    python tools/probe.py [NAME ...] > tools/probe-VERSION.tsv     all PyBoost primitives and recipes.txt's legacy ones, or only these
-    python tools/probe.py --table OLD.tsv NEW.tsv                  writes backends/cpu/primitives.py: OLD in full, NEW where it differs
+    python tools/probe.py [NAME ...] > tools/probe-VERSION.tsv     all PyBoost primitives and recipes.txt's legacy ones,
+    or only these
+    python tools/probe.py --table OLD.tsv NEW.tsv                  writes backends/cpu/primitives.py: OLD in full, NEW
+    where it differs
 
-Each attempt runs in a forked child with a time limit, so that a crash or a late error poisons nothing. A primitive without a recipe is only
-asked whether it has a CPU kernel. Columns: dtypes that give right values, wrong ones, those wrong at the edges (NaN, infinities, extreme
-integers), unchecked ones that run without a reference; microseconds for a few elements, ms for a million, the largest error there in units
+Each attempt runs in a forked child with a time limit, so that a crash or a late error poisons nothing. A primitive
+without a recipe is only
+asked whether it has a CPU kernel. Columns: dtypes that give right values, wrong ones, those wrong at the edges (NaN,
+infinities, extreme
+integers), unchecked ones that run without a reference; microseconds for a few elements, ms for a million, the largest
+error there in units
 of torch.testing's float32 tolerance; bytes lost at each call.
 """
 
@@ -47,7 +52,21 @@ CODES = dict(
 )
 WIDE = dict(e=np.float64, z=np.float64, f=np.float64, F=np.complex128)
 TOLERANCE = dict(e=4e-3, z=3e-2, f=1e-4, F=1e-4, d=1e-10, D=1e-10)  # a double kernel that computes in float32 is wrong
-SHAPES = {"": "rn", "t": "nr", "s": "rr", "0": "", "1": "r", "n": "n", "3": "2rn", "b": "2nr", "4": "24rr", "5": "22rrr", "c": "4", "c4": "4433", "c5": "22333"}
+SHAPES = {
+    "": "rn",
+    "t": "nr",
+    "s": "rr",
+    "0": "",
+    "1": "r",
+    "n": "n",
+    "3": "2rn",
+    "b": "2nr",
+    "4": "24rr",
+    "5": "22rrr",
+    "c": "4",
+    "c4": "4433",
+    "c5": "22333",
+}
 RANGES = dict(p=(0.5, 2), q=(0.5, 2), u=(-0.9, 0.9), g=(1.1, 3), w=(0.1, 0.9))
 EDGES = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1, -1, 0.5, 2.5, -3.5, 50, -50, 1e20, 1e-6]
 NAMES = {"np": np, "sp": special, "sliding_window_view": sliding_window_view}
@@ -56,7 +75,9 @@ CALLS = 1000
 
 
 class Samples(dict):
-    """The values behind a recipe's letters, made when first named; `wide` ones hold the same values for the reference."""
+    """The values behind a recipe's letters, made when first named;
+    `wide` ones hold the same values for the reference.
+    """
 
     def __init__(self, code, size=6, edges="", wide=False):
         super().__init__(r=size, n=size + 2 if size < 100 else size, T=np.dtype(CODES[code]).type)
@@ -76,7 +97,9 @@ class Samples(dict):
         dtype = np.dtype(CODES[self.code])
         kind = "f" if self.code == "z" else dtype.kind
         if letter == "j":
-            return rng.permuted(np.broadcast_to(np.arange(self["r"]).reshape(-1, *[1] * (len(shape) - 1)), shape), axis=0)
+            return rng.permuted(
+                np.broadcast_to(np.arange(self["r"]).reshape(-1, *[1] * (len(shape) - 1)), shape), axis=0
+            )
         if letter == "i":
             return rng.integers(0, self["r"], shape)
         if letter == "m" or kind == "b":
@@ -92,7 +115,9 @@ class Samples(dict):
         return self._edged(letter, a, kind) if self.edges and letter in "xypqg" and len(shape) == 2 else a
 
     def _edged(self, letter, a, kind):
-        """`~`: a few edge values among the others; `=`: down the rows of x and along those of the others, so that all pairs meet."""
+        """`~`: a few edge values among the others;
+        `=`: down the rows of x and along those of the others, so that all pairs meet.
+        """
         high = np.iinfo(a.dtype).max if kind in "iu" else None
         if self.edges == "~":
             if high:
@@ -106,8 +131,12 @@ class Samples(dict):
             values = [min(high, v) for v in (1, 2, 3, 7, 100, high, 2**53 + 1, 2**31)]
             values += [0, low, low + 1, *([-1, -7] if low else [])] if letter == "x" else []  # divisors stay positive
         with np.errstate(all="ignore"):
-            values = np.resize(np.array(values, a.dtype if high else np.float64).astype(a.dtype), a.shape[letter != "x"])
-        return np.broadcast_to(values[:, None] if letter == "x" else abs(values) if letter in "pqg" else values, a.shape).copy()
+            values = np.resize(
+                np.array(values, a.dtype if high else np.float64).astype(a.dtype), a.shape[letter != "x"]
+            )
+        return np.broadcast_to(
+            values[:, None] if letter == "x" else abs(values) if letter in "pqg" else values, a.shape
+        ).copy()
 
 
 def recipes():
@@ -138,10 +167,14 @@ def convert(a):
 
 
 def prepared(name, init, arguments, samples):
-    """Three functions: the primitive's call on samples; the same with results as arrays; whether it has written into its arguments."""
+    """Three functions: the primitive's call on samples;
+    the same with results as arrays; whether it has written into its arguments.
+    """
     given = evaluate(arguments + ",", samples)
     args = [convert(a) for a in given]
-    prim = pyboost.primitive(name.removeprefix("L."), *eval(f"({init},)" if init else "()"), legacy=name.startswith("L."))
+    prim = pyboost.primitive(
+        name.removeprefix("L."), *eval(f"({init},)" if init else "()"), legacy=name.startswith("L.")
+    )
 
     def results():
         out = prim(*args)
@@ -161,7 +194,9 @@ def difference(got, want, code):
     if want.dtype.kind == "c":
         part = code.translate({70: "f", 68: "d"})
         with np.errstate(all="ignore"):  # close as a whole is close
-            got = np.where(np.isfinite(want) & (abs(got - want) <= TOLERANCE.get(code, 1e-4) * (1 + abs(want))), want, got)
+            got = np.where(
+                np.isfinite(want) & (abs(got - want) <= TOLERANCE.get(code, 1e-4) * (1 + abs(want))), want, got
+            )
         return difference(got.real, want.real, part) or difference(got.imag, want.imag, part)
     got = got.astype(np.float32) if got.dtype == ml_dtypes.bfloat16 else got
     with np.errstate(all="ignore"):
@@ -222,7 +257,9 @@ def attempt(name, recipe, code, measure, emit):
 
 def cost(call):
     best, lost = 1e9, []
-    while len(lost) < 12 and (len(lost) < 2 or lost[-1] > 40):  # legacy calls pay 600 bytes each until a table of 8192 is full
+    while len(lost) < 12 and (
+        len(lost) < 2 or lost[-1] > 40
+    ):  # legacy calls pay 600 bytes each until a table of 8192 is full
         before = resident()
         for _ in range(CALLS // 10):
             start = time.perf_counter()
@@ -304,11 +341,16 @@ def probe(name, recipe):
 
 
 def unknown(name):
-    """The row of a primitive without a recipe: called on arguments guessed from its own complaint, tensors of one shape after another."""
+    """The row of a primitive without a recipe: called on arguments guessed from its own complaint, tensors of one shape
+    after another.
+    """
 
     def ask(emit, shape, dtype):
         cls = pyboost.primitive_class(name)
-        need = [[p for p in [*signature(f).parameters.values()][1:] if p.default is p.empty] for f in (cls.__init__, cls.__call__)]
+        need = [
+            [p for p in [*signature(f).parameters.values()][1:] if p.default is p.empty]
+            for f in (cls.__init__, cls.__call__)
+        ]
         prim = cls(*[1 for _ in need[0]])
         prim.set_device("CPU")
         types = []
@@ -332,7 +374,14 @@ def unknown(name):
         emit(state="runs")
 
     first = ""
-    for shape, dtype in (((2, 2), "f4"), ((2,), "f4"), ((2, 2), "i8"), ((2, 2, 2), "f4"), ((2, 2, 4, 4), "f4"), ((2, 2, 4, 4, 4), "f4")):
+    for shape, dtype in (
+        ((2, 2), "f4"),
+        ((2,), "f4"),
+        ((2, 2), "i8"),
+        ((2, 2, 2), "f4"),
+        ((2, 2, 4, 4), "f4"),
+        ((2, 2, 4, 4, 4), "f4"),
+    ):
         got = forked(lambda emit, shape=shape, dtype=dtype: ask(emit, shape, dtype), 5)
         state = got.get("state") or ("unregistered" if absent(got["error"]) else "?")
         if state != "?":
@@ -342,7 +391,9 @@ def unknown(name):
 
 
 def read(path):
-    """{primitive: dtypes}. One counts where every recipe gives right values, for integers at the edges too: there is no almost right."""
+    """{primitive: dtypes}. One counts where every recipe gives right values, for integers at the edges too: there is no
+    almost right.
+    """
     found = {}
     for line in path.read_text().splitlines()[1:]:
         row = dict(zip(COLUMNS, line.split("\t")))

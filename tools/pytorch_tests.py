@@ -2,7 +2,8 @@
 
     python tools/pytorch_tests.py "TREE, at most N tests a file=RUN.json" ...
 
-RUN.json: of a run with `--json`: for each file how many tests the real torch passes, how many pass here, and the message of each that does not.
+RUN.json: of a run with `--json`: for each file how many tests the real torch passes, how many pass here, and the
+message of each that does not.
 Of a file that several runs have, the last one counts; of files that none has, the page keeps what it says.
 """
 
@@ -36,14 +37,23 @@ CAUSES = [
     ("a time limit on the busy machine", r"Timeout|not reached|ended before it|took the process with it"),
     ("`torch.jit` scripts", r"_jit|script|RuntimeError not raised.*jit"),
     ("the profiler's internals", r"kineto|profiler"),
-    ("PyTorch's internals", r"_convolution_double_backward|convolution_backward|will_engine|'(cloned|tid_to_weakhandle)'"),
+    (
+        "PyTorch's internals",
+        r"_convolution_double_backward|convolution_backward|will_engine|'(cloned|tid_to_weakhandle)'",
+    ),
     ("the harness's gradcheck, another class than the tests ask for", r"torch\.autograd\._judge"),
     (
         "PyTorch's internals",
         r"has no attribute '_|_C\._|'(_resize_|slow_conv3d|unique_dim)'|AutogradMultipleDispatch|load_inline|_calculate_shape|Resize\.apply",
     ),
-    ("PyTorch's internals", r"(compare_tensor_meta|_broadcast_shapes|dtype_to_type|assert_metadata_eq|corresponding_complex_dtype) is absent"),
-    ("parts of `torch.fx` that no library uses", r"(TensorType|RewritingTracer|CSEPass) is absent|TestCommonPass::.*CSEPass"),
+    (
+        "PyTorch's internals",
+        r"(compare_tensor_meta|_broadcast_shapes|dtype_to_type|assert_metadata_eq|corresponding_complex_dtype) is absent",
+    ),
+    (
+        "parts of `torch.fx` that no library uses",
+        r"(TensorType|RewritingTracer|CSEPass) is absent|TestCommonPass::.*CSEPass",
+    ),
     ("vmap over what it cannot batch", r"vmap|Batched"),
 ]
 
@@ -84,10 +94,21 @@ def main(*runs):
         for name, found in files.items():
             rows[name] = row(name, where, found)
             left = {test: " ".join(why) for test, why in found.get("missed", {}).items()}
-            others[name] = [f"- {name}: `{test}`: {why.splitlines()[0][:160]}" for test, why in left.items() if cause(test, why) == "others"]
+            others[name] = [
+                f"- {name}: `{test}`: {why.splitlines()[0][:160]}"
+                for test, why in left.items()
+                if cause(test, why) == "others"
+            ]
     counts = [[int(n) for n in line.split("|")[3:5]] for line in rows.values()]
     real, ours = map(sum, zip(*counts))
-    lines = [*(rows[name] for name in sorted(rows)), "", f"{ours} of {real} tests ({100 * ours / max(real, 1):.1f} %).", "", "## The others", ""]
+    lines = [
+        *(rows[name] for name in sorted(rows)),
+        "",
+        f"{ours} of {real} tests ({100 * ours / max(real, 1):.1f} %).",
+        "",
+        "## The others",
+        "",
+    ]
     PAGE.write_text(HEAD + "\n".join([*lines, *(line for name in sorted(others) for line in others[name])]) + "\n")
 
 

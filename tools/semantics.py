@@ -1,7 +1,10 @@
-"""../shared/semantics beside the real torch, judged by tests/ledger.toml: python tools/semantics.py --oracle PYTHON [--json FILE] [FILES]
+"""../shared/semantics beside the real torch, judged by tests/ledger.toml: python tools/semantics.py --oracle PYTHON
+[--json FILE] [FILES]
 
-The ledger's "semantics: FILE:CASE" are the cases that are known to differ. Any other difference, and any of them that is equal, ends with 1; words of messages
-do not count. Four minutes; on a busy machine cases with processes may differ by time alone: run them again, by their file.
+The ledger's "semantics: FILE:CASE" are the cases that are known to differ. Any other difference, and any of them that
+is equal, ends with 1; words of messages
+do not count. Four minutes; on a busy machine cases with processes may differ by time alone: run them again, by their
+file.
 """
 
 import argparse
@@ -36,11 +39,26 @@ def main():
         if path is None:
             path = f"{folder}/record.json"
             runner = ROOT.parent / "shared" / "semantics" / "run.py"
-            subprocess.run([options.oracle, runner, "--real", options.oracle, "--ours", sys.executable, "--json", path, *options.files], check=True)
+            subprocess.run(
+                [
+                    options.oracle,
+                    runner,
+                    "--real",
+                    options.oracle,
+                    "--ours",
+                    sys.executable,
+                    "--json",
+                    path,
+                    *options.files,
+                ],
+                check=True,
+            )
         record = json.loads(Path(path).read_text())
     unknown, struck = judge(record, load_ledger(ROOT / "tests" / "ledger.toml"))
     for case in unknown:
-        print(f"differs: {case}\n  real {json.dumps(record[case]['real'])[:400]}\n  ours {json.dumps(record[case]['ours'])[:400]}")
+        print(
+            f"differs: {case}\n  real {json.dumps(record[case]['real'])[:400]}\n  ours {json.dumps(record[case]['ours'])[:400]}"
+        )
     for case in struck:
         print(f"equal, but the ledger knows a difference: {case}: strike it out")
     print(

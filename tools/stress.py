@@ -1,8 +1,11 @@
 """Threads, forks and shared memory under load.
 
-    python -m mindtorch_proxy tools/stress.py [threads] [forks] [queue] [--threads 8] [--accumulations 10000] [--forks 1000] [--tensors 10000]
-threads: so many accumulations into one leaf, spread over threads: none may be lost. forks: so many while other threads run kernels and draw random
-numbers; each child computes, draws and goes backward. queue: so many tensors to another process, which is then killed in the midst of as many again:
+    python -m mindtorch_proxy tools/stress.py [threads] [forks] [queue] [--threads 8] [--accumulations 10000] [--forks
+    1000] [--tensors 10000]
+threads: so many accumulations into one leaf, spread over threads: none may be lost. forks: so many while other threads
+run kernels and draw random
+numbers; each child computes, draws and goes backward. queue: so many tensors to another process, which is then killed
+in the midst of as many again:
 nothing may stay in /dev/shm, nor may files stay open. Ends with 1 where something is wrong.
 """
 
@@ -18,7 +21,9 @@ import torch.multiprocessing as mp
 
 
 def accumulate(threads, total, elements=1):
-    """The gradient of one leaf after `total` backward passes from `threads` threads, each of which adds 1: its least element."""
+    """The gradient of one leaf after `total` backward passes from `threads` threads, each of which adds 1: its least
+    element.
+    """
     leaf = torch.zeros(elements, requires_grad=True)
 
     def work(n):
@@ -59,7 +64,9 @@ def _a_little_of_all(leaf):
 
 
 def fork_under_load(forks, threads=2, seconds=60):
-    """How many forked children were right, wrong and hung, while other threads compute; the first is forked while they load what they need."""
+    """How many forked children were right, wrong and hung, while other threads compute;
+    the first is forked while they load what they need.
+    """
     leaf, stop, found = torch.ones(1, requires_grad=True), [], {"right": 0, "wrong": 0, "hung": 0}
 
     def work():
@@ -91,7 +98,9 @@ def _shared_files():
 
 
 def through_a_queue(tensors):
-    """(tensors that came, files in /dev/shm and open files more than before) of a consumer that takes all, and of one that is killed midway."""
+    """(tensors that came, files in /dev/shm and open files more than before) of a consumer that takes all, and of one
+    that is killed midway.
+    """
     context = mp.get_context("fork")
     found = []
     for killed in (False, True):

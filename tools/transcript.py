@@ -1,6 +1,8 @@
-"""Writes docs/transcript.md: what a new user types and sees: python tools/transcript.py --oracle PYTHON [--environment FOLDER]
+"""Writes docs/transcript.md: what a new user types and sees: python tools/transcript.py --oracle PYTHON [--environment
+FOLDER]
 
-A fresh environment is made, the checkout installed into it as a wheel, and the commands below are run, unless FOLDER names an environment that has it.
+A fresh environment is made, the checkout installed into it as a wheel, and the commands below are run, unless FOLDER
+names an environment that has it.
 """
 
 import argparse
@@ -45,9 +47,18 @@ STEPS = [
     ("Forgotten activation", "python train.py"),
     ("Activation by the variable", "MINDTORCH_ACTIVATE=1 python train.py"),
     ("Removed", "mindtorch-activate --uninstall; python train.py"),
-    ("bash", """bash -c 'eval "$(mindtorch-activate)"; python train.py; eval "$(mindtorch-activate deactivate)"; python train.py'"""),
-    ("zsh", """zsh -c 'eval "$(mindtorch-activate)"; python train.py; eval "$(mindtorch-activate deactivate)"; python train.py'"""),
-    ("fish", "fish -c 'mindtorch-activate | source; python train.py; mindtorch-activate deactivate | source; python train.py'"),
+    (
+        "bash",
+        """bash -c 'eval "$(mindtorch-activate)"; python train.py; eval "$(mindtorch-activate deactivate)"; python train.py'""",
+    ),
+    (
+        "zsh",
+        """zsh -c 'eval "$(mindtorch-activate)"; python train.py; eval "$(mindtorch-activate deactivate)"; python train.py'""",
+    ),
+    (
+        "fish",
+        "fish -c 'mindtorch-activate | source; python train.py; mindtorch-activate deactivate | source; python train.py'",
+    ),
 ]
 
 
@@ -68,11 +79,32 @@ def run(folder, oracle):
     with tempfile.TemporaryDirectory() as work:
         for name, text in PROGRAMS.items():
             Path(work, name).write_text(text)
-        variables = {name: value for name, value in os.environ.items() if not name.startswith("MINDTORCH_") and name != "PYTHONPATH"}
-        variables |= {"PATH": f"{folder}/bin:{os.environ['PATH']}", "VIRTUAL_ENV": folder, "ORACLE": oracle, "HOME": work, "TERM": "dumb"}
+        variables = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith("MINDTORCH_") and name != "PYTHONPATH"
+        }
+        variables |= {
+            "PATH": f"{folder}/bin:{os.environ['PATH']}",
+            "VIRTUAL_ENV": folder,
+            "ORACLE": oracle,
+            "HOME": work,
+            "TERM": "dumb",
+        }
         for title, command in STEPS:
-            done = subprocess.run(["bash", "-c", command], cwd=work, env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-            output = re.sub(r"\d+\.\d+ of [\d.]+ GiB free", "... GiB free", done.stdout.replace(folder, "/home/me/.venv").replace(work, "/home/me"))
+            done = subprocess.run(
+                ["bash", "-c", command],
+                cwd=work,
+                env=variables,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+            output = re.sub(
+                r"\d+\.\d+ of [\d.]+ GiB free",
+                "... GiB free",
+                done.stdout.replace(folder, "/home/me/.venv").replace(work, "/home/me"),
+            )
             yield title, command, re.sub(r"[ \t]+$", "", output, flags=re.M).strip("\n"), done.returncode
 
 

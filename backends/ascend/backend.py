@@ -25,9 +25,13 @@ primitive = functools.partial(pyboost.primitive, target=TARGET)
 
 
 class AscendPlan(PrimitivePlan):
-    """A primitive on Ascend. dtypes among the arguments become MindSpore's; CANN's errors say which operator, dtype and chip met them."""
+    """A primitive on Ascend. dtypes among the arguments become MindSpore's;
+    CANN's errors say which operator, dtype and chip met them.
+    """
 
-    __slots__ = ("lifts",)  # a tensor without dimensions is given as one of a single element: primitives know no dimension 0 of it
+    __slots__ = (
+        "lifts",
+    )  # a tensor without dimensions is given as one of a single element: primitives know no dimension 0 of it
 
     def __init__(self, backend, op, dtype, device, kernel, work=None, half=False):
         super().__init__(backend, op, dtype, device, kernel, work, half)
@@ -92,7 +96,9 @@ class Ascend:
 
     def __init__(self):
         self.plans, self._plans, self._moves = [], {}, Counter()
-        self._numbers = defaultdict(dict)  # dtype: {number: 0-d MindSpore tensor on the device}; zeros by their text, for their signs
+        self._numbers = defaultdict(
+            dict
+        )  # dtype: {number: 0-d MindSpore tensor on the device}; zeros by their text, for their signs
 
     # ---------------------------------------------------------------- devices
     devices = devices
@@ -118,7 +124,13 @@ class Ascend:
                 kernel.fn = on_host(op, device)
             cls = AscendPlan if kernel.kind == "pyboost" else CompositePlan
             plan = cls(self, op, dtype, device, kernel, work if work is not dtype else None)
-            if work is not dtype or kernel.kind == "fallback" or table.conditional(op) or not kernel.broadcasts and op.promote is not None:
+            if (
+                work is not dtype
+                or kernel.kind == "fallback"
+                or table.conditional(op)
+                or not kernel.broadcasts
+                and op.promote is not None
+            ):
                 plan.direct = False
             self._plans[op, dtype, device, instead] = plan
         return plan
@@ -133,7 +145,9 @@ class Ascend:
         def given(a):
             if a.__class__ is list or a.__class__ is tuple:
                 return type(a)(given(t) for t in a)
-            return a if not isinstance(a, Tensor) else lifted(self.handed(a)) if lifts and not a._shape else self.handed(a)
+            return (
+                a if not isinstance(a, Tensor) else lifted(self.handed(a)) if lifts and not a._shape else self.handed(a)
+            )
 
         def kernel(*args):
             dst, dtype = args[0], args[0].dtype
@@ -141,7 +155,9 @@ class Ascend:
             if chosen.kind != "pyboost" or work is not dtype:
                 self.write(dst, self.plan(op, dtype, dst.device, args).run((dst._shape, dtype), args))
             elif 0 not in args[0]._shape and not any(
-                isinstance(t, Tensor) and 0 in t._shape for a in args[1:] for t in (a if a.__class__ in (list, tuple) else (a,))
+                isinstance(t, Tensor) and 0 in t._shape
+                for a in args[1:]
+                for t in (a if a.__class__ in (list, tuple) else (a,))
             ):
                 self._moves["in place"] += 1
                 fn(prim, *map(given, args))
@@ -160,7 +176,12 @@ class Ascend:
         name, mapping = found
         other = args[1]
         if isinstance(other, Tensor):
-            if other.dtype is not dst.dtype or other.device is not dst.device and other._shape or broadcast_shapes(dst._shape, other._shape) != dst._shape:
+            if (
+                other.dtype is not dst.dtype
+                or other.device is not dst.device
+                and other._shape
+                or broadcast_shapes(dst._shape, other._shape) != dst._shape
+            ):
                 return False
         elif dst.dtype.is_complex or dst.dtype.category < dt.SCALAR_CATEGORY[other.__class__]:
             return False
@@ -203,7 +224,10 @@ class Ascend:
         return t
 
     def handed(self, t):
-        """The MindSpore tensor of an argument. One of the host's is copied: MindSpore moves what it is given to the device, for good."""
+        """The MindSpore tensor of an argument.
+
+        One of the host's is copied: MindSpore moves what it is given to the device, for good.
+        """
         if t.device is HOST:
             return pyboost.tensor_from_array(np.array(t._array(), order="C"))
         m = t._ms
@@ -215,7 +239,9 @@ class Ascend:
         if t.device is HOST:
             return pyboost.tensor_from_array(np.array(astype(t._array(), dtype), order="C"))
         t = t if t.dtype is dtype else self.cast(t, dtype)
-        return (t if shape is None or t._shape == shape else strided_view(t, shape, spread_strides(t, shape), t._offset))._mstensor()
+        return (
+            t if shape is None or t._shape == shape else strided_view(t, shape, spread_strides(t, shape), t._offset)
+        )._mstensor()
 
     def tensor(self, t, dtype):
         if not isinstance(t, Tensor):
@@ -282,13 +308,17 @@ class Ascend:
         if have.is_complex and dtype is have.to_real():
             return primitive("AsStrided")(primitive("RealView")(base), (2 * base.shape[0],), (1,), 0)
         if have.is_complex or dtype.is_complex:
-            raise NotImplementedError(f"view(dtype): MindSpore {pyboost.version()} has no view of {have} memory as {dtype} on device npu")
+            raise NotImplementedError(
+                f"view(dtype): MindSpore {pyboost.version()} has no view of {have} memory as {dtype} on device npu"
+            )
         return pyboost.reinterpreted(base, dtype.name, base.shape[0] * have.itemsize // dtype.itemsize)
 
     dlpack = 12  # kDLExtDev
 
     def record_stream(self, tensor, stream):
-        """Nothing is to be kept: kernels have ended when their calls return, and memory that is given back is in use nowhere."""
+        """Nothing is to be kept: kernels have ended when their calls return, and memory that is given back is in use
+        nowhere.
+        """
 
     def lent(self, address, dtype, count, owner, device):
         """A flat tensor over memory of the device that belongs to `owner`."""
@@ -356,7 +386,9 @@ def host_array(ms, shape, np_dtype):
 
 
 class DeviceStorage(UntypedStorage):
-    """Bytes of an NPU: a MindSpore tensor over them, or bytes that go to the device when a tensor is first made over them."""
+    """Bytes of an NPU: a MindSpore tensor over them, or bytes that go to the device when a tensor is first made over
+    them.
+    """
 
     __slots__ = ("_pending",)
     __module__ = "torch.storage"

@@ -1,4 +1,7 @@
-"""The static proof: which primitives the installed wheel serves on Ascend, and with how many arguments. Nothing is ever tried."""
+"""The static proof: which primitives the installed wheel serves on Ascend, and with how many arguments.
+
+Nothing is ever tried.
+"""
 
 import functools
 import importlib.util
@@ -57,7 +60,9 @@ def used(op):
         seen.append(len(args))
 
     args = [_Any() for _ in op.schema.args] if op.promote is None else [_Any() for _ in (*op.operands, *op.attributes)]
-    with suppress(Exception):  # a mapping that looks into its arguments before the call cannot be counted with stand-ins
+    with suppress(
+        Exception
+    ):  # a mapping that looks into its arguments before the call cannot be counted with stand-ins
         op.prim_call(recorder, *args) if op.prim_call else recorder(*args)
     return seen[0] if seen else None
 

@@ -1,4 +1,7 @@
-"""The NPUs of this machine: whether one is usable, which one this process drives. Never found out by trying an operator, which poisons its neighbours."""
+"""The NPUs of this machine: whether one is usable, which one this process drives.
+
+Never found out by trying an operator, which poisons its neighbours.
+"""
 
 import functools
 import os
@@ -45,7 +48,9 @@ def check(number):
     if not 0 <= number < n:
         raise RuntimeError(f"invalid device ordinal: npu:{number} of {n} NPUs")
     if started() and _state["process"] != os.getpid():
-        raise RuntimeError("Cannot re-initialize NPU in forked subprocess. To use NPU with multiprocessing, you must use the 'spawn' start method")
+        raise RuntimeError(
+            "Cannot re-initialize NPU in forked subprocess. To use NPU with multiprocessing, you must use the 'spawn' start method"
+        )
     if started() and number != index():
         raise NotImplementedError(
             f"device npu:{number}: MindSpore drives one NPU in a process, here npu:{index()}; choose it by torch.npu.set_device() before the first "
@@ -114,4 +119,6 @@ def properties(number):
 
 def has_bfloat16():
     """Ascend 910B and later have bfloat16; 910, 910A, 310 and 310P have not."""
-    return chip().startswith(("Ascend910B", "Ascend910_93", "Ascend910C", "Ascend950")) and not chip().startswith("Ascend910B ")
+    return chip().startswith(("Ascend910B", "Ascend910_93", "Ascend910C", "Ascend950")) and not chip().startswith(
+        "Ascend910B "
+    )

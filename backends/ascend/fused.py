@@ -1,6 +1,8 @@
-"""One aclnn call for what other devices compute by several operators: which arguments it fits. Functions answer None where it does not.
+"""One aclnn call for what other devices compute by several operators: which arguments it fits. Functions answer None
+where it does not.
 
-What CANN states differently, or not clearly, is left to the operators: masks that are added (the order of mask and scale differs between versions),
+What CANN states differently, or not clearly, is left to the operators: masks that are added (the order of mask and
+scale differs between versions),
 dropout (its random numbers are not PyTorch's).
 """
 
@@ -27,7 +29,9 @@ def fused(name):
 
 
 def followed(tensors):
-    """Whether somebody sees the calls below autograd, or differentiates forwards: for them there are only the operators."""
+    """Whether somebody sees the calls below autograd, or differentiates forwards: for them there are only the
+    operators.
+    """
     return STATE.duals or STATE.interceptors and intercepted(tensors)
 
 
@@ -38,15 +42,28 @@ def _triangle(process):
 
 
 def _attends(query, key, value, mask, dropout_p, is_causal, gqa):
-    """Whether the kernel takes these: four dimensions, heads of one width, a mask that hides, nothing that is drawn or followed below autograd."""
-    if dropout_p or followed((query, key, value)) or query.dtype not in HALVES or not query.dtype is key.dtype is value.dtype:
+    """Whether the kernel takes these: four dimensions, heads of one width, a mask that hides, nothing that is drawn or
+    followed below autograd.
+    """
+    if (
+        dropout_p
+        or followed((query, key, value))
+        or query.dtype not in HALVES
+        or not query.dtype is key.dtype is value.dtype
+    ):
         return False
     if any(len(t._shape) != 4 or 0 in t._shape or t.device != query.device for t in (query, key, value)):
         return False
     (b, n, _, d), (kb, kn, _, kd) = query._shape, key._shape
     heads = n % kn == 0 if gqa else n == kn
     # CANN takes (b, n, s, s), (b, 1, s, s) and (1, 1, s, s)
-    masked = mask is None or mask.dtype is dt.bool_ and len(mask._shape) == 4 and mask.device == query.device and mask._shape[:2] in ((b, n), (b, 1), (1, 1))
+    masked = (
+        mask is None
+        or mask.dtype is dt.bool_
+        and len(mask._shape) == 4
+        and mask.device == query.device
+        and mask._shape[:2] in ((b, n), (b, 1), (1, 1))
+    )
     return b == kb and heads and d == kd <= WIDEST and key._shape == value._shape and masked
 
 
@@ -64,20 +81,28 @@ def _attention(query, key, value, mask, dropout_p, is_causal, scale, gqa):
     scale = query._shape[-1] ** -0.5 if scale is None else scale
     rows = query.transpose(1, 2)
     if rows.is_contiguous():  # as projections give it; the result lies the same way
-        out = flash_attention.call(rows, key.transpose(1, 2), value.transpose(1, 2), _hidden(mask, query, key), scale, "BSND", is_causal)[0]
+        out = flash_attention.call(
+            rows, key.transpose(1, 2), value.transpose(1, 2), _hidden(mask, query, key), scale, "BSND", is_causal
+        )[0]
         return out.transpose(1, 2)
     return flash_attention.call(query, key, value, _hidden(mask, query, key), scale, "BNSD", is_causal)[0]
 
 
 def _shared(hidden, layout, causal, query):
     """(mask, attributes) of both attention primitives."""
-    return (_triangle(0)._mstensor() if causal else hidden), query.shape[2 if layout == "BSND" else 1], 2 if causal else 0
+    return (
+        (_triangle(0)._mstensor() if causal else hidden),
+        query.shape[2 if layout == "BSND" else 1],
+        2 if causal else 0,
+    )
 
 
 @functools.partial(pyboost_, "_C.flash_attention", "FlashAttentionScore", "attributes come first")
 def _flash(prim, query, key, value, hidden, scale, layout, causal):
     mask, heads, sparse = _shared(hidden, layout, causal, query)
-    top, total, _, out = prim.of(heads, 1.0, scale, 2147483647, 2147483647, 0, layout, sparse)(query, key, value, None, None, None, mask)
+    top, total, _, out = prim.of(heads, 1.0, scale, 2147483647, 2147483647, 0, layout, sparse)(
+        query, key, value, None, None, None, mask
+    )
     return out, top, total
 
 
@@ -96,7 +121,9 @@ def _cross_entropy(input, target, weight, reduction, ignore_index, label_smoothi
         return None
     if input.dtype not in HALVES or target.dtype is not dt.int64:
         return None
-    if weight is not None and (weight.dtype is not dt.float32 or weight.device != input.device or weight._requires_grad):
+    if weight is not None and (
+        weight.dtype is not dt.float32 or weight.device != input.device or weight._requires_grad
+    ):
         return None
     return cross_entropy_loss.call(input, target, weight, reduction, ignore_index)[0]
 
@@ -106,7 +133,14 @@ def _over_last(g, x, mean, rstd, weight, stats, params, affine):
     """Whether it is the gradient of a layer or rms norm with a weight, all in one dtype."""
     n = len(x._shape)
     last = stats and list(stats) == list(range(n - len(stats), n)) and list(params) == list(range(n - len(stats)))
-    return bool(last and affine and weight is not None and weight.dtype is x.dtype and x.dtype in HALVES and len(weight._shape) == len(stats))
+    return bool(
+        last
+        and affine
+        and weight is not None
+        and weight.dtype is x.dtype
+        and x.dtype in HALVES
+        and len(weight._shape) == len(stats)
+    )
 
 
 def _norm_backward(g, x, mean, rstd, weight, stats, params, affine):
@@ -124,7 +158,10 @@ unless("_C.norm_backward", _over_last, "RmsNormGrad and LayerNormGradExt, each o
 
 # ---------------------------------------------------------------- optimizers
 def adam(prim, number, dst, grad, average, square, weight1, beta2, weight2, root, eps, step_size, keep, step, lr):
-    """aclnnApplyAdamWV2 corrects the bias itself, from the number of the step. Without amsgrad nothing reads the fourth tensor."""
+    """aclnnApplyAdamWV2 corrects the bias itself, from the number of the step.
+
+    Without amsgrad nothing reads the fourth tensor.
+    """
     decay = (1 - keep) / lr if lr else 0.0
     prim(dst, average, square, square, grad, number(step, dt.int64), lr, 1 - weight1, beta2, decay, eps, False, False)
 

@@ -1,4 +1,6 @@
-"""The table's entries: operators whose primitive takes other arguments on Ascend than the operator declares, or gets something wrong that way."""
+"""The table's entries: operators whose primitive takes other arguments on Ascend than the operator declares, or gets
+something wrong that way.
+"""
 
 import functools
 
@@ -33,13 +35,20 @@ def copied(prim, x, *args):
 
 # ---------------------------------------------------------------- indexing
 def _present(indices):
-    """Indices, where a dimension that is not indexed is a tensor of nine dimensions without elements: what aclnn takes for it."""
+    """Indices, where a dimension that is not indexed is a tensor of nine dimensions without elements: what aclnn takes
+    for it.
+    """
     absent = pyboost.tensor_from_array(np.empty((0,) * 9, np.int64))
     return tuple(absent if i is None else i for i in indices)
 
 
 pyboost_("_index", "Index", "an absent index is a tensor", lambda prim, x, indices: prim(x, _present(indices)))
-pyboost_("index_add", "IndexAddExt", "order of arguments", lambda prim, x, dim, index, source, alpha: prim(x, dim, index, source, alpha))
+pyboost_(
+    "index_add",
+    "IndexAddExt",
+    "order of arguments",
+    lambda prim, x, dim, index, source, alpha: prim(x, dim, index, source, alpha),
+)
 
 
 @inplace("index_put", "InplaceIndexPut")
@@ -56,7 +65,12 @@ def _index_copy(prim, x, dim, index, source):
 @inplace("index_fill", "InplaceIndexFillTensor")
 def _index_fill(prim, x, dim, index, value):
     value = primitive("Reshape")(value, ()) if hasattr(value, "asnumpy") else value
-    prim(x, dim, index, value if hasattr(value, "asnumpy") else pyboost.tensor_from_array(number_array(value, ms_dtype_of(x))))
+    prim(
+        x,
+        dim,
+        index,
+        value if hasattr(value, "asnumpy") else pyboost.tensor_from_array(number_array(value, ms_dtype_of(x))),
+    )
 
 
 # ---------------------------------------------------------------- normalization: no weight is a weight of ones
@@ -65,8 +79,18 @@ def _affine(weight, bias, shape, x):
 
 
 WITHOUT = "its shape inference fails, or ends the process, without a weight"
-pyboost_("native_layer_norm", "LayerNormExt", WITHOUT, lambda prim, x, shape, weight, bias, eps: prim(x, shape, *_affine(weight, bias, tuple(shape), x), eps))
-pyboost_("_fused_rms_norm", "RmsNorm", WITHOUT, lambda prim, x, shape, weight, eps: prim.of(eps)(x, _affine(weight, None, tuple(shape), x)[0]))
+pyboost_(
+    "native_layer_norm",
+    "LayerNormExt",
+    WITHOUT,
+    lambda prim, x, shape, weight, bias, eps: prim(x, shape, *_affine(weight, bias, tuple(shape), x), eps),
+)
+pyboost_(
+    "_fused_rms_norm",
+    "RmsNorm",
+    WITHOUT,
+    lambda prim, x, shape, weight, eps: prim.of(eps)(x, _affine(weight, None, tuple(shape), x)[0]),
+)
 
 
 @functools.partial(pyboost_, "native_group_norm", "GroupNorm", WITHOUT)
@@ -80,7 +104,12 @@ def _inverse_as(x, results):
     return values, primitive("Reshape")(inverse, tuple(x.shape)), counts
 
 
-@functools.partial(pyboost_, "_C.embedding_dense_backward", "EmbeddingDenseBackward", "a padding_idx of -1 is the last row, none is None")
+@functools.partial(
+    pyboost_,
+    "_C.embedding_dense_backward",
+    "EmbeddingDenseBackward",
+    "a padding_idx of -1 is the last row, none is None",
+)
 def _embedding_backward(prim, g, indices, rows, padding_idx, scale):
     return prim(g, indices, rows, None if padding_idx == -1 else padding_idx, scale)
 
@@ -111,21 +140,38 @@ def _has_scales(x, *args):
 
 for _name, (_, _, _prim) in UPSAMPLE.items():
     if _prim is not None:
-        unless(f"_C._nn.{_name} _C._nn.{_name}_backward", _has_scales, f"{_prim} computes positions from the sizes alone")
-unless("_var _std", lambda x, dim, correction, keepdim: correction != int(correction), "the primitive takes whole corrections")
+        unless(
+            f"_C._nn.{_name} _C._nn.{_name}_backward", _has_scales, f"{_prim} computes positions from the sizes alone"
+        )
+unless(
+    "_var _std",
+    lambda x, dim, correction, keepdim: correction != int(correction),
+    "the primitive takes whole corrections",
+)
 unless("linalg.solve_triangular", lambda A, B, upper, left, unit: not left, "the primitive solves from the left only")
 unless("_distinct", lambda x, dim, sort: dim is not None or not sort, "Unique2 sorts, and knows no dimension")
 unless(
-    "scatter.src scatter.value scatter_add", lambda x, dim, index, *a: 0 in index._shape, "no index, of any number of dimensions", lambda x, *args: x.clone()
+    "scatter.src scatter.value scatter_add",
+    lambda x, dim, index, *a: 0 in index._shape,
+    "no index, of any number of dimensions",
+    lambda x, *args: x.clone(),
 )
 unless("_arange", _with_fractions, "of integers, with fractions", _whole_range)
 unless("_full", lambda size, value, dtype, device: dtype.is_complex, "FillScalar takes no complex number")
 pyboost_("_clamp", "ClampTensor", "bounds do not spread over each other", broadcasts=False)
 pyboost_("polar", "Polar", "arguments do not spread over each other", broadcasts=False)
-pyboost_("_distinct", "Unique2", "its second result has no shape of a number", lambda prim, x, dim, sort: _inverse_as(x, prim(x, True, True, True)))
+pyboost_(
+    "_distinct",
+    "Unique2",
+    "its second result has no shape of a number",
+    lambda prim, x, dim, sort: _inverse_as(x, prim(x, True, True, True)),
+)
 
 
-@composite("_complex", "Complex has no Ascend kernel; MindSpore 2.7 has no view of real memory as complex, only the other way round")
+@composite(
+    "_complex",
+    "Complex has no Ascend kernel; MindSpore 2.7 has no view of real memory as complex, only the other way round",
+)
 def _complex(re, im):
     re, im = T.broadcast_tensors(re, im)
     out = T.empty(re._shape, dtype=dt.complex64 if re.dtype is dt.float32 else dt.complex128, device=re.device)

@@ -1,4 +1,6 @@
-"""What differs on Ascend: other primitives or arguments than the operators declare, dtypes that are refused, in-place primitives, what stands in."""
+"""What differs on Ascend: other primitives or arguments than the operators declare, dtypes that are refused, in-place
+primitives, what stands in.
+"""
 
 import os
 
@@ -16,7 +18,8 @@ REFUSED = {
     dt.uint32: "aclnn has no arithmetic in uint32",
     dt.uint64: "aclnn has no arithmetic in uint64",
 }
-# operators that write into their first argument without a copy: the primitive, and how it takes the operator's arguments
+# operators that write into their first argument without a copy: the primitive, and how it takes the operator's
+# arguments
 INPLACE = {
     "add": ("InplaceAddExt", lambda prim, a, b, alpha=1: prim(a, b, alpha)),
     "sub": ("InplaceSubExt", lambda prim, a, b, alpha=1: prim(a, b, alpha)),
@@ -33,7 +36,9 @@ _kernels: dict = {}  # operator's full name -> the kernel that is called instead
 def pyboost_(names, primitive, why, fn=None, dtypes=None, broadcasts=True):
     """Another primitive, or other arguments, than the operator declares; fn(prim, *args) maps them."""
     for name in names.split():
-        _kernels[name] = Kernel("pyboost", fn, primitive, dtypes and frozenset(CODES[c] for c in dtypes), why=why, broadcasts=broadcasts)
+        _kernels[name] = Kernel(
+            "pyboost", fn, primitive, dtypes and frozenset(CODES[c] for c in dtypes), why=why, broadcasts=broadcasts
+        )
 
 
 def unless(names, predicate, why, fn=None):
@@ -54,7 +59,9 @@ def conditional(op):
 
 
 def inplace(names, primitive):
-    """@inplace("index_put", PRIMITIVE): fn(prim, *args) writes into its first argument; as an operator it runs on a copy of that."""
+    """@inplace("index_put", PRIMITIVE): fn(prim, *args) writes into its first argument;
+    as an operator it runs on a copy of that.
+    """
 
     def deco(fn):
         def copied(prim, x, *args):
@@ -76,7 +83,9 @@ def inplace_kernel(op):
 
 
 def composite(names, why):
-    """A function over dispatched operators (Tensors in, Tensor out), where the decomposition that every backend has is not it."""
+    """A function over dispatched operators (Tensors in, Tensor out), where the decomposition that every backend has is
+    not it.
+    """
 
     def deco(fn):
         for name in names.split():
@@ -96,13 +105,21 @@ def kernel(op):
         return Kernel("pyboost", None, op.prim, where=op.where)
     fn = DECOMPOSITIONS.get(op.full)
     lacks = f"{op.prim} has no Ascend kernel" if op.prim else "MindSpore has no primitive for it"
-    return Kernel("composite", fn, why=lacks) if fn is not None else Kernel("unsupported", None, why=lacks + " and nothing stands in")
+    return (
+        Kernel("composite", fn, why=lacks)
+        if fn is not None
+        else Kernel("unsupported", None, why=lacks + " and nothing stands in")
+    )
 
 
 def kernels(op):
     """The kernels of an operator in the order of preference."""
     first, fn = kernel(op), DECOMPOSITIONS.get(op.full)
-    return [first] if fn is None or first.fn is fn else [first, Kernel("composite", fn, why="for dtypes that the first does not take")]
+    return (
+        [first]
+        if fn is None or first.fn is fn
+        else [first, Kernel("composite", fn, why="for dtypes that the first does not take")]
+    )
 
 
 def stated(k):
@@ -114,11 +131,14 @@ def stated(k):
 def check(op, dtype):
     """NotImplementedError for a dtype that no tensor on an NPU has."""
     if dtype in REFUSED:
-        raise NotImplementedError(f"{op.full if op else 'empty'}: dtype {dtype} is not supported on device npu: {REFUSED[dtype]}")
+        raise NotImplementedError(
+            f"{op.full if op else 'empty'}: dtype {dtype} is not supported on device npu: {REFUSED[dtype]}"
+        )
 
 
 def choose(op, dtype, instead=None):
-    """(kernel, dtype that it computes in): of the declared kernel and the decomposition the first that takes the dtype, or a wider one.
+    """(kernel, dtype that it computes in): of the declared kernel and the decomposition the first that takes the dtype,
+    or a wider one.
 
     instead: the kernel that the arguments ask for.
     """
@@ -144,7 +164,9 @@ def choose(op, dtype, instead=None):
 def bound():
     """The primitives that operators are bound to, in place too."""
     kernels = [kernel(o) for o in operators() if o.fn is None and o.geometry is None and not o.options.memory]
-    return {k.primitive for k in kernels if k.kind == "pyboost"} | {p for p, _ in (*INPLACE.values(), *_inplace.values())}
+    return {k.primitive for k in kernels if k.kind == "pyboost"} | {
+        p for p, _ in (*INPLACE.values(), *_inplace.values())
+    }
 
 
 def rows():

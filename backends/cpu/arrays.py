@@ -1,4 +1,6 @@
-"""What NumPy lacks, or does slowly, on large arrays: selection without branches, sums by BLAS, sums into rows, gathering by flat positions."""
+"""What NumPy lacks, or does slowly, on large arrays: selection without branches, sums by BLAS, sums into rows,
+gathering by flat positions.
+"""
 
 import ctypes
 import os
@@ -20,20 +22,26 @@ OURS = not any(name.startswith("MALLOC_") for name in os.environ)  # else the us
 
 
 def keep_memory():
-    """Have freed memory kept for the next array: giving it back and asking again costs a page fault for every 4 kB, more than the kernel."""
+    """Have freed memory kept for the next array: giving it back and asking again costs a page fault for every 4 kB,
+    more than the kernel.
+    """
     if hasattr(LIBC, "mallopt") and OURS:
         for option, size in ((-1, KEPT), (-3, 32 << 20)):  # M_TRIM_THRESHOLD, M_MMAP_THRESHOLD
             LIBC.mallopt(option, size)
 
 
 class _Memory(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_size_t) for name in "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost".split()]
+    _fields_ = [
+        (name, ctypes.c_size_t)
+        for name in "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost".split()
+    ]
 
 
 class Holes:
     """Gives free memory back where it lies in holes that nothing fits into.
 
-    oneDNN allocates what a convolution's products are packed into with each call, aligned; glibc keeps the few bytes before the block for small
+    oneDNN allocates what a convolution's products are packed into with each call, aligned; glibc keeps the few bytes
+    before the block for small
     objects, and the next block of that size no longer fits: 1 MB a call, without end.
     """
 
@@ -68,7 +76,9 @@ keep_memory()
 
 
 class _Special:
-    """scipy.special, imported by the first call of one of its functions: that takes as long as all our kernels' modules."""
+    """scipy.special, imported by the first call of one of its functions: that takes as long as all our kernels'
+    modules.
+    """
 
     def __getattr__(self, name):
         def function(*args):
@@ -84,7 +94,9 @@ _BITS = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 
 
 def select(mask, a, b):
-    """np.where(mask, a, b) for a and b of one dtype, by bits: a branch for every element costs four times as much on mixed masks."""
+    """np.where(mask, a, b) for a and b of one dtype, by bits: a branch for every element costs four times as much on
+    mixed masks.
+    """
     if mask.size < thresholds.SELECT:
         return np.where(mask, a, b)
     bits = _BITS[a.dtype.itemsize]
@@ -101,7 +113,9 @@ def select(mask, a, b):
 
 
 def number_in(a, value):
-    """A Python number as an array without dimensions, in the dtype of an array; integers wrap, where NumPy 2 would refuse them."""
+    """A Python number as an array without dimensions, in the dtype of an array;
+    integers wrap, where NumPy 2 would refuse them.
+    """
     return number_array(value, dt.FROM_NP[a.dtype])
 
 
@@ -132,7 +146,9 @@ def ones(dtype, n):
 
 
 def total_last(x):
-    """The sum over the last dimension of a contiguous float array, in pieces, so that errors stay small: einsum is thrice as fast as np.add.reduce."""
+    """The sum over the last dimension of a contiguous float array, in pieces, so that errors stay small: einsum is
+    thrice as fast as np.add.reduce.
+    """
     if x.dtype.char != "f":
         return np.add.reduce(x, -1)
     return _in_pieces(x, 2048, _row_sums, lambda x: np.add.reduce(x, -1))
@@ -172,7 +188,9 @@ def add_at(out, at, values):
 
 
 def add_rows(out, index, rows):
-    """out[index[i]] += rows[i] for two-dimensional arrays: a product with a sparse matrix of ones, forty times as fast as np.add.at."""
+    """out[index[i]] += rows[i] for two-dimensional arrays: a product with a sparse matrix of ones, forty times as fast
+    as np.add.at.
+    """
     if out.dtype.char not in "fdFDl" or out.shape[1] == 1:
         at, rows = (out.reshape(-1), rows.reshape(-1)) if out.shape[1] == 1 and out.flags.c_contiguous else (out, rows)
         return add_at(at, index, rows)
@@ -195,7 +213,9 @@ def flat_positions(index, shape, dim):
 
 
 def flat_rows(x, indices):
-    """A contiguous array as rows, and which of them x[indices] are; None unless the index arrays stand for the first dimensions."""
+    """A contiguous array as rows, and which of them x[indices] are;
+    None unless the index arrays stand for the first dimensions.
+    """
     if not x.flags.c_contiguous or not x.size or any(a is None for a in indices):
         return None
     at = 0

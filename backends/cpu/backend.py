@@ -59,14 +59,22 @@ class NumpyPlan(Plan):
             self.out, self.op.hosted[self.dtype] = dtype, self
         self.direct = False
         with quiet():
-            r = self.fn(*[number_array(t, d) if not isinstance(t, Tensor) else _converted(t._array(), t.dtype, d) for t, d in operands], *attributes)
+            r = self.fn(
+                *[
+                    number_array(t, d) if not isinstance(t, Tensor) else _converted(t._array(), t.dtype, d)
+                    for t, d in operands
+                ],
+                *attributes,
+            )
         r = np.asarray(r)
         if r.dtype != dtype.np:
             r = astype(r, dtype)
         return from_array(r if r.shape == shape else np.broadcast_to(r, shape), dtype)
 
     def alike(self, shape, operands, attributes):
-        """An elementwise operator on contiguous operands of one shape, of this dtype but for masks, and on numbers; None where they are otherwise."""
+        """An elementwise operator on contiguous operands of one shape, of this dtype but for masks, and on numbers;
+        None where they are otherwise.
+        """
         dtype, keep, arrays = self.dtype, self.keep, []
         if not shape or 0 in shape or self.limit is not None and numel(shape) >= self.limit:
             return None
@@ -75,7 +83,12 @@ class NumpyPlan(Plan):
                 if not 0 < dt.SCALAR_CATEGORY[t.__class__] <= dtype.category:  # a bool some operators refuse
                     return None
                 arrays.append(number_array(t, dtype))
-            elif t is None or t.dtype is not (dt.bool_ if i in keep else dtype) or t._stride is not None or t.device is not CPU:
+            elif (
+                t is None
+                or t.dtype is not (dt.bool_ if i in keep else dtype)
+                or t._stride is not None
+                or t.device is not CPU
+            ):
                 return None
             elif t._shape != shape and t._shape:
                 return None
@@ -97,7 +110,8 @@ class Cpu:
     """runtime/backend.py says what each method is for."""
 
     host, target = True, "CPU"
-    # elements from which a broadcast operand is expanded first: MindSpore's broadcasting loop is 45 to 90 times slower than equal shapes
+    # elements from which a broadcast operand is expanded first: MindSpore's broadcasting loop is 45 to 90 times slower
+    # than equal shapes
     expand_from = 2048
     ladder = staticmethod(table.ladder)  # tune.py puts one in its place
 
@@ -124,12 +138,16 @@ class Cpu:
         return plan
 
     def _made(self, op, dtype, step=0):
-        """A plan with the first kernel of the table that takes the dtype, or takes a wider one; `step`: of those for larger tensors."""
+        """A plan with the first kernel of the table that takes the dtype, or takes a wider one;
+        `step`: of those for larger tensors.
+        """
         half = op.options.opmath and dtype in dt.OPMATH
         compute = dt.OPMATH[dtype] if half else dtype
         ladder = self.ladder(op, compute)
         _, kernel, work = ladder[step]
-        plan = PLANS[kernel.kind](self, op, dtype, CPU, kernel, work if work is not dtype else None, half and op.promote is not None)
+        plan = PLANS[kernel.kind](
+            self, op, dtype, CPU, kernel, work if work is not dtype else None, half and op.promote is not None
+        )
         if depends_on_shape(op):
             plan.direct = False
         if step + 1 < len(ladder):
@@ -184,9 +202,15 @@ class Cpu:
         return float(a) if dtype is not dt.complex32 else complex(dt.complex_array(a))
 
     def operand(self, t, dtype, shape, full):
-        """An operand of an elementwise kernel, in its dtype; spread over `shape` where that is given, numbers only if `full`."""
+        """An operand of an elementwise kernel, in its dtype;
+        spread over `shape` where that is given, numbers only if `full`.
+        """
         if not isinstance(t, Tensor):
-            return pyboost.tensor_from_array(np.full(shape, number_array(t, dtype))) if full and shape else self.number(t, dtype)
+            return (
+                pyboost.tensor_from_array(np.full(shape, number_array(t, dtype)))
+                if full and shape
+                else self.number(t, dtype)
+            )
         if t.dtype is dtype and (shape is None or t._shape == shape or not (t._shape or full)):
             return t._mstensor()
         a = _converted(t._array(), t.dtype, dtype)
@@ -208,7 +232,14 @@ class Cpu:
         shape, dtype = result[0], result[1]
         if CHECKED:
             check_promise(r, shape, dtype)
-        if r.__class__ is np.ndarray and r.shape == shape and shape and r.dtype == dtype.np and len(result) == 2 and _in_one_piece(r):
+        if (
+            r.__class__ is np.ndarray
+            and r.shape == shape
+            and shape
+            and r.dtype == dtype.np
+            and len(result) == 2
+            and _in_one_piece(r)
+        ):
             return fresh(r, dtype)
         strides = result[2] if len(result) > 2 else None
         if isinstance(r, Tensor):
@@ -221,7 +252,9 @@ class Cpu:
         own = r.__class__ is np.ndarray or isinstance(r, np.generic)
         if not own and strides is None and ms_dtype_of(r) is dtype and tuple(r.shape) == tuple(shape):
             return wrap(r, tuple(shape), dtype)
-        a = alias(r) if not own else r if r.__class__ is np.ndarray and r.shape else np.array(r)  # of a single number a kernel may return its argument
+        a = (
+            alias(r) if not own else r if r.__class__ is np.ndarray and r.shape else np.array(r)
+        )  # of a single number a kernel may return its argument
         a = _astype_unless(a, dtype)
         if a.shape != tuple(shape):
             if len(shape) > MOST_DIMS and a.size == numel(shape):
@@ -360,14 +393,22 @@ def _shaped(a, shape, dtype):
 
 
 def _operands(dst, args):
-    """What an update in place takes: dst's array, and numbers and arrays of its dtype and shape; None where something else was given."""
+    """What an update in place takes: dst's array, and numbers and arrays of its dtype and shape;
+    None where something else was given.
+    """
     if dst._stride is not None and 0 in dst._stride:
         return None
     operands = [dst._array()]
     for a in args[1:]:
         if a.__class__ is int or a.__class__ is float:
             operands.append(dst.dtype.np.type(a))
-        elif not isinstance(a, Tensor) or a.dtype is not dst.dtype or a.device is not CPU or a._shape and a._shape != dst._shape:
+        elif (
+            not isinstance(a, Tensor)
+            or a.dtype is not dst.dtype
+            or a.device is not CPU
+            or a._shape
+            and a._shape != dst._shape
+        ):
             return None
         else:
             operands.append(a._array())

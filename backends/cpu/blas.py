@@ -1,4 +1,7 @@
-"""NumPy's products, by one thread where they are not worth more (runtime/threads.py): OpenBLAS shares a product of 262,144 multiplications, and waits."""
+"""NumPy's products, by one thread where they are not worth more (runtime/threads.py):
+
+OpenBLAS shares a product of 262,144 multiplications, and waits.
+"""
 
 import ctypes
 import itertools
@@ -16,8 +19,12 @@ LEAST = 9216  # multiplications by a vector that OpenBLAS begins to share
 
 @cache
 def _openblas():
-    """(set, get) of the number of threads of the OpenBLAS in NumPy's wheel; None where it has one, or NumPy was built with another library."""
-    for path, prefix in itertools.product(glob(join(dirname(dirname(np.__file__)), "numpy.libs", "*openblas*")), PREFIXES):
+    """(set, get) of the number of threads of the OpenBLAS in NumPy's wheel;
+    None where it has one, or NumPy was built with another library.
+    """
+    for path, prefix in itertools.product(
+        glob(join(dirname(dirname(np.__file__)), "numpy.libs", "*openblas*")), PREFIXES
+    ):
         try:
             library = ctypes.CDLL(path)
             change, current = (library[f"{prefix}_{name}_num_threads64_"] for name in ("set", "get"))
@@ -29,7 +36,11 @@ def _openblas():
 
 def _by_one(fn):
     def product(a, b, out=None):
-        if LEAST <= (a.size * b.shape[-1] if b.ndim > 1 else a.size) < threads.MUCH_WORK and (openblas := _openblas()) is not None and threads.few():
+        if (
+            LEAST <= (a.size * b.shape[-1] if b.ndim > 1 else a.size) < threads.MUCH_WORK
+            and (openblas := _openblas()) is not None
+            and threads.few()
+        ):
             change, current = openblas
             if (before := current()) > 1:  # else another thread has said so, and will take it back
                 change(1)
@@ -39,7 +50,10 @@ def _by_one(fn):
                     change(before)
         return fn(a, b, out)
 
-    product.__name__, product.__doc__ = fn.__name__, f"np.{fn.__name__} of vectors or matrices, by the calling thread where they are small."
+    product.__name__, product.__doc__ = (
+        fn.__name__,
+        f"np.{fn.__name__} of vectors or matrices, by the calling thread where they are small.",
+    )
     return product
 
 

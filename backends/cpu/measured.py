@@ -1,4 +1,5 @@
-"""Which kind of kernel was fastest, by operator, dtype and size: what `python -m mindtorch_proxy tune` measured here, or the table that comes along.
+"""Which kind of kernel was fastest, by operator, dtype and size: what `python -m mindtorch_proxy tune` measured here,
+or the table that comes along.
 
 {"mindspore": its version, "kernels": {operator: {letter of a dtype: a kind for each class of sizes}}}
 """

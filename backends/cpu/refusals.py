@@ -72,7 +72,11 @@ REFUSED = {}
 for _lines, _always in ((_REFUSED, True), (_UNLESS_EMPTY, False)):
     for _kernel, _codes, *_ops in map(str.split, _lines.strip().splitlines()):
         for _name in _ops:
-            REFUSED[_name] = _kernel.replace("*", _name.rpartition(".")[2]), frozenset(CODES[c] for c in _codes), _always
+            REFUSED[_name] = (
+                _kernel.replace("*", _name.rpartition(".")[2]),
+                frozenset(CODES[c] for c in _codes),
+                _always,
+            )
 
 
 def refuse(op, dtype, args):

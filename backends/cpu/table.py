@@ -37,7 +37,21 @@ def pyboost_(names, primitive, why, fn=None, dtypes=None, above=0, broadcasts=Tr
 
 def legacy(names, primitive, why, fn=None, dtypes=None, above=0, broadcasts=True, init=(), tensors=False, **attrs):
     """A legacy primitive; fn(prim, *args) maps the operator's arguments, attrs go to the primitive's constructor."""
-    _add(names, _kernel("legacy", fn, primitive, dtypes, why=why, above=above, broadcasts=broadcasts, init=init, attrs=attrs, tensors=tensors))
+    _add(
+        names,
+        _kernel(
+            "legacy",
+            fn,
+            primitive,
+            dtypes,
+            why=why,
+            above=above,
+            broadcasts=broadcasts,
+            init=init,
+            attrs=attrs,
+            tensors=tensors,
+        ),
+    )
 
 
 def composite(names, why, dtypes=ALL, above=0):
@@ -73,7 +87,9 @@ _quick = {}
 
 
 def quick(names, fn=None, dtypes=FLOATS):
-    """quick("mm", fn=np.matmul) or as a decorator: a NumPy kernel that is only for MINDTORCH_KERNELS=fastest; arrays in, array out."""
+    """quick("mm", fn=np.matmul) or as a decorator: a NumPy kernel that is only for MINDTORCH_KERNELS=fastest;
+    arrays in, array out.
+    """
 
     def deco(f):
         for n in names.split():
@@ -106,7 +122,15 @@ def kernels(op):
         bar = _without.get(op.full)
         codes = DTYPES.get(op.prim)
         if op.prim and codes and not (bar and bar[1] is None):
-            ks.append(_kernel("pyboost", None, op.prim, "".join(c for c in codes if not bar or CODES[c] not in bar[1]), where=op.where))
+            ks.append(
+                _kernel(
+                    "pyboost",
+                    None,
+                    op.prim,
+                    "".join(c for c in codes if not bar or CODES[c] not in bar[1]),
+                    where=op.where,
+                )
+            )
         ks += _entries.get(op.full, ())
         if all(k.above or k.when for k in ks) and op.full in DECOMPOSITIONS:
             ks.append(_kernel("composite", DECOMPOSITIONS[op.full], why="no primitive"))
@@ -116,7 +140,9 @@ def kernels(op):
 
 
 def choose(op, dtype, large=False):
-    """(kernel, dtype that it computes in): the first kernel that takes the dtype, or a wider one. large: those for large tensors go first."""
+    """(kernel, dtype that it computes in): the first kernel that takes the dtype, or a wider one. large: those for
+    large tensors go first.
+    """
     found = [k for k in kernels(op) if k.when is None and (large or k.above == 0)]
     if large:
         found.sort(key=lambda k: k.above == 0)
@@ -124,7 +150,9 @@ def choose(op, dtype, large=False):
         for k in found:
             if wide.np is not None and k.takes(wide):
                 return k, wide
-    raise NotImplementedError(f"\"{op.full}\" not implemented for '{dt.scalar_name(dtype)}' on device cpu: no kernel for dtype {dtype}")
+    raise NotImplementedError(
+        f"\"{op.full}\" not implemented for '{dt.scalar_name(dtype)}' on device cpu: no kernel for dtype {dtype}"
+    )
 
 
 def preferred(op, dtype):
@@ -145,7 +173,9 @@ def switches(op, dtype=None):
 
 
 def ladder(op, dtype, fastest=CHOICE == "fastest"):
-    """[(elements from which it is chosen, kernel, dtype that it computes in)], the first from 0 on; SPREAD stands for itself."""
+    """[(elements from which it is chosen, kernel, dtype that it computes in)], the first from 0 on;
+    SPREAD stands for itself.
+    """
     steps = [(0, *choose(op, dtype))]
     switch = switches(op, dtype if op.promote is not None else None)
     if switch is not None:
@@ -183,7 +213,9 @@ updates = {}
 
 
 def update(names, why, dtypes=FLOATS):
-    """@update("mul", why=...): fn(out, *args) computes an in-place elementwise operator within the tensor's NumPy alias."""
+    """@update("mul", why=...): fn(out, *args) computes an in-place elementwise operator within the tensor's NumPy
+    alias.
+    """
 
     def deco(fn):
         for n in names.split():

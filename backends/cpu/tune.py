@@ -1,6 +1,8 @@
-"""python -m mindtorch_proxy tune [file]: measures NumPy's kernels beside those that MINDTORCH_KERNELS=primitives takes, at four sizes.
+"""python -m mindtorch_proxy tune [file]: measures NumPy's kernels beside those that MINDTORCH_KERNELS=primitives takes,
+at four sizes.
 
-What it finds goes to the file, or where measured.own() says: MINDTORCH_KERNELS=fastest takes it from there. It takes three minutes on one core.
+What it finds goes to the file, or where measured.own() says: MINDTORCH_KERNELS=fastest takes it from there. It takes
+three minutes on one core.
 """
 
 import json
@@ -27,7 +29,9 @@ _RANDOM = np.random.RandomState(0)
 def _draw(dtype, *shape):
     """Numbers that every function takes."""
     a = _RANDOM.uniform(0.1, 0.9, shape)
-    return from_array((a < 0.5 if dtype is dt.bool_ else a * 100 + 1 if dtype.category == dt.INT else a).astype(dtype.np), dtype)
+    return from_array(
+        (a < 0.5 if dtype is dt.bool_ else a * 100 + 1 if dtype.category == dt.INT else a).astype(dtype.np), dtype
+    )
 
 
 def _square(n):
@@ -53,12 +57,50 @@ SAMPLES = {
     "dot": lambda d, n: (_draw(d, n), _draw(d, n)),
     "mv": lambda d, n: (_draw(d, s := _square(n), s), _draw(d, s)),
     "_softmax _log_softmax": lambda d, n: (_draw(d, s := _square(n), s), 1),
-    "_softmax_backward_data _log_softmax_backward_data": lambda d, n: (_draw(d, s := _square(n), s), _draw(d, s, s), 1, d),
+    "_softmax_backward_data _log_softmax_backward_data": lambda d, n: (
+        _draw(d, s := _square(n), s),
+        _draw(d, s, s),
+        1,
+        d,
+    ),
     "native_layer_norm": lambda d, n: (_draw(d, s := _square(n), s), (s,), _draw(d, s), _draw(d, s), 1e-5),
-    "native_group_norm": lambda d, n: (_draw(d, 2, 4, s := _square(n // 8), s), _draw(d, 4), _draw(d, 4), 2, 4, s * s, 2, 1e-5),
-    "_C.native_batch_norm": lambda d, n: (_draw(d, 2, 4, s := _square(n // 8), s), *(_draw(d, 4) for _ in range(4)), True, 0.1, 1e-5),
-    "convolution": lambda d, n: (_draw(d, 2, 8, s := _square(n // 16), s), _draw(d, 8, 8, 3, 3), _draw(d, 8), (1, 1), (1, 1), (1, 1), False, (0, 0), 1),
-    "_C.convolution_weight": lambda d, n: (_draw(d, 2, 8, s := _square(n // 16), s), _draw(d, 2, 8, s, s), (3, 3), (1, 1), (1, 1), (1, 1), 1),
+    "native_group_norm": lambda d, n: (
+        _draw(d, 2, 4, s := _square(n // 8), s),
+        _draw(d, 4),
+        _draw(d, 4),
+        2,
+        4,
+        s * s,
+        2,
+        1e-5,
+    ),
+    "_C.native_batch_norm": lambda d, n: (
+        _draw(d, 2, 4, s := _square(n // 8), s),
+        *(_draw(d, 4) for _ in range(4)),
+        True,
+        0.1,
+        1e-5,
+    ),
+    "convolution": lambda d, n: (
+        _draw(d, 2, 8, s := _square(n // 16), s),
+        _draw(d, 8, 8, 3, 3),
+        _draw(d, 8),
+        (1, 1),
+        (1, 1),
+        (1, 1),
+        False,
+        (0, 0),
+        1,
+    ),
+    "_C.convolution_weight": lambda d, n: (
+        _draw(d, 2, 8, s := _square(n // 16), s),
+        _draw(d, 2, 8, s, s),
+        (3, 3),
+        (1, 1),
+        (1, 1),
+        (1, 1),
+        1,
+    ),
     "sum": lambda d, n: (_draw(d, s := _square(n), s), (0,), False, None),
     "mean": lambda d, n: (_draw(d, s := _square(n), s), (1,), False, None),
     "any all": lambda d, n: (_draw(d, n),),
@@ -68,7 +110,15 @@ SAMPLES = {
     "embedding": lambda d, n: (_draw(d, 512, 64), _indices(512, max(n // 64, 1)), -1, False, False),
     "_C.embedding_dense_backward": lambda d, n: (_draw(d, m := max(n // 64, 1), 64), _indices(512, m), 512, -1, False),
     "_C._nn.nll_loss": lambda d, n: (_draw(d, s := _square(n), s), _indices(s, s), None, 1, -100),
-    "_C._nn.nll_loss_backward": lambda d, n: (_draw(d), _draw(d, s := _square(n), s), _indices(s, s), _draw(d, s), 1, -100, _draw(d)),
+    "_C._nn.nll_loss_backward": lambda d, n: (
+        _draw(d),
+        _draw(d, s := _square(n), s),
+        _indices(s, s),
+        _draw(d, s),
+        1,
+        -100,
+        _draw(d),
+    ),
     "_pow.Tensor_Scalar": lambda d, n: (_draw(d, n), 3),
     "cumsum": lambda d, n: (_draw(d, s := _square(n), s), 1, None),
     "cummax cummin": lambda d, n: (_draw(d, s := _square(n), s), 1),
@@ -77,7 +127,15 @@ SAMPLES = {
     "tril triu": lambda d, n: (_draw(d, s := _square(n), s), 0),
     "masked_select": lambda d, n: (_draw(d, n), _draw(dt.bool_, n)),
     "_cdist": lambda d, n: (_draw(d, s := _square(n), 4), _draw(d, s, 4), 2.0),
-    "_C._nn.avg_pool2d": lambda d, n: (_draw(d, 2, 4, s := max(_square(n // 8), 2), s), (2, 2), (2, 2), (0, 0), False, True, None),
+    "_C._nn.avg_pool2d": lambda d, n: (
+        _draw(d, 2, 4, s := max(_square(n // 8), 2), s),
+        (2, 2),
+        (2, 2),
+        (0, 0),
+        False,
+        True,
+        None,
+    ),
     "_C._nn.upsample_bilinear2d": lambda d, n: (_draw(d, 2, 4, s := _square(n // 8), s), (2 * s, 2 * s), False, None),
     "_C._nn.mse_loss": lambda d, n: (_draw(d, n), _draw(d, n), 1),
     "_C._nn.binary_cross_entropy": lambda d, n: (_draw(d, n), _draw(d, n), None, 1),
@@ -91,7 +149,9 @@ def _elementwise(op):
     args = op.schema.args
     if any(not a.is_tensor and a.required for a in args) or any(a.list for a in args):
         return None
-    return lambda d, n: tuple(_draw(d, n) if a.is_tensor and (a.required or not a.optional) else a.default for a in args)
+    return lambda d, n: tuple(
+        _draw(d, n) if a.is_tensor and (a.required or not a.optional) else a.default for a in args
+    )
 
 
 def _cases():
@@ -112,8 +172,12 @@ def _cases():
 
 
 def _choose(op, dtype, kernel):
-    """Have the operator run on this kernel alone, or on those of MINDTORCH_KERNELS=primitives; all others run on these."""
-    BACKEND.ladder = lambda o, d: [(0, kernel, d)] if kernel is not None and o is op and d is dtype else table.ladder(o, d, fastest=False)
+    """Have the operator run on this kernel alone, or on those of MINDTORCH_KERNELS=primitives;
+    all others run on these.
+    """
+    BACKEND.ladder = lambda o, d: (
+        [(0, kernel, d)] if kernel is not None and o is op and d is dtype else table.ladder(o, d, fastest=False)
+    )
     op.plans.clear()
     op.hosted.clear()
     for key in [k for k in BACKEND._plans if k[0] is op]:
@@ -132,7 +196,10 @@ def _time(call, args):
 
 def _fastest(op, dtype, args, size):
     """The kind that is the fastest for these arguments."""
-    usual, numpy = [k for start, k, _ in table.ladder(op, dtype, fastest=False) if start <= size][-1], table.numpy_kernel(op, dtype)
+    usual, numpy = (
+        [k for start, k, _ in table.ladder(op, dtype, fastest=False) if start <= size][-1],
+        table.numpy_kernel(op, dtype),
+    )
     if usual.fn is numpy.fn:
         return "numpy"
     best, call = [float("inf")] * 2, op.make_call()

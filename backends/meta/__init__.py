@@ -1,4 +1,7 @@
-"""The meta device: shapes without memory. Every operator's meta function is its own; here is only what has no operator."""
+"""The meta device: shapes without memory.
+
+Every operator's meta function is its own; here is only what has no operator.
+"""
 
 from ...runtime.backend import register
 from ...runtime.device import META

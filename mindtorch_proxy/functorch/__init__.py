@@ -1,4 +1,6 @@
-"""The package functorch, as PyTorch brings it: the transforms of torch.func, and modules as functions of their parameters."""
+"""The package functorch, as PyTorch brings it: the transforms of torch.func, and modules as functions of their
+parameters.
+"""
 
 import torch
 from torch._functorch.deprecated import (

@@ -11,7 +11,13 @@ from mindtorch_proxy import installation as _installation
 _installation.check()  # says in a sentence what would otherwise end in a puzzle
 
 from mindtorch_proxy.runtime import dtypes as _dt, device as _device, registry as _registry
-from mindtorch_proxy.runtime import ops as _declared, printing as _printing, report as _report, serialization as _serialization, storage as _storage
+from mindtorch_proxy.runtime import (
+    ops as _declared,
+    printing as _printing,
+    report as _report,
+    serialization as _serialization,
+    storage as _storage,
+)
 from mindtorch_proxy.runtime.autograd import (
     enable_grad,
     inference_mode,
@@ -73,7 +79,8 @@ def __getattr__(name):
             return f
         if name in _SUBMODULES:
             try:
-                # one thread at a time: packages import their children, and two orders of CPython's module locks would deadlock
+                # one thread at a time: packages import their children, and two orders of CPython's module locks would
+                # deadlock
                 with _lock:
                     return _importlib.import_module("torch." + name)
             except ModuleNotFoundError as err:
@@ -100,7 +107,9 @@ def _names():
 
 
 def __dir__():
-    """What is there and what is made or imported when it is asked for, so that a copy by these names is a copy of the whole, submodules too."""
+    """What is there and what is made or imported when it is asked for, so that a copy by these names is a copy of the
+    whole, submodules too.
+    """
     found = (n for n in _SUBMODULES - {"npu", "onnx"} if n[0] != "_" and _find_spec("torch." + n) is not None)
     return sorted({*_names(), *found})
 
@@ -173,7 +182,15 @@ def _legacy_tensor(name, device_type="cpu"):
     home = _device.HOST if device_type == "cpu" else device(device_type)
     of, module = _LEGACY_TENSORS[name], "torch" if device_type == "cpu" else f"torch.{device_type}"
     doc = f"Makes tensors of {of}, of sizes or of data; isinstance() tests for dense tensors of that dtype on device {device_type}."
-    names = {"__new__": new, "dtype": of, "device_type": device_type, "is_cuda": False, "__module__": module, "layout": _device.strided, "__doc__": doc}
+    names = {
+        "__new__": new,
+        "dtype": of,
+        "device_type": device_type,
+        "is_cuda": False,
+        "__module__": module,
+        "layout": _device.strided,
+        "__doc__": doc,
+    }
     return _LegacyMeta(name, (), names)
 
 

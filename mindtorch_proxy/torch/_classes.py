@@ -1,4 +1,7 @@
-"""torch._classes: the namespaces of classes that C++ libraries register. None is built for this torch, so each name raises in PyTorch's words."""
+"""torch._classes: the namespaces of classes that C++ libraries register.
+
+None is built for this torch, so each name raises in PyTorch's words.
+"""
 
 import sys
 import types
@@ -14,7 +17,9 @@ class _ClassNamespace(types.ModuleType):
         self.name = name
 
     def __getattr__(self, attr):
-        raise RuntimeError(f"Tried to instantiate class '{self.name}.{attr}', but it does not exist! Ensure that it is registered via torch::class_")
+        raise RuntimeError(
+            f"Tried to instantiate class '{self.name}.{attr}', but it does not exist! Ensure that it is registered via torch::class_"
+        )
 
 
 class _Classes(types.ModuleType):

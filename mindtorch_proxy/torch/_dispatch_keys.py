@@ -1,4 +1,5 @@
-"""PyTorch's dispatch keys: their names and numbers, sets of them, and what can be said of operators and tensors in their terms.
+"""PyTorch's dispatch keys: their names and numbers, sets of them, and what can be said of operators and tensors in
+their terms.
 
 There is no dispatcher with tables of kernels here: keys name devices and layers for whoever writes them down.
 """
@@ -6,7 +7,14 @@ There is no dispatcher with tables of kernels here: keys name devices and layers
 import enum
 
 _BACKENDS = "CPU CUDA HIP XLA MPS IPU XPU HPU VE Lazy MTIA MAIA PrivateUse1 PrivateUse2 PrivateUse3 Meta".split()
-_FIRST = {"": 48, "Quantized": 65, "Sparse": 82, "SparseCsr": 99, "NestedTensor": 116, "Autograd": 133}  # the numbers of "StartOf...Backends"
+_FIRST = {
+    "": 48,
+    "Quantized": 65,
+    "Sparse": 82,
+    "SparseCsr": 99,
+    "NestedTensor": 116,
+    "Autograd": 133,
+}  # the numbers of "StartOf...Backends"
 _OTHERS = {
     "Undefined": 0,
     "Dense": 1,
@@ -46,13 +54,26 @@ _OTHERS = {
     "CompositeExplicitAutograd": 154,
     "CompositeExplicitAutogradNonFunctional": 155,
 }
-_NUMBERS = {**_OTHERS, **{kind + name: first + 1 + i for kind, first in _FIRST.items() for i, name in enumerate(_BACKENDS)}}
+_NUMBERS = {
+    **_OTHERS,
+    **{kind + name: first + 1 + i for kind, first in _FIRST.items() for i, name in enumerate(_BACKENDS)},
+}
 
 DispatchKey = enum.IntEnum("DispatchKey", _NUMBERS, module="torch._C")
 DispatchKey.__doc__ = "A layer of PyTorch's dispatcher, or a device in it."
 DispatchKey.__str__ = lambda self: f"DispatchKey.{self.name}"
 DispatchKey.__repr__ = lambda self: f"<DispatchKey.{self.name}: {self.value}>"
-_DEVICES = {"cpu": "CPU", "cuda": "CUDA", "xpu": "XPU", "mps": "MPS", "npu": "PrivateUse1", "meta": "Meta", "hpu": "HPU", "mtia": "MTIA", "xla": "XLA"}
+_DEVICES = {
+    "cpu": "CPU",
+    "cuda": "CUDA",
+    "xpu": "XPU",
+    "mps": "MPS",
+    "npu": "PrivateUse1",
+    "meta": "Meta",
+    "hpu": "HPU",
+    "mtia": "MTIA",
+    "xla": "XLA",
+}
 
 
 def _layer(key):
@@ -112,7 +133,9 @@ class DispatchKeySet:
 def _dispatch_key_for_device(device_type):
     """The name of a device's key."""
     if device_type not in _DEVICES:
-        raise RuntimeError(f"Expected one of {', '.join(_DEVICES)} device type at start of device string: {device_type}")
+        raise RuntimeError(
+            f"Expected one of {', '.join(_DEVICES)} device type at start of device string: {device_type}"
+        )
     return _DEVICES[device_type]
 
 
@@ -142,7 +165,11 @@ def _dispatch_key_set(tensor):
     import torch
 
     keys = _dispatch_keys(tensor)
-    return str(keys.add(DispatchKey.Python).add(DispatchKey.PythonTLSSnapshot) if torch._C._dispatch_isTensorSubclassLike(tensor) else keys)
+    return str(
+        keys.add(DispatchKey.Python).add(DispatchKey.PythonTLSSnapshot)
+        if torch._C._dispatch_isTensorSubclassLike(tensor)
+        else keys
+    )
 
 
 def _overload(name):

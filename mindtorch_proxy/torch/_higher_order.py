@@ -21,7 +21,9 @@ _below = _Below()
 
 
 class AutoDispatchBelowAutograd:
-    """While it lives, or until the end of its block, calls meet no layer of autograd: nothing is recorded, and the rules for Autograd are passed over."""
+    """While it lives, or until the end of its block, calls meet no layer of autograd: nothing is recorded, and the
+    rules for Autograd are passed over.
+    """
 
     __module__, __qualname__ = "torch._C", "_AutoDispatchBelowAutograd"
 
@@ -53,10 +55,12 @@ class _VmapInterpreter:
 
 
 class HigherOrderOperator(OperatorBase, abc.ABC):
-    """An operator whose arguments may be functions. py_impl(key) registers a rule: for a DispatchKey, a class of dispatch modes (called with the mode), a
+    """An operator whose arguments may be functions. py_impl(key) registers a rule: for a DispatchKey, a class of
+    dispatch modes (called with the mode), a
     class of tensors, or torch._C._functorch.TransformType.Vmap (called with an interpreter).
 
-    A call asks, in this order: __torch_function__, the innermost vmap, Autograd, the dispatch mode on top, classes of tensors, the device.
+    A call asks, in this order: __torch_function__, the innermost vmap, Autograd, the dispatch mode on top, classes of
+    tensors, the device.
     """
 
     _higher_order_ops: dict = {}
@@ -99,7 +103,12 @@ class HigherOrderOperator(OperatorBase, abc.ABC):
     @abc.abstractmethod
     def __call__(self, /, *args, **kwargs):
         flat = torch.utils._pytree.tree_leaves((args, kwargs))
-        if torch.overrides.has_torch_function(plain := tuple(x for x in flat if not torch._C._functorch.is_batchedtensor(x))) and not _in_vmap():
+        if (
+            torch.overrides.has_torch_function(
+                plain := tuple(x for x in flat if not torch._C._functorch.is_batchedtensor(x))
+            )
+            and not _in_vmap()
+        ):
             return torch.overrides.handle_torch_function(self, plain, *args, **kwargs)
         tensors = list(tensors_of(flat))
         for ask in (self._vmap, self._autograd, self._mode, self._classes):
@@ -109,7 +118,9 @@ class HigherOrderOperator(OperatorBase, abc.ABC):
         device = {"cpu": "CPU", "meta": "Meta"}.get(tensors[0].device.type if tensors else "cpu", "PrivateUse1")
         rule = self._rules.get(DispatchKey[device]) or self._rules.get(DispatchKey.CompositeExplicitAutograd)
         if rule is None:
-            raise NotImplementedError(f"could not find kernel for HigherOrderOperator {self._name} at dispatch key DispatchKey.{device} (resolved from none)")
+            raise NotImplementedError(
+                f"could not find kernel for HigherOrderOperator {self._name} at dispatch key DispatchKey.{device} (resolved from none)"
+            )
         return rule(*args, **kwargs)
 
     def _vmap(self, tensors, args, kwargs):
@@ -117,11 +128,15 @@ class HigherOrderOperator(OperatorBase, abc.ABC):
             return NotImplemented
         rule = self._rules.get(torch._C._functorch.TransformType.Vmap)
         if rule is None:
-            raise NotImplementedError(f"There was no rule registered for HigherOrderOperator {self._name} and transform vmap")
+            raise NotImplementedError(
+                f"There was no rule registered for HigherOrderOperator {self._name} and transform vmap"
+            )
         return rule(_VmapInterpreter(), *args, **kwargs)
 
     def _autograd(self, tensors, args, kwargs):
-        device = {"cpu": "AutogradCPU", "meta": "AutogradMeta"}.get(tensors[0].device.type if tensors else "cpu", "AutogradPrivateUse1")
+        device = {"cpu": "AutogradCPU", "meta": "AutogradMeta"}.get(
+            tensors[0].device.type if tensors else "cpu", "AutogradPrivateUse1"
+        )
         keys = [k for k in (DispatchKey[device], DispatchKey.Autograd) if k in self._rules and k not in self._passed]
         return self._rules[keys[0]](*args, **kwargs) if keys and tensors and not _below.autograd else NotImplemented
 
@@ -152,7 +167,9 @@ class HigherOrderOperator(OperatorBase, abc.ABC):
             if result is not NotImplemented:
                 return result
         if found:
-            raise TypeError(f"Multiple dispatch failed for {self._name}. There was no registered that did not return NotImplemented.")
+            raise TypeError(
+                f"Multiple dispatch failed for {self._name}. There was no registered that did not return NotImplemented."
+            )
         return NotImplemented
 
 

@@ -1,4 +1,7 @@
-"""Decorators that tell TorchScript what to compile. Nothing is compiled here: they mark functions and change nothing else."""
+"""Decorators that tell TorchScript what to compile.
+
+Nothing is compiled here: they mark functions and change nothing else.
+"""
 
 import builtins
 import types
@@ -75,7 +78,13 @@ def boolean_dispatch(arg_name, arg_index, default, if_true, if_false, module_nam
     fn.__doc__ = if_true.__doc__ or if_false.__doc__
     fn.__name__ = func_name or fn.__name__
     fn.__module__ = module_name or fn.__module__
-    boolean_dispatched[fn] = {"if_true": if_true, "if_false": if_false, "index": arg_index, "default": default, "arg_name": arg_name}
+    boolean_dispatched[fn] = {
+        "if_true": if_true,
+        "if_false": if_false,
+        "index": arg_index,
+        "default": default,
+        "arg_name": arg_name,
+    }
     return fn
 
 

@@ -1,4 +1,6 @@
-"""Modules of operators (torch.fft, torch.linalg, torch.special, torch.signal.windows): functions made when first asked for."""
+"""Modules of operators (torch.fft, torch.linalg, torch.special, torch.signal.windows): functions made when first asked
+for.
+"""
 
 from mindtorch_proxy.runtime import ops  # noqa: F401  (fills the registry)
 from mindtorch_proxy.runtime.registry import function, names

@@ -31,7 +31,9 @@ _PLAIN = frozenset({Tensor, int, float, bool, str, type(None)})
 
 
 def _stand_ins(args):
-    """What stands for tensors among arguments and in their lists without being one, as the values of a symbolic trace do."""
+    """What stands for tensors among arguments and in their lists without being one, as the values of a symbolic trace
+    do.
+    """
     for a in args:
         cls = a.__class__
         if cls is list or cls is tuple:
@@ -96,9 +98,17 @@ class OpOverload(OperatorBase):
             parameters = inspect.signature(self._fn).parameters
         except (TypeError, ValueError):  # no function, or one that does not tell
             return {}
-        plain = {a.name: a.default_value for a in self._schema.arguments if a.has_default_value() and a.default_value.__class__ in (bool, int, float, str)}
+        plain = {
+            a.name: a.default_value
+            for a in self._schema.arguments
+            if a.has_default_value() and a.default_value.__class__ in (bool, int, float, str)
+        }
         own = {n: parameters[n].default for n in plain if n in parameters}
-        return {n: plain[n] for n, v in own.items() if v is inspect.Parameter.empty or v.__class__ is plain[n].__class__ and v != plain[n]}
+        return {
+            n: plain[n]
+            for n, v in own.items()
+            if v is inspect.Parameter.empty or v.__class__ is plain[n].__class__ and v != plain[n]
+        }
 
     @property
     def _op(self):
@@ -142,8 +152,14 @@ class OpOverload(OperatorBase):
         return self._name
 
     def has_kernel_for_dispatch_key(self, key):
-        """Whether PyTorch decomposes the operator above its dispatcher (CompositeImplicitAutograd), or it has a kernel here."""
-        return self._schema.implicit if str(key).rpartition(".")[2] == "CompositeImplicitAutograd" else self._fn is not None
+        """Whether PyTorch decomposes the operator above its dispatcher (CompositeImplicitAutograd), or it has a kernel
+        here.
+        """
+        return (
+            self._schema.implicit
+            if str(key).rpartition(".")[2] == "CompositeImplicitAutograd"
+            else self._fn is not None
+        )
 
     def decompose(self, *args, **kwargs):
         """The operator as a function over others, where it is one; else NotImplemented."""
@@ -157,7 +173,12 @@ class OpOverloadPacket:
     """All overloads of a name: torch.ops.aten.add."""
 
     def __init__(self, namespace, name, schemas, fn):
-        self._namespace, self.__name__, self._schemas, self._fn = namespace, name, {s.overload_name or "default": s for s in schemas}, fn
+        self._namespace, self.__name__, self._schemas, self._fn = (
+            namespace,
+            name,
+            {s.overload_name or "default": s for s in schemas},
+            fn,
+        )
         self._qualified_op_name, self.__module__ = f"{namespace}::{name}", f"torch._ops.{namespace}"
 
     def __call__(self, /, *args, **kwargs):
@@ -171,7 +192,9 @@ class OpOverloadPacket:
         return _run(self, self._qualified_op_name, args, kwargs)
 
     def _listed(self, args):
-        """The arguments; a tensor where tensors or None are wanted is taken apart, as in PyTorch, which reads it as a sequence."""
+        """The arguments; a tensor where tensors or None are wanted is taken apart, as in PyTorch, which reads it as a
+        sequence.
+        """
         for i in self._list_positions:
             if i < len(args) and isinstance(args[i], Tensor):
                 args = (*args[:i], list(args[i].unbind()), *args[i + 1 :])
@@ -213,7 +236,9 @@ class OpOverloadPacket:
     def __getattr__(self, name):
         schema = self.__dict__.get("_schemas", {}).get(name)
         if schema is None:
-            raise AttributeError(f"The underlying op of '{self._namespace}.{self.__name__}' has no overload name '{name}'")
+            raise AttributeError(
+                f"The underlying op of '{self._namespace}.{self.__name__}' has no overload name '{name}'"
+            )
         overload = self.__dict__[name] = OpOverload(self, schema, self._fn)
         return overload
 
@@ -243,7 +268,8 @@ def _find(namespace, name, overload):
     return getattr(_packet(namespace, name), overload)
 
 
-# ------------------------------------------------------------------------------------------------ from calls to overloads
+# ------------------------------------------------------------------------------------------------ from calls to
+# overloads
 def called(name, args, call):
     """(overload, args, kwargs) of a call below autograd, as PyTorch's dispatcher hands it on."""
     if isinstance(call.op, OpOverload):
@@ -349,12 +375,27 @@ def dispatching_classes(args):
 CLASSES.handler = _ask_classes
 
 
-def _convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, benchmark, deterministic, cudnn_enabled, allow_tf32=True):
+def _convolution(
+    input,
+    weight,
+    bias,
+    stride,
+    padding,
+    dilation,
+    transposed,
+    output_padding,
+    groups,
+    benchmark,
+    deterministic,
+    cudnn_enabled,
+    allow_tf32=True,
+):
     """aten::convolution; what is said of cuDNN changes nothing."""
     return ops.aten.convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 
 
-_UNDER_OTHER_NAMES = {}  # what the dispatcher's names call where torch's function of the name takes its arguments otherwise, or there is none
+# what the dispatcher's names call where torch's function of the name takes its arguments otherwise, or there is none
+_UNDER_OTHER_NAMES = {}
 
 
 def _dispatched(name):
@@ -366,10 +407,14 @@ def _dispatched(name):
 
 
 def _loss(name, *parameters):
-    """A loss of torch.nn.functional whose reduction is a number to the dispatcher; parameters: of the schema, after the input and before reduction."""
+    """A loss of torch.nn.functional whose reduction is a number to the dispatcher;
+    parameters: of the schema, after the input and before reduction.
+    """
 
     def run(self, *args, **kwargs):
-        given = {"reduction": 1} | dict(zip((*parameters, "reduction", "ignore_index", "label_smoothing"), args)) | kwargs
+        given = (
+            {"reduction": 1} | dict(zip((*parameters, "reduction", "ignore_index", "label_smoothing"), args)) | kwargs
+        )
         given["reduction"] = ("none", "mean", "sum")[given["reduction"]]
         return function("nn.functional", name)(self, **given)
 
@@ -396,7 +441,9 @@ def _fractional_pool(n):
     def run(self, kernel_size, output_size, random_samples):
         import torch.nn.functional as F
 
-        return getattr(F, f"fractional_max_pool{n}d_with_indices")(self, kernel_size, output_size, _random_samples=random_samples)
+        return getattr(F, f"fractional_max_pool{n}d_with_indices")(
+            self, kernel_size, output_size, _random_samples=random_samples
+        )
 
     return run
 
@@ -429,14 +476,29 @@ def _tensordot(self, other, dims_self, dims_other):
     return function("torch", "tensordot")(self, other, (dims_self, dims_other))
 
 
-def _embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False, per_sample_weights=None, include_last=False, padding_idx=-1):
+def _embedding_bag(
+    weight,
+    indices,
+    offsets,
+    scale_grad_by_freq=False,
+    mode=0,
+    sparse=False,
+    per_sample_weights=None,
+    include_last=False,
+    padding_idx=-1,
+):
     """aten::_embedding_bag: no padding is -1."""
     padding = None if padding_idx == -1 else padding_idx
-    return function("torch", "embedding_bag")(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last, padding)
+    return function("torch", "embedding_bag")(
+        weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last, padding
+    )
 
 
 def _on_a_copy(name):
-    """aten::NAME for what is declared as NAME_ alone: that, on a copy. Where no gradient flows through it, it is seen below autograd itself."""
+    """aten::NAME for what is declared as NAME_ alone: that, on a copy.
+
+    Where no gradient flows through it, it is seen below autograd itself.
+    """
 
     def run(*args, **kwargs):
         import torch
@@ -462,7 +524,9 @@ def _agrees(op, name):
 
 
 def _backward_of(name):
-    """A function for NAME_backward where it is NAME's product with a cotangent and no more: it takes that, and what NAME takes."""
+    """A function for NAME_backward where it is NAME's product with a cotangent and no more: it takes that, and what
+    NAME takes.
+    """
     base = name.removesuffix("_backward")
     forward = next((s for s in aten.schemas(base) if not s.outs), None)
     schema = next((s for s in aten.schemas(name) if not s.outs), None)
@@ -478,7 +542,10 @@ def _backward_of(name):
         gradient = given[schema.arguments[0].name]
         given.setdefault("output_size", list(gradient.shape[2:]))
         x, *others = (a for a in forward.arguments if a.name in given)
-        rest, named = [given[a.name] for a in others if not a.kwarg_only], {a.name: given[a.name] for a in others if a.kwarg_only}
+        rest, named = (
+            [given[a.name] for a in others if not a.kwarg_only],
+            {a.name: given[a.name] for a in others if a.kwarg_only},
+        )
         return pulled_back(lambda x: fn(x, *rest, **named), (given[x.name],), gradient)[0]
 
     return run
@@ -493,7 +560,10 @@ _UNDER_OTHER_NAMES |= {
     **{prefix + name: _of_geometry(name) for prefix in ("", "sym_") for name in ("size", "stride")},
     "is_non_overlapping_and_dense": lambda self: is_dense(self.shape, self.stride()),
     "_unsafe_index": lambda self, indices: ops.aten.index(self, indices),
-    **{name: _on_a_copy(name) for name in ("cauchy", "copy", "exponential", "geometric", "log_normal", "random", "resize", "uniform", "zero")},
+    **{
+        name: _on_a_copy(name)
+        for name in ("cauchy", "copy", "exponential", "geometric", "log_normal", "random", "resize", "uniform", "zero")
+    },
     "hardtanh_": lambda self, min_val=-1, max_val=1: ops.aten.clamp_(self, min_val, max_val),
 }
 
@@ -510,7 +580,11 @@ def _callable(name):
         if name.startswith(ns + "_") and name[len(ns) + 1 :] in OPERATORS.get(ns, {}):
             return function(ns, name[len(ns) + 1 :])
     for ns in ("torch", "Tensor", "_C._nn", "_C", "nn.functional"):
-        if name in OPERATORS.get(ns, {}) and _agrees(OPERATORS[ns][name][0], name) and (fn := function(ns, name) or method(name)) is not None:
+        if (
+            name in OPERATORS.get(ns, {})
+            and _agrees(OPERATORS[ns][name][0], name)
+            and (fn := function(ns, name) or method(name)) is not None
+        ):
             return _completed(name, fn) if ns[:2] == "_C" else fn
     if name in BY_HAND and callable(torch.Tensor.__dict__.get(name)):  # the class of the argument may have its own
         return lambda self, *args, **kwargs: getattr(self, name)(*args, **kwargs)
@@ -521,7 +595,9 @@ def _callable(name):
 
 
 def _asking(name):
-    """Decorates what runs an operator that torch has no function of: modes and classes with a __torch_function__ are asked first."""
+    """Decorates what runs an operator that torch has no function of: modes and classes with a __torch_function__ are
+    asked first.
+    """
 
     def asking(run):
         def public(*args, **kwargs):
@@ -573,7 +649,9 @@ def _completed(name, fn):
                 if leading.get("stride") == []:  # of windows: as far as they are wide
                     leading["stride"] = leading["kernel_size"]
                 names = [a.name for a in schema.positional[:takes]]
-                return fn(*(leading[n] for n in names), *args[takes:], **{k: v for k, v in kwargs.items() if k not in names})
+                return fn(
+                    *(leading[n] for n in names), *args[takes:], **{k: v for k, v in kwargs.items() if k not in names}
+                )
         return fn(*args, **kwargs)
 
     return run
@@ -606,7 +684,10 @@ class _Ops(types.ModuleType):
         return ns
 
     def load_library(self, path):
-        """Loads a shared library. What was built for PyTorch asks the linker for libtorch, which is not there: OSError, as where it does not fit."""
+        """Loads a shared library.
+
+        What was built for PyTorch asks the linker for libtorch, which is not there: OSError, as where it does not fit.
+        """
         path = os.path.realpath(path)
         ctypes.CDLL(path)
         self.loaded_libraries.add(path)

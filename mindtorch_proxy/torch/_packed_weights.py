@@ -139,9 +139,13 @@ def _weight_int4pack_mm_for_cpu(input, mat2, qGroupSize, qScaleAndZeros):
     _need(mat2.size(1) == k // 2, f"{name} : expect B.size(1) to be K/2, got {mat2.size(1)}")
     _need(qGroupSize in _GROUPS, f"{name}: expect qGroupSize to be 32, 64, 128 or 256, got {qGroupSize}")
     sizes = tuple(qScaleAndZeros.shape)
-    _need(len(sizes) == 3 and sizes[1:] == (n, 2), f"{name}: expect qScaleAndZeros to be 3d tensor with sizes [:, {n}, 2]")
+    _need(
+        len(sizes) == 3 and sizes[1:] == (n, 2), f"{name}: expect qScaleAndZeros to be 3d tensor with sizes [:, {n}, 2]"
+    )
     _same_dtype(input, qScaleAndZeros)
-    _need(sizes[0] * qGroupSize >= k, f"{name}: {sizes[0]} groups of {qGroupSize} are fewer than the {k} columns")  # PyTorch reads beyond the end
+    _need(
+        sizes[0] * qGroupSize >= k, f"{name}: {sizes[0]} groups of {qGroupSize} are fewer than the {k} columns"
+    )  # PyTorch reads beyond the end
     scales, zeros = qScaleAndZeros.float().repeat_interleave(qGroupSize, 0)[:k].permute(2, 1, 0)
     weight = (_unpacked(mat2, k).float() - 8) * scales + zeros
     return (input.float() @ weight.t()).to(input.dtype)

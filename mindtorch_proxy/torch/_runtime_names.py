@@ -52,14 +52,29 @@ def _tensor_query(name):
     return query
 
 
-is_floating_point, is_complex, is_signed, is_conj, is_neg, is_inference, is_nonzero, numel, get_device, detach, detach_ = map(
-    _tensor_query, "is_floating_point is_complex is_signed is_conj is_neg is_inference is_nonzero numel get_device detach detach_".split()
+(
+    is_floating_point,
+    is_complex,
+    is_signed,
+    is_conj,
+    is_neg,
+    is_inference,
+    is_nonzero,
+    numel,
+    get_device,
+    detach,
+    detach_,
+) = map(
+    _tensor_query,
+    "is_floating_point is_complex is_signed is_conj is_neg is_inference is_nonzero numel get_device detach detach_".split(),
 )
 
 
 def _tensor_argument(name, parameter, position, value):
     if not isinstance(value, Tensor):
-        raise TypeError(f"{name}(): argument '{parameter}' (position {position}) must be Tensor, not {type(value).__name__}")
+        raise TypeError(
+            f"{name}(): argument '{parameter}' (position {position}) must be Tensor, not {type(value).__name__}"
+        )
 
 
 def _cast_to(name, to):
@@ -92,7 +107,9 @@ def _has_compatible_shallow_copy_type(input, from_):
 def _implementation(t):
     layout = str(t.layout).removeprefix("torch.")
     compressed = layout in ("sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
-    named = (t.device.type, t.is_quantized, t.is_nested) if t.device.type == "meta" or t.is_quantized or t.is_nested else ()
+    named = (
+        (t.device.type, t.is_quantized, t.is_nested) if t.device.type == "meta" or t.is_quantized or t.is_nested else ()
+    )
     return "compressed" if compressed else layout, named
 
 
@@ -144,9 +161,13 @@ class _Settings:
 def use_deterministic_algorithms(mode, *, warn_only=False):
     """Whether operators must be deterministic: those that are not raise, or warn."""
     if not isinstance(mode, bool):
-        raise TypeError(f"_set_deterministic_algorithms(): argument 'mode' (position 1) must be bool, not {type(mode).__name__}")
+        raise TypeError(
+            f"_set_deterministic_algorithms(): argument 'mode' (position 1) must be bool, not {type(mode).__name__}"
+        )
     if not isinstance(warn_only, bool):
-        raise TypeError(f"_set_deterministic_algorithms(): argument 'warn_only' must be bool, not {type(warn_only).__name__}")
+        raise TypeError(
+            f"_set_deterministic_algorithms(): argument 'warn_only' must be bool, not {type(warn_only).__name__}"
+        )
     _DETERMINISM.enabled, _DETERMINISM.warn_only = mode, warn_only
 
 
@@ -171,7 +192,9 @@ def set_deterministic_debug_mode(debug_mode):
         raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
     mode = {"default": 0, "warn": 1, "error": 2}.get(debug_mode) if isinstance(debug_mode, str) else debug_mode
     if mode is None:
-        raise RuntimeError(f"invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got {debug_mode}")
+        raise RuntimeError(
+            f"invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got {debug_mode}"
+        )
     if mode not in (0, 1, 2):
         raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, or 2, but got {debug_mode}")
     use_deterministic_algorithms(mode > 0, warn_only=mode == 1)
@@ -207,7 +230,10 @@ def _thread_count(name, n):
 
 
 def set_num_threads(n):
-    """How many threads share a kernel. On more than four cores it has effect on NumPy's products, and on MindSpore's kernels before the first of them."""
+    """How many threads share a kernel.
+
+    On more than four cores it has effect on NumPy's products, and on MindSpore's kernels before the first of them.
+    """
     _thread_count("set_num_threads", n)
     from mindtorch_proxy.runtime import threads
 
@@ -265,7 +291,9 @@ def _check_with(error_type, cond, message):
     """Raises error_type with what message() gives unless the bool is True."""
     if not isinstance(cond, bool):
         if isinstance(cond, Tensor):
-            raise TypeError("cond must be a bool, but got a Tensor. For tensor conditions, use torch._check_tensor_all()")
+            raise TypeError(
+                "cond must be a bool, but got a Tensor. For tensor conditions, use torch._check_tensor_all()"
+            )
         raise TypeError(f"cond must be a bool, but got {type(cond)}")
     if cond:
         return
@@ -278,7 +306,9 @@ def _checker(error_type):
     return lambda cond, message=None: _check_with(error_type, cond, message)
 
 
-_check, _check_index, _check_value, _check_type, _check_not_implemented = map(_checker, (RuntimeError, IndexError, ValueError, TypeError, NotImplementedError))
+_check, _check_index, _check_value, _check_type, _check_not_implemented = map(
+    _checker, (RuntimeError, IndexError, ValueError, TypeError, NotImplementedError)
+)
 
 
 def _check_is_size(i, message=None, *, max=None):
@@ -319,7 +349,17 @@ def _device_type(device_type, name):
 
 def is_autocast_available(device_type):
     """Whether a type of device has autocast."""
-    return _device_type(device_type, "is_autocast_available") in ("cpu", "cuda", "npu", "xpu", "mps", "hpu", "mtia", "maia", "xla")
+    return _device_type(device_type, "is_autocast_available") in (
+        "cpu",
+        "cuda",
+        "npu",
+        "xpu",
+        "mps",
+        "hpu",
+        "mtia",
+        "maia",
+        "xla",
+    )
 
 
 def set_autocast_enabled(device_type, enabled=None):
@@ -398,7 +438,8 @@ def set_autocast_cpu_enabled(enabled):
     _ac.set_enabled("cpu", enabled)
 
 
-# ---------------------------------------------------------------- symbolic numbers: shapes are concrete here, but for jagged sizes
+# ---------------------------------------------------------------- symbolic numbers: shapes are concrete here, but for
+# jagged sizes
 class SymFloat:
     """A symbolic float. None is ever made: here each is a number."""
 
@@ -465,7 +506,9 @@ def sym_sum(args):
     return sum(args)
 
 
-def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mode=None, options=None, disable=False, name=None):
+def compile(
+    model=None, *, fullgraph=False, dynamic=None, backend="inductor", mode=None, options=None, disable=False, name=None
+):
     """The model itself: no graph is captured yet, so a compiled callable runs eagerly, as under TORCHDYNAMO_DISABLE=1."""
     from torch.compiler import compile as f
 

@@ -56,7 +56,9 @@ class Stream:
         return hash((Stream, self.device))
 
     def __repr__(self):
-        return f"torch.Stream device_type={self.device.type}, device_index={self.device_index}, stream_id={self.stream_id}"
+        return (
+            f"torch.Stream device_type={self.device.type}, device_index={self.device_index}, stream_id={self.stream_id}"
+        )
 
 
 class Event:

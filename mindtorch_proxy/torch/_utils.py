@@ -188,7 +188,9 @@ def is_compiling():
 def _get_device_module(device_type):
     module = getattr(torch, device_type, None)
     if module is None:
-        raise RuntimeError(f"Device '{device_type}' does not have a corresponding module registered as 'torch.{device_type}'.")
+        raise RuntimeError(
+            f"Device '{device_type}' does not have a corresponding module registered as 'torch.{device_type}'."
+        )
     return module
 
 

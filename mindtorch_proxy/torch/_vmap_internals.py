@@ -1,4 +1,7 @@
-"""torch._vmap_internals: the vmap that autograd runs on. It is none of torch.func's transforms: requires_grad_() and custom functions work in it."""
+"""torch._vmap_internals: the vmap that autograd runs on.
+
+It is none of torch.func's transforms: requires_grad_() and custom functions work in it.
+"""
 
 import functools
 

@@ -11,7 +11,9 @@ T = TypeVar("T")
 
 
 def _wait(event, timeout=None):
-    """Wait for an event. A thread that works off what others wait for (`_thread.work_one`) goes on with that meanwhile: it may be what sets the event."""
+    """Wait for an event. A thread that works off what others wait for (`_thread.work_one`) goes on with that meanwhile:
+    it may be what sets the event.
+    """
     work_one = getattr(_thread, "work_one", None)
     if work_one is None:
         return event.wait(timeout)
@@ -23,7 +25,9 @@ def _wait(event, timeout=None):
 
 def _check_callable(method, callback):
     if not callable(callback):
-        raise TypeError(f"{method}(): incompatible function arguments. The following argument types are supported: 1. (self: Future, arg0: Callable)")
+        raise TypeError(
+            f"{method}(): incompatible function arguments. The following argument types are supported: 1. (self: Future, arg0: Callable)"
+        )
 
 
 def _callback_failed(error):
@@ -39,7 +43,13 @@ class _BareFuture:
     """What torch.Future names: a result that another thread may set."""
 
     def __init__(self, devices=None):
-        self._event, self._value, self._error, self._callbacks, self._lock = threading.Event(), None, None, [], threading.Lock()
+        self._event, self._value, self._error, self._callbacks, self._lock = (
+            threading.Event(),
+            None,
+            None,
+            [],
+            threading.Lock(),
+        )
 
     def done(self):
         """Whether there is a result or an error."""
@@ -61,7 +71,9 @@ class _BareFuture:
     def _finish(self, value, error):
         with self._lock:
             if self.done():
-                raise RuntimeError("Attempting to mark a completed Future as complete again. Note that a Future can only be marked completed once.")
+                raise RuntimeError(
+                    "Attempting to mark a completed Future as complete again. Note that a Future can only be marked completed once."
+                )
             self._value, self._error = value, error
             self._event.set()
         self._call_back()
@@ -71,7 +83,9 @@ class _BareFuture:
             self._run(callback)
 
     def _run(self, callback):
-        """Run a callback of somebody who asked for no result: its error is printed, and neither the setter nor the other callbacks see it."""
+        """Run a callback of somebody who asked for no result: its error is printed, and neither the setter nor the
+        other callbacks see it.
+        """
         try:
             callback(self)
         except Exception as e:
@@ -85,7 +99,10 @@ class _BareFuture:
         self._finish(result, None)
 
     def add_done_callback(self, callback):
-        """Call ``callback(self)`` when done; at once if it is. An error of the callback is printed and otherwise ignored; ``then`` keeps it."""
+        """Call ``callback(self)`` when done; at once if it is.
+
+        An error of the callback is printed and otherwise ignored; ``then`` keeps it.
+        """
         _check_callable("add_done_callback", callback)
         with self._lock:
             if not self.done():

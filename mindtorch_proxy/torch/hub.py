@@ -14,7 +14,9 @@ import torch
 
 
 class _Faketqdm:
-    """A bar of progress where the package tqdm is not installed: per cent, or bytes where the whole is not known, on standard error."""
+    """A bar of progress where the package tqdm is not installed: per cent, or bytes where the whole is not known, on
+    standard error.
+    """
 
     def __init__(self, total=None, disable=False, unit=None, *args, **kwargs):
         self.total, self.disable, self.n = total, disable, 0
@@ -24,7 +26,9 @@ class _Faketqdm:
         if self.disable:
             return
         self.n += n
-        sys.stderr.write(f"\r{self.n:.1f} bytes" if self.total is None else f"\r{100 * self.n / float(self.total):.1f}%")
+        sys.stderr.write(
+            f"\r{self.n:.1f} bytes" if self.total is None else f"\r{100 * self.n / float(self.total):.1f}%"
+        )
         sys.stderr.flush()
 
     def set_description(self, *args, **kwargs):
@@ -76,7 +80,9 @@ def _hubconf(repo, source):
     if source not in ("github", "local"):
         raise ValueError(f'Unknown source: "{source}". Allowed values: "github" | "local".')
     if source == "github":
-        raise NotImplementedError(f"torch.hub: repositories are not fetched from GitHub; clone {repo} and pass source='local'")
+        raise NotImplementedError(
+            f"torch.hub: repositories are not fetched from GitHub; clone {repo} and pass source='local'"
+        )
     sys.path.insert(0, repo)
     try:
         spec = importlib.util.spec_from_file_location(MODULE_HUBCONF, os.path.join(repo, MODULE_HUBCONF))
@@ -109,7 +115,17 @@ def help(github, model, force_reload=False, skip_validation=False, trust_repo="c
     return _entry(_hubconf(github, "local" if os.path.isdir(github) else "github"), model).__doc__
 
 
-def load(repo_or_dir, model, *args, source="github", trust_repo="check", force_reload=False, verbose=True, skip_validation=False, **kwargs):
+def load(
+    repo_or_dir,
+    model,
+    *args,
+    source="github",
+    trust_repo="check",
+    force_reload=False,
+    verbose=True,
+    skip_validation=False,
+    **kwargs,
+):
     """Call an entry point of a local repository."""
     return _entry(_hubconf(repo_or_dir, source.lower()), model)(*args, **kwargs)
 
@@ -124,7 +140,9 @@ def download_url_to_file(url, dst, hash_prefix=None, progress=True):
     ):
         try:
             size = source.headers.get("Content-Length")
-            with tqdm(total=int(size) if size else None, disable=not progress, unit="B", unit_scale=True, unit_divisor=1024) as bar:
+            with tqdm(
+                total=int(size) if size else None, disable=not progress, unit="B", unit_scale=True, unit_divisor=1024
+            ) as bar:
                 while chunk := source.read(1 << 17):
                     part.write(chunk)
                     digest.update(chunk)
@@ -138,7 +156,9 @@ def download_url_to_file(url, dst, hash_prefix=None, progress=True):
                 os.remove(part.name)
 
 
-def load_state_dict_from_url(url, model_dir=None, map_location=None, progress=True, check_hash=False, file_name=None, weights_only=False):
+def load_state_dict_from_url(
+    url, model_dir=None, map_location=None, progress=True, check_hash=False, file_name=None, weights_only=False
+):
     """Load what a URL leads to, downloading it once."""
     model_dir = model_dir or os.path.join(get_dir(), "checkpoints")
     os.makedirs(model_dir, exist_ok=True)

@@ -1,4 +1,6 @@
-"""torch.library: operators written in Python: schemas, kernels by device, derivatives; reachable as torch.ops.NAMESPACE.NAME."""
+"""torch.library: operators written in Python: schemas, kernels by device, derivatives;
+reachable as torch.ops.NAMESPACE.NAME.
+"""
 
 import contextlib
 
@@ -47,7 +49,9 @@ def _operator(op, early=False):
     found = _kernels.OPERATORS.get(name.removesuffix(".default"))
     if found is None:
         if name.startswith("aten::"):
-            raise NotImplementedError(f"torch.library: {name} is PyTorch's own operator, whose kernels cannot be changed here")
+            raise NotImplementedError(
+                f"torch.library: {name} is PyTorch's own operator, whose kernels cannot be changed here"
+            )
         if early:
             return _kernels.EARLY.setdefault(name.removesuffix(".default"), _kernels.Early())
         raise RuntimeError(f"operator {name} does not exist: define it first")
@@ -90,7 +94,9 @@ class Library:
         name = op_name if isinstance(op_name, str) else op_name.name()
         key = dispatch_key or self.dispatch_key or "CompositeImplicitAutograd"
         if self.dispatch_key and dispatch_key and dispatch_key != self.dispatch_key:
-            raise RuntimeError(f"impl({name}): the key {dispatch_key} is inconsistent with the dispatch key {self.dispatch_key} of the library")
+            raise RuntimeError(
+                f"impl({name}): the key {dispatch_key} is inconsistent with the dispatch key {self.dispatch_key} of the library"
+            )
         if self.ns == "aten":
             return self._override(name.rpartition("::")[2], fn, key, allow_override)
         operator = _operator(f"{self.ns}::{name.rpartition('::')[2]}", early=True)
@@ -109,7 +115,9 @@ class Library:
         """Another kernel for one of PyTorch's operators on one type of devices."""
         device = {v: k for k, v in _kernels.KEYS.items()}.get(key)
         if device is None:
-            raise NotImplementedError(f"Library.impl: aten::{name} can have another kernel for a type of devices, not for {key}")
+            raise NotImplementedError(
+                f"Library.impl: aten::{name} can have another kernel for a type of devices, not for {key}"
+            )
         place = "aten::" + name.removesuffix(".default"), device
         if place in _KERNELS and not allow_override:
             raise RuntimeError(
@@ -128,7 +136,9 @@ class Library:
 
     def fallback(self, fn, dispatch_key="", *, with_keyset=False):
         """A kernel for every operator of a dispatch key: there is none here."""
-        raise NotImplementedError("Library.fallback: there is no dispatcher with kernels for all operators of a key here")
+        raise NotImplementedError(
+            "Library.fallback: there is no dispatcher with kernels for all operators of a key here"
+        )
 
     def _destroy(self):
         for operator, key in self._set:
@@ -170,7 +180,9 @@ def define(qualname, schema, *, lib=None, tags=(), alias_analysis=""):
     if not sep:
         raise ValueError(f"Expected `name` to be of the form `namespace::name` but got {qualname}")
     if not schema.lstrip().startswith("("):
-        raise ValueError(f'define(qualname, schema, ...): expected schema to look like e.g. "(Tensor x) -> Tensor" but got "{schema}"')
+        raise ValueError(
+            f'define(qualname, schema, ...): expected schema to look like e.g. "(Tensor x) -> Tensor" but got "{schema}"'
+        )
     _kernels.define(lib.ns if lib else namespace, name + schema, tags if isinstance(tags, (tuple, list)) else (tags,))
 
 
@@ -203,7 +215,9 @@ def register_fake(op, func=None, /, *, lib=None, _stacklevel=1, allow_override=T
     operator = _operator(op, early=True)
     if operator.fake is not None and not allow_override:
         code = operator.fake.__code__
-        raise RuntimeError(f"register_fake(...): the operator {op} already has a fake impl registered at {code.co_filename}:{code.co_firstlineno}.")
+        raise RuntimeError(
+            f"register_fake(...): the operator {op} already has a fake impl registered at {code.co_filename}:{code.co_firstlineno}."
+        )
     operator.fake = func
     return func
 
@@ -214,7 +228,9 @@ def impl_abstract(qualname, func=None, *, lib=None, _stacklevel=1):
 
 
 def register_autograd(op, backward, /, *, setup_context=None, lib=None):
-    """Set the derivative: ``backward(ctx, *grads)``, and ``setup_context(ctx, inputs, output)`` that saves what it needs."""
+    """Set the derivative: ``backward(ctx, *grads)``, and ``setup_context(ctx, inputs, output)`` that saves what it
+    needs.
+    """
     operator = _operator(op)
     if operator.schema.is_mutable:
         raise RuntimeError(
@@ -252,7 +268,9 @@ class _FakeContext:
 
     def new_dynamic_size(self, *, min=0, max=None):
         """A size that depends on values: there are no symbols here."""
-        raise NotImplementedError("FakeImplCtx.new_dynamic_size: sizes that depend on values need symbolic shapes, which are not here")
+        raise NotImplementedError(
+            "FakeImplCtx.new_dynamic_size: sizes that depend on values need symbolic shapes, which are not here"
+        )
 
     create_unbacked_symint = new_dynamic_size
 
@@ -271,7 +289,9 @@ def get_kernel(op, dispatch_key):
 
 
 def triton_op(name, fn=None, /, *, mutates_args, schema=None):
-    """An operator over Triton kernels: there is no Triton for these devices; RuntimeError, as where it is not installed."""
+    """An operator over Triton kernels: there is no Triton for these devices;
+    RuntimeError, as where it is not installed.
+    """
     raise RuntimeError("triton_op: Triton is not installed")
 
 
@@ -286,8 +306,10 @@ _CHECKS = ("test_schema", "test_autograd_registration", "test_faketensor", "test
 def opcheck(op, args, kwargs=None, *, test_utils=_CHECKS, raise_exception=True, atol=None, rtol=None):
     """Check an operator on given arguments: {check: "SUCCESS" or the error}.
 
-    test_schema: what is written to and shared is as the schema says. test_autograd_registration: gradients need a formula.
-    test_faketensor: the fake implementation gives the shapes, dtypes and strides of the real results. test_aot_dispatch_*: the operator can be captured,
+    test_schema: what is written to and shared is as the schema says. test_autograd_registration: gradients need a
+    formula.
+    test_faketensor: the fake implementation gives the shapes, dtypes and strides of the real results.
+    test_aot_dispatch_*: the operator can be captured,
     and gradients of the capture are the operator's.
     """
     from torch.testing._internal.optests.generate_tests import check
@@ -303,6 +325,8 @@ def opcheck(op, args, kwargs=None, *, test_utils=_CHECKS, raise_exception=True, 
             found[name] = "SUCCESS"
         except Exception as error:
             if raise_exception:
-                raise torch.testing._internal.optests.generate_tests.OpCheckError(f"opcheck(op, ...): {name} failed with {error}") from error
+                raise torch.testing._internal.optests.generate_tests.OpCheckError(
+                    f"opcheck(op, ...): {name} failed with {error}"
+                ) from error
             found[name] = error
     return found

@@ -6,8 +6,17 @@ import threading
 import types
 
 from mindtorch_proxy.runtime import registry as _registry
-from mindtorch_proxy.runtime.call.overrides import DisableTorchFunction, TorchFunctionMode, _disabled_torch_function_impl, handle_torch_function as _handle  # noqa: F401
-from mindtorch_proxy.runtime.call.overrides import overridden_by_programs as _overridden_by_programs, pop_mode, push_mode
+from mindtorch_proxy.runtime.call.overrides import (
+    DisableTorchFunction,
+    TorchFunctionMode,
+    _disabled_torch_function_impl,
+    handle_torch_function as _handle,
+)  # noqa: F401
+from mindtorch_proxy.runtime.call.overrides import (
+    overridden_by_programs as _overridden_by_programs,
+    pop_mode,
+    push_mode,
+)
 from mindtorch_proxy.runtime.autograd import MODE
 from mindtorch_proxy.runtime.call.state import LOCAL
 from mindtorch_proxy.runtime.tensor import Tensor
@@ -84,7 +93,8 @@ def wrap_torch_function(dispatcher):
 
 
 def redispatch_function(func, types, args, kwargs):
-    """What a function computes when its own ``__torch_function__`` step is left out; torch functions that it calls still ask.
+    """What a function computes when its own ``__torch_function__`` step is left out; torch functions that it calls
+    still ask.
 
     An operator of torch computes plain tensors.
     """
@@ -107,13 +117,37 @@ class BaseTorchFunctionMode(TorchFunctionMode):
 
 
 def get_ignored_functions():
-    """Functions that never ask the ``__torch_function__`` of an argument: those without tensors among them, settings, Tensor's constructors."""
+    """Functions that never ask the ``__torch_function__`` of an argument: those without tensors among them, settings,
+    Tensor's constructors.
+    """
     import torch
 
     asking = set(get_overridable_functions()[torch])
-    classes = {torch.device, torch.dtype, torch.finfo, torch.iinfo, torch.layout, torch.no_grad, torch.enable_grad, torch.set_grad_enabled}
-    functions = {f for n, f in vars(torch).items() if isinstance(f, types.FunctionType) and not n.startswith("_") and f not in asking}
-    methods = ("__init__", "__new__", "__hash__", "__init_subclass__", "__torch_function__", "_make_subclass", "_make_wrapper_subclass", "as_subclass")
+    classes = {
+        torch.device,
+        torch.dtype,
+        torch.finfo,
+        torch.iinfo,
+        torch.layout,
+        torch.no_grad,
+        torch.enable_grad,
+        torch.set_grad_enabled,
+    }
+    functions = {
+        f
+        for n, f in vars(torch).items()
+        if isinstance(f, types.FunctionType) and not n.startswith("_") and f not in asking
+    }
+    methods = (
+        "__init__",
+        "__new__",
+        "__hash__",
+        "__init_subclass__",
+        "__torch_function__",
+        "_make_subclass",
+        "_make_wrapper_subclass",
+        "as_subclass",
+    )
     made = (*methods, *(n for n in dir(Tensor) if n.startswith("new_")))
     return (functions | classes | {getattr(Tensor, n) for n in made}) - set(get_testing_overrides())
 
@@ -144,7 +178,12 @@ def _override(f):
 
 def _takes_tensors(f):
     """Whether a function of torch has an overload with a tensor, or tensors, among its arguments."""
-    return any("Tensor" in a.type for o in _registry.operators() if o.name.lstrip("_") == f.__name__.lstrip("_") for a in o.schema.args)
+    return any(
+        "Tensor" in a.type
+        for o in _registry.operators()
+        if o.name.lstrip("_") == f.__name__.lstrip("_")
+        for a in o.schema.args
+    )
 
 
 def resolve_name(f):

@@ -10,7 +10,8 @@ __all__ = ["SobolEngine"]
 class SobolEngine:
     """Points of a scrambled or plain Sobol' sequence in [0, 1)**dimension, in the order of the Gray code.
 
-    dimension: 1 to 21201. scramble: linear matrix scrambling and a digital shift, drawn with a generator of their own of `seed`.
+    dimension: 1 to 21201. scramble: linear matrix scrambling and a digital shift, drawn with a generator of their own
+    of `seed`.
     ValueError for other dimensions; draw(n) gives (n, dimension).
     """
 
@@ -35,7 +36,9 @@ class SobolEngine:
         self.shift = (torch.randint(2, (self.dimension, bits), generator=g) * weights).sum(1)
         matrices = torch.randint(2, (self.dimension, bits, bits), generator=g).tril()
         matrices.diagonal(dim1=1, dim2=2).fill_(1)
-        digits = self.sobolstate[:, None, :] // weights.flip(0)[:, None] % 2  # (dimension, digit from the highest, direction)
+        digits = (
+            self.sobolstate[:, None, :] // weights.flip(0)[:, None] % 2
+        )  # (dimension, digit from the highest, direction)
         self.sobolstate = ((matrices[:, :, :, None] * digits[:, None]).sum(2) % 2 * weights.flip(0)[:, None]).sum(1)
 
     def reset(self):
@@ -82,5 +85,9 @@ class SobolEngine:
         return self
 
     def __repr__(self):
-        options = [f"dimension={self.dimension}"] + ["scramble=True"] * bool(self.scramble) + ([] if self.seed is None else [f"seed={self.seed}"])
+        options = (
+            [f"dimension={self.dimension}"]
+            + ["scramble=True"] * bool(self.scramble)
+            + ([] if self.seed is None else [f"seed={self.seed}"])
+        )
         return f"{type(self).__name__}({', '.join(options)})"

@@ -37,7 +37,11 @@ def fork_rng(devices=None, enabled=True, _caller="fork_rng", _devices_kw="device
     """Restore the random state on leaving. There is one generator on the host, which draws for every device."""
     import torch
 
-    kind = (torch.accelerator.current_accelerator() or torch.device("cuda")).type if device_type is None else torch.device(device_type).type
+    kind = (
+        (torch.accelerator.current_accelerator() or torch.device("cuda")).type
+        if device_type is None
+        else torch.device(device_type).type
+    )
     if not enabled or kind == "meta":
         yield
         return

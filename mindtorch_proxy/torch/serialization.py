@@ -42,7 +42,13 @@ from mindtorch_proxy.runtime.serialization import (  # noqa: F401
     set_default_mmap_options,
     skip_data,
 )
-from mindtorch_proxy.runtime.serialization.unpickler import LATE, add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
+from mindtorch_proxy.runtime.serialization.unpickler import (
+    LATE,
+    add_safe_globals,
+    clear_safe_globals,
+    get_safe_globals,
+    safe_globals,
+)
 
 __all__ = [
     "register_package",

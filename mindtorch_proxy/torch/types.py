@@ -8,7 +8,14 @@ from typing import IO, Union
 from torch import Size, Tensor, device, dtype, layout
 
 __all__ = ["Number", "Device", "FileLike", "Storage"]
-_bool, _bytes, _complex, _float, _int, _str = builtins.bool, builtins.bytes, builtins.complex, builtins.float, builtins.int, builtins.str
+_bool, _bytes, _complex, _float, _int, _str = (
+    builtins.bool,
+    builtins.bytes,
+    builtins.complex,
+    builtins.float,
+    builtins.int,
+    builtins.str,
+)
 _device, _dtype, _layout = device, dtype, layout
 _TensorOrTensors = Union[Tensor, Sequence[Tensor]]
 _TensorOrOptionalTensors = Union[Tensor, Sequence[Tensor | None]]

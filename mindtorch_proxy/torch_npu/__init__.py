@@ -1,4 +1,7 @@
-"""torch_npu: the names of Ascend's own extension of PyTorch, on the operators that torch has here. Importable exactly where an NPU is usable."""
+"""torch_npu: the names of Ascend's own extension of PyTorch, on the operators that torch has here.
+
+Importable exactly where an NPU is usable.
+"""
 
 import sys
 

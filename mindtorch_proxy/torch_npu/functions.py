@@ -15,9 +15,13 @@ def get_npu_format(self):
 
 
 def npu_format_cast(self, acl_format):
-    """The tensor in a memory format; NotImplementedError for formats other than ND (2), NCHW (0) and NHWC (1), whose memory is ND's."""
+    """The tensor in a memory format;
+    NotImplementedError for formats other than ND (2), NCHW (0) and NHWC (1), whose memory is ND's.
+    """
     if acl_format not in (0, 1, ND):
-        raise NotImplementedError(f"npu_format_cast: memory format {acl_format} of a {self.dtype} tensor on device {self.device} is not supported")
+        raise NotImplementedError(
+            f"npu_format_cast: memory format {acl_format} of a {self.dtype} tensor on device {self.device} is not supported"
+        )
     return self
 
 
@@ -26,9 +30,16 @@ def get_storage_size(self):
     return self.untyped_storage().nbytes() // self.itemsize
 
 
-def empty_with_format(size, *, dtype=None, layout=None, device=None, pin_memory=None, acl_format=ND, base_addblock_size=None):
+def empty_with_format(
+    size, *, dtype=None, layout=None, device=None, pin_memory=None, acl_format=ND, base_addblock_size=None
+):
     """Memory that is not set, in a memory format; NotImplementedError for those that npu_format_cast refuses."""
-    return npu_format_cast(torch.empty(size, dtype=dtype, layout=layout or torch.strided, device=device or "npu", pin_memory=bool(pin_memory)), acl_format)
+    return npu_format_cast(
+        torch.empty(
+            size, dtype=dtype, layout=layout or torch.strided, device=device or "npu", pin_memory=bool(pin_memory)
+        ),
+        acl_format,
+    )
 
 
 def npu_dtype_cast(input, dtype):
@@ -48,7 +59,9 @@ def npu_add_rms_norm(x1, x2, gamma, epsilon=1e-6):
 
 
 def npu_geglu(self, dim=-1, approximate=1, activate_left=False):
-    """(one half of a tensor along a dimension times the GELU of the other, that GELU). approximate: 0 is exact, 1 by tanh."""
+    """(one half of a tensor along a dimension times the GELU of the other, that GELU). approximate: 0 is exact, 1 by
+    tanh.
+    """
     left, right = self.chunk(2, dim)
     plain, gate = (right, left) if activate_left else (left, right)
     gate = F.gelu(gate, approximate="tanh" if approximate else "none")
@@ -56,7 +69,9 @@ def npu_geglu(self, dim=-1, approximate=1, activate_left=False):
 
 
 def npu_moe_gating_top_k_softmax(x, finished=None, k=1):
-    """(the k largest of softmax(x), the experts they are of, where each stands if the experts' rows follow each other): both in int32."""
+    """(the k largest of softmax(x), the experts they are of, where each stands if the experts' rows follow each other):
+    both in int32.
+    """
     values, experts = torch.topk(torch.softmax(x, -1), k, -1)
     if finished is not None:
         experts = experts.masked_fill(finished.unsqueeze(-1), x.shape[-1])
@@ -123,25 +138,45 @@ def _joined(t, layout):
 def _is_plain(pse, keep_prob, before, after, sparse_mode, mask, key):
     """Whether it is the attention of the kernel: nothing added or dropped, no band, a mask of four dimensions at most."""
     whole = min(before, after) >= max(key.shape)
-    return pse is None and keep_prob == 1 and whole and sparse_mode in (0, 1, 2) and (mask is None or mask.dim() == 4 or sparse_mode)
+    return (
+        pse is None
+        and keep_prob == 1
+        and whole
+        and sparse_mode in (0, 1, 2)
+        and (mask is None or mask.dim() == 4 or sparse_mode)
+    )
 
 
 def npu_fusion_attention(
     query, key, value, head_num, input_layout, pse=None, padding_mask=None, atten_mask=None, scale=1.0, keep_prob=1.0, pre_tockens=2147483647,
     next_tockens=2147483647, inner_precise=0, prefix=None, sparse_mode=0, gen_mask_parallel=True, sync=False,
 ):  # fmt: skip
-    """Attention. input_layout: BSH, SBH, BSND or BNSD. atten_mask: true hides. sparse_mode: 0 the mask, 1 all, 2 and 3 causal from the upper left or
-    lower right corner. Returns (attention, the scores' maximum, the sum of their exponentials, None, seed, offset, length of the dropout mask)."""
+    """Attention. input_layout: BSH, SBH, BSND or BNSD. atten_mask: true hides. sparse_mode: 0 the mask, 1 all, 2 and 3
+    causal from the upper left or
+    lower right corner. Returns (attention, the scores' maximum, the sum of their exponentials, None, seed, offset,
+    length of the dropout mask).
+    """
     if input_layout not in ("BSH", "SBH", "BSND", "BNSD") or sparse_mode not in (0, 1, 2, 3) or prefix is not None:
         raise NotImplementedError(
             f"npu_fusion_attention: layout {input_layout}, sparse_mode {sparse_mode} of {query.dtype} tensors on device {query.device} is not supported"
         )
-    if _is_plain(pse, keep_prob, pre_tockens, next_tockens, sparse_mode, atten_mask, key) and input_layout in ("BSND", "BNSD"):
+    if _is_plain(pse, keep_prob, pre_tockens, next_tockens, sparse_mode, atten_mask, key) and input_layout in (
+        "BSND",
+        "BNSD",
+    ):
         hidden = atten_mask.bool() if sparse_mode == 0 and atten_mask is not None else None
-        return *_kernels.flash_attention(query, key, value, hidden, scale, input_layout, sparse_mode == 2), None, 0, 0, 0
+        return (
+            *_kernels.flash_attention(query, key, value, hidden, scale, input_layout, sparse_mode == 2),
+            None,
+            0,
+            0,
+            0,
+        )
     q = _heads(query, input_layout, head_num)
     width = q.shape[-1]
-    k, v = (_heads(t, input_layout, t.shape[-1] // width if input_layout in ("BSH", "SBH") else 0) for t in (key, value))
+    k, v = (
+        _heads(t, input_layout, t.shape[-1] // width if input_layout in ("BSH", "SBH") else 0) for t in (key, value)
+    )
     k, v = (t.repeat_interleave(q.shape[1] // t.shape[1], 1) if t.shape[1] != q.shape[1] else t for t in (k, v))
     scores = (q @ k.mT).float() * scale
     if pse is not None:
@@ -169,9 +204,14 @@ def npu_prompt_flash_attention(
     query, key, value, *, pse_shift=None, padding_mask=None, atten_mask=None, actual_seq_lengths=None, num_heads=1, scale_value=1.0,
     pre_tokens=2147483647, next_tokens=0, input_layout="BSH", num_key_value_heads=0, actual_seq_lengths_kv=None, sparse_mode=0,
 ):  # fmt: skip
-    """Attention for inference; see npu_fusion_attention. Lengths of single sequences are not supported (NotImplementedError)."""
+    """Attention for inference; see npu_fusion_attention.
+
+    Lengths of single sequences are not supported (NotImplementedError).
+    """
     if actual_seq_lengths is not None or actual_seq_lengths_kv is not None:
-        raise NotImplementedError(f"npu_prompt_flash_attention: sequence lengths, of {query.dtype} tensors on device {query.device}, are not supported")
+        raise NotImplementedError(
+            f"npu_prompt_flash_attention: sequence lengths, of {query.dtype} tensors on device {query.device}, are not supported"
+        )
     limit = math.inf if atten_mask is not None or sparse_mode else next_tokens
     return npu_fusion_attention(
         query, key, value, num_heads, input_layout, pse=pse_shift, atten_mask=atten_mask, scale=scale_value, pre_tockens=pre_tokens,
@@ -183,7 +223,14 @@ def npu_incre_flash_attention(
     query, key, value, *, padding_mask=None, atten_mask=None, actual_seq_lengths=None, num_heads=1, scale_value=1.0, input_layout="BSH",
     num_key_value_heads=0, pse_shift=None,
 ):  # fmt: skip
-    """Attention of one further position with those before it; see npu_fusion_attention. Lengths of single sequences are not supported (NotImplementedError)."""
+    """Attention of one further position with those before it; see npu_fusion_attention.
+
+    Lengths of single sequences are not supported (NotImplementedError).
+    """
     if actual_seq_lengths is not None:
-        raise NotImplementedError(f"npu_incre_flash_attention: sequence lengths, of {query.dtype} tensors on device {query.device}, are not supported")
-    return npu_fusion_attention(query, key, value, num_heads, input_layout, pse=pse_shift, atten_mask=atten_mask, scale=scale_value)[0]
+        raise NotImplementedError(
+            f"npu_incre_flash_attention: sequence lengths, of {query.dtype} tensors on device {query.device}, are not supported"
+        )
+    return npu_fusion_attention(
+        query, key, value, num_heads, input_layout, pse=pse_shift, atten_mask=atten_mask, scale=scale_value
+    )[0]

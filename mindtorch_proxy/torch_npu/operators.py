@@ -1,4 +1,6 @@
-"""torch_npu's operators beside the fused ones: its own names and argument orders for what torch has, and overlaps of boxes."""
+"""torch_npu's operators beside the fused ones: its own names and argument orders for what torch has, and overlaps of
+boxes.
+"""
 
 import math
 
@@ -69,14 +71,21 @@ def npu_slice(self, offsets, size):
     return self[tuple(slice(start, start + length) for start, length in zip(offsets, size, strict=True))].clone()
 
 
-def npu_indexing(self, begin, end, strides, begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0, shrink_axis_mask=0):
-    """The part from begin to end in strides. A bit of begin_mask or end_mask leaves that bound away; the other masks raise NotImplementedError."""
+def npu_indexing(
+    self, begin, end, strides, begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0, shrink_axis_mask=0
+):
+    """The part from begin to end in strides.
+
+    A bit of begin_mask or end_mask leaves that bound away; the other masks raise NotImplementedError.
+    """
     if ellipsis_mask or new_axis_mask or shrink_axis_mask:
         raise NotImplementedError(
             f"npu_indexing: masks of ellipsis, new and shrunk dimensions of a {self.dtype} tensor on device {self.device} are not supported"
         )
     bounds = enumerate(zip(begin, end, strides, strict=True))
-    return self[tuple(slice(None if begin_mask >> i & 1 else b, None if end_mask >> i & 1 else e, s) for i, (b, e, s) in bounds)].clone()
+    return self[
+        tuple(slice(None if begin_mask >> i & 1 else b, None if end_mask >> i & 1 else e, s) for i, (b, e, s) in bounds)
+    ].clone()
 
 
 def npu_pad(input, paddings):
@@ -151,7 +160,9 @@ def scatter_update(self, indices, updates, axis):
 
 
 def npu_sign_bits_pack(self, size):
-    """The signs (1: not negative) of eight numbers a byte, the first in the lowest bit, in ``size`` rows; ones fill the last byte up."""
+    """The signs (1: not negative) of eight numbers a byte, the first in the lowest bit, in ``size`` rows;
+    ones fill the last byte up.
+    """
     bits = F.pad((self >= 0).int(), (0, -len(self) % 8))
     weights = 2 ** torch.arange(8, device=self.device, dtype=torch.int32)
     return (bits.view(-1, 8) * weights).sum(1).to(torch.uint8).view(size, -1)
@@ -168,7 +179,9 @@ def npu_sign_bits_unpack(input, size, dtype):
 
 
 def npu_iou(bboxes, gtboxes, mode=0):
-    """Overlaps of boxes (left, top, right, bottom): a row for each of gtboxes. mode 0: by the union; 1: by the area of the row's box."""
+    """Overlaps of boxes (left, top, right, bottom): a row for each of gtboxes. mode 0: by the union;
+    1: by the area of the row's box.
+    """
     area = lambda boxes: (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
     rows = gtboxes[:, None]
     sides = (torch.minimum(bboxes[:, 2:], rows[..., 2:]) - torch.maximum(bboxes[:, :2], rows[..., :2])).clamp(min=0)
@@ -193,12 +206,16 @@ class _Pairs:
 
     def __init__(self, name, self_boxes, gtboxes, trans, is_cross, mode):
         if mode not in (0, 1):
-            raise NotImplementedError(f"{name}: mode {mode} of {self_boxes.dtype} tensors on device {self_boxes.device} is not supported")
+            raise NotImplementedError(
+                f"{name}: mode {mode} of {self_boxes.dtype} tensors on device {self_boxes.device} is not supported"
+            )
         self.a = _edges(self_boxes.unsqueeze(1) if is_cross else self_boxes, trans)
         self.b = _edges(gtboxes.unsqueeze(2) if is_cross else gtboxes, trans)
         (l1, t1, r1, b1), (l2, t2, r2, b2) = self.a, self.b
         self.sizes = (r1 - l1, b1 - t1), (r2 - l2, b2 - t2)
-        inter = (torch.minimum(r1, r2) - torch.maximum(l1, l2)).clamp(min=0) * (torch.minimum(b1, b2) - torch.maximum(t1, t2)).clamp(min=0)
+        inter = (torch.minimum(r1, r2) - torch.maximum(l1, l2)).clamp(min=0) * (
+            torch.minimum(b1, b2) - torch.maximum(t1, t2)
+        ).clamp(min=0)
         own, other = (w * h for w, h in self.sizes)
         self.union = (own + other - inter if mode == 0 else other) + _TINY
         self.iou = inter / self.union
@@ -212,7 +229,9 @@ class _Pairs:
 
 
 def npu_giou(self, gtboxes, trans=False, is_cross=False, mode=0):
-    """The overlap less the share of the box around both that neither fills; (n, 1), or (gtboxes, boxes) with ``is_cross``."""
+    """The overlap less the share of the box around both that neither fills;
+    (n, 1), or (gtboxes, boxes) with ``is_cross``.
+    """
     pairs = _Pairs("npu_giou", self, gtboxes, trans, is_cross, mode)
     around = pairs.around[0] * pairs.around[1] + _TINY
     found = pairs.iou - (around - pairs.union) / around
@@ -227,7 +246,9 @@ def npu_diou(self, gtboxes, trans=False, is_cross=False, mode=0):
 
 
 def npu_ciou(self, gtboxes, trans=False, is_cross=False, mode=0, atan_sub_flag=False):
-    """The overlap less the centres' distance and what the sides' ratios differ by; (1, n), or (gtboxes, boxes) with ``is_cross``."""
+    """The overlap less the centres' distance and what the sides' ratios differ by;
+    (1, n), or (gtboxes, boxes) with ``is_cross``.
+    """
     pairs = _Pairs("npu_ciou", self, gtboxes, trans, is_cross, mode)
     (w1, h1), (w2, h2) = pairs.sizes
     ratio = (4 / math.pi**2) * (torch.atan(w2 / h2) - torch.atan(w1 / h1)) ** 2

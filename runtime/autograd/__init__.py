@@ -4,7 +4,22 @@ from . import forward, methods  # noqa: F401  (tensors get backward, detach and 
 from .derivative import BY_PARTS, Derivative, by_parts, zeros
 from .engine import TASK, backward, grad, queue_callback, run_backward, will_execute
 from .function import BackwardCFunction, Function, FunctionCtx, FunctionMeta, once_differentiable
-from .graph import FREED, AccumulateGrad, FunctionNode, Node, OpNode, Saved, accumulator, add, edge, fitted, meta_of, of_in_place, set_history, view_as_edge
+from .graph import (
+    FREED,
+    AccumulateGrad,
+    FunctionNode,
+    Node,
+    OpNode,
+    Saved,
+    accumulator,
+    add,
+    edge,
+    fitted,
+    meta_of,
+    of_in_place,
+    set_history,
+    view_as_edge,
+)
 from .hooks import RemovableHandle, run_hooks
 from .modes import (
     MODE,

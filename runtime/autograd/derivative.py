@@ -1,6 +1,7 @@
 """Derivatives of declared operators, compiled: what a call must save, and the gradients from it.
 
-Two functions are written for each operator, since they run at every step of every program: the lines that make the node of a
+Two functions are written for each operator, since they run at every step of every program: the lines that make the node
+of a
 call (they stand in the operator's own call as well, call/codegen.py), and backward(node, gs, args, outs).
 """
 
@@ -32,7 +33,10 @@ BY_PARTS = "the derivative of a composite: that of the operators it calls, which
 
 
 def by_parts(fn, schema):
-    """The formula of a function over other operators. Nothing of what they compute is kept: it is for those that cost little beside their gradients."""
+    """The formula of a function over other operators.
+
+    Nothing of what they compute is kept: it is for those that cost little beside their gradients.
+    """
     at = [i for i in schema.tensor_args if "Tensor" in schema.args[i].type]
     names = [a.name for a in schema.args]
 
@@ -43,8 +47,14 @@ def by_parts(fn, schema):
             for i in itertools.compress(at, needs):
                 inputs[i] = [_afresh(t, again) for t in args[i]] if schema.args[i].list else _afresh(args[i], again)
             outs = fn(*inputs)
-            reached = [(edge(o), g) for o, g in zip(outs if isinstance(outs, (tuple, list)) else (outs,), gs) if g is not None and o._requires_grad]
-            sources = [t for i in itertools.compress(at, needs) for t in (inputs[i] if schema.args[i].list else (inputs[i],))]
+            reached = [
+                (edge(o), g)
+                for o, g in zip(outs if isinstance(outs, (tuple, list)) else (outs,), gs)
+                if g is not None and o._requires_grad
+            ]
+            sources = [
+                t for i in itertools.compress(at, needs) for t in (inputs[i] if schema.args[i].list else (inputs[i],))
+            ]
             wanted = [edge(t) for t in sources if t._requires_grad]
             found = iter(run_backward([e for e, _ in reached], [g for _, g in reached], True, again, wanted))
         finally:
@@ -55,7 +65,9 @@ def by_parts(fn, schema):
         grads = [next(grads) if needed else None for needed in needs]
         return grads if len(at) > 1 else grads[0]
 
-    formula.__signature__ = inspect.Signature([inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD) for n in ("needs", "gs", *names)])
+    formula.__signature__ = inspect.Signature(
+        [inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD) for n in ("needs", "gs", *names)]
+    )
     return {tuple(names[i] for i in at): formula}
 
 
@@ -79,7 +91,9 @@ class _ForwardTrace(str):
 
 
 def forward_trace():
-    """The program's stack up to its own call: without the runtime's frames and those of generated functions, however many there are."""
+    """The program's stack up to its own call: without the runtime's frames and those of generated functions, however
+    many there are.
+    """
     frames = traceback.extract_stack()
     while frames and of_runtime(frames[-1].filename):
         frames.pop()
@@ -107,14 +121,18 @@ RECORDING = {
 class Derivative:
     """The compiled derivative of an operator.
 
-    reads: for each formula (positions among the differentiable arguments, arguments read, outputs read); shapes: {name: position} of differentiable
-    arguments whose shape a formula reads. record(out, args) hangs a node on the outputs of a call; record_lines() are its lines, over the arguments
+    reads: for each formula (positions among the differentiable arguments, arguments read, outputs read); shapes: {name:
+    position} of differentiable
+    arguments whose shape a formula reads. record(out, args) hangs a node on the outputs of a call; record_lines() are
+    its lines, over the arguments
     a0, a1, ... and `out`.
     """
 
     def __init__(self, op):
         self.op, schema = op, op.schema
-        formulas = {schema.args[schema.tensor_args[0]].name: op.derivative} if callable(op.derivative) else op.derivative
+        formulas = (
+            {schema.args[schema.tensor_args[0]].name: op.derivative} if callable(op.derivative) else op.derivative
+        )
         entries = [((k,) if isinstance(k, str) else tuple(k), fn) for k, fn in formulas.items() if fn is not None]
         index = {a.name: i for i, a in enumerate(schema.args)}
         order = sorted({n for names, _ in entries for n in names}, key=index.__getitem__)
@@ -129,7 +147,9 @@ class Derivative:
         self.backward = self._backward(steps)
         name = op.options.node
         space = op.namespace if op.namespace in ("linalg", "special") else ""
-        label = name if isinstance(name, str) else "".join(w.title() for w in (space, *op.name.split("_"))) + "Backward0"
+        label = (
+            name if isinstance(name, str) else "".join(w.title() for w in (space, *op.name.split("_"))) + "Backward0"
+        )
         body = {"op": op, "formulas": staticmethod(self.backward), "__slots__": (), "__module__": "builtins"}
         if callable(name):
             body["choose_name"] = staticmethod(name)
@@ -175,7 +195,11 @@ class Derivative:
     def _recorder(self, name, parameters, lines):
         args = self.op.schema.args
         source = Source(name, parameters, **self.names(), defaults=tuple(a.default for a in args))
-        source.add(f"if len(args) < {len(args)}:", "    args += defaults[len(args) :]", f"{''.join(f'a{i}, ' for i in range(len(args)))} = args")
+        source.add(
+            f"if len(args) < {len(args)}:",
+            "    args += defaults[len(args) :]",
+            f"{''.join(f'a{i}, ' for i in range(len(args)))} = args",
+        )
         return source.add(*lines, "return node").function(f"{name} of {self.op.full}")
 
     def names(self):
@@ -183,7 +207,9 @@ class Derivative:
         return {**RECORDING, "node_class": self.node_class}
 
     def record_lines(self, tensors=None):
-        """Lines that make the node of a call and hang it on `out`; afterwards `node` is the node. tensors: see pipeline._stages."""
+        """Lines that make the node of a call and hang it on `out`;
+        afterwards `node` is the node. tensors: see pipeline._stages.
+        """
         return self._save_lines(tensors) + self._output_lines()
 
     def _save_lines(self, tensors=None):
@@ -210,7 +236,9 @@ class Derivative:
         return lines
 
     def _edge_lines(self, k, i, tensor):
-        """Lines that set e (edge), m (shape, dtype, device) and n (whether a gradient is needed) of a differentiable argument."""
+        """Lines that set e (edge), m (shape, dtype, device) and n (whether a gradient is needed) of a differentiable
+        argument.
+        """
         if k == self.list_at:
             return [
                 f"e{k} = [None if t is None else edge(t) for t in a{i}]",
@@ -257,8 +285,13 @@ class Derivative:
                 "    out._grad_fn = node",
                 f"node.outs = [Saved(out, node, 0)] if {need_any} else None" if kept else "node.outs = None",
             ]
-        of_node = {k: "" if k in op.options.non_differentiable else f", node, {k}" for k in kept}  # others lead nowhere: no second tensor is needed
-        outs = ", ".join(f"Saved(out[{k}]{of_node[k]}) if {when[k]} else None" if k in when else "None" for k in range(max(kept, default=-1) + 1))
+        of_node = {
+            k: "" if k in op.options.non_differentiable else f", node, {k}" for k in kept
+        }  # others lead nowhere: no second tensor is needed
+        outs = ", ".join(
+            f"Saved(out[{k}]{of_node[k]}) if {when[k]} else None" if k in when else "None"
+            for k in range(max(kept, default=-1) + 1)
+        )
         return [
             "node._out_meta = [(t._shape, t.dtype, t.device) for t in out]",
             "for k, t in enumerate(out):",
@@ -284,7 +317,12 @@ class _Reader:
 
     def expression(self, name):
         """The source of what a parameter of the formula stands for."""
-        known = {"gs": "gs", "node": "node", "needs": f"[needs[t] for t in {self.targets}]", "g": "gradient(node, gs, 0)"}
+        known = {
+            "gs": "gs",
+            "node": "node",
+            "needs": f"[needs[t] for t in {self.targets}]",
+            "g": "gradient(node, gs, 0)",
+        }
         if name in known:
             return known[name]
         if name in self.index:
@@ -300,7 +338,9 @@ class _Reader:
         for suffix, k, field in (("_shape", 0, "_shape"), ("_dtype", 1, "dtype")):
             if name.endswith(suffix) and name[: -len(suffix)] in self.index:
                 return self._meta(name[: -len(suffix)], k, field)
-        raise TypeError(f"{self.derivative.op.schema.text}: a derivative names '{name}', which is neither an argument, nor g, out, needs")
+        raise TypeError(
+            f"{self.derivative.op.schema.text}: a derivative names '{name}', which is neither an argument, nor g, out, needs"
+        )
 
     def _meta(self, argument, k, field):
         """The shape or dtype of an argument, which a node keeps of what is differentiable."""

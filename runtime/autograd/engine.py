@@ -65,7 +65,8 @@ def _count_dependencies(roots):
 
 
 class Ready:
-    """Nodes whose gradients are complete: the leaves', all of one age, before all others, of which the youngest is next.
+    """Nodes whose gradients are complete: the leaves', all of one age, before all others, of which the youngest is
+    next.
 
     Leaves leave in the order in which PyTorch's binary heap gives equal elements.
     """
@@ -119,7 +120,9 @@ def _in_a_thread(run):
 
 
 def run_backward(roots, grads, keep_graph, create_graph, inputs=None, accumulate=False):
-    """roots: list of (node, nr) edges. inputs: edges whose gradients are returned; with `accumulate` their leaves get them, and no others."""
+    """roots: list of (node, nr) edges. inputs: edges whose gradients are returned;
+    with `accumulate` their leaves get them, and no others.
+    """
     if TASK.depth and TASK.depth % DEPTH == 0 and TASK.depth != TASK.moved:
         return _in_a_thread(lambda: run_backward(roots, grads, keep_graph, create_graph, inputs, accumulate))
     deps, seen = _count_dependencies(roots)
@@ -235,7 +238,10 @@ def _run_undefined(n, run):
 
 
 def _after_tensor_hooks(n, gs):
-    """The gradients after the hooks of the node's tensors; tensors that keep theirs come last. A leaf that runs asks its hooks itself."""
+    """The gradients after the hooks of the node's tensors; tensors that keep theirs come last.
+
+    A leaf that runs asks its hooks itself.
+    """
     hooks = n._tensor_hooks if n.__class__ is not AccumulateGrad else ((0, n.variable._hooks or {}),)
     for nr, of_tensor in hooks:
         if of_tensor:
@@ -259,10 +265,14 @@ def _after_pre_hooks(n, gs):
 
 
 def will_execute(node):
-    """Whether the running backward of this thread runs a node; of a leaf whose gradient is only handed back that is not known."""
+    """Whether the running backward of this thread runs a node;
+    of a leaf whose gradient is only handed back that is not known.
+    """
     run = TASK.run
     if node.__class__ is AccumulateGrad and node in run.captures:
-        raise RuntimeError("A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). This is currently not supported.")
+        raise RuntimeError(
+            "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). This is currently not supported."
+        )
     return node in run.nodes and (run.needed is None or node in run.needed)
 
 
@@ -310,7 +320,9 @@ def _tell_origin(n):
     while n is not None:
         trace = getattr(n, "trace", None)
         if trace is None:
-            missing = "No forward pass information available. Enable detect anomaly during forward pass for more information."
+            missing = (
+                "No forward pass information available. Enable detect anomaly during forward pass for more information."
+            )
             warnings.warn(f"Error detected in {n.name()}. {missing}", stacklevel=3)
             return
         warnings.warn(lead + trace, stacklevel=3)
@@ -326,7 +338,9 @@ def _tensors(x):
 def _inputs(inputs, function):
     """What gradients are asked for, as a tuple; of a dict the values."""
     if isinstance(inputs, Mapping) and inputs.__class__ is not dict:
-        raise TypeError(f"`inputs` argument to `{function}()` must be a dict, not {type(inputs).__name__}. Other Mapping types are not supported.")
+        raise TypeError(
+            f"`inputs` argument to `{function}()` must be a dict, not {type(inputs).__name__}. Other Mapping types are not supported."
+        )
     found = _tensors(inputs.values() if inputs.__class__ is dict else inputs)
     if not found:
         raise RuntimeError(f"`inputs` argument to `{function}()` cannot be empty.")
@@ -334,9 +348,14 @@ def _inputs(inputs, function):
 
 
 def _roots(outputs, grad_outputs):
-    """Where a pass begins, and with which gradients; grad_outputs: None, or a tuple of which what is too much is left out."""
+    """Where a pass begins, and with which gradients; grad_outputs:
+
+    None, or a tuple of which what is too much is left out.
+    """
     given = (None,) * len(outputs) if grad_outputs is None else grad_outputs
-    roots, grads = zip(*[_root(i, t, g) for i, (t, g) in enumerate(zip(outputs, given))]) if outputs and given else ((), ())
+    roots, grads = (
+        zip(*[_root(i, t, g) for i, (t, g) in enumerate(zip(outputs, given))]) if outputs and given else ((), ())
+    )
     if len(roots) < len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(grads)} gradients")
     if None in roots:
@@ -390,14 +409,18 @@ def _check_batches(outputs, gradients):
             )
     sizes = [len(g) for g in gradients if g is not None]
     if len(set(sizes)) > 1:
-        raise ValueError(f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped dimension")
+        raise ValueError(
+            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped dimension"
+        )
     return sizes[0]
 
 
 def _check_root(i, g, shape, dtype):
     """The errors of a gradient that is given for an output."""
     if g._shape != shape:
-        raise RuntimeError(f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of {Size(shape)}.")
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of {Size(shape)}."
+        )
     if dtype.is_complex != g.dtype.is_complex:
         raise RuntimeError(
             f"For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
@@ -433,7 +456,9 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     if grad_variables is not None:
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
         if grad_tensors is not None:
-            raise RuntimeError("`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use `grad_tensors`.")
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use `grad_tensors`."
+            )
         grad_tensors = grad_variables
     inputs = None if inputs is None else _inputs(inputs, "backward")
     roots, grads = _roots(_tensors(tensors), None if grad_tensors is None else _tensors(grad_tensors))
@@ -461,14 +486,25 @@ def _input_edges(t):
 
 
 def grad(
-    outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, only_inputs=True, allow_unused=None, run_batches=None, materialize_grads=False
+    outputs,
+    inputs,
+    grad_outputs=None,
+    retain_graph=None,
+    create_graph=False,
+    only_inputs=True,
+    allow_unused=None,
+    run_batches=None,
+    materialize_grads=False,
 ):
     """Gradients of outputs with respect to inputs, returned instead of accumulated.
 
-    run_batches(fn, batches, size): what fn(grad_outputs) gives for each of a batch of them, in one call; given where grad_outputs are batches.
+    run_batches(fn, batches, size): what fn(grad_outputs) gives for each of a batch of them, in one call; given where
+    grad_outputs are batches.
     """
     if materialize_grads and allow_unused is False:
-        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
     allow_unused = materialize_grads if allow_unused is None else allow_unused
     outs, ins = _tensors(outputs), _inputs(inputs, "grad")
     if not only_inputs:

@@ -1,8 +1,11 @@
 """Forward-mode differentiation: the tangents of a call's results, from the tangents of its arguments.
 
-No operator has a second formula for it. The derivative formulas give J^T g and are linear in g, so that their own derivative by g is J:
-J v = d/dg <J^T g, v>. An elementwise operator has a diagonal J, which is its transpose: there the formula is applied to the tangent itself.
-Views are applied to tangents as they are to tensors; functions over other operators have the tangents of what they call.
+No operator has a second formula for it. The derivative formulas give J^T g and are linear in g, so that their own
+derivative by g is J:
+J v = d/dg <J^T g, v>. An elementwise operator has a diagonal J, which is its transpose: there the formula is applied to
+the tangent itself.
+Views are applied to tangents as they are to tensors; functions over other operators have the tangents of what they
+call.
 """
 
 from .. import dtypes as dt
@@ -17,7 +20,9 @@ from .tangents import carry, innermost, visible
 
 def tensors_of(args):
     """The tensors among arguments, those in lists included."""
-    return [t for a in args for t in (a if a.__class__ is list or a.__class__ is tuple else (a,)) if isinstance(t, Tensor)]
+    return [
+        t for a in args for t in (a if a.__class__ is list or a.__class__ is tuple else (a,)) if isinstance(t, Tensor)
+    ]
 
 
 class _Call:
@@ -31,7 +36,9 @@ class _Call:
 
 
 class _Tangents:
-    """The tangents of a call's differentiable arguments at a level: one for each slot of its derivative, where a list has many."""
+    """The tangents of a call's differentiable arguments at a level: one for each slot of its derivative, where a list
+    has many.
+    """
 
     __slots__ = ("derivative", "args", "slots", "metas", "owner")
 
@@ -102,7 +109,9 @@ def _node(out):
 
 
 def keep(level, out, args, before=None):
-    """Formulas read arguments and results as the node of a result saved them, and what was there before: with the same tangents."""
+    """Formulas read arguments and results as the node of a result saved them, and what was there before: with the same
+    tangents.
+    """
     node = _node(out)
     saved = getattr(node, "saved", None) or ()
     if before is not None and saved and isinstance(saved[0], Tensor) and saved[0] is not out:
@@ -152,13 +161,25 @@ def tangents_of(op, level, args, outs):
 
 
 def linear(op, args, tangents, outs):
-    """Options.forward of an operator with one result that is linear in its differentiable arguments together: it is applied to tangents."""
+    """Options.forward of an operator with one result that is linear in its differentiable arguments together: it is
+    applied to tangents.
+    """
     diff = op.compiled_derivative.diff
-    return [op.call(*(a if i not in diff else T.zeros_like(a) if v is None else v for i, (a, v) in enumerate(zip(args, tangents))))]
+    return [
+        op.call(
+            *(
+                a if i not in diff else T.zeros_like(a) if v is None else v
+                for i, (a, v) in enumerate(zip(args, tangents))
+            )
+        )
+    ]
 
 
 def _diagonal(given, outs):
-    """An elementwise operator's tangent: its formulas, applied to the tangents. None where the Jacobian is not its own transpose."""
+    """An elementwise operator's tangent: its formulas, applied to the tangents.
+
+    None where the Jacobian is not its own transpose.
+    """
     out, total = outs[0], None
     for j, v in enumerate(given.slots):
         if v is None:
@@ -182,7 +203,10 @@ def _by_transposing(given, outs, wanted):
     grad, MODE.grad = MODE.grad, True
     recording = grad and any(t is not None and t._requires_grad for t in (*tensors_of(given.args), *given.slots))
     try:
-        gs = [T.zeros(o._shape, dtype=o.dtype, device=o.device, requires_grad=True) if w else None for o, w in zip(outs, wanted)]
+        gs = [
+            T.zeros(o._shape, dtype=o.dtype, device=o.device, requires_grad=True) if w else None
+            for o, w in zip(outs, wanted)
+        ]
         pairs = []
         for r, v, meta in zip(given.formulas(list(gs), outs), given.slots, given.metas):
             if r is not None and v is not None:
@@ -190,11 +214,22 @@ def _by_transposing(given, outs, wanted):
                 if r._requires_grad:
                     pairs.append((r, v if v.dtype is r.dtype else v.to(r.dtype)))
         inputs = [g for g in gs if g is not None]
-        found = engine.grad([r for r, _ in pairs], inputs, [v for _, v in pairs], create_graph=recording, allow_unused=True) if pairs else [None] * len(inputs)
+        found = (
+            engine.grad([r for r, _ in pairs], inputs, [v for _, v in pairs], create_graph=recording, allow_unused=True)
+            if pairs
+            else [None] * len(inputs)
+        )
     finally:
         MODE.grad = grad
-    found = iter(found if recording else [t if t is None or not t._requires_grad else carry(t, t.detach()) for t in found])
-    return [None if g is None else (t if (t := next(found)) is not None else T.zeros(g._shape, dtype=g.dtype, device=g.device)) for g in gs]
+    found = iter(
+        found if recording else [t if t is None or not t._requires_grad else carry(t, t.detach()) for t in found]
+    )
+    return [
+        None
+        if g is None
+        else (t if (t := next(found)) is not None else T.zeros(g._shape, dtype=g.dtype, device=g.device))
+        for g in gs
+    ]
 
 
 # ------------------------------------------------------------------------------------------------ in place
@@ -203,7 +238,11 @@ def inplace(op, args, level, run):
     self = args[0]
     if op.options.no_forward is not None:
         _refuse_tangents(op.options.no_forward + "_", args)
-    if op.options.irreversible is not None and (error := op.options.irreversible(*args)) is not None and has_tangent(*tensors_of(args)):
+    if (
+        op.options.irreversible is not None
+        and (error := op.options.irreversible(*args)) is not None
+        and has_tangent(*tensors_of(args))
+    ):
         raise refuse(f"{op.name}_") if isinstance(error, NotImplementedError) else error
     old = T.clone(self)  # with tangents: what the formulas read of it
     read = tuple(old if a is self else a for a in args)
@@ -245,7 +284,9 @@ _MISSING = (
 
 def refuse(name, why=_MISSING):
     """PyTorch's error for what forward mode does not go through."""
-    return NotImplementedError(f"Trying to use forward AD with {name} that does not support it{'.' if name.startswith('aten::') else ' ' + why}")
+    return NotImplementedError(
+        f"Trying to use forward AD with {name} that does not support it{'.' if name.startswith('aten::') else ' ' + why}"
+    )
 
 
 def _refuse_tangents(name, args):
@@ -263,9 +304,13 @@ _SIZES = (
 def make_dual(primal, tangent, level):
     """A view of primal whose tangent at a level is `tangent`."""
     if level.get(primal) is not None:
-        raise RuntimeError("Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not supported.")
+        raise RuntimeError(
+            "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not supported."
+        )
     if level.get(tangent) is not None:
-        raise RuntimeError("Setting a forward grad that itself has a forward gradient at the same level0 is not supported.")
+        raise RuntimeError(
+            "Setting a forward grad that itself has a forward gradient at the same level0 is not supported."
+        )
     if tangent._shape != primal._shape:
         raise RuntimeError(_SIZES.format(list(primal._shape), list(tangent._shape)))
     before, LOCAL.levels = LOCAL.levels, level.outer
@@ -300,12 +345,17 @@ def has_tangent(*tensors):
     if not STATE.duals:
         return False
     level = innermost(tensors)
-    return level is not None and any(isinstance(t, Tensor) and lv.get(t) is not None for lv in visible() for t in tensors)
+    return level is not None and any(
+        isinstance(t, Tensor) and lv.get(t) is not None for lv in visible() for t in tensors
+    )
 
 
-# ------------------------------------------------------------------------------------------------ torch.autograd.Function
+# ------------------------------------------------------------------------------------------------
+# torch.autograd.Function
 def function_tangents(node, args, outs, results, fixed, levels):
-    """The tangents of the results of a custom function at each level, by its jvp. outs: what forward returned; fixed: ids of what has no gradient."""
+    """The tangents of the results of a custom function at each level, by its jvp. outs: what forward returned;
+    fixed: ids of what has no gradient.
+    """
     if node.saved_for_forward is None:
         node.saved_for_forward = ()
     for level in levels:
@@ -329,7 +379,9 @@ def _function_tangents(node, args, outs, results, fixed, level):
         if v is not None and not isinstance(v, Tensor):
             raise RuntimeError(f"expected Variable or None (got {type(v).__name__}) for grad output {i}.")
     if len(found) != len(outs):
-        raise RuntimeError(f"Function's jvp returned an invalid number of forward gradients (expected {len(outs)} but got {len(found)})")
+        raise RuntimeError(
+            f"Function's jvp returned an invalid number of forward gradients (expected {len(outs)} but got {len(found)})"
+        )
     for i, (raw, out, tangent) in enumerate(zip(outs, results, found)):
         if not isinstance(out, Tensor):
             continue
@@ -340,7 +392,9 @@ def _function_tangents(node, args, outs, results, fixed, level):
                     "You should return None at that position instead."
                 )
         elif tangent is None:
-            raise RuntimeError(f"Expected both tensor and its forward grad to be floating point or complex, but jvp returned None at position {i}")
+            raise RuntimeError(
+                f"Expected both tensor and its forward grad to be floating point or complex, but jvp returned None at position {i}"
+            )
         else:
             k = next((k for k, a in enumerate(args) if a is raw), None)
             if k is not None and any(raw is t for t in node.dirty_tensors or ()):
@@ -368,7 +422,16 @@ def _made_by_function(level, args, out, tangent):
     if tangent._shape != out._shape:
         raise RuntimeError(_SIZES.format(list(out._shape), list(tangent._shape)))
     base = out._view and out._view.base
-    source = next((a for a in args if base is not None and isinstance(a, Tensor) and (a is base or a._view is not None and a._view.base is base)), None)
+    source = next(
+        (
+            a
+            for a in args
+            if base is not None
+            and isinstance(a, Tensor)
+            and (a is base or a._view is not None and a._view.base is base)
+        ),
+        None,
+    )
     if source is None:
         level.set(out, tangent)
         return
@@ -376,7 +439,9 @@ def _made_by_function(level, args, out, tangent):
     if of_source is None:
         level.write(out, tangent)
     elif tangent._view is None:
-        raise RuntimeError("A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view.")
+        raise RuntimeError(
+            "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
+        )
     elif tangent._view.base is not (of_source if of_source._view is None else of_source._view.base):
         wanted = "the given grad input" if of_source._view is None else "the same base as the given grad input"
         raise RuntimeError(f"A custom Function is returning a view but the jvp is not returning a view of {wanted}.")

@@ -28,7 +28,9 @@ class FunctionCtx:
     def save_for_forward(self, *tensors):
         """Keep tensors for jvp."""
         if any(not isinstance(t, Tensor) and t is not None for t in tensors):
-            raise AssertionError("save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes on ctx.")
+            raise AssertionError(
+                "save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes on ctx."
+            )
         self.saved_for_forward = tensors
 
     def mark_dirty(self, *args):
@@ -50,7 +52,9 @@ class FunctionCtx:
     def set_materialize_grads(self, value):
         """Whether backward() gets zeros (the default) or None for results without a gradient."""
         if value.__class__ is not bool:
-            raise TypeError("set_materialize_grads received an invalid combination of arguments - got (), but expected (bool)")
+            raise TypeError(
+                "set_materialize_grads received an invalid combination of arguments - got (), but expected (bool)"
+            )
         self.materialize_grads = value
 
 
@@ -101,10 +105,15 @@ class BackwardCFunction(Node, FunctionCtx):
         if self.materialize_grads:
             grads = grads + [None] * (len(self._out_meta) - len(grads))
             left = self._without if not self._materialize_non_diff_grads else ()
-            grads = [zeros(*m) if g is None and m is not None and k not in left else g for k, (g, m) in enumerate(zip(grads, self._out_meta))]
+            grads = [
+                zeros(*m) if g is None and m is not None and k not in left else g
+                for k, (g, m) in enumerate(zip(grads, self._out_meta))
+            ]
         cls = self._forward_cls
         if cls.backward is not Function.backward and cls.vjp is not Function.vjp:
-            raise RuntimeError("Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them.")
+            raise RuntimeError(
+                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them."
+            )
         fn = cls.vjp if cls.vjp is not Function.vjp else cls.backward
         return self._gradients(fn(self, *grads))
 
@@ -114,7 +123,9 @@ class BackwardCFunction(Node, FunctionCtx):
             res = (res,)
         n = len(self._positions)
         if len(res) < n or any(r is not None for r in res[n:]):
-            raise RuntimeError(f"function {self.name()} returned an incorrect number of gradients (expected {n}, got {len(res)})")
+            raise RuntimeError(
+                f"function {self.name()} returned an incorrect number of gradients (expected {n}, got {len(res)})"
+            )
         out = []
         for i, (r, is_tensor) in enumerate(zip(res, self._positions)):
             if not is_tensor and r is not None:
@@ -131,7 +142,10 @@ class BackwardCFunction(Node, FunctionCtx):
         return tuple(out)
 
     def _check_kind(self, i, g):
-        """The errors of a gradient of other numbers, or on another device, than what it is the gradient of. Those of the shape are the engine's."""
+        """The errors of a gradient of other numbers, or on another device, than what it is the gradient of.
+
+        Those of the shape are the engine's.
+        """
         _, dtype, device = self._in_meta[i]
         if g.dtype.category == dt.COMPLEX and dtype.category != dt.COMPLEX:
             raise RuntimeError(
@@ -139,12 +153,16 @@ class BackwardCFunction(Node, FunctionCtx):
                 "message be improved?  If so, please report an enhancement request to PyTorch.)"
             )
         if g.device != device and g._shape:
-            raise RuntimeError(f"Function {self.name()} returned an invalid gradient at index {i} - expected device {device} but got {g.device}")
+            raise RuntimeError(
+                f"Function {self.name()} returned an invalid gradient at index {i} - expected device {device} but got {g.device}"
+            )
 
 
 class FunctionMeta(type):
     def __init__(cls, name, bases, attrs):
-        cls._backward_cls = type(name + "Backward", (BackwardCFunction,), {"_forward_cls": cls, "__module__": BackwardCFunction.__module__})
+        cls._backward_cls = type(
+            name + "Backward", (BackwardCFunction,), {"_forward_cls": cls, "__module__": BackwardCFunction.__module__}
+        )
         super().__init__(name, bases, attrs)
 
 
@@ -170,7 +188,10 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @staticmethod
     def forward(*args, **kwargs):
-        """The results; with ``ctx`` first, unless ``setup_context`` is written. NotImplementedError unless a subclass writes it."""
+        """The results; with ``ctx`` first, unless ``setup_context`` is written.
+
+        NotImplementedError unless a subclass writes it.
+        """
         raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
@@ -181,7 +202,9 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     @staticmethod
     def backward(ctx, *grad_outputs):
         """The gradients of the inputs from those of the results. NotImplementedError unless a subclass writes it."""
-        raise NotImplementedError("You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD.")
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD."
+        )
 
     @staticmethod
     def vjp(ctx, *grad_outputs):
@@ -191,12 +214,19 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     @staticmethod
     def jvp(ctx, *grad_inputs):
         """The tangents of the results from those of the inputs. NotImplementedError unless a subclass writes it."""
-        raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with forward mode AD.")
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
 
     @staticmethod
     def vmap(info, in_dims, *args):
-        """How vmap runs the function: (info, in_dims, *arguments) to (results, out_dims). NotImplementedError unless a subclass writes it."""
-        raise NotImplementedError("To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True.")
+        """How vmap runs the function: (info, in_dims, *arguments) to (results, out_dims).
+
+        NotImplementedError unless a subclass writes it.
+        """
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True."
+        )
 
     @classmethod
     def _parameters(cls):
@@ -243,7 +273,9 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     def _inside_transforms(cls):
         """The class of nodes made where torch.func differentiates: under the name that PyTorch's have there."""
         if "_generated_cls" not in cls.__dict__:
-            cls._generated_cls = type(f"{cls.__name__}GeneratedBackward", (cls._backward_cls,), {"__module__": cls._backward_cls.__module__})
+            cls._generated_cls = type(
+                f"{cls.__name__}GeneratedBackward", (cls._backward_cls,), {"__module__": cls._backward_cls.__module__}
+            )
         return cls._generated_cls
 
     @classmethod
@@ -290,7 +322,9 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
 
 def _transformed(cls, args, kwargs):
-    """What the innermost transform that has to do with the arguments makes of a custom function; NotImplemented where there is none."""
+    """What the innermost transform that has to do with the arguments makes of a custom function;
+    NotImplemented where there is none.
+    """
     if cls.setup_context is Function.setup_context:
         raise RuntimeError(
             "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override the setup_context staticmethod. "
@@ -310,7 +344,9 @@ def _transformed(cls, args, kwargs):
 
 @contextmanager
 def transforming(handler=None):
-    """Inside a transform of torch.func: custom functions go to handler(function, args, kwargs), which may give NotImplemented."""
+    """Inside a transform of torch.func: custom functions go to handler(function, args, kwargs), which may give
+    NotImplemented.
+    """
     before, LOCAL.transforms = LOCAL.transforms, (*LOCAL.transforms, handler)
     try:
         yield
@@ -319,7 +355,9 @@ def transforming(handler=None):
 
 
 def _finish(node, args, out, recording, edges, metas, levels):
-    """Outputs of forward as the caller gets them, with the node hung on those that are differentiable, and their tangents."""
+    """Outputs of forward as the caller gets them, with the node hung on those that are differentiable, and their
+    tangents.
+    """
     single = not isinstance(out, tuple)
     outs = [out] if single else list(out)
     inputs = {id(a): a for a in args if isinstance(a, Tensor)}
@@ -330,7 +368,9 @@ def _finish(node, args, out, recording, edges, metas, levels):
             "must all be outputs of the Function."
         )
     _mark_views([o for o in outs if id(o) not in dirty and id(o) not in inputs], "custom")
-    result = [_output(o, inputs, dirty, fixed, recording, recording or levels) if isinstance(o, Tensor) else o for o in outs]
+    result = [
+        _output(o, inputs, dirty, fixed, recording, recording or levels) if isinstance(o, Tensor) else o for o in outs
+    ]
     node._out_meta = [meta_of(o) if isinstance(o, Tensor) else None for o in result]
     if recording:
         if MODE.anomaly:
@@ -348,7 +388,10 @@ def _finish(node, args, out, recording, edges, metas, levels):
             function_tangents(node, args, outs, result, fixed, levels)
         where = {id(o): k for k, o in enumerate(result) if isinstance(o, Tensor)}
         where.update({id(o): k for k, o in enumerate(outs) if isinstance(o, Tensor) and id(o) not in inputs})
-        node._saved = [_save(node, i, t, None if id(t) in inputs else where.get(id(t)), result) for i, t in enumerate(node.to_save or ())]
+        node._saved = [
+            _save(node, i, t, None if id(t) in inputs else where.get(id(t)), result)
+            for i, t in enumerate(node.to_save or ())
+        ]
         node.to_save = None
     elif levels:
         function_tangents(node, args, outs, result, fixed, levels)
@@ -492,7 +535,9 @@ def once_differentiable(fn):
         if not recording:
             return outs
         outs = outs if isinstance(outs, tuple) else (outs,)
-        stop = DelayedError("trying to differentiate twice a function that was marked with @once_differentiable", len(outs))
+        stop = DelayedError(
+            "trying to differentiate twice a function that was marked with @once_differentiable", len(outs)
+        )
         return stop(*(t.detach()._requiring_grad() if isinstance(t, Tensor) else t for t in outs))
 
     return wrapper

@@ -57,7 +57,10 @@ class Node:
         self._seq = number
 
     def register_hook(self, fn):
-        """Call ``hook(grad_inputs, grad_outputs)`` after the node has run; what it returns replaces the first. Returns a handle."""
+        """Call ``hook(grad_inputs, grad_outputs)`` after the node has run; what it returns replaces the first.
+
+        Returns a handle.
+        """
         if self._post_hooks is None:
             self._post_hooks = {}
         return RemovableHandle(self._post_hooks, fn)
@@ -98,7 +101,16 @@ class Saved:
 
     __module__, __qualname__ = "torch._C._autograd", "SavedTensor"
 
-    __slots__ = ("tensor", "version", "unpack", "packed", "output_of", "nr", "edge", "tangents")  # tangents: set where hooks would lose them
+    __slots__ = (
+        "tensor",
+        "version",
+        "unpack",
+        "packed",
+        "output_of",
+        "nr",
+        "edge",
+        "tangents",
+    )  # tangents: set where hooks would lose them
 
     def __init__(self, t=None, node=None, nr=0):
         if t is None:
@@ -117,7 +129,9 @@ class Saved:
     def pack(self, pack, unpack):
         """Keep what pack(tensor) gives instead of the tensor."""
         t, self.unpack = self.tensor, unpack
-        self.edge = edge(t) if self.output_of is None else None  # what comes back is another tensor: it takes this one's place in the graph
+        self.edge = (
+            edge(t) if self.output_of is None else None
+        )  # what comes back is another tensor: it takes this one's place in the graph
         before = t._version if t._vc is not INFERENCE else None
         with no_grad():
             self.packed = pack(t)
@@ -132,11 +146,21 @@ class Saved:
     def register_hooks(self, pack_hook=None, unpack_hook=None):
         """Keep what pack_hook(tensor) gives; backward() gets what unpack_hook makes of it."""
         if not (callable(pack_hook) and callable(unpack_hook)):
-            raise TypeError(TWO_CALLABLES.format("register_hooks()", "self: torch._C._autograd.SavedTensor, ", f"{self!r}, {pack_hook!r}, {unpack_hook!r}"))
+            raise TypeError(
+                TWO_CALLABLES.format(
+                    "register_hooks()",
+                    "self: torch._C._autograd.SavedTensor, ",
+                    f"{self!r}, {pack_hook!r}, {unpack_hook!r}",
+                )
+            )
         if self.unpack is not None:
-            raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is allowed at a time.")
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is allowed at a time."
+            )
         if self.tensor is None:
-            raise RuntimeError("Calling register_hooks on a saved tensor after it has been freed. " + FREED.partition(". ")[2])
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor after it has been freed. " + FREED.partition(". ")[2]
+            )
         self.get()  # which a change since forbids
         self.pack(pack_hook, unpack_hook)
 
@@ -151,7 +175,9 @@ class Saved:
         if self.unpack is not None:
             t = self.unpack(self.packed)
             if not isinstance(t, Tensor):
-                raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(t).__name__}")
+                raise TypeError(
+                    f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(t).__name__}"
+                )
             if STATE.duals:
                 self.put_tangents(t)
             if not MODE.grad or (self.edge is None and self.output_of is None):
@@ -236,7 +262,10 @@ def _same_memory(t):
 
 
 def forward_name(node):
-    """The name of what a node is the backward of, as PyTorch's errors call it: Exp, Mean1, the name of a custom function."""
+    """The name of what a node is the backward of, as PyTorch's errors call it:
+
+    Exp, Mean1, the name of a custom function.
+    """
     before, found, after = node.name().rpartition("Backward")
     return before + after.removeprefix("0") if found and after in ("", *"0123456789") else node.name()
 
@@ -270,7 +299,9 @@ OF_LEAVES = 1 << 62  # younger than every other node
 
 
 class AccumulateGrad(Node):
-    """Made anew for each graph that reaches its leaf (which holds it weakly), so that most of it is made when it is asked for."""
+    """Made anew for each graph that reaches its leaf (which holds it weakly), so that most of it is made when it is
+    asked for.
+    """
 
     __slots__ = ("variable", "_lock")
     __module__ = "builtins"
@@ -318,11 +349,17 @@ class AccumulateGrad(Node):
                 # a gradient that no program holds is taken as it is: two references are this frame's and the call's
                 if MODE.grad:
                     g = _copied(g, v)
-                elif STATE.interceptors and (LOCAL.interceptors or g.__class__ in dispatching or v.__class__ in dispatching):
+                elif STATE.interceptors and (
+                    LOCAL.interceptors or g.__class__ in dispatching or v.__class__ in dispatching
+                ):
                     held = sys.getrefcount(g) > 2 + more
                     g = _detached(g, v, held)
                 elif not (
-                    sys.getrefcount(g) <= 2 + more and g._storage is None and g._stride is v._stride is None and g.__class__ is Tensor and g._grad_fn is None
+                    sys.getrefcount(g) <= 2 + more
+                    and g._storage is None
+                    and g._stride is v._stride is None
+                    and g.__class__ is Tensor
+                    and g._grad_fn is None
                 ):
                     g = g.detach() if sys.getrefcount(g) <= 2 + more and _as_it_is(g, v) else _laid_out(g.detach(), v)
                 v._grad = g
@@ -353,16 +390,24 @@ def _as_it_is(g, v):
 
 
 def _detached(g, v, held):
-    """A gradient as the first of its leaf, by operators that handlers see; held: somebody else has it, so that the leaf gets a copy."""
+    """A gradient as the first of its leaf, by operators that handlers see;
+    held: somebody else has it, so that the leaf gets a copy.
+    """
     native, LOCAL.native = LOCAL.native, True
     try:
-        return T.detach(g) if not held and (g.is_sparse or g._stride is v._stride is None or g.stride() == v.stride()) else _laid_out(g, v)
+        return (
+            T.detach(g)
+            if not held and (g.is_sparse or g._stride is v._stride is None or g.stride() == v.stride())
+            else _laid_out(g, v)
+        )
     finally:
         LOCAL.native = native
 
 
 def _laid_out(g, v):
-    """A copy of a gradient, with the strides of the leaf where these are a permutation of contiguous ones, else contiguous."""
+    """A copy of a gradient, with the strides of the leaf where these are a permutation of contiguous ones, else
+    contiguous.
+    """
     return _contiguous(g) if v._stride is None and not _handed_over(g) else _copied(g, v)  # the same, in one step
 
 
@@ -394,7 +439,9 @@ def accumulator(t):
 
 
 def set_history(t, node, nr=0):
-    """t is now an output of node: its hooks stay with the node that it was an output of, and its gradient is that of the new value."""
+    """t is now an output of node: its hooks stay with the node that it was an output of, and its gradient is that of
+    the new value.
+    """
     if t._retains:
         old = t._grad_fn
         if old is not None:
@@ -425,7 +472,9 @@ _RENAMED: dict = {}
 
 
 def of_in_place(node, error):
-    """The node of an operator's in-place form that PyTorch has another formula for; error: what that says of these arguments, or None."""
+    """The node of an operator's in-place form that PyTorch has another formula for;
+    error: what that says of these arguments, or None.
+    """
     name = node.name().removesuffix("0") + "1"
     if error is None:
         return renamed(node, name)
@@ -449,7 +498,10 @@ def named(node):
 
 
 def _taken_apart(node, name, turned, order):
-    """A node as two: the transposition of one argument, and the rest. A pass that runs has counted the edges, so not then."""
+    """A node as two: the transposition of one argument, and the rest.
+
+    A pass that runs has counted the edges, so not then.
+    """
     cls = node.__class__
     if (cls, name) not in _RENAMED:
 
@@ -457,7 +509,9 @@ def _taken_apart(node, name, turned, order):
             found = cls.run(self, grads)
             return tuple(found[i] if i != turned or found[i] is None else T.t(found[i]) for i in order)
 
-        _RENAMED[cls, name] = type(name, (cls,), {"__slots__": (), "__module__": cls.__module__, "choose_name": None, "run": run})
+        _RENAMED[cls, name] = type(
+            name, (cls,), {"__slots__": (), "__module__": cls.__module__, "choose_name": None, "run": run}
+        )
     edges, metas = list(node._edges), list(node._in_meta)
     if edges[turned] is not None:
         shape, *rest = meta = metas[turned]
@@ -469,13 +523,19 @@ def _taken_apart(node, name, turned, order):
     return node
 
 
-DETACHED: weakref.WeakValueDictionary = weakref.WeakValueDictionary()  # id -> tensors that detach_() has taken out of their graph
+DETACHED: weakref.WeakValueDictionary = (
+    weakref.WeakValueDictionary()
+)  # id -> tensors that detach_() has taken out of their graph
 
 
 class OpNode(Node):
-    """The node of a declared operator. Subclassed for each operator by derivative.py, which sets `op` and `formulas`."""
+    """The node of a declared operator.
 
-    # saved: the arguments that formulas read; versions: theirs then, None for what is no tensor or checks itself (Saved)
+    Subclassed for each operator by derivative.py, which sets `op` and `formulas`.
+    """
+
+    # saved: the arguments that formulas read; versions: theirs then, None for what is no tensor or checks itself
+    # (Saved)
     __slots__ = ("saved", "versions", "outs", "needs")
     op = formulas = choose_name = None  # choose_name: see Options.node
 
@@ -492,13 +552,22 @@ class OpNode(Node):
         if DETACHED:
             self._refuse_detached(args)
         if unpack:
-            args = [a.get() if a.__class__ is Saved else [x.get() if x.__class__ is Saved else x for x in a] if a.__class__ is _SavedList else a for a in args]
+            args = [
+                a.get()
+                if a.__class__ is Saved
+                else [x.get() if x.__class__ is Saved else x for x in a]
+                if a.__class__ is _SavedList
+                else a
+                for a in args
+            ]
         outs = self.outs and [s.get() if s is not None else None for s in self.outs]
         if not (STATE.subclasses or STATE.active):
             return self.formulas(self, grads, args, outs)
         LOCAL.formulas += 1  # classes of tensors and function modes are no matter of formulas
         modes, native, LOCAL.modes = LOCAL.modes, LOCAL.native, ()
-        LOCAL.native = WRAPPED if self.op.options.wraps and any(args[i].__class__ in NUMBERS for i in self.op.operands) else True
+        LOCAL.native = (
+            WRAPPED if self.op.options.wraps and any(args[i].__class__ in NUMBERS for i in self.op.operands) else True
+        )
         try:
             return self.formulas(self, grads, args, outs)
         finally:
@@ -507,7 +576,9 @@ class OpNode(Node):
 
     @property
     def next_functions(self):
-        """The nodes that get this one's gradients, with the number of the result each time; none for an argument that is a number and stays one."""
+        """The nodes that get this one's gradients, with the number of the result each time;
+        none for an argument that is a number and stays one.
+        """
         found, derivative = super().next_functions, self.op.compiled_derivative
         if None not in self._in_meta or derivative.list_at is not None or self.op.options.numbers:
             return found
@@ -537,7 +608,11 @@ class OpNode(Node):
         raw, _, key = name.partition("_saved_")
         if raw in ("", "_raw") and key:
             names = [a.name for a in self.op.schema.args]
-            at = self.op.compiled_derivative.shapes.get(key.removesuffix("_sym_sizes")) if key not in names and not raw else None
+            at = (
+                self.op.compiled_derivative.shapes.get(key.removesuffix("_sym_sizes"))
+                if key not in names and not raw
+                else None
+            )
             if at is not None and self._in_meta[at] is not None:
                 return self._in_meta[at][0]
             if self.saved is None:
@@ -547,7 +622,9 @@ class OpNode(Node):
             if key in names and not (raw and self.op.is_tensor[names.index(key)] is False):
                 v = self._raw(names.index(key)) if raw else self.saved[names.index(key)]
                 if v.__class__ is _SavedList:
-                    return tuple((SavedNone() if x is None else x) if raw else x.get() if x.__class__ is Saved else x for x in v)
+                    return tuple(
+                        (SavedNone() if x is None else x) if raw else x.get() if x.__class__ is Saved else x for x in v
+                    )
                 return v.get() if not raw and v.__class__ is Saved else v
             if key.startswith("result") and self.outs:
                 v = self.outs[int(key[6:] or 0)]

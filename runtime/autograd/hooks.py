@@ -68,7 +68,9 @@ def check_results(hook, gradients, results):
         raise TypeError(f"expected tuple, but hook returned '{type(results).__name__}'")
     if len(results) != len(gradients):
         name = getattr(hook, "__name__", type(hook).__name__)
-        raise RuntimeError(f"hook '{name}' has returned an incorrect number of values (got {len(results)}, but expected {len(gradients)})")
+        raise RuntimeError(
+            f"hook '{name}' has returned an incorrect number of values (got {len(results)}, but expected {len(gradients)})"
+        )
     for g, r in zip(gradients, results):
         if r is not None:
             check_result(hook, g, r)

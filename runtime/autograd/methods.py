@@ -31,7 +31,9 @@ def _warning(convert):
 
     def method(self):
         if self._requires_grad and MODE.grad:
-            warn_once("Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using tensor.detach() first.")
+            warn_once(
+                "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using tensor.detach() first."
+            )
         return convert(self)
 
     method.__name__, method.__qualname__ = convert.__name__, convert.__qualname__

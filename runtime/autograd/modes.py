@@ -45,7 +45,9 @@ def upcoming_sequence():
 
 
 class _SetGrad(contextlib.ContextDecorator):
-    """Base of no_grad, enable_grad: also usable as a decorator with or without parentheses, on functions, classes and generators."""
+    """Base of no_grad, enable_grad: also usable as a decorator with or without parentheses, on functions, classes and
+    generators.
+    """
 
     value = None
 
@@ -135,7 +137,9 @@ class set_grad_enabled(_SetGrad):
 
     def __init__(self, mode):
         if mode.__class__ is not bool and type(mode).__module__ != "numpy":
-            raise TypeError(f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {type(mode).__name__}")
+            raise TypeError(
+                f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {type(mode).__name__}"
+            )
         self.prev, self.mode = MODE.grad, bool(mode)
         MODE.grad = self.mode and not MODE.inference
 
@@ -228,7 +232,9 @@ def _made(version, inside):
 
 @contextlib.contextmanager
 def differentiating(inputs):
-    """Inside, in-place operations on what was made outside are refused, as torch.func does; the inputs count as made inside."""
+    """Inside, in-place operations on what was made outside are refused, as torch.func does;
+    the inputs count as made inside.
+    """
     before = LOCAL.differentiated
     transform = LOCAL.differentiated = _Transform(before)
     _count_versions(1)
@@ -262,7 +268,9 @@ def made_inside(t):
 
 
 def check_captured(t, name):
-    """PyTorch's error for an in-place operation on a tensor that the transformed function did not make; to be asked where versions.new is set."""
+    """PyTorch's error for an in-place operation on a tensor that the transformed function did not make;
+    to be asked where versions.new is set.
+    """
     if LOCAL.differentiated is not None and _made_in(t) is not LOCAL.differentiated:
         raise RuntimeError(
             f"During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation ({name()}) that would "
@@ -299,7 +307,9 @@ class saved_tensors_hooks:
         if MODE.saved_hooks_disabled:
             raise RuntimeError(MODE.saved_hooks_disabled)
         if not all(map(callable, self.hooks)):
-            raise TypeError(TWO_CALLABLES.format("_push_saved_tensors_default_hooks()", "", f"{self.hooks[0]!r}, {self.hooks[1]!r}"))
+            raise TypeError(
+                TWO_CALLABLES.format("_push_saved_tensors_default_hooks()", "", f"{self.hooks[0]!r}, {self.hooks[1]!r}")
+            )
         MODE.saved_hooks = (*MODE.saved_hooks, self.hooks)
 
     def __exit__(self, *exc):
@@ -327,7 +337,10 @@ class detect_anomaly:
     __module__ = "torch.autograd.anomaly_mode"
 
     def __init__(self, check_nan=True):
-        warnings.warn("Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging.", stacklevel=2)
+        warnings.warn(
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging.",
+            stacklevel=2,
+        )
         self.value, self.check = True, check_nan
         self.prev = MODE.anomaly, MODE.anomaly_nan
 

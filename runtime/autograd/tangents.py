@@ -1,7 +1,9 @@
 """The tangents of forward-mode differentiation: whose they are, at which level, and how they lie in memory.
 
-A level (fwAD.dual_level, torch.func.jvp) keeps the tangents of its tensors. Tensors know nothing of them: while no level is entered nothing
-is asked, and leaving a level forgets them. As in PyTorch a tangent lies in memory as its tensor does, views of a tensor have views of its
+A level (fwAD.dual_level, torch.func.jvp) keeps the tangents of its tensors. Tensors know nothing of them: while no
+level is entered nothing
+is asked, and leaving a level forgets them. As in PyTorch a tangent lies in memory as its tensor does, views of a tensor
+have views of its
 tangent, and in-place operators write into the tangent, so that all views of a tensor see it.
 """
 
@@ -20,7 +22,8 @@ class Level:
     __slots__ = ("tangents", "outer")
 
     def __init__(self):
-        self.tangents: dict = {}  # id(tensor) -> (weak reference, tangent); a tangent of None: it has none, whatever its base has
+        # id(tensor) -> (weak reference, tangent); a tangent of None: it has none, whatever its base has
+        self.tangents: dict = {}
         self.outer = ()  # the levels that its tangents may have tangents at
 
     def get(self, t):
@@ -56,7 +59,10 @@ class Level:
         """The new tangent of t after an in-place operator; None for zero. What t is a view of has it too."""
         old = self.get(t)
         if old is not None:
-            before, LOCAL.differentiated = LOCAL.differentiated, None  # the tangent may be one that a transform was given
+            before, LOCAL.differentiated = (
+                LOCAL.differentiated,
+                None,
+            )  # the tangent may be one that a transform was given
             try:
                 old.zero_() if tangent is None else old.copy_(tangent)
             finally:
@@ -74,12 +80,18 @@ class Level:
 
 
 def _same_layout(a, b):
-    """Whether two tensors of one shape lie alike in memory of as many elements, so that views of one are views of the other."""
+    """Whether two tensors of one shape lie alike in memory of as many elements, so that views of one are views of the
+    other.
+    """
     if a.is_conj() is not b.is_conj() or a.is_neg() is not b.is_neg():
         return False
     if 0 in a._shape:
         return True
-    strided = a._stride is None and b._stride is None or all(x == y or n == 1 for x, y, n in zip(a.stride(), b.stride(), a._shape))
+    strided = (
+        a._stride is None
+        and b._stride is None
+        or all(x == y or n == 1 for x, y, n in zip(a.stride(), b.stride(), a._shape))
+    )
     return strided and a._offset == b._offset and capacity(a) == capacity(b)
 
 
@@ -89,7 +101,9 @@ def _zeros_as(t, tangent):
     if t._stride is None and not t._offset and reach == numel(t._shape):
         zeros = T.zeros(t._shape, dtype=tangent.dtype, device=tangent.device)
     else:
-        zeros = T.zeros((reach,), dtype=tangent.dtype, device=tangent.device).as_strided(t._shape, t.stride(), t._offset)
+        zeros = T.zeros((reach,), dtype=tangent.dtype, device=tangent.device).as_strided(
+            t._shape, t.stride(), t._offset
+        )
     if t.is_conj() and tangent.dtype.is_complex:
         zeros = zeros.conj()
     return zeros._neg_view() if t.is_neg() else zeros
@@ -110,7 +124,8 @@ def _part(tangent, base, t):
     return T.as_strided(tangent, shape, stride, offset)
 
 
-# ------------------------------------------------------------------------------------------------ the levels of a thread
+# ------------------------------------------------------------------------------------------------ the levels of a
+# thread
 def visible():
     """The levels that calls of this thread look at, the youngest last."""
     levels = LOCAL.levels

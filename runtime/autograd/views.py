@@ -14,7 +14,8 @@ from .modes import MODE
 
 
 class ViewInfo:
-    """A differentiable view: its base, the version of the base's history that its grad_fn belongs to, and how it was made.
+    """A differentiable view: its base, the version of the base's history that its grad_fn belongs to, and how it was
+    made.
 
     creation: None where writing into it can be recorded, else one of _FORBIDDEN.
     """
@@ -25,12 +26,16 @@ class ViewInfo:
         self.base, self.attr_version, self.creation = base, version, creation
 
     def refresh(self, t):
-        """Rebuild the view's grad_fn from its base if an in-place operation has written to their memory since; an error where that cannot be."""
+        """Rebuild the view's grad_fn from its base if an in-place operation has written to their memory since;
+        an error where that cannot be.
+        """
         version = t._vc[0] if t._vc is not None else 0
         if version == self.attr_version or not self.base._requires_grad and t._grad_fn is None:
             return
         if self.creation is not None:
-            raise RuntimeError(f"{_origin(t, self.creation, 'its base or another view of its base has been')} {_FORBIDDEN[self.creation]}")
+            raise RuntimeError(
+                f"{_origin(t, self.creation, 'its base or another view of its base has been')} {_FORBIDDEN[self.creation]}"
+            )
         self.rebuild(t, version)
 
     def rebuild(self, t, version):
@@ -41,9 +46,13 @@ class ViewInfo:
 
 
 def _geometries(base, t):
-    """(geometry of base, geometry of t, whether both are told in real numbers, because one is a complex view of the other)."""
+    """(geometry of base, geometry of t, whether both are told in real numbers, because one is a complex view of the
+    other).
+    """
     apart = base.dtype.is_complex is not t.dtype.is_complex
-    return *((*_in_parts(x),) if apart and x.dtype.is_complex else (x._shape, x.stride(), x._offset) for x in (base, t)), apart
+    return *(
+        (*_in_parts(x),) if apart and x.dtype.is_complex else (x._shape, x.stride(), x._offset) for x in (base, t)
+    ), apart
 
 
 def _in_parts(x):
@@ -147,7 +156,9 @@ def rebase(self, node, nr=0):
     dtype, base_dtype = self.dtype, base.dtype
 
     def run(gv):
-        """What the operator's backward gives for the view's gradient: that of what the view held before, or None, and those of the other inputs."""
+        """What the operator's backward gives for the view's gradient: that of what the view held before, or None, and
+        those of the other inputs.
+        """
         # the first edge of an in-place node is the tensor it wrote to: its gradient goes into the base's
         res = node.run([None] * nr + [gv])
         part = res[0] if node._edges and node._edges[0] is not None else None
@@ -165,7 +176,9 @@ def rebase(self, node, nr=0):
         part = part if part is None else _parts(part, apart)
         return (_whole(as_strided_write(_parts(g, apart), part, *of_base, *of_self), base_dtype, apart), *others)
 
-    copy = FunctionNode("CopySlices", backward, (base_edge, *node._edges[1:]), (base_meta, *node._in_meta[1:]), (base_meta,))
+    copy = FunctionNode(
+        "CopySlices", backward, (base_edge, *node._edges[1:]), (base_meta, *node._in_meta[1:]), (base_meta,)
+    )
     copy.inner = node
     _save_of_view(node, base, self, copy)
     set_history(base, copy)
@@ -174,11 +187,19 @@ def rebase(self, node, nr=0):
 
 
 def _may_be_written(g, bshape, bstride, boffset, shape, stride, offset):
-    """Whether the view's part of a copy of a base's gradient can be written to: nothing records or intercepts, and the view is a part of a contiguous base.
+    """Whether the view's part of a copy of a base's gradient can be written to: nothing records or intercepts, and the
+    view is a part of a contiguous base.
 
-    Otherwise the part is put in by functions that can be differentiated again, at the cost of a number for the place of each element.
+    Otherwise the part is put in by functions that can be differentiated again, at the cost of a number for the place of
+    each element.
     """
-    if MODE.grad or STATE.active or g.__class__ is not Tensor or not is_contiguous(bshape, bstride) or g._shape != bshape:
+    if (
+        MODE.grad
+        or STATE.active
+        or g.__class__ is not Tensor
+        or not is_contiguous(bshape, bstride)
+        or g._shape != bshape
+    ):
         return False
     start = offset - boffset
     whole = shape == bshape and stride == bstride
@@ -186,9 +207,11 @@ def _may_be_written(g, bshape, bstride, boffset, shape, stride, offset):
 
 
 def _reach_views(base, written=None):
-    """The views made while a base had no gradient have one from now on, as it has: an in-place operator has written a history into it, or into a view.
+    """The views made while a base had no gradient have one from now on, as it has: an in-place operator has written a
+    history into it, or into a view.
 
-    Nothing lists the views of a tensor, which are made often. That some live shows by who holds the counter of versions that they share; only
+    Nothing lists the views of a tensor, which are made often. That some live shows by who holds the counter of versions
+    that they share; only
     then all objects are looked through (some 30 ms).
     """
     counter = base._vc
@@ -201,7 +224,9 @@ def _reach_views(base, written=None):
 
 
 def _save_of_view(node, base, view, copy):
-    """Let what an in-place operator has saved of its result, a view, be that view of what `copy` makes of its base: the operator runs but once."""
+    """Let what an in-place operator has saved of its result, a view, be that view of what `copy` makes of its base: the
+    operator runs but once.
+    """
     alive, geometries, base_meta, meta = weakref.ref(copy), _geometries(base, view), meta_of(base), meta_of(view)
 
     def node_of_view():
@@ -213,7 +238,8 @@ def _save_of_view(node, base, view, copy):
             s.output_of, s.nr = node_of_view, 0
 
 
-# ------------------------------------------------------------------------------------------------ gradients of strided views
+# ------------------------------------------------------------------------------------------------ gradients of strided
+# views
 def _positions(shape, stride, start, device):
     """Element numbers in a storage of a strided view, in the view's shape."""
     idx = T.full((), start, dtype=dt.int64, device=device)
@@ -229,10 +255,14 @@ def as_strided_backward(g, bshape, bstride, boffset, shape, stride, offset):
     flat = T.zeros((max(n, 0),), dtype=g.dtype, device=g.device)
     if numel(shape):
         flat = flat.index_add(0, _positions(shape, stride, offset - low, g.device).reshape((-1,)), g.reshape((-1,)))
-    if numel(bshape) and not is_dense(bshape, bstride):  # elements that occur several times in the base share a gradient
+    if numel(bshape) and not is_dense(
+        bshape, bstride
+    ):  # elements that occur several times in the base share a gradient
         places = _positions(bshape, bstride, boffset - low, g.device).reshape((-1,))
         counts = T.zeros(flat._shape, dtype=g.dtype.to_real(), device=g.device)
-        flat = flat / counts.index_add(0, places, T.ones(places._shape, dtype=counts.dtype, device=g.device)).clamp(min=1)
+        flat = flat / counts.index_add(0, places, T.ones(places._shape, dtype=counts.dtype, device=g.device)).clamp(
+            min=1
+        )
     if is_contiguous(bshape, bstride):
         return flat._slice(0, boffset - low, boffset - low + numel(bshape), 1).reshape(bshape)
     return T.take(flat, _positions(bshape, bstride, boffset - low, g.device))
@@ -260,4 +290,8 @@ def as_strided_write(g, part, bshape, bstride, boffset, shape, stride, offset):
     pos = _positions(shape, stride, offset - boffset, g.device).reshape((-1,))
     new = T.zeros(pos._shape, dtype=g.dtype, device=g.device) if part is None else part.reshape((-1,))
     flat = flat.index_copy(0, pos, new)
-    return flat.reshape(bshape) if is_contiguous(bshape, bstride) else T.take(flat, _positions(bshape, bstride, 0, g.device))
+    return (
+        flat.reshape(bshape)
+        if is_contiguous(bshape, bstride)
+        else T.take(flat, _positions(bshape, bstride, 0, g.device))
+    )

@@ -1,4 +1,6 @@
-"""Autocast: which operators run in low precision, which in float32, which in the widest type; and the state behind torch.autocast."""
+"""Autocast: which operators run in low precision, which in float32, which in the widest type;
+and the state behind torch.autocast.
+"""
 
 import threading
 from enum import Enum
@@ -65,7 +67,8 @@ def nest(n):
 def _widest(lower, dtypes):
     """The type for operands that must be of one: float32 where one is, else autocast's own.
 
-    float64 says nothing, and stays what it is. Any other type raises RuntimeError, as in PyTorch, unless a float32 comes before it.
+    float64 says nothing, and stays what it is. Any other type raises RuntimeError, as in PyTorch, unless a float32
+    comes before it.
     """
     for d in dtypes:
         if d is dt.float32:
@@ -91,11 +94,20 @@ def cast_arguments(op, args):
     def cast(t):
         if not isinstance(t, Tensor):
             return t
-        eligible = t.dtype.is_floating_point and t.dtype is not dt.float64 and (kind != "float32" or t.dtype in (dt.float16, dt.bfloat16))
+        eligible = (
+            t.dtype.is_floating_point
+            and t.dtype is not dt.float64
+            and (kind != "float32" or t.dtype in (dt.float16, dt.bfloat16))
+        )
         return t.to(want) if eligible and t.dtype is not want else t
 
     prev, LOCAL.autocast = LOCAL.autocast, None
     try:
-        return [type(a)([cast(t) for t in a]) if isinstance(a, (list, tuple)) and a and isinstance(a[0], Tensor) else cast(a) for a in args]
+        return [
+            type(a)([cast(t) for t in a])
+            if isinstance(a, (list, tuple)) and a and isinstance(a[0], Tensor)
+            else cast(a)
+            for a in args
+        ]
     finally:
         LOCAL.autocast = prev

@@ -26,7 +26,8 @@ REQUIRED = _Required()
 
 
 def fail(e, o, values, name, is_method_):
-    """After an error: PyTorch's message, where it was for want of memory, or an argument was missing or of the wrong type; else the error, without our
+    """After an error: PyTorch's message, where it was for want of memory, or an argument was missing or of the wrong
+    type; else the error, without our
     frames."""
     shorten(e)
     overflow(o, values, name)
@@ -59,12 +60,18 @@ def spelled(o, name):
 
 
 def unfit(o, values, name, is_method_, **more):
-    """PyTorch's error where the arguments of a call fit none of a function's several signatures, or None. more: arguments beside the schema's."""
+    """PyTorch's error where the arguments of a call fit none of a function's several signatures, or None. more:
+    arguments beside the schema's.
+    """
     args, kwargs = [], {}
     for a, v in list(zip(o.schema.args, values))[is_method_:]:
         if v is REQUIRED or not a.required and v is a.default:
             continue
-        if a.kwonly or kwargs or len(args) < sum(not b.kwonly for b in o.schema.args[is_method_ : o.schema.args.index(a)]):
+        if (
+            a.kwonly
+            or kwargs
+            or len(args) < sum(not b.kwonly for b in o.schema.args[is_method_ : o.schema.args.index(a)])
+        ):
             kwargs[a.keyword] = v
         else:
             args.append(v)
@@ -96,45 +103,74 @@ def out_of_memory(e, o, values):
         n = math.prod(getattr(e, "shape", ())) * getattr(getattr(e, "dtype", None), "itemsize", 1)
     else:
         result = o.meta(*values) if o.meta is not None else None
-        n = 0 if result is None else sum(math.prod(r[0]) * r[1].itemsize for r in (result if result.__class__ is list else [result]))
+        n = (
+            0
+            if result is None
+            else sum(math.prod(r[0]) * r[1].itemsize for r in (result if result.__class__ is list else [result]))
+        )
     return not_allocated(n)
 
 
 def missing(o, values, name, is_method_):
     """PyTorch's TypeError for arguments that were not given."""
-    absent = [a.keyword if i or a.name != "self" else "input" for i, (a, v) in enumerate(zip(o.schema.args, values)) if v is REQUIRED]
+    absent = [
+        a.keyword if i or a.name != "self" else "input"
+        for i, (a, v) in enumerate(zip(o.schema.args, values))
+        if v is REQUIRED
+    ]
     if absent:
         error = unfit(o, values, name, is_method_)
         if error is not None:
             raise error from None
         absent_names = ", ".join(f'"{n}"' for n in absent)
-        raise TypeError(f"{name}() missing {len(absent)} required positional argument{'s' * (len(absent) == 1)}: {absent_names}") from None
+        raise TypeError(
+            f"{name}() missing {len(absent)} required positional argument{'s' * (len(absent) == 1)}: {absent_names}"
+        ) from None
 
 
 def check_tensors(op, values, name, is_method_):
     """PyTorch's TypeError for what is not a tensor where one must be, or is not there."""
     if is_method_ and values and not isinstance(values[0], Tensor):
-        raise TypeError(f"descriptor '{name}' for 'torch._C.TensorBase' objects doesn't apply to a '{type(values[0]).__name__}' object")
+        raise TypeError(
+            f"descriptor '{name}' for 'torch._C.TensorBase' objects doesn't apply to a '{type(values[0]).__name__}' object"
+        )
     missing(op, values, name, is_method_)
     for i in op.tensor_args:
         a = op.schema.args[i]
         if not accepts(a, values[i]):
-            raise unfit(op, values, name, is_method_) or type_error(spelled(op, name), (a,), (values[i],), i + 1 - is_method_)
+            raise unfit(op, values, name, is_method_) or type_error(
+                spelled(op, name), (a,), (values[i],), i + 1 - is_method_
+            )
 
 
 def varargs(star, given, name, o, function):
     """The ints of f(2, 3), f((2, 3)) and f(size=(2, 3)); function: the name that the caller knows it by."""
-    if o.schema.tensor_args and name == o.schema.args[o.schema.tensor_args[0]].name:  # or the tensors of f(x, y) and f([x, y])
-        return given if given is not REQUIRED else star[0] if len(star) == 1 and isinstance(star[0], (tuple, list)) else star
+    if (
+        o.schema.tensor_args and name == o.schema.args[o.schema.tensor_args[0]].name
+    ):  # or the tensors of f(x, y) and f([x, y])
+        return (
+            given
+            if given is not REQUIRED
+            else star[0]
+            if len(star) == 1 and isinstance(star[0], (tuple, list))
+            else star
+        )
     if given is REQUIRED:
         if not star:
             raise TypeError(f'{function}() missing 1 required positional arguments: "{name}"')
-        one = len(star) == 1 and (star[0].__class__ in (tuple, list) or isinstance(star[0], (tuple, list)) or isinstance(star[0], Tensor) and star[0]._shape)
+        one = len(star) == 1 and (
+            star[0].__class__ in (tuple, list)
+            or isinstance(star[0], (tuple, list))
+            or isinstance(star[0], Tensor)
+            and star[0]._shape
+        )
         given = star[0] if one or len(star) == 1 else star
     try:
         return as_ints(given)
     except TypeError:
-        if isinstance(given, tuple) and any(isinstance(i, SymInt) for i in given):  # sizes of jagged dimensions, which the class of their tensor takes
+        if isinstance(given, tuple) and any(
+            isinstance(i, SymInt) for i in given
+        ):  # sizes of jagged dimensions, which the class of their tensor takes
             if o.schema.tensor_args:
                 return given
             raise RuntimeError("SymIntArrayRef expected to contain only concrete integers") from None
@@ -172,13 +208,22 @@ def with_numpy_names(public, o, names, values, given, out=None):
 
 
 def with_deprecated(public, o, name, is_method_, given, named):
-    """Call again where an old order of arguments has its number before a tensor: add(x, alpha, y), addmm(beta, x, alpha, a, b); or add(x, 2, alpha)."""
-    if len(given) == 3 and o.schema.args[-1].name == "alpha" and all(accepts(_NUMBER, v) and not isinstance(v, Tensor) for v in given[1:]):
+    """Call again where an old order of arguments has its number before a tensor: add(x, alpha, y), addmm(beta, x,
+    alpha, a, b); or add(x, 2, alpha).
+    """
+    if (
+        len(given) == 3
+        and o.schema.args[-1].name == "alpha"
+        and all(accepts(_NUMBER, v) and not isinstance(v, Tensor) for v in given[1:])
+    ):
         named["alpha"] = given[2]
         return public(*given[:2], **named)
     for names in _old_orders(o.schema.args, is_method_):
         values = dict(zip(names, given))
-        if len(names) == len(given) and all(isinstance(v, Tensor) == (n not in _FACTORS) or n in _FACTORS and accepts(_NUMBER, v) for n, v in values.items()):
+        if len(names) == len(given) and all(
+            isinstance(v, Tensor) == (n not in _FACTORS) or n in _FACTORS and accepts(_NUMBER, v)
+            for n, v in values.items()
+        ):
             _warn_deprecated(o, name, is_method_, names)
             named.update((n, values.pop(n)) for n in names if n in _FACTORS)
             return public(*values.values(), **named)
@@ -202,7 +247,11 @@ _FACTORS, _NUMBER = ("alpha", "beta", "value"), Arg("Scalar number", False)
 
 
 def _warn_deprecated(o, name, is_method_, order):
-    old = [f"{'Number' if n in _FACTORS else 'Tensor'} {'input' if n == 'self' else n}" for n in order if not (is_method_ and n == "self")]
+    old = [
+        f"{'Number' if n in _FACTORS else 'Tensor'} {'input' if n == 'self' else n}"
+        for n in order
+        if not (is_method_ and n == "self")
+    ]
     old += [] if is_method_ else ["*", "Tensor out = None"]
     now = (signatures(name, is_method_) or [spoken_signature(o.schema.args, is_method_)])[0]
     warn_once(
@@ -293,8 +342,17 @@ def as_float(v):
 def no_overload(name, ops, args, kwargs, kind):
     """PyTorch's TypeError where no schema of a name fits."""
     method = kind in ("method", "inplace")
-    error = mismatch(spelled(ops[0], name), method, args[method:], kwargs, [spoken_signature(o.schema.args, method) for o in ops])
+    error = mismatch(
+        spelled(ops[0], name), method, args[method:], kwargs, [spoken_signature(o.schema.args, method) for o in ops]
+    )
     if error is None:
         given = [o for o in ops if len(args) <= len(o.schema.args)] or ops
-        error = next((e for o in given if (e := type_error(spelled(o, name), o.schema.args[method:], args[method:])) is not None), None)
+        error = next(
+            (
+                e
+                for o in given
+                if (e := type_error(spelled(o, name), o.schema.args[method:], args[method:])) is not None
+            ),
+            None,
+        )
     return error or TypeError(f"{name}() received an invalid combination of arguments")

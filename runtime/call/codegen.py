@@ -1,4 +1,6 @@
-"""Functions that are written for one operator: their source stands in linecache, so that tracebacks and debuggers show it."""
+"""Functions that are written for one operator: their source stands in linecache, so that tracebacks and debuggers show
+it.
+"""
 
 import linecache
 from itertools import count
@@ -7,7 +9,9 @@ _numbers = count()
 
 
 class Source:
-    """The text of a function to be made. add() takes lines, with an indentation of their own; names are the globals it will see."""
+    """The text of a function to be made. add() takes lines, with an indentation of their own;
+    names are the globals it will see.
+    """
 
     def __init__(self, name, parameters, **names):
         self.name, self.names = name, names

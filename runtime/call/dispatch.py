@@ -1,4 +1,6 @@
-"""Below autograd: from an operator's arguments to the kernel of their device, and the place where that can be intercepted."""
+"""Below autograd: from an operator's arguments to the kernel of their device, and the place where that can be
+intercepted.
+"""
 
 from contextlib import contextmanager
 
@@ -34,7 +36,9 @@ def requires_grad(op, args):
 
 
 def common_device(op, args):
-    """The device of a call; numbers in tensors without dimensions, in the host's memory, may meet any device, others must agree."""
+    """The device of a call;
+    numbers in tensors without dimensions, in the host's memory, may meet any device, others must agree.
+    """
     for i in op.tensor_args:
         if getattr(args[i], "device", None) is not HOST:
             break
@@ -64,7 +68,10 @@ def elementwise(op, args):
     if op.hosted:
         first = operands[0]
         if op.options.keep:  # that of the values decides, not that of a mask
-            first = next((t for i, t in enumerate(operands) if i not in op.options.keep and t.__class__ not in NUMBERS_OR_NONE), None)
+            first = next(
+                (t for i, t in enumerate(operands) if i not in op.options.keep and t.__class__ not in NUMBERS_OR_NONE),
+                None,
+            )
         if first.__class__ not in NUMBERS_OR_NONE:
             plan = op.hosted.get(first.dtype)
             out = plan and plan.alike(first._shape, operands, attributes)
@@ -102,7 +109,10 @@ def general(op, args, device=None):
     """Meta function and kernel of an operator that is not elementwise. Returns a fresh tensor or a tuple of them."""
     device = device or common_device(op, args)
     result = op.meta(*args)
-    dtype = next((t.dtype for t in tensors_of([args[i] for i in op.tensor_args])), None) or (result[0] if result.__class__ is list else result)[1]
+    dtype = (
+        next((t.dtype for t in tensors_of([args[i] for i in op.tensor_args])), None)
+        or (result[0] if result.__class__ is list else result)[1]
+    )
     plan = backend(device).plan(op, dtype, device, args)
     out = plan.run(result, args)
     if plan.direct and (not op.tensor_args or op.first is not None and args[op.first].__class__ not in NUMBERS_OR_NONE):
@@ -113,12 +123,17 @@ def general(op, args, device=None):
 # ------------------------------------------------------------------------------------------------ interception
 @contextmanager
 def intercept(handler):
-    """Inside, in this thread, each operator below autograd and autocast goes to handler(name, args, proceed) instead of its kernel.
+    """Inside, in this thread, each operator below autograd and autocast goes to handler(name, args, proceed) instead of
+    its kernel.
 
-    name: PyTorch's, as "aten.add.Tensor". args: in the schema's order, as they were given. proceed(*args) runs the operator without gradients
-    and without this handler (an outer one sees it); proceed.op is the declared operator, `with proceed.outer():` lets whole functions do the same,
-    proceed.resolve(args) gives the arguments as PyTorch's. What the handler returns is the result, on which autograd hangs the node of the call.
-    Functions over other operators are seen themselves where PyTorch's dispatcher sees them and no gradient flows through them; else what they call is.
+    name: PyTorch's, as "aten.add.Tensor". args: in the schema's order, as they were given. proceed(*args) runs the
+    operator without gradients
+    and without this handler (an outer one sees it); proceed.op is the declared operator, `with proceed.outer():` lets
+    whole functions do the same,
+    proceed.resolve(args) gives the arguments as PyTorch's. What the handler returns is the result, on which autograd
+    hangs the node of the call.
+    Functions over other operators are seen themselves where PyTorch's dispatcher sees them and no gradient flows
+    through them; else what they call is.
     """
     previous = LOCAL.interceptors
     LOCAL.interceptors = (*previous, handler)
@@ -132,9 +147,11 @@ def intercept(handler):
 
 @contextmanager
 def batching(handler):
-    """Inside, in this thread, handler(op, args) is asked first wherever an operator is called, and gives NotImplemented where it is none of its own.
+    """Inside, in this thread, handler(op, args) is asked first wherever an operator is called, and gives NotImplemented
+    where it is none of its own.
 
-    Unlike what intercept() hands over, the call is still above autograd. Classes with a __torch_function__ are asked, whatever holds outside.
+    Unlike what intercept() hands over, the call is still above autograd. Classes with a __torch_function__ are asked,
+    whatever holds outside.
     """
     previous = LOCAL.batches, LOCAL.subclass_off
     LOCAL.batches, LOCAL.subclass_off = handler, 0
@@ -147,7 +164,9 @@ def batching(handler):
 
 
 class Call:
-    """A call below autograd, on its way from the innermost handler outwards and then to the classes of its arguments and the kernel."""
+    """A call below autograd, on its way from the innermost handler outwards and then to the classes of its arguments
+    and the kernel.
+    """
 
     __slots__ = ("op", "suffix", "run", "handlers", "native")
 
@@ -184,7 +203,9 @@ def intercepted(args):
 
 
 def handle(op, args, run, suffix=""):
-    """Hand a call to the innermost handler, then to the classes of its arguments. run(*args): what it is without; suffix: "_" for in-place operators."""
+    """Hand a call to the innermost handler, then to the classes of its arguments. run(*args): what it is without;
+    suffix: "_" for in-place operators.
+    """
     stack = LOCAL.interceptors
     recording, autocast, above, native = MODE.grad, LOCAL.autocast, LOCAL.recording, LOCAL.native
     MODE.grad, LOCAL.autocast, LOCAL.recording, LOCAL.native = False, None, recording or above, False

@@ -1,4 +1,6 @@
-"""Shapes and strides of results: broadcasting, and the order in memory that PyTorch's TensorIterator gives an elementwise result."""
+"""Shapes and strides of results: broadcasting, and the order in memory that PyTorch's TensorIterator gives an
+elementwise result.
+"""
 
 from functools import lru_cache
 
@@ -18,12 +20,16 @@ def broadcast_shapes(*shapes):
                 if y == 1:
                     out[off + i] = x
                 elif x != 1:
-                    raise RuntimeError(f"The size of tensor a ({y}) must match the size of tensor b ({x}) at non-singleton dimension {off + i}")
+                    raise RuntimeError(
+                        f"The size of tensor a ({y}) must match the size of tensor b ({x}) at non-singleton dimension {off + i}"
+                    )
     return tuple(out)
 
 
 def check_spreads(shape, *shapes):
-    """Refuse what makes another shape of a result's together with it: an operand may be spread over the result, not the result over an operand."""
+    """Refuse what makes another shape of a result's together with it: an operand may be spread over the result, not the
+    result over an operand.
+    """
     whole = broadcast_shapes(*shapes)
     if whole != tuple(shape):
         raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(whole)}")
@@ -37,7 +43,9 @@ def memory_order(shape, operands):
     if len(shape) < 2:
         return None
     tensors = [t for t in operands if isinstance(t, Tensor)]
-    given = sum(t is not None for t in operands)  # beside a number PyTorch looks at the strides, where they are ambiguous too
+    given = sum(
+        t is not None for t in operands
+    )  # beside a number PyTorch looks at the strides, where they are ambiguous too
     return _memory_order(shape, tuple([(t._shape, t._stride) for t in tensors]), len(tensors) == given)
 
 
@@ -45,10 +53,14 @@ def memory_order(shape, operands):
 def _memory_order(shape, geometries, tensors_alone):
     n = len(shape)
     geometries = [(s, contiguous_strides(s) if st is None else st) for s, st in geometries]
-    if tensors_alone and all(s == shape for s, _ in geometries):  # then the whole layout decides, where it is one of the usual ones
+    if tensors_alone and all(
+        s == shape for s, _ in geometries
+    ):  # then the whole layout decides, where it is one of the usual ones
         if all(is_contiguous(s, st) for s, st in geometries):
             return None
-        if n == 4 and all(is_contiguous(*([each[d] for d in CHANNELS_LAST] for each in geometry)) for geometry in geometries):
+        if n == 4 and all(
+            is_contiguous(*([each[d] for d in CHANNELS_LAST] for each in geometry)) for geometry in geometries
+        ):
             return CHANNELS_LAST
     strides = [_broadcast_strides(*g, shape) for g in geometries]
     perm = list(range(n - 1, -1, -1))

@@ -1,7 +1,18 @@
 """Operators that write into their first argument."""
 
 from .. import dtypes as dt
-from ..autograd import MODE, FunctionNode, Saved, check_captured, check_inplace, edge, forward, meta_of, of_in_place, rebase
+from ..autograd import (
+    MODE,
+    FunctionNode,
+    Saved,
+    check_captured,
+    check_inplace,
+    edge,
+    forward,
+    meta_of,
+    of_in_place,
+    rebase,
+)
 from ..autograd.tangents import carry, innermost
 from ..backend import backend
 from ..registry import T
@@ -67,8 +78,13 @@ def _without_formula(op, self, args):
     finally:
         MODE.grad = recording
     if op.options.constant:
-        zeros = lambda g: tuple(None if e is None else T.zeros(shape, dtype=dtype, device=device) for e, (shape, dtype, device) in zip(edges, metas))
-        rebase(self, FunctionNode(f"{op.name.title()}Backward{len(tensors) - 1}", zeros, edges, metas, (meta_of(self),)))
+        zeros = lambda g: tuple(
+            None if e is None else T.zeros(shape, dtype=dtype, device=device)
+            for e, (shape, dtype, device) in zip(edges, metas)
+        )
+        rebase(
+            self, FunctionNode(f"{op.name.title()}Backward{len(tensors) - 1}", zeros, edges, metas, (meta_of(self),))
+        )
     return self
 
 
@@ -83,7 +99,9 @@ def _taken_over(op, self, args, recording):
     if op.fn is not None and op.derivative is None:
         return None
     recording = recording and op.derivative is not None
-    return _in_kernel(op, self, args, recording, lambda *args: handle(op, args, lambda *args: _below(op, args), "_"), keep=True)
+    return _in_kernel(
+        op, self, args, recording, lambda *args: handle(op, args, lambda *args: _below(op, args), "_"), keep=True
+    )
 
 
 def _named(op, args):
@@ -97,7 +115,9 @@ def _below(op, args):
 
 
 def _on_expanded(op, self, args, recording):
-    """Whether an operator that writes to a tensor of which several elements are one is done already; most are refused."""
+    """Whether an operator that writes to a tensor of which several elements are one is done already;
+    most are refused.
+    """
     if not op.options.expanded:
         refuse_expanded(self)
     warn(
@@ -122,7 +142,13 @@ def _composite(op, self, args, recording):
     if op.options.irreversible is not None and op.options.irreversible(*args) is not None and r._grad_fn is not None:
         r._grad_fn = _of_in_place(op, r._grad_fn, args)
     if MODE.grad and (r._requires_grad or self._requires_grad) or STATE.duals and innermost((self, r)) is not None:
-        if STATE.active or self._view is not None or r._view is not None or r._grad_fn is None or r.dtype is not self.dtype:
+        if (
+            STATE.active
+            or self._view is not None
+            or r._view is not None
+            or r._grad_fn is None
+            or r.dtype is not self.dtype
+        ):
             return Tensor.copy_(self, r)
         node, nr = r._grad_fn, r._output_nr  # the history of the result is that of what takes its place
         write(self, r)
@@ -133,7 +159,9 @@ def _composite(op, self, args, recording):
 
 
 def _in_kernel(op, self, args, recording, kernel, keep=False, read=None):
-    """A kernel that writes by itself; keep: it may destroy what a formula reads; read: the arguments that formulas read, where they are others."""
+    """A kernel that writes by itself;
+    keep: it may destroy what a formula reads; read: the arguments that formulas read, where they are others.
+    """
     node = None
     if recording:
         first = _before(op, args[0]) if keep else args[0]
@@ -199,4 +227,6 @@ def _check_result(op, self, r):
     if r._shape != self._shape:
         raise RuntimeError(f"output with shape {list(self._shape)} doesn't match the broadcast shape {list(r._shape)}")
     if not dt.can_cast(r.dtype, self.dtype):
-        raise RuntimeError(f"result type {dt.scalar_name(r.dtype)} can't be cast to the desired output type {dt.scalar_name(self.dtype)}")
+        raise RuntimeError(
+            f"result type {dt.scalar_name(r.dtype)} can't be cast to the desired output type {dt.scalar_name(self.dtype)}"
+        )

@@ -30,7 +30,21 @@ _BINARY = {
     "gt": "gt",
     "ge": "ge",
 }
-_REFLECTED = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift")
+_REFLECTED = (
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "matmul",
+    "and",
+    "or",
+    "xor",
+    "lshift",
+    "rshift",
+)
 _INPLACE = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift")
 _UNARY = {"neg": "neg", "abs": "abs"}
 
@@ -45,7 +59,11 @@ def _swapped(name):
 
         def over(self, other):
             r = T.reciprocal(self)
-            return r if other.__class__ is int and other == 1 and not r._requires_grad and not r.dtype.is_complex else r * other
+            return (
+                r
+                if other.__class__ is int and other == 1 and not r._requires_grad and not r.dtype.is_complex
+                else r * other
+            )
 
         return over
     function = getattr(T, _BINARY[name])
@@ -140,7 +158,9 @@ Tensor.__reversed__ = lambda self: self.flip((0,)) if self._shape else self
 
 def _array_wrap(self, array, context=None, return_scalar=False):
     array = np.asarray(array)
-    return from_array(array.astype(np.uint8) if array.dtype == np.bool_ else array)  # PyTorch's answer from before it had bool
+    return from_array(
+        array.astype(np.uint8) if array.dtype == np.bool_ else array
+    )  # PyTorch's answer from before it had bool
 
 
 Tensor.__array_wrap__ = _array_wrap

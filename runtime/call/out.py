@@ -31,7 +31,8 @@ _RECOUNTED = (
 class Out:
     """What an operator asks of out=.
 
-    dtype: the error where out's dtype is not the result's own, or one for each result; None: the result is cast where the category allows.
+    dtype: the error where out's dtype is not the result's own, or one for each result; None: the result is cast where
+    the category allows.
     leads: where the call asks for no dtype, it computes in out's.
     contiguous: a resized out= is, instead of keeping the result's order; or a function of the arguments that tells.
     also: dtypes that out= may be of as well as the result's.
@@ -54,7 +55,9 @@ EXPECTED = "Expected out tensor to have dtype {want}, but got {got} instead"
 FOUND = "Found dtype {Got} but expected {Want}"
 SCALAR_TYPE = "{name}: expected out tensor of scalar type {Want} but found {Got}"
 SELF_AND_RESULT = "{name}(): self and result must have the same scalar type"
-MATCH_INPUT = "Expected the dtype for input and out to match, but got {Want} for input's dtype and {Got} for out's dtype."
+MATCH_INPUT = (
+    "Expected the dtype for input and out to match, but got {Want} for input's dtype and {Got} for out's dtype."
+)
 SAME_DTYPE, FOUND_DTYPE, SAME_SCALAR_TYPE, INPUT_DTYPE = Out(EXPECTED), Out(FOUND), Out(SCALAR_TYPE), Out(MATCH_INPUT)
 CONTIGUOUS, JOINED, CAST = Out(contiguous=True), Out(refusal=TypeError), Out(any_dtype=True, resized=None)
 LEADING, UNNAMED_SCALAR_TYPE = Out(EXPECTED, leads=True), Out("expected scalar_type {Want} but found {Got}")
@@ -63,7 +66,9 @@ _ANY, _MADE = Out(), Out(resized=None)
 
 
 def with_out(op, result, out, args=(), k=0):
-    """Write a result, or a tuple of them, into out=. op: an operator, or the name of a function that asks for nothing. k: which result it is."""
+    """Write a result, or a tuple of them, into out=. op: an operator, or the name of a function that asks for nothing.
+    k: which result it is.
+    """
     name, rules = (op, _ANY) if op.__class__ is str else (op.name.lstrip("_"), op.options.out)
     if isinstance(result, tuple):
         return _with_outs(op, name, rules, result, out, args)
@@ -150,10 +155,14 @@ def _refusal(op, name, out, args, wanted):
 def _check(name, result, out):
     # a result without history is a factory's, whose requires_grad=True is said of `out`
     if MODE.grad and (out._requires_grad or result._requires_grad and result._grad_fn is not None):
-        raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.")
+        raise RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad."
+        )
     if out.device is not result.device:
         if out.device is META:
-            raise RuntimeError(f"Attempting to copy from device {result.device} to device meta, but cross-device copies are not allowed!")
+            raise RuntimeError(
+                f"Attempting to copy from device {result.device} to device meta, but cross-device copies are not allowed!"
+            )
         raise RuntimeError(f"Expected out tensor to be on {result.device}, but got {out.device} instead")
 
 
@@ -165,7 +174,9 @@ def _strides(rules, result, args):
 
 
 def resize(t, shape, stride=None):
-    """Another shape for t, with strides where those are given: in its memory, which it may share with others, where that is large enough."""
+    """Another shape for t, with strides where those are given: in its memory, which it may share with others, where
+    that is large enough.
+    """
     st = t._storage
     if stride is not None and (0 in shape or 0 in stride):
         stride = None
@@ -191,7 +202,9 @@ def out_dtype(dtype, out):
     """The dtype that a function from nothing computes in, given out=."""
     if dtype is None or dtype is out.dtype:
         return out.dtype
-    raise RuntimeError(f"dtype {dt.scalar_name(dtype)} does not match dtype of out parameter ({dt.scalar_name(out.dtype)})")
+    raise RuntimeError(
+        f"dtype {dt.scalar_name(dtype)} does not match dtype of out parameter ({dt.scalar_name(out.dtype)})"
+    )
 
 
 def led_dtype(dtype, out):
@@ -203,7 +216,13 @@ def check_dtype(name, rules, want, got, k=0):
     """PyTorch's error where a result of dtype `want`, the k-th, may not be written to an out= of dtype `got`."""
     text = rules.dtype
     if text is not None and got not in rules.also:
-        spoken = {"want": dt.c_name(want), "got": dt.c_name(got), "Want": dt.scalar_name(want), "Got": dt.scalar_name(got), "narrow": want is dt.int32}
+        spoken = {
+            "want": dt.c_name(want),
+            "got": dt.c_name(got),
+            "Want": dt.scalar_name(want),
+            "Got": dt.scalar_name(got),
+            "narrow": want is dt.int32,
+        }
         raise RuntimeError((text if text.__class__ is str else text[k]).format(name=name, **spoken))
     if not rules.any_dtype and not dt.can_cast(want, got):
         result = "torch.cat(): input types" if rules.refusal is TypeError else f"result type {dt.scalar_name(want)}"
@@ -211,7 +230,9 @@ def check_dtype(name, rules, want, got, k=0):
 
 
 def check_overlap(op, out, args, first=0):
-    """PyTorch's error where out= shares memory with an argument in a way that the function cannot take. first: the position of args[0]."""
+    """PyTorch's error where out= shares memory with an argument in a way that the function cannot take. first: the
+    position of args[0].
+    """
     apart = op.options.apart
     if not (apart or op.promote is not None or op.options.pointwise) or 0 in out._shape:
         return
@@ -224,7 +245,9 @@ def check_overlap(op, out, args, first=0):
 
 
 def refuse_partial_overlap(out, t, apart=False):
-    """PyTorch's error where two tensors of one storage meet and are not the same; apart: the same ones may not meet either."""
+    """PyTorch's error where two tensors of one storage meet and are not the same;
+    apart: the same ones may not meet either.
+    """
     if 0 not in t._shape and (apart or not _same(t, out)) and _meet(t, out):
         raise RuntimeError(
             "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
@@ -240,14 +263,21 @@ def _meet(a, b):
     """Whether the memory of two dense tensors of one storage meets; tensors with gaps are not told apart."""
     if not all(is_dense(t._shape, t.stride()) for t in (a, b)):
         return False
-    (a0, a1), (b0, b1) = ((t._offset * t.dtype.itemsize, (t._offset + numel(t._shape)) * t.dtype.itemsize) for t in (a, b))
+    (a0, a1), (b0, b1) = (
+        (t._offset * t.dtype.itemsize, (t._offset + numel(t._shape)) * t.dtype.itemsize) for t in (a, b)
+    )
     return a0 < b1 and b0 < a1
 
 
 def is_expanded(t):
     """Whether several elements of a tensor are one in memory, by strides of 0."""
     stride = t._stride
-    return stride is not None and 0 in stride and 0 not in t._shape and any(s > 1 and st == 0 for s, st in zip(t._shape, stride))
+    return (
+        stride is not None
+        and 0 in stride
+        and 0 not in t._shape
+        and any(s > 1 and st == 0 for s, st in zip(t._shape, stride))
+    )
 
 
 def refuse_expanded(t):

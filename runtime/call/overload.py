@@ -23,7 +23,8 @@ def name_of(op):
 def resolve(op, args, suffix="", native=False):
     """(schema, args, kwargs) that PyTorch's dispatcher would be given for a call, or None where it has no such call.
 
-    native: the call stands for one that PyTorch makes in C++, where numbers have overloads of their own and new tensors are told their dtype.
+    native: the call stands for one that PyTorch makes in C++, where numbers have overloads of their own and new tensors
+    are told their dtype.
     """
     name, wanted = name_of(op)
     if native is True and wanted == "Tensor" and any(args[i].__class__ in NUMBERS for i in op.operands[1:]):
@@ -42,7 +43,11 @@ def resolve(op, args, suffix="", native=False):
     for schema in schemas(name + suffix):
         if schema.outs:
             continue
-        needed = {a.name: defaults[a.name] for a in schema.arguments if a.name in defaults and (not a.has_default_value() or a.means_another(defaults[a.name]))}
+        needed = {
+            a.name: defaults[a.name]
+            for a in schema.arguments
+            if a.name in defaults and (not a.has_default_value() or a.means_another(defaults[a.name]))
+        }
         given = schema.given(_with_options(op, schema, needed | values, native and args))
         if given is None:
             given = schema.given(_renamed(op, schema, values))
@@ -54,7 +59,9 @@ def resolve(op, args, suffix="", native=False):
 
 
 def _with_options(op, schema, values, native):
-    """What PyTorch's functions always say of a new tensor: that its memory is not pinned, and, where no tensor tells, its device; in C++, what it is like."""
+    """What PyTorch's functions always say of a new tensor: that its memory is not pinned, and, where no tensor tells,
+    its device; in C++, what it is like.
+    """
     if "pin_memory" not in schema.by_name or op.fn is None and not native:
         return values
     if native:

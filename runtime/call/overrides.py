@@ -52,7 +52,9 @@ def pop_mode():
 
 
 def _count_modes(n):
-    """While there is a mode, in any thread, what is written by hand in Tensor asks for it; else nothing does, and nothing is the slower for it."""
+    """While there is a mode, in any thread, what is written by hand in Tensor asks for it;
+    else nothing does, and nothing is the slower for it.
+    """
     global _modes
     with _modes_lock:
         before, _modes = _modes, _modes + n
@@ -62,7 +64,9 @@ def _count_modes(n):
 
 
 def _asking_modes():
-    """(name, attribute that asks first, attribute as written) of what is written by hand in Tensor; not of slots, which our own code reads everywhere."""
+    """(name, attribute that asks first, attribute as written) of what is written by hand in Tensor;
+    not of slots, which our own code reads everywhere.
+    """
     for name in (*BY_HAND, *_FOR_MODES, *_PROPERTIES):
         found = _asked(name)
         if found is not None and not isinstance(found[0], types.MemberDescriptorType):
@@ -78,14 +82,18 @@ def _flat(args):
 
 
 def overloaded(args):
-    """Arguments whose class overrides __torch_function__, subclasses first, each class once; the classes of layouts, which nothing switches off, last."""
+    """Arguments whose class overrides __torch_function__, subclasses first, each class once;
+    the classes of layouts, which nothing switches off, last.
+    """
     found = []
     for a in args:
         cls = type(a)
         if cls in direct or not hasattr(cls, "__torch_function__"):
             continue
         if isinstance(a, Tensor):
-            if not cls._of_layout and (LOCAL.subclass_off or disabled(cls) or LOCAL.formulas and not cls._below_autograd):
+            if not cls._of_layout and (
+                LOCAL.subclass_off or disabled(cls) or LOCAL.formulas and not cls._below_autograd
+            ):
                 continue
         elif LOCAL.subclass_off:
             continue
@@ -114,7 +122,9 @@ def has_torch_function(args):
 
 
 def overridden_by_programs(args):
-    """The same without the classes of layouts, which exist here alone: what torch.overrides tells, and functions written over tensors ask."""
+    """The same without the classes of layouts, which exist here alone: what torch.overrides tells, and functions
+    written over tensors ask.
+    """
     return has_torch_function([a for a in args if not getattr(type(a), "_of_layout", False)])
 
 
@@ -138,7 +148,9 @@ def handle_torch_function(public, relevant, *args, **kwargs):
                 return r
     raise _no_implementation(
         f"Multiple dispatch failed for '{getattr(public, '__module__', 'torch')}.{public.__name__}'; all __torch_function__ handlers returned "
-        "NotImplemented:\n\n" + "".join(f"  - tensor subclass {t}\n" for t in types) + "\nFor more information, try re-running with TORCH_LOGS=not_implemented"
+        "NotImplemented:\n\n"
+        + "".join(f"  - tensor subclass {t}\n" for t in types)
+        + "\nFor more information, try re-running with TORCH_LOGS=not_implemented"
     )
 
 
@@ -158,7 +170,11 @@ def overridable(fn):
     @functools.wraps(fn)
     def public(*args, **kwargs):
         relevant = tuple(_flat((*args, *kwargs.values())))
-        return handle_torch_function(public, relevant, *args, **kwargs) if has_torch_function(relevant) else fn(*args, **kwargs)
+        return (
+            handle_torch_function(public, relevant, *args, **kwargs)
+            if has_torch_function(relevant)
+            else fn(*args, **kwargs)
+        )
 
     return public
 
@@ -166,7 +182,8 @@ def overridable(fn):
 def run_overridden(public, op, args, out, kind, kwargs=None, star=()):
     """The way of a call that may be taken over: overrides, then autocast; STATE when the call should go on as it is.
 
-    `out` is STATE where there is none; `star` is what f(*sizes) was given; kwargs are given where args are the caller's own.
+    `out` is STATE where there is none; `star` is what f(*sizes) was given; kwargs are given where args are the caller's
+    own.
     """
     named = kwargs is None and kind == "function" and op.python
     if kwargs is not None:
@@ -175,7 +192,9 @@ def run_overridden(public, op, args, out, kind, kwargs=None, star=()):
         pos, kw = _as_given(op, args, named, () if named else keywords_of_call(sys._getframe(2)))
     if out is not STATE and (named or out is not None):
         kw["out"] = out
-    relevant = [*_flat((*pos, *(a for name, a in kw.items() if name != "out" or not getattr(type(a), "_of_layout", False))))]
+    relevant = [
+        *_flat((*pos, *(a for name, a in kw.items() if name != "out" or not getattr(type(a), "_of_layout", False))))
+    ]
     if LOCAL.modes or overloaded(relevant):
         return handle_torch_function(public, relevant, *pos[: len(pos) - bool(star)], *star, **kw)
     if LOCAL.autocast is None or kwargs is not None:
@@ -192,7 +211,8 @@ def run_overridden(public, op, args, out, kind, kwargs=None, star=()):
 
 
 def _as_given(op, args, named, keywords):
-    """(positional, keywords) of a call whose arguments stand in the schema's order; keywords: the names that stood in the call.
+    """(positional, keywords) of a call whose arguments stand in the schema's order; keywords: the names that stood in
+    the call.
 
     What PyTorch writes in Python (named) hands on what is optional by its name, what it writes in C++ as it was given.
     """
@@ -210,9 +230,11 @@ def _as_given(op, args, named, keywords):
 
 
 def keywords_of_call(frame):
-    """The names of the arguments that the call at which a frame stands gives by name; none where its instruction does not say (f(*args, **kwargs), C).
+    """The names of the arguments that the call at which a frame stands gives by name; none where its instruction does
+    not say (f(*args, **kwargs), C).
 
-    A function that binds by Python's own rules cannot tell f(x, dim=0) from f(x); PyTorch's can, and hands both on as they were written.
+    A function that binds by Python's own rules cannot tell f(x, dim=0) from f(x); PyTorch's can, and hands both on as
+    they were written.
     """
     code, at = frame.f_code, frame.f_lasti
     text = code.co_code
@@ -229,7 +251,9 @@ def keywords_of_call(frame):
     return names if isinstance(names, tuple) else ()
 
 
-_NAMES = dis.opmap.get("KW_NAMES", dis.opmap["LOAD_CONST"])  # KW_NAMES: Python 3.11 and 3.12; else the names lie on the stack
+_NAMES = dis.opmap.get(
+    "KW_NAMES", dis.opmap["LOAD_CONST"]
+)  # KW_NAMES: Python 3.11 and 3.12; else the names lie on the stack
 _CALL = dis.opmap["CALL_FUNCTION_KW" if "CALL_FUNCTION_KW" in dis.opmap else "CALL"]
 _BEFORE_CALL = 2 + 4 * ("PRECALL" in dis.opmap)  # bytes between the two
 
@@ -269,7 +293,13 @@ def _asked(name):
         if isinstance(plain, types.FunctionType):
             _known[name] = plain, _asking(plain)
         elif isinstance(plain, (property, types.MemberDescriptorType)):
-            setter = plain.__set__ if isinstance(plain, types.MemberDescriptorType) else _asking(plain.__set__) if plain.fset else None
+            setter = (
+                plain.__set__
+                if isinstance(plain, types.MemberDescriptorType)
+                else _asking(plain.__set__)
+                if plain.fset
+                else None
+            )
             _known[name] = plain, property(_asking(plain.__get__), setter, doc=plain.__doc__)
     return _known.get(name)
 
@@ -354,7 +384,8 @@ def __init_subclass__(cls, raw=False, **kw):
     if getattr(dispatch, "__func__", dispatch) is not _disabled_torch_dispatch_impl:
         dispatching.add(cls)
         if getattr(cls.__torch_function__, "__func__", None) is Tensor.__torch_function__.__func__:
-            cls.__torch_function__ = _disabled_torch_function_impl  # a class that takes calls below autograd takes none above, unless it says so
+            # a class that takes calls below autograd takes none above, unless it says so
+            cls.__torch_function__ = _disabled_torch_function_impl
     home = next(c for c in cls.__mro__ if "__torch_function__" in vars(c))
     if not raw and (home is cls or not issubclass(home, Tensor)):  # its own, or that of a base that is no tensor
         override_methods(cls)

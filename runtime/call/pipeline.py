@@ -1,9 +1,12 @@
 """The call of an operator, written for it: normalise the arguments, find the result, record it for autograd.
 
-Every operator goes through the same stages in the same order; what it has no use for is left out of its text. The result comes from
-the arguments' geometry (views), from other operators (composites), or from a kernel: by the direct way where a plan for these
+Every operator goes through the same stages in the same order; what it has no use for is left out of its text. The
+result comes from
+the arguments' geometry (views), from other operators (composites), or from a kernel: by the direct way where a plan for
+these
 dtypes and this device has been used before and nothing is to be converted, else by dispatch.py, which finds the plan.
-`python tools/generated.py add` prints the text. A kernel empties the processor's caches, so that each Python frame after it costs a
+`python tools/generated.py add` prints the text. A kernel empties the processor's caches, so that each Python frame
+after it costs a
 microsecond: that is why these functions are written out, each as one.
 """
 
@@ -48,7 +51,10 @@ _WRAP = [
     "out._shape = shape",
     "out.dtype = plan.out",
     "out.device = a0.device",
-    *(" = ".join([*(f"out.{name}" for name in STARTS if STARTS[name] is start and name != "_ms"), str(start)]) for start in (0, False, None)),
+    *(
+        " = ".join([*(f"out.{name}" for name in STARTS if STARTS[name] is start and name != "_ms"), str(start)])
+        for start in (0, False, None)
+    ),
     "new_version = versions.new  # another thread may leave inference mode meanwhile",
     "out._vc = new_version and new_version()",
 ]
@@ -59,7 +65,9 @@ def make(op):
     if op.fn is not None and op.derivative is None and not op.options.mutates:
         return op.fn
     args = op.schema.args
-    source = Source("call", ", ".join(f"a{i}" + ("" if a.required else f"=defaults[{i}]") for i, a in enumerate(args)), **_names(op))
+    source = Source(
+        "call", ", ".join(f"a{i}" + ("" if a.required else f"=defaults[{i}]") for i, a in enumerate(args)), **_names(op)
+    )
     if op.options.alpha:
         alpha, given = f"a{len(args) - 1}", ", ".join(f"a{i}" for i in range(len(args)))
         source.add(f"if {alpha}.__class__ is not int or {alpha} != 1:", f"    return scaled(op, {given})")
@@ -69,7 +77,9 @@ def make(op):
 
 
 def _scaled(op, *args):
-    """A call whose last argument multiplies an operand: the kernel gets the product, what is recorded is the call as it was given."""
+    """A call whose last argument multiplies an operand: the kernel gets the product, what is recorded is the call as it
+    was given.
+    """
     recording, before = MODE.grad and requires_grad(op, args), MODE.grad
     MODE.grad = False
     try:
@@ -87,7 +97,9 @@ def make_operator(op, name, otherwise, takes):
     takes: the classes of the second operand.
     """
     source = Source(name, "a0, a1", **_names(op), STATE=STATE, direct=direct, takes=takes, otherwise=otherwise)
-    source.add("if STATE.active or a0.__class__ not in direct or a1.__class__ not in takes:", "    return otherwise(a0, a1)")
+    source.add(
+        "if STATE.active or a0.__class__ not in direct or a1.__class__ not in takes:", "    return otherwise(a0, a1)"
+    )
     begun = len(source.lines)
     source.names |= {"shorten": shorten, "no_memory": no_memory}
     if op.fn is not None:
@@ -95,7 +107,12 @@ def make_operator(op, name, otherwise, takes):
     else:
         source.add(*(f"a{i} = defaults[{i}]" for i in range(2, len(op.schema.args))))
         _stages(op, source, tensors={0})
-    stages = ["    try:", *("    " + line for line in source.lines[begun:]), "    except Exception as error:", "        shorten(error)"]
+    stages = [
+        "    try:",
+        *("    " + line for line in source.lines[begun:]),
+        "    except Exception as error:",
+        "        shorten(error)",
+    ]
     stages += ["        no_memory(error, op, (a0, a1))", "        raise"]
     source.lines[begun:] = stages  # no instruction more where nothing is raised
     return source.function(f"Tensor.{name}")
@@ -103,7 +120,16 @@ def make_operator(op, name, otherwise, takes):
 
 def _names(op):
     defaults = tuple(a.default for a in op.schema.args)
-    return {**_NAMES, "op": op, "plans": op.plans, "prepare": op.prepare, "meta": op.meta, "geometry": op.geometry, "function": op.fn, "defaults": defaults}
+    return {
+        **_NAMES,
+        "op": op,
+        "plans": op.plans,
+        "prepare": op.prepare,
+        "meta": op.meta,
+        "geometry": op.geometry,
+        "function": op.fn,
+        "defaults": defaults,
+    }
 
 
 def _stages(op, source, tensors=frozenset()):
@@ -133,16 +159,29 @@ def _stages(op, source, tensors=frozenset()):
     source.names.update(op.compiled_derivative.names())
     if kept is not None:
         source.add(f"{given}, = {kept},")
-    own = " and a0._vc is not INFERENCE" if op.geometry is not None else ""  # views of inference tensors are such themselves
-    record = [f"if {_wants_gradient(op, args, tensors)}{own}:", *("    " + line for line in op.compiled_derivative.record_lines(tensors))]
+    own = (
+        " and a0._vc is not INFERENCE" if op.geometry is not None else ""
+    )  # views of inference tensors are such themselves
+    record = [
+        f"if {_wants_gradient(op, args, tensors)}{own}:",
+        *("    " + line for line in op.compiled_derivative.record_lines(tensors)),
+    ]
     source.add(*(kernel + record if op.compiled_derivative.saves_output else record + kernel), "return out")
 
 
 def _wants_gradient(op, args, tensors):
-    """The condition that some argument requires a gradient, and gradients are recorded: MODE, which is the thread's own, is asked last."""
+    """The condition that some argument requires a gradient, and gradients are recorded:
+
+    MODE, which is the thread's own, is asked last.
+    """
     if any(op.schema.args[i].list for i in op.tensor_args):
         return f"MODE.grad and requires_grad(op, ({', '.join(args)},))"
-    tests = [f"{args[i]}._requires_grad" if i in tensors else f"{args[i]}.__class__ not in NUMBERS and {args[i]}._requires_grad" for i in op.tensor_args]
+    tests = [
+        f"{args[i]}._requires_grad"
+        if i in tensors
+        else f"{args[i]}.__class__ not in NUMBERS and {args[i]}._requires_grad"
+        for i in op.tensor_args
+    ]
     return f"({' or '.join(tests)}) and MODE.grad"
 
 
@@ -150,14 +189,19 @@ def _mutating_composite(op, source, given):
     """A function that changes arguments is first offered to the backend as a single kernel."""
     lists = {i for i in op.options.mutates if op.schema.args[i].list}
     first = "a0[0]" if 0 in lists else "a0"
-    source.add(f"if MODE.grad and requires_grad(op, ({given})) or not backend({first}.device).update(op, {first}, ({given})):", f"    return function({given})")
+    source.add(
+        f"if MODE.grad and requires_grad(op, ({given})) or not backend({first}.device).update(op, {first}, ({given})):",
+        f"    return function({given})",
+    )
     for i in op.options.mutates:
         source.add(*((f"for t in a{i}:", "    t._bump()") if i in lists else (f"a{i}._bump()",)))
     source.add("out = a0")
 
 
 def _one_node(op, source, given, wants_gradient):
-    """A function over other operators that is one operator to PyTorch: its parts record nothing where it is recorded itself."""
+    """A function over other operators that is one operator to PyTorch: its parts record nothing where it is recorded
+    itself.
+    """
     source.add(f"if not ({wants_gradient}):", f"    return function({given})", "MODE.grad = False")
     source.add("try:", f"    out = function({given})", "finally:", "    MODE.grad = True")
     source.names["unviewed"] = unviewed
@@ -184,19 +228,26 @@ def _general(op, source, given, tensors):
     first, others = f"a{op.first}", [i for i in op.tensor_args if i != op.first]
     number = "" if op.first in tensors else f"None if {first}.__class__ in NUMBERS else "
     same = "".join(
-        f" and {f'a{i}.device is {first}.device' if i in tensors else f'(a{i}.__class__ in NUMBERS or a{i}.device is {first}.device)'}" for i in others
+        f" and {f'a{i}.device is {first}.device' if i in tensors else f'(a{i}.__class__ in NUMBERS or a{i}.device is {first}.device)'}"
+        for i in others
     )
     source.add(f"plan = {number}plans.get(({first}.dtype, {first}.device))", f"if plan is not None{same}:")
     depth = 2
     source.add(f"result = meta({given})  # first, since it refuses what the kernels cannot take", depth=depth)
     source.add(f"while plan.when is not None and plan.when({given}):", "    plan = plan.larger()", depth=depth)
-    if not op.schema.several:  # what plan.run does with one result of the promised dtype and of known shape, written out
+    if (
+        not op.schema.several
+    ):  # what plan.run does with one result of the promised dtype and of known shape, written out
         alone = op.tensor_args == [op.first]
         size = f" or numel({first}._shape) < plan.limit" if alone and op.first in tensors else ""
         fits = f"plan.out is result[1] and shape is not None and 0 not in shape and len(result) == 2 and (plan.limit is None or plan.when is not None{size})"
         source.add("shape = result[0]", f"if {fits}:", depth=2)
         source.add("plan.calls += 1", *(line.replace("a0", first) for line in _WRAP), depth=3)
-        entered = f"plan.fn({given.replace(first, f'plan.enter({first})', 1)})" if alone and op.first in tensors else f"plan.compute(({given},))"
+        entered = (
+            f"plan.fn({given.replace(first, f'plan.enter({first})', 1)})"
+            if alone and op.first in tensors
+            else f"plan.compute(({given},))"
+        )
         source.add(f"r = plan.fn({given}) if plan.enter is None else {entered}", depth=3)
         source.add('if getattr(r, "_shape", None) == shape and r.__class__ is not Tensor:', "    out._ms = r", depth=3)
         source.add("else:", "    out = plan.leave(r, result)", depth=3)
@@ -207,7 +258,9 @@ def _general(op, source, given, tensors):
 
 
 def _elementwise(op, source, given, tensors):
-    """The direct way where no operand needs a conversion; what can be is done before the kernel, which empties the processor's caches."""
+    """The direct way where no operand needs a conversion;
+    what can be is done before the kernel, which empties the processor's caches.
+    """
     operands = op.operands
     if operands[0] != 0 or op.prepare is not None and not op.options.alpha:
         source.add(f"out = elementwise(op, ({given},))")
@@ -225,7 +278,8 @@ def _elementwise(op, source, given, tensors):
     source.add("shape = a0._shape", "plan = plans.get((a0.dtype, a0.device))", depth=depth)
     # one that has no dimensions goes to the kernel as it is, like a number
     same = "".join(
-        f" and a{i}.dtype is a0.dtype and (a{i}._shape == shape or not a{i}._shape) and a{i}._stride is None and a{i}.device is a0.device" for i in operands[1:]
+        f" and a{i}.dtype is a0.dtype and (a{i}._shape == shape or not a{i}._shape) and a{i}._stride is None and a{i}.device is a0.device"
+        for i in operands[1:]
     )
     source.add(f"if plan is not None and not ({_FITS}{same}):", "    plan = None", depth=depth)
     if operands[1:]:
@@ -236,7 +290,10 @@ def _elementwise(op, source, given, tensors):
     source.add("plan.calls += 1", "x0 = a0._ms", "if x0 is None:", "    x0 = a0._mstensor()", *_WRAP, depth=2)
     kernel = ", ".join(f"x{i}" for i in operands) + "".join(f", a{i}" for i in op.attributes)
     # `raw` saves a frame where no other thread is to be locked out
-    source.pending = ["if plan is not None:", f"    out._ms = plan.fn({kernel}) if plan.raw is None or other_threads() else plan.raw(plan.prim, [{kernel}])"]
+    source.pending = [
+        "if plan is not None:",
+        f"    out._ms = plan.fn({kernel}) if plan.raw is None or other_threads() else plan.raw(plan.prim, [{kernel}])",
+    ]
 
 
 _FITS = "a0._stride is None and 0 not in shape and (plan.limit is None or numel(shape) < plan.limit)"
@@ -249,7 +306,12 @@ def _with_number(op, source, tensors):
     source.add("if a1.__class__ in NUMBERS:", f"    plan = {number}plans.get((a0.dtype, a0.device))")
     source.add("if plan is not None:", "    shape = a0._shape", depth=2)
     source.add(f"    if {_FITS} and {least} <= CATEGORY.get(a1.__class__, 9) <= a0.dtype.category > 0:", depth=2)
-    source.add("x1 = plan.numbers.get(a1 or str(a1))  # 0.0 and -0.0 are one key", "if x1 is None:", "    x1 = plan.number(a1)", depth=4)
+    source.add(
+        "x1 = plan.numbers.get(a1 or str(a1))  # 0.0 and -0.0 are one key",
+        "if x1 is None:",
+        "    x1 = plan.number(a1)",
+        depth=4,
+    )
     source.add("    else:", "        plan = None", depth=2)
 
 
@@ -263,7 +325,9 @@ def as_native(fn, args):
 
 
 def _saved(op, args):
-    """The node of a call that is still to run, its arguments saved: a hook that raises then keeps the kernel from running. None where results are saved too."""
+    """The node of a call that is still to run, its arguments saved: a hook that raises then keeps the kernel from
+    running. None where results are saved too.
+    """
     if op.compiled_derivative.saves_output:
         return None
     return op.compiled_derivative.save(op.saving(args))
@@ -287,7 +351,9 @@ def _record(op, node, out, args):
 
 
 def _watched(op, args, parts, run):
-    """What run(parts, args) gives, within the context of who watches composites where the operator is PyTorch's dispatcher's."""
+    """What run(parts, args) gives, within the context of who watches composites where the operator is PyTorch's
+    dispatcher's.
+    """
     found = None if LOCAL.composites is None else resolve(op, args)
     if found is None:
         return run(parts, args)
@@ -300,22 +366,33 @@ def _plainly(parts, args):
 
 
 def make_intercepted(op):
-    """The call of an operator while interceptors or levels of forward mode are active in some thread, or classes with a __torch_dispatch__ exist."""
+    """The call of an operator while interceptors or levels of forward mode are active in some thread, or classes with a
+    __torch_dispatch__ exist.
+    """
     backend(HOST)  # with the backends come the decompositions, IMPLICIT's among them
     direct, schema = op.make_call(), op.schema
     defaults = tuple(a.default for a in schema.args)
     implicit = IMPLICIT.get(op.full)
-    composite, differentiable = op.fn is not None and op.derivative is None and implicit is None, op.options.role == "compute"
+    composite, differentiable = (
+        op.fn is not None and op.derivative is None and implicit is None,
+        op.options.role == "compute",
+    )
     native = not op.python and op.options.operator is None  # one with an operator is that to PyTorch's dispatcher
     parts = op.fn if op.options.mutates else direct  # not the single kernel of a function that changes arguments
-    flag = next((i for i, a in enumerate(schema.args) if a.name == "requires_grad"), None)  # what makes new tensors: no gradient flows through it
+    flag = next(
+        (i for i, a in enumerate(schema.args) if a.name == "requires_grad"), None
+    )  # what makes new tensors: no gradient flows through it
 
     def call(*args):
         if LOCAL.tracer is not None:
             return traced(op, args + defaults[len(args) :], call)
         if LOCAL.batches is not None and (out := LOCAL.batches(op, args)) is not NotImplemented:
             return out
-        if implicit is not None and intercepted(args) and (out := _watched(op, args + defaults[len(args) :], implicit, as_native)) is not NotImplemented:
+        if (
+            implicit is not None
+            and intercepted(args)
+            and (out := _watched(op, args + defaults[len(args) :], implicit, as_native)) is not NotImplemented
+        ):
             return out  # before forward mode, too: what it calls has nodes and tangents of its own
         if STATE.duals and (level := innermost(args)) is not None:
             return forward.call(op, args + defaults[len(args) :], level)
@@ -324,7 +401,9 @@ def make_intercepted(op):
         args += defaults[len(args) :]
         recording = MODE.grad and differentiable and requires_grad(op, args)
         if composite:
-            plain = args if flag is None else (*args[:flag], False, *args[flag + 1 :])  # what is said of gradients stays above
+            plain = (
+                args if flag is None else (*args[:flag], False, *args[flag + 1 :])
+            )  # what is said of gradients stays above
             found = None if recording and flag is None else resolve(op, plain)
             if found is None or found[0].implicit:
                 return _watched(op, args, parts, as_native if native else _plainly)

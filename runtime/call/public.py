@@ -1,7 +1,9 @@
 """The public functions of operators: torch.f, Tensor.f and Tensor.f_, written when they are first asked for.
 
-A public function binds by Python's own rules, converts numbers, takes a call with direct classes and no modes straight to the operator's
-call (pipeline.py), any other by overrides.py. Several schemas under one name share a function that picks the first that fits.
+A public function binds by Python's own rules, converts numbers, takes a call with direct classes and no modes straight
+to the operator's
+call (pipeline.py), any other by overrides.py. Several schemas under one name share a function that picks the first that
+fits.
 """
 
 import inspect
@@ -42,7 +44,9 @@ from .state import STATE, direct
 
 
 def make(ns, name):
-    """The function of a namespace, or None: made of every operator of the name that has one, in the order of their declarations."""
+    """The function of a namespace, or None: made of every operator of the name that has one, in the order of their
+    declarations.
+    """
     torch, own = registry.OPERATORS.get("torch", {}), registry.OPERATORS.get(ns, {})
     if ns == "Tensor":
         group = lambda name: [o for o in (*own.get(name, ()), *torch.get(name, ())) if o.is_method]  # noqa: E731
@@ -52,14 +56,23 @@ def make(ns, name):
         return _build(ops, name, ns, "method" if ns == "Tensor" else "function")
     if name[-1:] != "_" or name[-2:] == "__":
         return None
-    ops = [o for o in group(name[:-1]) if o.is_inplace and (ns != "torch" or o.options.inplace_function is True or name in (o.options.inplace_function or ()))]
+    ops = [
+        o
+        for o in group(name[:-1])
+        if o.is_inplace
+        and (ns != "torch" or o.options.inplace_function is True or name in (o.options.inplace_function or ()))
+    ]
     return _build(ops, name, ns, "inplace" if ns == "Tensor" else "inplace_function") if ops else None
 
 
 def names(ns):
     """The names that a namespace can serve."""
     found = registry.provided(ns)
-    spaces = (registry.OPERATORS.get(ns, {}), registry.OPERATORS.get("torch", {})) if ns == "Tensor" else (registry.OPERATORS.get(ns, {}),)
+    spaces = (
+        (registry.OPERATORS.get(ns, {}), registry.OPERATORS.get("torch", {}))
+        if ns == "Tensor"
+        else (registry.OPERATORS.get(ns, {}),)
+    )
     for name, ops in (item for space in spaces for item in space.items()):
         if ns != "Tensor":
             found |= {name} if any(o.is_function for o in ops) else set()
@@ -72,7 +85,13 @@ registry.made_by(make, names)
 
 
 def _module(ops, ns):
-    return "torch.functional" if ns == "torch" and ops[0].python else "torch" if ns in ("torch", "Tensor") else "torch." + ns
+    return (
+        "torch.functional"
+        if ns == "torch" and ops[0].python
+        else "torch"
+        if ns in ("torch", "Tensor")
+        else "torch." + ns
+    )
 
 
 def _build(ops, name, ns, kind):
@@ -82,7 +101,9 @@ def _build(ops, name, ns, kind):
         function.__name__ = name
         function.__module__ = _module(ops, ns)
     f.__qualname__ = ("Tensor." if ns == "Tensor" else "") + name
-    f.__doc__ = "\n".join(o.schema.text for o in ops) + ("" if len(ops) > 1 or ops[0].fn is None else "\n\n" + (ops[0].fn.__doc__ or ""))
+    f.__doc__ = "\n".join(o.schema.text for o in ops) + (
+        "" if len(ops) > 1 or ops[0].fn is None else "\n\n" + (ops[0].fn.__doc__ or "")
+    )
     return f
 
 
@@ -117,7 +138,12 @@ _NAMES = {
     "with_numpy_names": with_numpy_names,
     "with_out": with_out,
 }
-_DIRECT = {"Tensor": "direct", "Tensor?": "direct_or_none", "Tensor|Scalar": "direct_or_number", "Tensor|Scalar?": "direct_or_number"}
+_DIRECT = {
+    "Tensor": "direct",
+    "Tensor?": "direct_or_none",
+    "Tensor|Scalar": "direct_or_number",
+    "Tensor|Scalar?": "direct_or_number",
+}
 _CONVERSIONS = {  # base type -> (class that needs no conversion, or a set of them, conversion)
     "int": ("is not int", "as_int({})"),
     "Scalar": ("not in numbers", "as_scalar({})"),
@@ -127,14 +153,23 @@ _CONVERSIONS = {  # base type -> (class that needs no conversion, or a set of th
 
 
 class _Signature:
-    """How a schema's arguments are spelled in Python: names, parameters of the generated function, and those that inspect shows."""
+    """How a schema's arguments are spelled in Python: names, parameters of the generated function, and those that
+    inspect shows.
+    """
 
     def __init__(self, op, kind):
         self.args, self.method = op.schema.args, kind in ("method", "inplace")
-        self.python, self.single = op.python and kind == "function", op.schema.returns in ("Tensor", "Tensor(a!)", ("Tensor",))
+        self.python, self.single = (
+            op.python and kind == "function",
+            op.schema.returns in ("Tensor", "Tensor(a!)", ("Tensor",)),
+        )
         tensors = op.schema.tensor_args
         # torch.f(x, sizes): no star; torch.f(*tensors), x.f(*sizes): one
-        starred = op.options.varargs if self.method or not tensors or self.args[tensors[0]].name == op.options.varargs else None
+        starred = (
+            op.options.varargs
+            if self.method or not tensors or self.args[tensors[0]].name == op.options.varargs
+            else None
+        )
         self.names = [a.keyword if self.method or i or a.name != "self" else "input" for i, a in enumerate(self.args)]
         self.starred = next((i for i, a in enumerate(self.args) if a.name == starred), None)
         self.out = kind == "function" and op.takes_out
@@ -164,19 +199,37 @@ class _Signature:
         P = inspect.Parameter
         found, keywords = [], False
         for i, (name, a) in enumerate(zip(self.names, self.args)):
-            kind = P.VAR_POSITIONAL if i == self.starred else P.KEYWORD_ONLY if keywords or a.kwonly else P.POSITIONAL_OR_KEYWORD
+            kind = (
+                P.VAR_POSITIONAL
+                if i == self.starred
+                else P.KEYWORD_ONLY
+                if keywords or a.kwonly
+                else P.POSITIONAL_OR_KEYWORD
+            )
             keywords = keywords or kind is not P.POSITIONAL_OR_KEYWORD
             default = P.empty if a.required or kind is P.VAR_POSITIONAL else a.default
             found.append(P(name, kind, default=default, annotation=_annotation(a) if self.python else P.empty))
         if self.out:
-            found.append(P("out", P.KEYWORD_ONLY, default=None, annotation=Optional[Tensor] if self.python else P.empty))
+            found.append(
+                P("out", P.KEYWORD_ONLY, default=None, annotation=Optional[Tensor] if self.python else P.empty)
+            )
         try:
             return inspect.Signature(found, return_annotation=Tensor if self.python and self.single else P.empty)
         except ValueError:  # PyTorch has required arguments behind optional ones
-            return inspect.Signature([p.replace(default=P.empty) if p.kind is P.POSITIONAL_OR_KEYWORD else p for p in found])
+            return inspect.Signature(
+                [p.replace(default=P.empty) if p.kind is P.POSITIONAL_OR_KEYWORD else p for p in found]
+            )
 
 
-_ANNOTATIONS = {"Tensor": Tensor, "int": int, "float": float, "bool": bool, "str": str, "Scalar": float, "ScalarType": int}
+_ANNOTATIONS = {
+    "Tensor": Tensor,
+    "int": int,
+    "float": float,
+    "bool": bool,
+    "str": str,
+    "Scalar": float,
+    "ScalarType": int,
+}
 
 
 def _annotation(a):
@@ -193,11 +246,19 @@ def _may_be_none(a, strict):
     return strict and not a.optional and not a.required and a.default == ()
 
 
-_EXPECTED = {"bool": "bool", "str": "str", "Layout": "layout", "MemoryFormat": "memory_format", "Generator": "generator"}
+_EXPECTED = {
+    "bool": "bool",
+    "str": "str",
+    "Layout": "layout",
+    "MemoryFormat": "memory_format",
+    "Generator": "generator",
+}
 
 
 def _conversion(name, a, i, strict):
-    """The lines that convert an argument that is no tensor; strict: or refuse it, as PyTorch's own reading of arguments does."""
+    """The lines that convert an argument that is no tensor;
+    strict: or refuse it, as PyTorch's own reading of arguments does.
+    """
     base = a.base.rstrip("?")
     if strict and base in _EXPECTED and not a.list:
         optional = f" and {name} is not None" if a.optional else ""
@@ -218,7 +279,9 @@ def _indirect(name, a):
     """The condition under which a tensor argument takes a call off the direct way."""
     if a.list:
         return f"not direct_list({name})"
-    return f"{name}.__class__ not in {_DIRECT[a.type]}" + (f" and {name} is not None" if a.type == "Tensor|Scalar?" else "")
+    return f"{name}.__class__ not in {_DIRECT[a.type]}" + (
+        f" and {name} is not None" if a.type == "Tensor|Scalar?" else ""
+    )
 
 
 def _write(op, name, kind):
@@ -231,18 +294,29 @@ def _write(op, name, kind):
     out = ", out" if signature.out else ""
     if signature.numpy_names:
         source.names["python_names"] = tuple(names)
-        source.add("if numpy_names:", f"    return with_numpy_names(public, op, python_names, {given}, numpy_names{out})")
+        source.add(
+            "if numpy_names:", f"    return with_numpy_names(public, op, python_names, {given}, numpy_names{out})"
+        )
     if signature.more:
         kwonly = ", ".join(f"{n!r}: {n}" for n, a in zip(names, op.schema.args) if a.kwonly)
         out_given = ["    if out is not None:", "        named['out'] = out"] if signature.out else []
         first = ", ".join(n for n, a in zip(names, op.schema.args) if not a.kwonly)
-        source.add("if more:", f"    named = {{{kwonly}}}", *out_given, f"    return with_deprecated(public, op, {name!r}, {method}, ({first}, *more), named)")
+        source.add(
+            "if more:",
+            f"    named = {{{kwonly}}}",
+            *out_given,
+            f"    return with_deprecated(public, op, {name!r}, {method}, ({first}, *more), named)",
+        )
     if signature.starred is not None:
         n = names[signature.starred]
         star = f", star={n}_"
         source.add(f"{n} = varargs({n}_, {n}, {op.options.varargs!r}, op, {name!r})")
     source.add(*(["run = call"] if not is_inplace else []))
-    indirect = [_indirect(n, a) if i or not method else f"{n}.__class__ not in direct" for i, (n, a) in enumerate(zip(names, op.schema.args)) if a.is_tensor]
+    indirect = [
+        _indirect(n, a) if i or not method else f"{n}.__class__ not in direct"
+        for i, (n, a) in enumerate(zip(names, op.schema.args))
+        if a.is_tensor
+    ]
     indirect += ["out.__class__ not in direct_or_none"] if signature.out else []
     source.add(f"if {' or '.join(['STATE.active', *indirect])}:")
     source.add(
@@ -250,7 +324,11 @@ def _write(op, name, kind):
         "if _r is not STATE:",
         "    return _r",
         f"check_tensors(op, {given}, {name!r}, {method})",
-        *(f"{n} = python_number({n})" for n, a in zip(names, op.schema.args) if a.base == "Tensor|Scalar" and not a.list),
+        *(
+            f"{n} = python_number({n})"
+            for n, a in zip(names, op.schema.args)
+            if a.base == "Tensor|Scalar" and not a.list
+        ),
         *(["run = op.call"] if not is_inplace else []),
         depth=2,
     )
@@ -259,11 +337,17 @@ def _write(op, name, kind):
         if not a.is_tensor and i != signature.starred:
             source.add(*_conversion(n, a, i, not op.python), depth=2)
     if signature.out and "layout" in names:
-        source.add("if out is not None:", "    dtype, device = out_dtype(dtype, out), getattr(out, 'device', None) if device is None else device", depth=2)
+        source.add(
+            "if out is not None:",
+            "    dtype, device = out_dtype(dtype, out), getattr(out, 'device', None) if device is None else device",
+            depth=2,
+        )
     if is_inplace:
         written = op.options.in_place or op
         source.names["written"] = written
-        source.add(f"return write_into(written, {names[0]}, ({', '.join(names[: len(written.schema.args)])},))", depth=2)
+        source.add(
+            f"return write_into(written, {names[0]}, ({', '.join(names[: len(written.schema.args)])},))", depth=2
+        )
     elif signature.out and op.options.out.__class__ is Out and op.options.out.leads:
         source.add("if out is None:", f"    return run({', '.join(names)})", "dtype = led_dtype(dtype, out)", depth=2)
         source.add(f"return with_out(op, run({', '.join(names)}), out, {given})", depth=2)
@@ -291,8 +375,13 @@ def _overloaded(ops, parts, name, kind):
 
     def dispatch(*args, **kwargs):
         try:
-            # which schema fits follows from the classes of the arguments nearly always: remembered, and called as written
-            key = (tuple(map(type, args)), tuple(kwargs), tuple(map(type, kwargs.values()))) if kwargs else tuple(map(type, args))
+            # which schema fits follows from the classes of the arguments nearly always: remembered, and called as
+            # written
+            key = (
+                (tuple(map(type, args)), tuple(kwargs), tuple(map(type, kwargs.values())))
+                if kwargs
+                else tuple(map(type, args))
+            )
             p = chosen.get(key)
             if p is not None:
                 return p(*args, **kwargs)
@@ -327,14 +416,24 @@ _SETTLED = frozenset((Tensor, int, float, bool, str, type(None), dt.dtype))
 
 
 def _settled(o, values, args, kwargs):
-    """Whether the classes of these arguments alone decide for this overload, and it can be called with them as they stand."""
+    """Whether the classes of these arguments alone decide for this overload, and it can be called with them as they
+    stand.
+    """
     for v in (*args, *kwargs.values()):
-        if type(v) not in _SETTLED and type(v) not in direct and not (type(v) in (tuple, list) and v and type(v[0]) is int):
+        if (
+            type(v) not in _SETTLED
+            and type(v) not in direct
+            and not (type(v) in (tuple, list) and v and type(v[0]) is int)
+        ):
             return False
-    if any(isinstance(v, Tensor) and not a.is_tensor or v is None and not a.optional for a, v in zip(o.schema.args, values)):
+    if any(
+        isinstance(v, Tensor) and not a.is_tensor or v is None and not a.optional for a, v in zip(o.schema.args, values)
+    ):
         return False
     names, positional = {a.name for a in o.schema.args}, sum(not a.kwonly for a in o.schema.args)
-    return all(k in names and k != "self" for k in kwargs) and (len(args) <= positional or o.options.varargs is not None)
+    return all(k in names and k != "self" for k in kwargs) and (
+        len(args) <= positional or o.options.varargs is not None
+    )
 
 
 def _call_part(o, p, values, out, kind):

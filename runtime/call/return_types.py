@@ -65,7 +65,9 @@ def _return_type(name, fields):
 
 
 def return_types():
-    """Name -> class, of all functions of torch and torch.linalg with named results, and with ``_out`` where they have out=."""
+    """Name -> class, of all functions of torch and torch.linalg with named results, and with ``_out`` where they have
+    out=.
+    """
     found = {}
     for op in operators():
         if op.schema.result_names and op.namespace in ("torch", "linalg") and op.name[0] != "_":

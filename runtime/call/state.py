@@ -28,7 +28,9 @@ def register_direct(cls):
 
 
 class _State:
-    """`active` counts what forces calls off the direct way, in any thread: function modes, autocast, devices as contexts, interceptors."""
+    """`active` counts what forces calls off the direct way, in any thread: function modes, autocast, devices as
+    contexts, interceptors.
+    """
 
     active = 0
     subclasses = False  # classes of tensors other than the direct ones exist
@@ -53,7 +55,9 @@ dispatching = set()  # classes of tensors with a __torch_dispatch__ of their own
 
 
 def look_at_classes():
-    """From now on calls below autograd look at the classes of their arguments: to be called before the first instance of such a class is made."""
+    """From now on calls below autograd look at the classes of their arguments: to be called before the first instance
+    of such a class is made.
+    """
     if not STATE.dispatched:
         STATE.dispatched = True
         activate(0, 1)
@@ -62,7 +66,8 @@ def look_at_classes():
 class _Lazy(set):
     """Classes of tensors whose memory does not hold their values (ops/conjugate.py).
 
-    handler(op, args, run, suffix): a call with them; values(t): t's values in memory; write(t, source): copy_ into one; mark(kind, t): turn t,
+    handler(op, args, run, suffix): a call with them; values(t): t's values in memory; write(t, source): copy_ into one;
+    mark(kind, t): turn t,
     whose memory holds conjugates ("conj") or negatives ("neg"), into one.
     """
 
@@ -77,7 +82,9 @@ WRAPPED = "numbers are tensors"  # see _Local.native
 
 class _Local(threading.local):
     formulas = 0  # how many derivative formulas this thread is in
-    native = False  # whether what calls operators is C++ in PyTorch: a formula, or a function over others; WRAPPED: with numbers that were made tensors
+    # whether what calls operators is C++ in PyTorch: a formula, or a function over others; WRAPPED: with numbers that
+    # were made tensors
+    native = False
     dispatch_off = 0
     recording = False  # whether gradients are recorded above the level of the call that is handed over
     modes = ()
@@ -85,7 +92,9 @@ class _Local(threading.local):
     autocast = None
     interceptors = ()
     composites = None  # composites(name, args): a context around what a composite operator calls, for profiles
-    batches = None  # batches(op, args): what calls operators on batches of samples, where a graph is walked for several gradients at once (torch.func)
+    # batches(op, args): what calls operators on batches of samples, where a graph is walked for several gradients at
+    # once (torch.func)
+    batches = None
     tracer = None  # what notes every operator for a graph (tracing.py)
     levels = None  # of forward-mode differentiation, those that calls look at; None: STATE.levels
     differentiated = None  # stands for the innermost transform of torch.func that differentiates
@@ -136,7 +145,9 @@ class DisableTorchDispatch:
 
 
 class _Unbound:
-    """A function that stays what it is in a class: no method of its instances, and called without the class, as a builtin one is."""
+    """A function that stays what it is in a class: no method of its instances, and called without the class, as a
+    builtin one is.
+    """
 
     def __init__(self, function):
         self._function = function

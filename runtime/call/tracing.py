@@ -1,4 +1,6 @@
-"""Calls of operators as a tracer of graphs sees them: above autograd, by PyTorch's names, each function as a whole where PyTorch has it as one operator."""
+"""Calls of operators as a tracer of graphs sees them: above autograd, by PyTorch's names, each function as a whole
+where PyTorch has it as one operator.
+"""
 
 import functools
 from contextlib import contextmanager, nullcontext
@@ -10,8 +12,10 @@ from .state import LOCAL, activate
 
 @contextmanager
 def tracing(note, mode):
-    """Inside, in this thread, note(schema, args, kwargs, result) is told of each operator that ran; schema is None, and args (name, values), where PyTorch
-    has no such operator. Sizes among the arguments are TracedInt where the tracer made them so; the operators themselves get plain ints. The
+    """Inside, in this thread, note(schema, args, kwargs, result) is told of each operator that ran; schema is None, and
+    args (name, values), where PyTorch
+    has no such operator. Sizes among the arguments are TracedInt where the tracer made them so; the operators
+    themselves get plain ints. The
     function mode sees what functions over others ask of tensors besides.
     """
     before, LOCAL.tracer = LOCAL.tracer, (note, mode)
@@ -34,7 +38,9 @@ def untraced():
 
 
 class TracedInt(int):
-    """A size that a graph computes: its value in this run, and where the graph has it; the tracer notes arithmetic with it."""
+    """A size that a graph computes: its value in this run, and where the graph has it;
+    the tracer notes arithmetic with it.
+    """
 
     def __new__(cls, value, node, tracer):
         self = super().__new__(cls, value)
@@ -84,7 +90,14 @@ def _arithmetic(name, operator, swapped=False):
     return method
 
 
-for _name, _operator in (("add", "add"), ("sub", "sub"), ("mul", "mul"), ("floordiv", "floordiv"), ("mod", "remainder"), ("truediv", "div")):
+for _name, _operator in (
+    ("add", "add"),
+    ("sub", "sub"),
+    ("mul", "mul"),
+    ("floordiv", "floordiv"),
+    ("mod", "remainder"),
+    ("truediv", "div"),
+):
     for _class in (TracedInt, TracedFloat):
         setattr(_class, f"__{_name}__", _arithmetic(f"__{_name}__", _operator))
         setattr(_class, f"__r{_name}__", _arithmetic(f"__r{_name}__", _operator, swapped=True))
@@ -102,13 +115,23 @@ def plain(v):
 
 
 def traced(op, args, call, suffix=""):
-    """Run a call and tell the tracer of it; functions over others that PyTorch has not as operators are told of by what they call."""
+    """Run a call and tell the tracer of it;
+    functions over others that PyTorch has not as operators are told of by what they call.
+    """
     note, mode = LOCAL.tracer
-    given = [tuple(a) if isinstance(a, tuple) and a.__class__ is not tuple and not hasattr(a, "_fields") else a for a in args]
+    given = [
+        tuple(a) if isinstance(a, tuple) and a.__class__ is not tuple and not hasattr(a, "_fields") else a for a in args
+    ]
     values = [plain(a) for a in given]
     parts = IMPLICIT.get(op.full) if op.full not in WHOLE_IN_TRACES else None
     found = resolve(op, given, suffix) if parts is None else None
-    if found is not None and op.schema.several and found[0].returns and len(found[0].returns) == 1 and found[0].returns[0].declared == "Tensor":
+    if (
+        found is not None
+        and op.schema.several
+        and found[0].returns
+        and len(found[0].returns) == 1
+        and found[0].returns[0].declared == "Tensor"
+    ):
         found = None  # PyTorch's gives less
     if found is None and (within := parts or op.fn) is not None:
         with nullcontext() if mode in LOCAL.modes else mode:

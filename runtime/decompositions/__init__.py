@@ -1,6 +1,22 @@
-"""Operators by other operators, for backends without a better kernel: plain functions that name no device and touch no memory.
+"""Operators by other operators, for backends without a better kernel: plain functions that name no device and touch no
+memory.
 
 A backend finds them by the operator's full name in registry.DECOMPOSITIONS; they are imported with the first backend.
 """
 
-from . import bessel, fft, fused, implicit, linalg, matmul, nn, pointwise, quantization, recurrent, reduction, resample, shape, special  # noqa: F401
+from . import (
+    bessel,
+    fft,
+    fused,
+    implicit,
+    linalg,
+    matmul,
+    nn,
+    pointwise,
+    quantization,
+    recurrent,
+    reduction,
+    resample,
+    shape,
+    special,
+)  # noqa: F401

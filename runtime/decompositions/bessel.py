@@ -1,6 +1,8 @@
-"""Bessel and Airy functions in double precision: quadratures that converge exponentially, series where those don't, expansions for large arguments.
+"""Bessel and Airy functions in double precision: quadratures that converge exponentially, series where those don't,
+expansions for large arguments.
 
-The trapezoidal rule over a period, or over a line on which the integrand falls like exp(-v^2), is as exact as the dtype after a few dozen points.
+The trapezoidal rule over a period, or over a line on which the integrand falls like exp(-v^2), is as exact as the dtype
+after a few dozen points.
 """
 
 import math
@@ -10,7 +12,11 @@ from ..registry import SPECIAL, T, decomposition
 
 EULER = 0.5772156649015329
 # ---------------------------------------------------------------- first and second kind
-FAR, POINTS, SERIES = 25.0, 64, 32  # expansions from FAR on; points of the rule over half a period; terms of Neumann's series
+FAR, POINTS, SERIES = (
+    25.0,
+    64,
+    32,
+)  # expansions from FAR on; points of the rule over half a period; terms of Neumann's series
 ANGLES = [(k + 0.5) * math.pi / POINTS for k in range(POINTS // 2)]  # the other half of them has the same sines
 
 
@@ -70,7 +76,10 @@ def _first_kind(order):
 def _second_kind(order):
     first = _first_kind(order)
     if order:
-        weights = [sum((-1) ** k * (2 * k + 1) * math.sin((2 * k + 1) * t) / (k * (k + 1)) for k in range(1, SERIES)) for t in ANGLES]
+        weights = [
+            sum((-1) ** k * (2 * k + 1) * math.sin((2 * k + 1) * t) / (k * (k + 1)) for k in range(1, SERIES))
+            for t in ANGLES
+        ]
     else:
         weights = [sum((-1) ** k * math.cos(2 * k * t) / k for k in range(1, SERIES)) for t in ANGLES]
 
@@ -93,7 +102,9 @@ NODES = [k * STEP for k in range(26)]  # exp(-v^2) is below 1e-17 behind them
 
 def _scaled_k(kernel, z):
     """exp(z) K(z) for z >= 2: the integral over t of exp(-z (cosh t - 1)) kernel, with v = sqrt(2 z) sinh(t / 2)."""
-    return sum_of((STEP if v else STEP / 2) * math.exp(-v * v) * 2 / T.sqrt(2 * z + v * v) * kernel(v, z) for v in NODES)
+    return sum_of(
+        (STEP if v else STEP / 2) * math.exp(-v * v) * 2 / T.sqrt(2 * z + v * v) * kernel(v, z) for v in NODES
+    )
 
 
 def _harmonic(n):

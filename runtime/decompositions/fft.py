@@ -1,4 +1,7 @@
-"""Fourier transforms as products with matrices of cosines and sines; long ones in two factors. Complex numbers go as pairs of real tensors."""
+"""Fourier transforms as products with matrices of cosines and sines; long ones in two factors.
+
+Complex numbers go as pairs of real tensors.
+"""
 
 import math
 
@@ -9,7 +12,9 @@ DIRECT = 256  # points up to which one matrix is taken
 
 
 def _waves(rows, columns, n, sign, like):
-    """cos and sin of 2 pi j k / n for j < rows, k < columns; the angles are reduced as integers, which keeps them exact."""
+    """cos and sin of 2 pi j k / n for j < rows, k < columns;
+    the angles are reduced as integers, which keeps them exact.
+    """
     j, k = T.arange(rows, device=like.device)[:, None], T.arange(columns, device=like.device)
     angle = ((j * k) % n).to(like.dtype) * (2 * math.pi / n)
     return T.cos(angle), T.sin(angle) * sign
@@ -21,7 +26,10 @@ def _times(x, w):
 
 
 def _transformed(re, im, sign, outputs=None):
-    """The transform along the last dimension. im: None for real input. outputs: how many of the points are wanted, from the first."""
+    """The transform along the last dimension. im:
+
+    None for real input. outputs: how many of the points are wanted, from the first.
+    """
     n = re._shape[-1]
     factor = next((f for f in range(math.isqrt(n), 1, -1) if n % f == 0), 1) if n > DIRECT else 1
     if factor == 1:
@@ -79,7 +87,8 @@ def c2r(x, dim, normalization, last_dim_size):
     re, im = x.real, x.imag
     for d in dim[:-1]:
         re, im = _along(re, im, d, 1)
-    # the points that are not given are the conjugates of those that are: each counts twice but the first and, of an even number, the middle
+    # the points that are not given are the conjugates of those that are: each counts twice but the first and, of an
+    # even number, the middle
     d, n = dim[-1], last_dim_size
     re, im = (t.movedim(d, -1)[..., : n // 2 + 1] for t in (re, im))
     k = re._shape[-1]

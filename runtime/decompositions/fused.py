@@ -16,7 +16,9 @@ def flash_attention(query, key, value, hidden, scale, layout, causal):
     total = T.exp(s - highest).sum(-1, keepdim=True)
     out = T.matmul(p, fused.repeated(v, groups).to(p.dtype)).to(query.dtype)
     spread = (*highest._shape[:-1], 8)
-    return fused.heads_first(out, layout).contiguous(), *(t.float().expand(spread).contiguous() for t in (highest, total))
+    return fused.heads_first(out, layout).contiguous(), *(
+        t.float().expand(spread).contiguous() for t in (highest, total)
+    )
 
 
 @decomposition("_C.flash_attention_backward")

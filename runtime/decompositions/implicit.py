@@ -1,4 +1,6 @@
-"""What PyTorch decomposes above its dispatcher and runs here as one kernel: how it is seen by those to whom calls below autograd are handed over."""
+"""What PyTorch decomposes above its dispatcher and runs here as one kernel: how it is seen by those to whom calls below
+autograd are handed over.
+"""
 
 import math
 
@@ -59,31 +61,51 @@ def elu_backward(grad_output, self, alpha):
 
 @implicit("leaky_relu_backward", traced=False)
 def leaky_relu_backward(grad_output, self, negative_slope):
-    return NotImplemented if _recorded(grad_output, self) else ATEN.leaky_relu_backward(grad_output, self, negative_slope, False)
+    return (
+        NotImplemented
+        if _recorded(grad_output, self)
+        else ATEN.leaky_relu_backward(grad_output, self, negative_slope, False)
+    )
 
 
 def _recorded(*tensors):
-    """Whether gradients are recorded of these: a call that PyTorch spells otherwise is itself then, since its parts would be recorded."""
+    """Whether gradients are recorded of these: a call that PyTorch spells otherwise is itself then, since its parts
+    would be recorded.
+    """
     return MODE.grad and any(t._requires_grad for t in tensors)
 
 
 @implicit("_C._nn.max_pool1d_with_indices", traced=False)
 def max_pool1d(self, kernel_size, stride, padding, dilation, ceil_mode):
     """Rows as planes of one row."""
-    out = F.max_pool2d(T.unsqueeze(self, -2), (1, *kernel_size), (1, *stride), (0, *padding), (1, *dilation), ceil_mode, return_indices=True)
+    out = F.max_pool2d(
+        T.unsqueeze(self, -2),
+        (1, *kernel_size),
+        (1, *stride),
+        (0, *padding),
+        (1, *dilation),
+        ceil_mode,
+        return_indices=True,
+    )
     return tuple(T.squeeze(t, -2) for t in out)
 
 
 @implicit("_C._nn.avg_pool1d", traced=False)
 def avg_pool1d(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
-    out = F.avg_pool2d(T.unsqueeze(self, -2), (1, *kernel_size), (1, *stride), (0, *padding), ceil_mode, count_include_pad)
+    out = F.avg_pool2d(
+        T.unsqueeze(self, -2), (1, *kernel_size), (1, *stride), (0, *padding), ceil_mode, count_include_pad
+    )
     return T.squeeze(out, -2)
 
 
 @implicit("_bmm")
 def stacked(self, mat2):
     """Stacks of matrices that broadcast: one product of stacks."""
-    batch = broadcast_shapes(self._shape[:-2], mat2._shape[:-2]) if self._shape[:-2] != mat2._shape[:-2] else self._shape[:-2]
+    batch = (
+        broadcast_shapes(self._shape[:-2], mat2._shape[:-2])
+        if self._shape[:-2] != mat2._shape[:-2]
+        else self._shape[:-2]
+    )
     n = math.prod(batch)
     a, b = (T.reshape(M.expand(t, (*batch, *t._shape[-2:])), (n, *t._shape[-2:])) for t in (self, mat2))
     return ATEN._unsafe_view(T.bmm(a, b), (*batch, self._shape[-2], mat2._shape[-1]))
@@ -121,7 +143,11 @@ def where(condition, self, other):
     dtypes = [dtype or result_dtype((v,)) for v in (self, other)]
     parts = [self, other]
     for i in (1, 0):
-        parts[i] = ATEN.scalar_tensor(parts[i], dtype=dtypes[i], device=condition.device) if numbers[i] else parts[i].to(dtypes[i])
+        parts[i] = (
+            ATEN.scalar_tensor(parts[i], dtype=dtypes[i], device=condition.device)
+            if numbers[i]
+            else parts[i].to(dtypes[i])
+        )
     return T.where(condition, *parts)
 
 

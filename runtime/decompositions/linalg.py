@@ -1,4 +1,7 @@
-"""Matrices by eliminations and rotations of rows and columns, batched: for backends without LAPACK. Loops run over columns, never over elements."""
+"""Matrices by eliminations and rotations of rows and columns, batched: for backends without LAPACK.
+
+Loops run over columns, never over elements.
+"""
 
 import cmath
 import math
@@ -207,11 +210,17 @@ def svd(A, full_matrices=False, compute_uv=True):
     if 0 in A._shape:
         eye = lambda k, columns: T.eye(k, columns, dtype=A.dtype, device=A.device).expand((*batch, k, columns))
         S = T.zeros((*batch, n), dtype=A.dtype.to_real(), device=A.device)
-        return (eye(m, m if full_matrices else n), S, eye(n, n)) if compute_uv else (A.new_empty((0, 0)), S, A.new_empty((0, 0)))
+        return (
+            (eye(m, m if full_matrices else n), S, eye(n, n))
+            if compute_uv
+            else (A.new_empty((0, 0)), S, A.new_empty((0, 0)))
+        )
     W, V = A.contiguous(), T.eye(n, dtype=A.dtype, device=A.device).expand((*batch, n, n)).contiguous()
     for _ in range(SWEEPS if n > 1 else 0):
         lengths = (W.abs() ** 2).sum(-2).sqrt()
-        cosines = product(W.mH, W).abs() / (lengths.unsqueeze(-1) * lengths.unsqueeze(-2)).clamp(min=dt.finfo(lengths.dtype).tiny)
+        cosines = product(W.mH, W).abs() / (lengths.unsqueeze(-1) * lengths.unsqueeze(-2)).clamp(
+            min=dt.finfo(lengths.dtype).tiny
+        )
         if not bool((cosines.tril(-1) > dt.finfo(lengths.dtype).eps * 4).any()):
             break
         for p, q in _rounds(n):
@@ -283,7 +292,9 @@ def geqrf(A):
         v = column / T.where(still, 1, head - beta).unsqueeze(-1)
         v = T.cat([T.ones_like(v[..., :1]), T.where(still.unsqueeze(-1), 0, v[..., 1:])], -1)
         rest = R[..., j:, j + 1 :]
-        R[..., j:, j + 1 :] = rest - (T.conj_physical(tau)[..., None] * v).unsqueeze(-1) * product(T.conj_physical(v).unsqueeze(-2), rest)
+        R[..., j:, j + 1 :] = rest - (T.conj_physical(tau)[..., None] * v).unsqueeze(-1) * product(
+            T.conj_physical(v).unsqueeze(-2), rest
+        )
         R[..., j:, j] = T.cat([T.where(still, head, beta.to(A.dtype)).unsqueeze(-1), v[..., 1:]], -1)
         taus.append(tau)
     return R, T.stack(taus, -1).to(A.dtype) if taus else A.new_zeros((*A._shape[:-2], 0))
@@ -311,7 +322,9 @@ def lstsq(A, B, rcond, driver, vector):
 
 # ---------------------------------------------------------------- eigenvalues of any matrix
 def _shift(T2, steps):
-    """The eigenvalue of the last two rows' square that lies nearer to its last element; another one where that goes round in circles."""
+    """The eigenvalue of the last two rows' square that lies nearer to its last element;
+    another one where that goes round in circles.
+    """
     (a, b), (c, d) = T2
     if steps % 10 == 9:
         return d + abs(c) + abs(b)
@@ -331,7 +344,10 @@ def _reflected(R, taus):
 
 
 def _schur(A):
-    """(triangular T, unitary Q) of A = Q T Q^H, a complex matrix: QR steps, the last row left of the diagonal vanishing first."""
+    """(triangular T, unitary Q) of A = Q T Q^H, a complex matrix:
+
+    QR steps, the last row left of the diagonal vanishing first.
+    """
     n, eps = A._shape[-1], dt.finfo(A.dtype.to_real()).eps
     eye = T.eye(n, dtype=A.dtype, device=A.device)
     S, Q, end, steps = A, eye, n, 0
@@ -341,17 +357,23 @@ def _schur(A):
             end, steps = end - 1, 0
             continue
         if steps == 30 * n:
-            raise function("linalg", "LinAlgError")(f"linalg.eig: The algorithm failed to converge (error code: {end}).")
+            raise function("linalg", "LinAlgError")(
+                f"linalg.eig: The algorithm failed to converge (error code: {end})."
+            )
         moved = _shift(S[end - 2 : end, end - 2 : end].tolist(), steps)
         q = _reflected(*geqrf(S[:end, :end] - eye[:end, :end] * moved))
-        q = T.constant_pad_nd(q, (0, n - end, 0, n - end)) + T.diag_embed((T.arange(n, device=A.device) >= end).to(A.dtype))
+        q = T.constant_pad_nd(q, (0, n - end, 0, n - end)) + T.diag_embed(
+            (T.arange(n, device=A.device) >= end).to(A.dtype)
+        )
         S, Q, steps = product(product(q.mH, S), q), product(Q, q), steps + 1
     return S, Q
 
 
 @decomposition("linalg.eig")
 def eig(A):
-    """Eigenvalues as they stand on a triangular matrix of the same ones; vectors by substitution, of length 1, their largest element real."""
+    """Eigenvalues as they stand on a triangular matrix of the same ones;
+    vectors by substitution, of length 1, their largest element real.
+    """
     real, eps = not A.dtype.is_complex, dt.finfo(A.dtype.to_real()).eps
     if not bool(T.isfinite(A if real else T.view_as_real(A)).all()):
         raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
@@ -390,7 +412,9 @@ def _each(fn, *batched):
 
 
 def _block(sizes, hermitian):
-    """(row, width) of Bunch and Kaufman's pivot for the first column, of the magnitudes of a matrix's elements; None where the column is zero."""
+    """(row, width) of Bunch and Kaufman's pivot for the first column, of the magnitudes of a matrix's elements;
+    None where the column is zero.
+    """
     here, column = sizes[0][0], [row[0] for row in sizes]
     r = max(range(1, len(sizes)), key=column.__getitem__) if len(sizes) > 1 else 0
     largest = column[r] if r else 0.0
@@ -415,7 +439,9 @@ def _divided(B, D, turned):
 
 @decomposition("_linalg_ldl_factor_ex")
 def ldl_factor(A, hermitian):
-    """LAPACK's lower form: blocks of one or two columns, L's columns as their elimination leaves them; the rows' swaps as pivots."""
+    """LAPACK's lower form: blocks of one or two columns, L's columns as their elimination leaves them;
+    the rows' swaps as pivots.
+    """
     turned = T.conj_physical if hermitian and A.dtype.is_complex else lambda x: x
 
     def one(A):

@@ -49,7 +49,11 @@ def masked_softmax(x, dim, dtype):
 @decomposition("_cdist")
 def distances(a, b, p):
     diff = a.unsqueeze(-2) - b.unsqueeze(-3)
-    return LINALG.vector_norm(diff, p, -1) if diff._shape[-1] else T.zeros(diff._shape[:-1], dtype=a.dtype, device=a.device)
+    return (
+        LINALG.vector_norm(diff, p, -1)
+        if diff._shape[-1]
+        else T.zeros(diff._shape[:-1], dtype=a.dtype, device=a.device)
+    )
 
 
 @decomposition("_pdist")

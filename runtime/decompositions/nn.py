@@ -35,7 +35,9 @@ def max_pool1d(x, kernel, stride, padding, dilation, ceil):
 decomposition("leaky_relu_backward")(lambda g, x, slope: T.where(x > 0, g, g * slope))
 decomposition("hardtanh_backward")(lambda g, x, low, high: T.where((x <= low) | (x >= high), 0, g))
 decomposition("elu_backward")(lambda g, x, alpha: T.where(x > 0, g, g * T.exp(x) * alpha))
-decomposition("softplus_backward")(lambda g, x, beta, threshold: T.where(x * beta > threshold, g, g * T.sigmoid(x * beta)))
+decomposition("softplus_backward")(
+    lambda g, x, beta, threshold: T.where(x * beta > threshold, g, g * T.sigmoid(x * beta))
+)
 
 
 def _reduced(between, fn):
@@ -48,14 +50,19 @@ for _name, (_between, _, _, _fn, _grad, _) in POINTWISE.items():
     decomposition("_C._nn." + _name)(_reduced(_between, _fn))
     decomposition(f"_C._nn.{_name}_backward")(partial(composed, _grad, 1, 2 + _between.count("Tensor?")))
 # PyTorch has no such operator
-implicit("_C._nn.binary_cross_entropy_with_logits_backward")(DECOMPOSITIONS["_C._nn.binary_cross_entropy_with_logits_backward"])
+implicit("_C._nn.binary_cross_entropy_with_logits_backward")(
+    DECOMPOSITIONS["_C._nn.binary_cross_entropy_with_logits_backward"]
+)
 
 
 # ---------------------------------------------------------------- padding by values at the edges
 def _edges(mode, dims):
     def places(shape, device, padding):
         for i in range(dims):
-            yield len(shape) - 1 - i, tensor(edge_sources(mode, shape[-1 - i], *padding[2 * i : 2 * i + 2]), dtype=dt.int64, device=device)
+            yield (
+                len(shape) - 1 - i,
+                tensor(edge_sources(mode, shape[-1 - i], *padding[2 * i : 2 * i + 2]), dtype=dt.int64, device=device),
+            )
 
     def forward(x, padding):
         for d, at in places(x._shape, x.device, padding):
@@ -77,15 +84,21 @@ for _key in EDGES:
 
 # ---------------------------------------------------------------- pooling by gathered windows
 def _largest(x, places):
-    """(the largest value, its flat position) of each window over the last dimensions; places: of each of them, the positions of each window."""
+    """(the largest value, its flat position) of each window over the last dimensions;
+    places: of each of them, the positions of each window.
+    """
     dims, index = len(places), 0
     for d, (rows, size) in enumerate(zip(places, x._shape[-dims:])):
-        at = tensor(rows, device=x.device).reshape([len(rows) if i == d else len(rows[0]) if i == dims + d else 1 for i in range(2 * dims)])
+        at = tensor(rows, device=x.device).reshape(
+            [len(rows) if i == d else len(rows[0]) if i == dims + d else 1 for i in range(2 * dims)]
+        )
         index = index * size + at
     index = index.reshape((*index._shape[:dims], -1))
     shape = (*x._shape[:-dims], *index._shape)
     values = x.reshape((*x._shape[:-dims], -1)).index_select(-1, index.reshape(-1)).reshape(shape)
-    last = T.where(values != values, T.arange(1, shape[-1] + 1, device=x.device), 0).amax(-1, keepdim=True)  # of several NaN
+    last = T.where(values != values, T.arange(1, shape[-1] + 1, device=x.device), 0).amax(
+        -1, keepdim=True
+    )  # of several NaN
     at = T.where(last > 0, last - 1, values.argmax(-1, keepdim=True))
     return tuple(t.gather(-1, at).squeeze(-1) for t in (values, index.expand(shape).contiguous()))
 
@@ -94,10 +107,14 @@ def _largest(x, places):
 def max_pool(x, kernel, stride, padding, dilation, ceil):
     """Positions outside stand for the first or last one inside, which changes no maximum."""
     places, sizes = [], x._shape[-len(kernel) :]
-    for n, k, s, p, d, o in zip(sizes, kernel, stride, padding, dilation, pooled(sizes, kernel, stride, padding, dilation, ceil)):
+    for n, k, s, p, d, o in zip(
+        sizes, kernel, stride, padding, dilation, pooled(sizes, kernel, stride, padding, dilation, ceil)
+    ):
         starts = [i * s - p for i in range(o)]
         inside = [[a for a in range(f, f + k * d, d) if 0 <= a < n] for f in starts]
-        places.append([[min(max(a, row[0]), row[-1]) for a in range(f, f + k * d, d)] for f, row in zip(starts, inside)])
+        places.append(
+            [[min(max(a, row[0]), row[-1]) for a in range(f, f + k * d, d)] for f, row in zip(starts, inside)]
+        )
     return _largest(x, places)
 
 
@@ -118,7 +135,11 @@ def _labels(log_probs, targets, blank):
     n, s = targets._shape
     ext = T.full((n, 2 * s + 1), blank, dtype=dt.int64, device=log_probs.device)
     ext[:, 1::2] = targets
-    skip = T.constant_pad_nd((ext[:, 2:] != blank) & (ext[:, 2:] != ext[:, :-2]), [2, 0]) if s else T.zeros_like(ext, dtype=dt.bool_)
+    skip = (
+        T.constant_pad_nd((ext[:, 2:] != blank) & (ext[:, 2:] != ext[:, :-2]), [2, 0])
+        if s
+        else T.zeros_like(ext, dtype=dt.bool_)
+    )
     return ext, log_probs.gather(2, ext.expand((log_probs._shape[0], *ext._shape)).contiguous()), skip
 
 
@@ -160,7 +181,11 @@ def ctc_loss_backward(g, log_probs, targets, input_lengths, target_lengths, blan
         n = 2 * s + 1
         label, q = ext[i, :n], p[:steps, i, :n]
         back = label.flip(0)
-        skip = T.constant_pad_nd((back[2:] != blank) & (back[2:] != back[:-2]), [2, 0]) if s else T.zeros_like(back, dtype=dt.bool_)
+        skip = (
+            T.constant_pad_nd((back[2:] != blank) & (back[2:] != back[:-2]), [2, 0])
+            if s
+            else T.zeros_like(back, dtype=dt.bool_)
+        )
         # the suffixes are the prefixes of everything reversed
         beta = _alphas(q.flip(0, 1).unsqueeze(1), skip.unsqueeze(0)).squeeze(1).flip(0, 1)
         both = T.exp(log_alpha[i, :steps, :n] + beta - q + loss[i])

@@ -56,7 +56,9 @@ for _name, _fn in {
     "heaviside": lambda x, v: T.where(x == 0, v, (x > 0).to(x.dtype)),
     "_complex": lambda re, im: T.view_as_complex(T.stack(T.broadcast_tensors(re, im), -1)),
     "_conj": lambda x: T.complex(x.real, -x.imag),
-    "angle": lambda x: T.atan2(x.imag, x.real) if x.dtype.is_complex else T.where(x != x, x, (x < 0).to(x.dtype) * math.pi),
+    "angle": lambda x: (
+        T.atan2(x.imag, x.real) if x.dtype.is_complex else T.where(x != x, x, (x < 0).to(x.dtype) * math.pi)
+    ),
     "lcm": _lcm,
     "bitwise_left_shift": _shift(T.mul, lambda a: 0),
     "bitwise_right_shift": _shift(T.floor_divide, lambda a: -(a < 0).to(a.dtype)),
@@ -81,13 +83,18 @@ def frexp(x):
     mantissa = safe * T.exp2(-half) * T.exp2(half - exponent)
     for low, high, factor in ((1.0, math.inf, 0.5), (0.0, 0.5, 2.0)):
         off = (mantissa.abs() >= low) & (mantissa.abs() < high)
-        mantissa, exponent = T.where(off, mantissa * factor, mantissa), T.where(off, exponent - math.copysign(1, factor - 1), exponent)
+        mantissa, exponent = (
+            T.where(off, mantissa * factor, mantissa),
+            T.where(off, exponent - math.copysign(1, factor - 1), exponent),
+        )
     return T.where(plain, mantissa, y).to(x.dtype), T.where(plain, exponent, 0.0).to(dt.int32)
 
 
 @decomposition("nextafter")
 def nextafter(x, y):
-    """The neighbour's bits are those of the number plus or minus one; zero's neighbours are the smallest numbers of either sign."""
+    """The neighbour's bits are those of the number plus or minus one;
+    zero's neighbours are the smallest numbers of either sign.
+    """
     x, y = T.broadcast_tensors(x, y)
     bits = x.contiguous().view(_BITS[x.dtype])
     away = (y > x) == (x > 0)

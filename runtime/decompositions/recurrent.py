@@ -1,4 +1,6 @@
-"""Recurrent layers by the operators of their steps, and their gradients over whole sequences from what the forward pass kept."""
+"""Recurrent layers by the operators of their steps, and their gradients over whole sequences from what the forward pass
+kept.
+"""
 
 from ..ops.common import T
 from ..ops.recurrent import MODES, by_steps, resized
@@ -16,7 +18,8 @@ def _layer(mode):
 
 
 # ------------------------------------------------------------------------------------------------ gradients
-# slopes(states before each row, outputs, what was kept) -> factors of each row; back(factors of a step, gradients of its states) -> (gradients of
+# slopes(states before each row, outputs, what was kept) -> factors of each row; back(factors of a step, gradients of
+# its states) -> (gradients of
 # its gates, those of the states before it as far as the recurrent weight does not hand them on)
 def _lstm_slopes(before, out, gates, cells):
     i, f, g, o = gates.chunk(4, -1)
@@ -68,7 +71,9 @@ def _before(steps, start, reverse):
 def _backward(mode):
     slopes, back = _BACK[mode]
 
-    def layer_backward(input, hx, cx, w_ih, w_hh, b_ih, b_hh, w_hr, g_out, g_h, g_c, out, kept, more, sizes, reverse, needs):
+    def layer_backward(
+        input, hx, cx, w_ih, w_hh, b_ih, b_hh, w_hr, g_out, g_h, g_c, out, kept, more, sizes, reverse, needs
+    ):
         parts, join = (lambda a: a.unbind(0) if sizes is None else a.split(sizes)), T.stack if sizes is None else T.cat
         before = [join(_before(parts(a), s, reverse)) for a, s in ((out, hx), (more, cx)) if s is not None]
         later = [T.zeros_like(s) if g is None else g for s, g in ((hx, g_h), (cx, g_c)) if s is not None]
@@ -105,7 +110,10 @@ def _backward(mode):
 
 
 for _mode in MODES:
-    for _name, _function in ((f"_{_mode.lower()}_layer", _layer(_mode)), (f"_{_mode.lower()}_layer_backward", _backward(_mode))):
+    for _name, _function in (
+        (f"_{_mode.lower()}_layer", _layer(_mode)),
+        (f"_{_mode.lower()}_layer_backward", _backward(_mode)),
+    ):
         decomposition(_name)(_function)
         # PyTorch's dispatcher sees the operators of the steps
         implicit(_name)(_function)

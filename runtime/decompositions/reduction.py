@@ -39,7 +39,9 @@ def _folded(x, dims, keepdim, mode):
         n = bits._shape[d]
         while n > 1:  # the second half onto the first; the middle one of an odd number waits
             half = n // 2
-            bits = T.cat([bits.narrow(d, 0, half) ^ bits.narrow(d, n - half, half), bits.narrow(d, half, n - 2 * half)], d)
+            bits = T.cat(
+                [bits.narrow(d, 0, half) ^ bits.narrow(d, n - half, half), bits.narrow(d, half, n - 2 * half)], d
+            )
             n -= half
     return (bits if keepdim else bits.squeeze(dims)).view(dt.uint64)
 
@@ -67,7 +69,11 @@ def _distinct(x, dim, sort):
         for column in range(rows._shape[1] - 1, -1, -1):  # the first column decides last
             order = order[T.argsort(rows[order, column], stable=True)]
         rows = rows[order]
-    new = T.cat([T.ones(min(n, 1), dtype=dt.bool_, device=x.device), (rows[1:] != rows[:-1]).any(1)]) if n else T.zeros(0, dtype=dt.bool_, device=x.device)
+    new = (
+        T.cat([T.ones(min(n, 1), dtype=dt.bool_, device=x.device), (rows[1:] != rows[:-1]).any(1)])
+        if n
+        else T.zeros(0, dtype=dt.bool_, device=x.device)
+    )
     number, start = new.cumsum(0) - 1, new.nonzero().reshape(-1)
     counts = T.cat([start[1:], T.full((1,), n, device=x.device)]) - start if n else start
     values = rows[start]
@@ -84,13 +90,25 @@ def mode(x, dim, keepdim):
     values, order = x.sort(dim=dim, stable=True)
     n = x._shape[dim]
     at = T.arange(n, device=x.device).reshape([-1 if d == dim else 1 for d in range(len(x._shape))]).expand(x._shape)
-    new = T.cat([T.ones_like(values.narrow(dim, 0, 1), dtype=dt.bool_), values.narrow(dim, 1, n - 1) != values.narrow(dim, 0, n - 1)], dim)
+    new = T.cat(
+        [
+            T.ones_like(values.narrow(dim, 0, 1), dtype=dt.bool_),
+            values.narrow(dim, 1, n - 1) != values.narrow(dim, 0, n - 1),
+        ],
+        dim,
+    )
     end = (at - T.where(new, at, 0).cummax(dim)[0]).argmax(dim, keepdim=True)
     found = values.gather(dim, end), order.gather(dim, end)
     return found if keepdim else tuple(t.squeeze(dim) for t in found)
 
 
-_SEGMENTS = {"sum": ("sum", 0), "mean": ("sum", 0), "prod": ("prod", 1), "max": ("amax", -float("inf")), "min": ("amin", float("inf"))}
+_SEGMENTS = {
+    "sum": ("sum", 0),
+    "mean": ("sum", 0),
+    "prod": ("prod", 1),
+    "max": ("amax", -float("inf")),
+    "min": ("amin", float("inf")),
+}
 
 
 @decomposition("segment_reduce")
@@ -103,7 +121,9 @@ def segment_reduce(data, reduce, lengths, indices, offsets, axis, unsafe, initia
     tail = (1,) * (len(data._shape) - axis - 1)
     at = T.arange(n, device=data.device).expand((*lengths._shape[:-1], n)).contiguous()
     index = T.searchsorted(lengths.cumsum(-1), at, right=True)
-    out = out.scatter_reduce(axis, index.reshape((*index._shape, *tail)).expand(data._shape), data, how).narrow(axis, 0, k)
+    out = out.scatter_reduce(axis, index.reshape((*index._shape, *tail)).expand(data._shape), data, how).narrow(
+        axis, 0, k
+    )
     if reduce == "mean":
         count = lengths.reshape((*lengths._shape, *tail))
         out = T.where(count == 0, math.nan if initial is None else out, out / count.clamp(min=1).to(out.dtype))

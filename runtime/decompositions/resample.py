@@ -14,7 +14,11 @@ def _lanczos(x):
     return T.where(x < 3, T.sinc(x) * T.sinc(x / 3), 0)
 
 
-FILTERS = {"linear-aa": (1, lambda x: T.clamp(1 - x, min=0)), "cubic-aa": (2, lambda x: _cubic(x, -0.5)), "lanczos-aa": (3, _lanczos)}
+FILTERS = {
+    "linear-aa": (1, lambda x: T.clamp(1 - x, min=0)),
+    "cubic-aa": (2, lambda x: _cubic(x, -0.5)),
+    "lanczos-aa": (3, _lanczos),
+}
 
 
 def matrix(mode, n, o, align, scale, like):

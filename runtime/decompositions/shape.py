@@ -7,7 +7,9 @@ from .reduction import doubling
 
 @decomposition("_repeat_interleave")
 def repeat_interleave(repeats):
-    return T.searchsorted(repeats.cumsum(0), T.arange(int(repeats.sum()), device=repeats.device), right=True).to(repeats.dtype)
+    return T.searchsorted(repeats.cumsum(0), T.arange(int(repeats.sum()), device=repeats.device), right=True).to(
+        repeats.dtype
+    )
 
 
 @decomposition("scatter_reduce")
@@ -21,7 +23,11 @@ def _sorted_scatter_reduce(x, dim, index, src, reduce, include_self):
     if reduce in ("sum", "mean") and x.dtype is not dt.bool_:
         out = (x if include_self else x.scatter(dim, index, 0)).scatter_add(dim, index, src)
         if reduce == "mean":
-            count = T.full(x._shape, int(include_self), device=x.device).scatter_add(dim, index, T.ones_like(index)).clamp(min=1)
+            count = (
+                T.full(x._shape, int(include_self), device=x.device)
+                .scatter_add(dim, index, T.ones_like(index))
+                .clamp(min=1)
+            )
             out = (out / count if x.dtype.category >= dt.FLOAT else out // count).to(x.dtype)
         return out.reshape(shape)
     join = {"prod": T.mul, "amin": T.minimum}.get(reduce, T.maximum)
@@ -29,7 +35,9 @@ def _sorted_scatter_reduce(x, dim, index, src, reduce, include_self):
     values, n = doubling(src.gather(dim, order), dim, join, at), index._shape[dim]
     if include_self:
         values = join(x.gather(dim, at), values)
-    more = T.constant_pad_nd(at.narrow(dim, 1, n - 1) == at.narrow(dim, 0, n - 1), [0, 0] * (len(at._shape) - 1 - dim) + [0, 1])
+    more = T.constant_pad_nd(
+        at.narrow(dim, 1, n - 1) == at.narrow(dim, 0, n - 1), [0, 0] * (len(at._shape) - 1 - dim) + [0, 1]
+    )
     # those that are not the last go to a place behind the end
     padded = T.cat([x, x.narrow(dim, 0, 1)], dim).scatter(dim, at.masked_fill(more, x._shape[dim]), values)
     return padded.narrow_copy(dim, 0, x._shape[dim]).reshape(shape)
@@ -46,7 +54,11 @@ def _scattered_index_reduce(x, dim, index, source, reduce, include_self):
 def _isin(x, tests):
     n = tests._shape[0]
     tests = tests.sort()[0]
-    return tests.take(T.searchsorted(tests, x).clamp(max=n - 1)) == x if n else T.zeros(x._shape, dtype=dt.bool_, device=x.device)
+    return (
+        tests.take(T.searchsorted(tests, x).clamp(max=n - 1)) == x
+        if n
+        else T.zeros(x._shape, dtype=dt.bool_, device=x.device)
+    )
 
 
 @decomposition("_full")

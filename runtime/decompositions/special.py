@@ -31,7 +31,9 @@ def _horner(x, coefficients):
 
 def _stirling(x):
     inverse = 1 / x
-    series = _horner(inverse * inverse, [b / (2 * k * (2 * k - 1)) for k, b in enumerate(BERNOULLI[:6], 1)][::-1]) * inverse
+    series = (
+        _horner(inverse * inverse, [b / (2 * k * (2 * k - 1)) for k, b in enumerate(BERNOULLI[:6], 1)][::-1]) * inverse
+    )
     return (x - 0.5) * T.log(x) - x + 0.5 * math.log(2 * math.pi) + series
 
 
@@ -60,7 +62,12 @@ def digamma(x):
         less = less + T.where(low, 1 / (y + k), 0)
     y = T.where(low, y + SHIFT, y)
     inverse = 1 / (y * y)
-    out = T.log(y) - 0.5 / y - inverse * _horner(inverse, [b / (2 * k) for k, b in enumerate(BERNOULLI[:7], 1)][::-1]) - less
+    out = (
+        T.log(y)
+        - 0.5 / y
+        - inverse * _horner(inverse, [b / (2 * k) for k, b in enumerate(BERNOULLI[:7], 1)][::-1])
+        - less
+    )
     fraction = x - T.floor(x)
     out = T.where(x < 0.5, out - math.pi / T.tan(math.pi * fraction), out)
     out = T.where((x < 0) & (fraction == 0) | (x == -math.inf), math.nan, T.where(x == math.inf, math.inf, out))
@@ -112,7 +119,8 @@ def polygamma(x, n):
     return T.where(x < 0.5, (math.pi / sine) ** 2 - out, out)
 
 
-# ---------------------------------------------------------------- modified Bessel functions: a series of positive terms, or an expansion for large arguments
+# ---------------------------------------------------------------- modified Bessel functions: a series of positive
+# terms, or an expansion for large arguments
 SERIES, LARGE, TERMS = 44, 16.0, 12
 
 
@@ -139,7 +147,12 @@ def _bessel_i(order, scaled):
     return _wide(fn)
 
 
-for _name, _order, _scaled in (("i0", 0, False), ("special.i0e", 0, True), ("special.i1", 1, False), ("special.i1e", 1, True)):
+for _name, _order, _scaled in (
+    ("i0", 0, False),
+    ("special.i0e", 0, True),
+    ("special.i1", 1, False),
+    ("special.i1e", 1, True),
+):
     decomposition(_name)(_bessel_i(_order, _scaled))
 
 
@@ -148,7 +161,9 @@ DEGREES = 512  # above, PyTorch's own give NaN or have lost all digits
 
 
 def _polynomial(first, step, shifted=False):
-    """p(0) = 1, p(1) = first(x), p(k + 1) = step(k, x, p(k), p(k - 1)); n may be a tensor, of which each element has its degree."""
+    """p(0) = 1, p(1) = first(x), p(k + 1) = step(k, x, p(k), p(k - 1));
+    n may be a tensor, of which each element has its degree.
+    """
 
     def fn(x, n):
         x = 2 * x - 1 if shifted else x
@@ -180,7 +195,9 @@ for _name, (_first, _step) in POLYNOMIALS.items():
     if _name.startswith("chebyshev"):
         decomposition(f"special.shifted_{_name}")(_polynomial(_first, _step, True))
 
-decomposition("special.spherical_bessel_j0")(lambda x: T.where(x == 0, 1.0, T.where(x.abs() == math.inf, 0.0, T.sin(x) / x)))
+decomposition("special.spherical_bessel_j0")(
+    lambda x: T.where(x == 0, 1.0, T.where(x.abs() == math.inf, 0.0, T.sin(x) / x))
+)
 
 
 # ---------------------------------------------------------------- the error function, scaled and inverted
@@ -199,11 +216,15 @@ def _erfcx(x):
 
 def _log_ndtr(x):
     low = T.where(x < -1, x, -1.0)
-    return T.where(x < -1, T.log(_erfcx(-low / ROOT_2) / 2) - low * low / 2, T.log1p(-T.erfc(T.where(x < -1, 1.0, x) / ROOT_2) / 2))
+    return T.where(
+        x < -1, T.log(_erfcx(-low / ROOT_2) / 2) - low * low / 2, T.log1p(-T.erfc(T.where(x < -1, 1.0, x) / ROOT_2) / 2)
+    )
 
 
 def _ndtri(p):
-    """Newton's method on the logarithm of the distribution function, which is concave: from the left it never passes the root."""
+    """Newton's method on the logarithm of the distribution function, which is concave: from the left it never passes
+    the root.
+    """
     inside = (p > 0) & (p < 1)
     half = T.where(inside, T.minimum(p, 1 - p), 0.5)
     log = T.log(half)
@@ -282,11 +303,16 @@ def _standard_gamma_grad(a, x):
 
 
 def _beta_fraction(a, b, x):
-    """The incomplete beta function divided by x^a (1 - x)^b / (a B(a, b)), for x below (a + 1) / (a + b + 2): the continued fraction from the front."""
+    """The incomplete beta function divided by x^a (1 - x)^b / (a B(a, b)), for x below (a + 1) / (a + b + 2): the
+    continued fraction from the front.
+    """
     c, d = T.ones_like(x), 1 / (1 - (a + b) * x / (a + 1))
     h = d
     for k in range(1, MOST):
-        for n in (k * (b - k) * x / ((a + 2 * k - 1) * (a + 2 * k)), -(a + k) * (a + b + k) * x / ((a + 2 * k) * (a + 2 * k + 1))):
+        for n in (
+            k * (b - k) * x / ((a + 2 * k - 1) * (a + 2 * k)),
+            -(a + k) * (a + b + k) * x / ((a + 2 * k) * (a + 2 * k + 1)),
+        ):
             d, c = 1 / (1 + n * d), 1 + n / c
             h = h * d * c
         if k % CHECKS == 0 and not bool(((d * c - 1).abs() > 1e-15).any()):
@@ -309,4 +335,6 @@ def _incomplete_beta(a, b, x):
 @double
 def _dirichlet_grad(x, a, total):
     b = total - a
-    return _slope(lambda a: _incomplete_beta(a, b, x), (a - 1) * T.log(x) + (b - 1) * T.log1p(-x) - _log_beta(a, b), a) / (1 - x)
+    return _slope(
+        lambda a: _incomplete_beta(a, b, x), (a - 1) * T.log(x) + (b - 1) * T.log1p(-x) - _log_beta(a, b), a
+    ) / (1 - x)

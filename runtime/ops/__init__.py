@@ -1,4 +1,7 @@
-"""Every operator's declaration, by family. Importing this package fills the registry; functions are made when first asked for."""
+"""Every operator's declaration, by family.
+
+Importing this package fills the registry; functions are made when first asked for.
+"""
 
 import importlib
 

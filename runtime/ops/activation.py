@@ -52,7 +52,8 @@ def _functional(schema, o, check=None, **options):
         return run_inplace(o, input, (input, *args[:-1])) if args[-1] else o.call(input, *args[:-1])
 
 
-# ------------------------------------------------------------------------------------------------ relu and what is piecewise linear
+# ------------------------------------------------------------------------------------------------ relu and what is
+# piecewise linear
 def _no_bool_relu(common, self):
     if common is dt.bool_:
         raise RuntimeError("Boolean inputs not supported for relu")
@@ -69,7 +70,14 @@ _relu_backward = _hidden(
     derivative={"grad_output": lambda g, result: _relu_backward.call(g, result), "result": zero},
 )
 _relu_grad = lambda g, out: _relu_backward.call(g, out)
-_relu = op("relu(Tensor self) -> Tensor", "ReLU", promote=_no_bool_relu, derivative=_relu_grad, inplace_function=True, sparse="coalesced")
+_relu = op(
+    "relu(Tensor self) -> Tensor",
+    "ReLU",
+    promote=_no_bool_relu,
+    derivative=_relu_grad,
+    inplace_function=True,
+    sparse="coalesced",
+)
 _functional("relu(Tensor input, bool inplace=False) -> Tensor", _relu, inplace=True)
 
 
@@ -92,18 +100,36 @@ _hardtanh_backward = _hidden(
     "hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val) -> Tensor",
     None,
     constant_attributes=True,
-    derivative={"grad_output": lambda g, self, min_val, max_val: _hardtanh_backward.call(g, self, min_val, max_val), "self": zero},
+    derivative={
+        "grad_output": lambda g, self, min_val, max_val: _hardtanh_backward.call(g, self, min_val, max_val),
+        "self": zero,
+    },
 )
 _hardtanh_grad = lambda g, self, min_val, max_val: _hardtanh_backward.call(g, self, min_val, max_val)
-_hardtanh = op("_C._nn.hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", "Hardtanh", promote=_hardtanh_promote, derivative=_hardtanh_grad)
-_functional("hardtanh(Tensor input, float min_val=-1.0, float max_val=1.0, bool inplace=False) -> Tensor", _hardtanh, _ordered, inplace=True)
-composite("nn.functional.relu6(Tensor input, bool inplace=False) -> Tensor", out=False)(lambda input, inplace: F.hardtanh(input, 0, 6, inplace))
+_hardtanh = op(
+    "_C._nn.hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
+    "Hardtanh",
+    promote=_hardtanh_promote,
+    derivative=_hardtanh_grad,
+)
+_functional(
+    "hardtanh(Tensor input, float min_val=-1.0, float max_val=1.0, bool inplace=False) -> Tensor",
+    _hardtanh,
+    _ordered,
+    inplace=True,
+)
+composite("nn.functional.relu6(Tensor input, bool inplace=False) -> Tensor", out=False)(
+    lambda input, inplace: F.hardtanh(input, 0, 6, inplace)
+)
 _leaky_relu_backward = _hidden(
     "leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope) -> Tensor",
     None,
     constant_attributes=True,
     aten_constants=(("self_is_result", False),),
-    derivative={"grad_output": lambda g, self, negative_slope: _leaky_relu_backward.call(g, self, negative_slope), "self": zero},
+    derivative={
+        "grad_output": lambda g, self, negative_slope: _leaky_relu_backward.call(g, self, negative_slope),
+        "self": zero,
+    },
 )
 _NEGATIVE = (
     "In-place {} backward calculation is triggered with a negative slope which is not supported. This is caused by calling in-place forward function with a "
@@ -127,13 +153,30 @@ _LEAKY_RELU = dict(
     irreversible=_irreversible_leaky_relu,
     derivative=lambda g, self, negative_slope: _leaky_relu_backward.call(g, self, negative_slope),
 )
-_leaky_relu = op("_C._nn.leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", "LeakyReLUExt", constant_attributes=True, **_LEAKY_RELU)
-_functional("leaky_relu(Tensor input, float negative_slope=0.01, bool inplace=False) -> Tensor", _leaky_relu, inplace=True)
+_leaky_relu = op(
+    "_C._nn.leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor",
+    "LeakyReLUExt",
+    constant_attributes=True,
+    **_LEAKY_RELU,
+)
+_functional(
+    "leaky_relu(Tensor input, float negative_slope=0.01, bool inplace=False) -> Tensor", _leaky_relu, inplace=True
+)
 _threshold_promote = lambda common, self, *numbers: [check_number(n, common) for n in numbers] and (common, common)
 _threshold_grad = lambda g, self, threshold: ATEN.threshold_backward(g, self, threshold)
-_THRESHOLD = dict(promote=_threshold_promote, derivative=_threshold_grad, irreversible=lambda self, threshold, value: None)
-_threshold = op("threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", "Threshold", method=False, inplace_function=True, **_THRESHOLD)
-_functional("threshold(Tensor input, Scalar threshold, Scalar value, bool inplace=False) -> Tensor", _threshold, inplace=True)
+_THRESHOLD = dict(
+    promote=_threshold_promote, derivative=_threshold_grad, irreversible=lambda self, threshold, value: None
+)
+_threshold = op(
+    "threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor",
+    "Threshold",
+    method=False,
+    inplace_function=True,
+    **_THRESHOLD,
+)
+_functional(
+    "threshold(Tensor input, Scalar threshold, Scalar value, bool inplace=False) -> Tensor", _threshold, inplace=True
+)
 
 
 def _rounded(self, lambd):
@@ -147,19 +190,37 @@ _HARDSHRINK = dict(
     call=lambda p, x, lambd: p.of(lambd)(x),
     derivative=lambda g, self, lambd: ATEN.hardshrink_backward(g, self, lambd),
 )
-op("hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", "HShrink", alias=("nn.functional.hardshrink",), inplace=False, out=FOUND_DTYPE, **_HARDSHRINK)
+op(
+    "hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
+    "HShrink",
+    alias=("nn.functional.hardshrink",),
+    inplace=False,
+    out=FOUND_DTYPE,
+    **_HARDSHRINK,
+)
 
 
 def _softshrink_promote(common, self, lambd):
     if lambd < 0:
-        raise RuntimeError(f"lambda must be in range [0, {dt.finfo(common).max:g}] for input dtype {dt.scalar_name(common)}, but found {lambd:g}")
+        raise RuntimeError(
+            f"lambda must be in range [0, {dt.finfo(common).max:g}] for input dtype {dt.scalar_name(common)}, but found {lambd:g}"
+        )
     return _reals("softshrink")(common)
 
 
 _SOFTSHRINK = dict(
-    promote=_softshrink_promote, call=lambda p, x, lambd: p.of(lambd)(x), derivative=lambda g, self, lambd: ATEN.softshrink_backward(g, self, lambd)
+    promote=_softshrink_promote,
+    call=lambda p, x, lambd: p.of(lambd)(x),
+    derivative=lambda g, self, lambd: ATEN.softshrink_backward(g, self, lambd),
 )
-op("nn.functional.softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", "SoftShrink", inplace=False, out=FOUND_DTYPE, python=False, **_SOFTSHRINK)
+op(
+    "nn.functional.softshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
+    "SoftShrink",
+    inplace=False,
+    out=FOUND_DTYPE,
+    python=False,
+    **_SOFTSHRINK,
+)
 
 
 @composite("prelu(Tensor self, Tensor weight) -> Tensor", out=False, autocast=LOWER)
@@ -172,9 +233,13 @@ def prelu(self, weight):
             raise RuntimeError("Not allow zero-dim input tensor.")
         channels = self._shape[1] if n > 1 else 1
         if channels != k:
-            raise RuntimeError(f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {k} and channel size = {channels}.")
+            raise RuntimeError(
+                f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {k} and channel size = {channels}."
+            )
     if len(weight._shape) > 1:
-        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {len(weight._shape)}")
+        raise RuntimeError(
+            f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {len(weight._shape)}"
+        )
     return _prelu.call(self, weight.reshape((k, *(1,) * (n - 2)) if n > 1 else (1,) * n))
 
 
@@ -198,11 +263,20 @@ _elu_backward = _hidden(
     },
 )
 _elu_grad = lambda g, self, alpha: _elu_backward.call(g, self, alpha)
-_ELU = dict(promote=_reals("elu"), call=lambda p, x, alpha: p.of(alpha)(x), derivative=_elu_grad, irreversible=_irreversible_elu)
+_ELU = dict(
+    promote=_reals("elu"), call=lambda p, x, alpha: p.of(alpha)(x), derivative=_elu_grad, irreversible=_irreversible_elu
+)
 _elu = op("_C._nn.elu(Tensor self, Scalar alpha=1) -> Tensor", "EluExt", **_ELU)
 _functional("elu(Tensor input, float alpha=1.0, bool inplace=False) -> Tensor", _elu, inplace=True)
 _selu_grad = _in_opmath(lambda g, self: ATEN.elu_backward(g, SELU_ALPHA, SELU_SCALE, 1, False, self))
-_SELU = dict(promote=_reals("elu"), method=False, derivative=_selu_grad, inplace_function=True, node="EluBackward0", irreversible=_irreversible_elu)
+_SELU = dict(
+    promote=_reals("elu"),
+    method=False,
+    derivative=_selu_grad,
+    inplace_function=True,
+    node="EluBackward0",
+    irreversible=_irreversible_elu,
+)
 _selu = op("selu(Tensor self) -> Tensor", "SeLUExt", **_SELU)
 _functional("selu(Tensor input, bool inplace=False) -> Tensor", _selu, inplace=True)
 
@@ -214,7 +288,9 @@ def _celu_promote(common, self, alpha):
 
 
 _celu_grad = _in_opmath(lambda g, self, alpha: ATEN.elu_backward(g, alpha, 1, 1 / alpha, False, self))
-_CELU = dict(method=False, promote=_celu_promote, derivative=_celu_grad, inplace_function=True, irreversible=_irreversible_elu)
+_CELU = dict(
+    method=False, promote=_celu_promote, derivative=_celu_grad, inplace_function=True, irreversible=_irreversible_elu
+)
 _celu = op("celu(Tensor self, Scalar alpha=1.0) -> Tensor", None, **_CELU)
 _functional("celu(Tensor input, float alpha=1.0, bool inplace=False) -> Tensor", _celu, inplace=True)
 
@@ -234,7 +310,10 @@ def _gelu_backward_backward(g, grad_output, self, approximate):
 _gelu_backward = _hidden(
     "gelu_backward(Tensor grad_output, Tensor self, str approximate) -> Tensor",
     "GeluGradExt",
-    derivative={"grad_output": lambda g, self, approximate: _gelu_backward.call(g, self, approximate), "self": _gelu_backward_backward},
+    derivative={
+        "grad_output": lambda g, self, approximate: _gelu_backward.call(g, self, approximate),
+        "self": _gelu_backward_backward,
+    },
 )
 
 
@@ -245,7 +324,14 @@ def _gelu_promote(common, self, approximate):
 
 
 _GELU = dict(promote=_gelu_promote, derivative=lambda g, self, approximate: _gelu_backward.call(g, self, approximate))
-op("nn.functional.gelu(Tensor self, *, str approximate='none') -> Tensor", "GeluExt", inplace=False, out=FOUND_DTYPE, python=False, **_GELU)
+op(
+    "nn.functional.gelu(Tensor self, *, str approximate='none') -> Tensor",
+    "GeluExt",
+    inplace=False,
+    out=FOUND_DTYPE,
+    python=False,
+    **_GELU,
+)
 
 
 def _silu_backward_backward(g, grad_output, self):
@@ -258,7 +344,12 @@ _silu_backward = _hidden(
     "SiLUGrad",
     derivative={"grad_output": lambda g, self: _silu_backward.call(g, self), "self": _silu_backward_backward},
 )
-_silu = op("_C._nn.silu(Tensor self) -> Tensor", "SiLU", promote=_floats("silu"), derivative=lambda g, self: _silu_backward.call(g, self))
+_silu = op(
+    "_C._nn.silu(Tensor self) -> Tensor",
+    "SiLU",
+    promote=_floats("silu"),
+    derivative=lambda g, self: _silu_backward.call(g, self),
+)
 
 
 def _silu_check(input, inplace):
@@ -283,7 +374,9 @@ _softplus_backward = _hidden(
     constant_attributes=True,
     derivative={
         "grad_output": lambda g, self, beta, threshold: _softplus_backward.call(g, self, beta, threshold),
-        "self": lambda g, grad_output, self, beta, threshold: _softplus_curve(self, beta, threshold) * (g * grad_output),
+        "self": lambda g, grad_output, self, beta, threshold: (
+            _softplus_curve(self, beta, threshold) * (g * grad_output)
+        ),
     },
 )
 
@@ -294,12 +387,30 @@ def _softplus_curve(x, beta, threshold):
 
 
 _softplus_grad = lambda g, self, beta, threshold: _softplus_backward.call(g, self, beta, threshold)
-_SOFTPLUS = dict(promote=_reals("softplus"), derivative=_softplus_grad, inplace=False, out=FOUND_DTYPE, python=False, autocast=FLOAT32_ON_ACCELERATORS)
+_SOFTPLUS = dict(
+    promote=_reals("softplus"),
+    derivative=_softplus_grad,
+    inplace=False,
+    out=FOUND_DTYPE,
+    python=False,
+    autocast=FLOAT32_ON_ACCELERATORS,
+)
 op("nn.functional.softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", "SoftplusExt", **_SOFTPLUS)
 _LOGSIGMOID = dict(
-    promote=_reals("log_sigmoid"), derivative=_in_opmath(lambda g, self: g * T.sigmoid(-self)), aten="log_sigmoid_forward.default", node="LogSigmoidBackward0"
+    promote=_reals("log_sigmoid"),
+    derivative=_in_opmath(lambda g, self: g * T.sigmoid(-self)),
+    aten="log_sigmoid_forward.default",
+    node="LogSigmoidBackward0",
 )
-op("nn.functional.logsigmoid(Tensor self) -> Tensor", "LogSigmoid", inplace=False, contiguous=True, out=SAME_SCALAR_TYPE, python=False, **_LOGSIGMOID)
+op(
+    "nn.functional.logsigmoid(Tensor self) -> Tensor",
+    "LogSigmoid",
+    inplace=False,
+    contiguous=True,
+    out=SAME_SCALAR_TYPE,
+    python=False,
+    **_LOGSIGMOID,
+)
 _hardswish_backward = _hidden(
     "hardswish_backward(Tensor grad_output, Tensor self) -> Tensor",
     "HSwishGrad",
@@ -308,10 +419,18 @@ _hardswish_backward = _hidden(
         "self": lambda g, grad_output, self: T.where(T.abs(self) < 3, g * grad_output / 3, 0),
     },
 )
-_hardswish = op("_C._nn.hardswish(Tensor self) -> Tensor", "HSwish", promote=_reals("hardswish"), derivative=lambda g, self: _hardswish_backward.call(g, self))
+_hardswish = op(
+    "_C._nn.hardswish(Tensor self) -> Tensor",
+    "HSwish",
+    promote=_reals("hardswish"),
+    derivative=lambda g, self: _hardswish_backward.call(g, self),
+)
 _functional("hardswish(Tensor input, bool inplace=False) -> Tensor", _hardswish)
 _hardsigmoid = op(
-    "_C._nn.hardsigmoid(Tensor self) -> Tensor", "HSigmoid", promote=_reals("hardsigmoid"), derivative=lambda g, self: ATEN.hardsigmoid_backward(g, self)
+    "_C._nn.hardsigmoid(Tensor self) -> Tensor",
+    "HSigmoid",
+    promote=_reals("hardsigmoid"),
+    derivative=lambda g, self: ATEN.hardsigmoid_backward(g, self),
 )
 _functional("hardsigmoid(Tensor input, bool inplace=False) -> Tensor", _hardsigmoid)
 composite("nn.functional.sigmoid(Tensor input) -> Tensor", out=False)(lambda input: T.sigmoid(input))
@@ -361,7 +480,9 @@ def glu(input, dim):
     method=False,
     inplace=True,
     inplace_function=True,
-    irreversible=lambda self, lower, upper, training, generator: None if training else _irreversible_leaky_relu(self, (lower + upper) / 2),
+    irreversible=lambda self, lower, upper, training, generator: (
+        None if training else _irreversible_leaky_relu(self, (lower + upper) / 2)
+    ),
 )
 def rrelu(self, lower, upper, training, generator):
     if lower > upper:
@@ -372,7 +493,11 @@ def rrelu(self, lower, upper, training, generator):
     only("rrelu_with_noise_out_cpu", self, dt.FLOAT, half=self.dtype is not dt.float16)
     below = self <= 0
     slope = T.ones_like(self)
-    slope[below] = T.empty(int(below.sum().item()), dtype=dt.float64, device=self.device).uniform_(lower, upper, generator=generator).to(self.dtype)
+    slope[below] = (
+        T.empty(int(below.sum().item()), dtype=dt.float64, device=self.device)
+        .uniform_(lower, upper, generator=generator)
+        .to(self.dtype)
+    )
     return self * slope
 
 
@@ -385,7 +510,10 @@ def rrelu_functional(input, lower, upper, training, inplace):
     return (T.rrelu_ if inplace else T.rrelu)(input, lower, upper, training)
 
 
-@composite("nn.functional.gumbel_softmax(Tensor logits, float tau=1, bool hard=False, float eps=1e-10, int dim=-1) -> Tensor", out=False)
+@composite(
+    "nn.functional.gumbel_softmax(Tensor logits, float tau=1, bool hard=False, float eps=1e-10, int dim=-1) -> Tensor",
+    out=False,
+)
 def gumbel_softmax(logits, tau, hard, eps, dim):
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.")
@@ -405,7 +533,9 @@ def _softmax_prepare(self, dim):
 def _softmax_meta(name):
     def meta(self, dim):
         if self.dtype.category < dt.FLOAT or self.dtype.is_complex:
-            raise NotImplementedError(f"\"{name}_lastdim_kernel_impl\" not implemented for '{dt.scalar_name(self.dtype)}'")
+            raise NotImplementedError(
+                f"\"{name}_lastdim_kernel_impl\" not implemented for '{dt.scalar_name(self.dtype)}'"
+            )
         return self._shape, self.dtype
 
     return meta
@@ -420,29 +550,73 @@ def _back_of(o):
 
 
 def _softmax_grad_output(g, grad_output, output, dim):
-    return g * grad_output - g * (output * grad_output).sum(dim, keepdim=True) - grad_output * (g * output).sum(dim, keepdim=True)
+    return (
+        g * grad_output
+        - g * (output * grad_output).sum(dim, keepdim=True)
+        - grad_output * (g * output).sum(dim, keepdim=True)
+    )
 
 
-_softmax_grads = {"grad_output": lambda g, output, dim, input_dtype: _softmax_grad.call(g, output, dim, input_dtype), "output": _softmax_grad_output}
-_SOFTMAX_GRAD = dict(meta=_like_grad, call=lambda p, g, out, dim, dtype: p(g, out, dim), derivative=_softmax_grads, method=False)
-_softmax_grad = op("_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor", "SoftmaxBackward", **_SOFTMAX_GRAD)
+_softmax_grads = {
+    "grad_output": lambda g, output, dim, input_dtype: _softmax_grad.call(g, output, dim, input_dtype),
+    "output": _softmax_grad_output,
+}
+_SOFTMAX_GRAD = dict(
+    meta=_like_grad, call=lambda p, g, out, dim, dtype: p(g, out, dim), derivative=_softmax_grads, method=False
+)
+_softmax_grad = op(
+    "_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
+    "SoftmaxBackward",
+    **_SOFTMAX_GRAD,
+)
 _log_softmax_grads = {
     "grad_output": lambda g, output, dim: g - (g * T.exp(output)).sum(dim, keepdim=True),
     "output": lambda g, grad_output, output, dim: -(g * T.exp(output)) * grad_output.sum(dim, keepdim=True),
 }
-_LOG_SOFTMAX_GRAD = dict(meta=_like_grad, call=lambda p, g, out, dim, dtype: p.of(dim)(out, g), derivative=_log_softmax_grads, method=False)
-_log_softmax_grad = op(
-    "_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor", "LogSoftmaxGrad", **_LOG_SOFTMAX_GRAD
+_LOG_SOFTMAX_GRAD = dict(
+    meta=_like_grad, call=lambda p, g, out, dim, dtype: p.of(dim)(out, g), derivative=_log_softmax_grads, method=False
 )
-_SOFTMAX = dict(prepare=_softmax_prepare, meta=_softmax_meta("softmax"), call=lambda p, x, dim: p.of(dim)(x), derivative=_back_of(_softmax_grad))
+_log_softmax_grad = op(
+    "_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
+    "LogSoftmaxGrad",
+    **_LOG_SOFTMAX_GRAD,
+)
+_SOFTMAX = dict(
+    prepare=_softmax_prepare,
+    meta=_softmax_meta("softmax"),
+    call=lambda p, x, dim: p.of(dim)(x),
+    derivative=_back_of(_softmax_grad),
+)
 _WHOLE = (("half_to_float", False),)
-_softmax = op("_softmax(Tensor self, int dim) -> Tensor", "Softmax", method=False, out=SAME_DTYPE, aten_constants=_WHOLE, **_SOFTMAX)
-_LOG_SOFTMAX = dict(prepare=_softmax_prepare, meta=_softmax_meta("log_softmax"), call=lambda p, x, dim: p.of(dim)(x), derivative=_back_of(_log_softmax_grad))
-_log_softmax = op("_log_softmax(Tensor self, int dim) -> Tensor", "LogSoftmax", method=False, out=SAME_DTYPE, aten_constants=_WHOLE, **_LOG_SOFTMAX)
+_softmax = op(
+    "_softmax(Tensor self, int dim) -> Tensor",
+    "Softmax",
+    method=False,
+    out=SAME_DTYPE,
+    aten_constants=_WHOLE,
+    **_SOFTMAX,
+)
+_LOG_SOFTMAX = dict(
+    prepare=_softmax_prepare,
+    meta=_softmax_meta("log_softmax"),
+    call=lambda p, x, dim: p.of(dim)(x),
+    derivative=_back_of(_log_softmax_grad),
+)
+_log_softmax = op(
+    "_log_softmax(Tensor self, int dim) -> Tensor",
+    "LogSoftmax",
+    method=False,
+    out=SAME_DTYPE,
+    aten_constants=_WHOLE,
+    **_LOG_SOFTMAX,
+)
 
 
 def _implicit_dim(name, n):
-    warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.", stacklevel=5)
+    warnings.warn(
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
+        stacklevel=5,
+    )
     return 0 if n in (0, 1, 3) else 1
 
 
@@ -453,10 +627,16 @@ def _softmaxes(name, o):
     def functional(input, dim, _stacklevel, dtype):
         return typed(input, _implicit_dim(name, len(input._shape)) if dim is None else dim, dtype)
 
-    composite(f"{name}(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", out=SAME_DTYPE, autocast=FLOAT32_ON_ACCELERATORS)(typed)
+    composite(
+        f"{name}(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+        out=SAME_DTYPE,
+        autocast=FLOAT32_ON_ACCELERATORS,
+    )(typed)
     composite(f"special.{name}(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", out=False)(typed)
     composite(
-        f"nn.functional.{name}(Tensor input, int? dim=None, int _stacklevel=3, ScalarType? dtype=None) -> Tensor", out=False, autocast=FLOAT32_ON_ACCELERATORS
+        f"nn.functional.{name}(Tensor input, int? dim=None, int _stacklevel=3, ScalarType? dtype=None) -> Tensor",
+        out=False,
+        autocast=FLOAT32_ON_ACCELERATORS,
     )(functional)
 
 
@@ -465,7 +645,9 @@ _softmaxes("log_softmax", _log_softmax)
 
 
 @composite(
-    "nn.functional.softmin(Tensor input, int? dim=None, int _stacklevel=3, ScalarType? dtype=None) -> Tensor", out=False, autocast=FLOAT32_ON_ACCELERATORS
+    "nn.functional.softmin(Tensor input, int? dim=None, int _stacklevel=3, ScalarType? dtype=None) -> Tensor",
+    out=False,
+    autocast=FLOAT32_ON_ACCELERATORS,
 )
 def softmin(input, dim, _stacklevel, dtype):
     return F.softmax(-input, _implicit_dim("softmin", len(input._shape)) if dim is None else dim, dtype=dtype)

@@ -1,4 +1,6 @@
-"""PyTorch's operators below autograd that have no public function, and that are another one's kernel here: torch.ops.aten.NAME alone reaches them."""
+"""PyTorch's operators below autograd that have no public function, and that are another one's kernel here:
+torch.ops.aten.NAME alone reaches them.
+"""
 
 from .. import dtypes as dt
 from ..autograd import enable_grad
@@ -33,7 +35,9 @@ def _softmax_backward_data(grad_output, output, dim, input_dtype):
     return (weighted - output * weighted.sum(dim, True)).to(input_dtype)
 
 
-@composite("aten._log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor")
+@composite(
+    "aten._log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor"
+)
 def _log_softmax_backward_data(grad_output, output, dim, input_dtype):
     """The gradient of log_softmax's input."""
     return (grad_output - output.exp() * grad_output.sum(dim, True)).to(input_dtype)
@@ -77,15 +81,23 @@ def glu_backward(grad_output, self, dim):
     return T.cat([gated, gated * (1 - gate) * a], dim)
 
 
-@composite("aten.elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor self_or_result) -> Tensor")
+@composite(
+    "aten.elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor self_or_result) -> Tensor"
+)
 def elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_result):
     """The gradient of elu's input from that, or from elu's result."""
     x = self_or_result
-    negative = (x + alpha * scale) * input_scale if is_result else T.exp(x * input_scale if input_scale != 1 else x) * (input_scale * alpha * scale)
+    negative = (
+        (x + alpha * scale) * input_scale
+        if is_result
+        else T.exp(x * input_scale if input_scale != 1 else x) * (input_scale * alpha * scale)
+    )
     return grad_output * T.where(x > 0, scale, negative)
 
 
-@composite("aten.leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool self_is_result) -> Tensor")
+@composite(
+    "aten.leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool self_is_result) -> Tensor"
+)
 def leaky_relu_backward(grad_output, self, negative_slope, self_is_result):
     """The gradient of leaky_relu's input from that, or from its result, which has its sign."""
     return T.where(self > 0, grad_output, grad_output * negative_slope)
@@ -94,7 +106,9 @@ def leaky_relu_backward(grad_output, self, negative_slope, self_is_result):
 _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 
 
-@composite(f"aten._to_copy(Tensor self, *, {_OPTIONS}, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor")
+@composite(
+    f"aten._to_copy(Tensor self, *, {_OPTIONS}, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor"
+)
 def _to_copy(self, dtype, layout, device, pin_memory, non_blocking, memory_format):
     """A copy in another dtype, on another device, in another layout of memory."""
     return T._to_copy(self, dtype, None if device is None else usable(device), memory_format)
@@ -107,7 +121,9 @@ def threshold_backward(grad_output, self, threshold):
     return T.where(compared <= threshold, T.zeros_like(grad_output), grad_output)
 
 
-@composite("aten.scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor")
+@composite(
+    "aten.scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"
+)
 def scalar_tensor(s, dtype, layout, device, pin_memory):
     """A tensor of one number, without dimensions."""
     return T.full((), s, dtype=dtype, device=device)
@@ -133,13 +149,19 @@ def convolution(input, weight, bias, stride, padding, dilation, transposed, outp
     return (T.conv1d, T.conv2d, T.conv3d)[n - 1](input, weight, bias, stride, padding, dilation, groups)
 
 
-@composite("aten.embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor")
+@composite(
+    "aten.embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor"
+)
 def embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse):
     """Rows of a table; padding_idx -1: none is left out of the gradient."""
-    return F.embedding(indices, weight, None if padding_idx < 0 else padding_idx, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse)
+    return F.embedding(
+        indices, weight, None if padding_idx < 0 else padding_idx, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse
+    )
 
 
-@composite("aten.slice.Tensor(Tensor(a) self, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor(a)", out=False)
+@composite(
+    "aten.slice.Tensor(Tensor(a) self, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor(a)", out=False
+)
 def slice(self, dim, start, end, step):
     """A range of one dimension, as a view."""
     return T._slice(self, dim, start, end, step)
@@ -238,7 +260,11 @@ def _chunk_cat(tensors, dim, num_chunks):
     return T.cat(parts, dim + 1)
 
 
-@composite("_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", method=False, out=False)
+@composite(
+    "_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
+    method=False,
+    out=False,
+)
 def _unsafe_index_put(self, indices, values, accumulate):
     """index_put."""
     return T.index_put(self, indices, values, accumulate)
@@ -249,13 +275,19 @@ def _inside(self, indices):
     return [None if i is None else i.clamp(-n, n - 1) for i, n in zip(indices, self._shape)]
 
 
-@composite("_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor", method=False, out=False)
+@composite(
+    "_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor", method=False, out=False
+)
 def _unsafe_masked_index(self, mask, indices, fill):
     """self[indices] where the mask is, else `fill`; indices may be outside where it is not."""
     return T.where(mask, T._index(self, _inside(self, indices)), fill)
 
 
-@composite("_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor", method=False, out=False)
+@composite(
+    "_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor",
+    method=False,
+    out=False,
+)
 def _unsafe_masked_index_put_accumulate(self, mask, indices, values):
     """The values added at the indices where the mask is."""
     return T.index_put(self, _inside(self, indices), T.where(mask, values, 0), True)
@@ -274,14 +306,17 @@ def _reshape_copy(self, size):
 
 
 @composite(
-    "aten.unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)", out=False
+    "aten.unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
+    out=False,
 )
 def unique_dim(self, dim, sorted, return_inverse, return_counts):
     """The distinct parts along dim, the place of each part among them, how often each occurs."""
     return T.unique(self, sorted, True, True, dim)
 
 
-@composite("aten.normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor", out=False)
+@composite(
+    "aten.normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor", out=False
+)
 def normal_functional(self, mean, std, generator):
     """Normal numbers in the place of self's."""
     return T.empty_like(self).normal_(mean, std, generator=generator)
@@ -295,7 +330,10 @@ def nll_loss2d_backward(grad_output, self, target, weight, reduction, ignore_ind
     return nll_loss2d_gradient(grad_output, self, target, weight, reduction, ignore_index, total_weight)
 
 
-@composite("aten.embedding_backward(Tensor grad, Tensor indices, int num_weights, int padding_idx, bool scale_grad_by_freq, bool sparse) -> Tensor", out=False)
+@composite(
+    "aten.embedding_backward(Tensor grad, Tensor indices, int num_weights, int padding_idx, bool scale_grad_by_freq, bool sparse) -> Tensor",
+    out=False,
+)
 def embedding_backward(grad, indices, num_weights, padding_idx, scale_grad_by_freq, sparse):
     """The gradient of embedding's table."""
     table = T.zeros((num_weights, grad._shape[-1]), dtype=grad.dtype, device=grad.device)
@@ -327,7 +365,10 @@ def masked_select_backward(grad, input, mask):
     return _pulled(lambda x: T.masked_select(x, mask), input, grad)
 
 
-@composite("aten.value_selecting_reduction_backward(Tensor grad, int dim, Tensor indices, int[] sizes, bool keepdim) -> Tensor", out=False)
+@composite(
+    "aten.value_selecting_reduction_backward(Tensor grad, int dim, Tensor indices, int[] sizes, bool keepdim) -> Tensor",
+    out=False,
+)
 def value_selecting_reduction_backward(grad, dim, indices, sizes, keepdim):
     """The gradient of what picks an element along dim."""
     if not keepdim and len(sizes):
@@ -336,12 +377,16 @@ def value_selecting_reduction_backward(grad, dim, indices, sizes, keepdim):
 
 
 def pulled_back(fn, inputs, gradient, wanted=None):
-    """The gradients of a function's arguments, None for those that are not wanted; of its first result where it has several."""
+    """The gradients of a function's arguments, None for those that are not wanted;
+    of its first result where it has several.
+    """
     refuse_batches(inputs)
     leaves = [t.detach()._requiring_grad(bool(each)) for t, each in zip(inputs, wanted or [True] * len(inputs))]
     with enable_grad():
         out = fn(*leaves)
-    found = iter(autograd_grad(out[0] if isinstance(out, tuple) else out, [t for t in leaves if t._requires_grad], gradient))
+    found = iter(
+        autograd_grad(out[0] if isinstance(out, tuple) else out, [t for t in leaves if t._requires_grad], gradient)
+    )
     return tuple(next(found) if t._requires_grad else None for t in leaves)
 
 
@@ -394,7 +439,9 @@ _sampled_back(3)
     method=False,
     out=False,
 )
-def _scaled_dot_product_attention_math(query, key, value, attn_mask, dropout_p, is_causal, dropout_mask, scale, enable_gqa):
+def _scaled_dot_product_attention_math(
+    query, key, value, attn_mask, dropout_p, is_causal, dropout_mask, scale, enable_gqa
+):
     """(attention, the weights of the values); dropout_mask: what is kept of these, in place of drawn numbers."""
     if enable_gqa:
         key, value = repeat_heads(query, key, value)
@@ -434,7 +481,9 @@ def _pooled(name, dims):
     def pool(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
         """Averages of windows; no stride: that of the windows."""
         padding = tuple(padding) * dims if isinstance(padding, (tuple, list)) and len(padding) == 1 else padding
-        return getattr(F, name)(self, kernel_size, stride or None, padding, ceil_mode, count_include_pad, divisor_override)
+        return getattr(F, name)(
+            self, kernel_size, stride or None, padding, ceil_mode, count_include_pad, divisor_override
+        )
 
 
 _pooled("avg_pool2d", 2)
@@ -452,13 +501,19 @@ def _resampled(name, dims, corners):
         align_corners, factors = (rest[0], rest[1:]) if corners else (False, rest)
         return getattr(NN, name)(self, output_size, align_corners, list(factors) if any(factors) else None)
 
-    @composite(f"aten.{name}_backward(Tensor grad_output, int[{dims}] output_size, int[{dims + 2}] input_size, {aligned}{single}) -> Tensor")
+    @composite(
+        f"aten.{name}_backward(Tensor grad_output, int[{dims}] output_size, int[{dims + 2}] input_size, {aligned}{single}) -> Tensor"
+    )
     def backward(grad_output, output_size, input_size, *rest):
         """The gradient of the input."""
         align_corners, factors = (rest[0], rest[1:]) if corners else (False, rest)
-        return getattr(NN, name + "_backward")(grad_output, input_size, align_corners, list(factors) if any(factors) else None)
+        return getattr(NN, name + "_backward")(
+            grad_output, input_size, align_corners, list(factors) if any(factors) else None
+        )
 
-    @composite(f"aten.{name}.vec(Tensor input, int[]? output_size, {aligned}float[]? scale_factors) -> Tensor", out=False)
+    @composite(
+        f"aten.{name}.vec(Tensor input, int[]? output_size, {aligned}float[]? scale_factors) -> Tensor", out=False
+    )
     def by_factors(input, output_size, *rest):
         """Values at other places; the sizes, or the factors that give them."""
         align_corners, factors = (rest[0], rest[1]) if corners else (False, rest[0])

@@ -9,7 +9,8 @@ from ..device import META
 from ..registry import LINALG, SPECIAL, F, M, T
 from ..tensor import Tensor, contiguous_strides, is_contiguous, numel
 
-MANY_DIMS = "only tensors with up to 64 dims are supported"  # where dimensions are named: PyTorch keeps them as the bits of a word
+# where dimensions are named: PyTorch keeps them as the bits of a word
+MANY_DIMS = "only tensors with up to 64 dims are supported"
 
 
 def wrap_dim(dim, n):
@@ -37,12 +38,21 @@ def wrap_dims(dims, n, empty_is_all=True):
 
 
 def has_values(t):
-    """Whether a function may look at a tensor's values to check them: not where there are none, or many at once, or others see what it does."""
-    return t.device is not META and t.__class__ not in dispatching and not LOCAL.interceptors and not (LOCAL.batches and t._below_autograd)
+    """Whether a function may look at a tensor's values to check them: not where there are none, or many at once, or
+    others see what it does.
+    """
+    return (
+        t.device is not META
+        and t.__class__ not in dispatching
+        and not LOCAL.interceptors
+        and not (LOCAL.batches and t._below_autograd)
+    )
 
 
 def refuse_batches(tensors):
-    """The error, where a tensor is many samples at once, of a function that must be called for each: vmap then does that."""
+    """The error, where a tensor is many samples at once, of a function that must be called for each: vmap then does
+    that.
+    """
     if LOCAL.batches and any(t._below_autograd for t in tensors):
         raise for_each(NotImplementedError("vmap: this has no rule for a batch of samples"))
 
@@ -67,7 +77,14 @@ def check_filling_mask(dtype):
 def check_number(value, dtype, spoken=None):
     """PyTorch's error for a number, or a complex tensor's, that does not fit a dtype."""
     c = value.__class__
-    if c is int and 0 <= value < 128 or c is bool or c is float and dtype.category >= dt.FLOAT and -65504 <= value <= 65504:
+    if (
+        c is int
+        and 0 <= value < 128
+        or c is bool
+        or c is float
+        and dtype.category >= dt.FLOAT
+        and -65504 <= value <= 65504
+    ):
         return
     if isinstance(value, Tensor):
         value = value.item() if value.dtype.is_complex else 0
@@ -80,7 +97,10 @@ def check_number(value, dtype, spoken=None):
     if dtype.category == dt.INT:
         top = (1 << 8 * dtype.itemsize - dtype.is_signed) - 1
         # whole numbers below zero wrap in unsigned types
-        bad = bad or not (0 if not dtype.is_signed and value.__class__ is float else -top - dtype.is_signed) <= value <= top
+        bad = (
+            bad
+            or not (0 if not dtype.is_signed and value.__class__ is float else -top - dtype.is_signed) <= value <= top
+        )
     elif dtype.category == dt.FLOAT:
         bad = bad or math.isfinite(value) and abs(value) > dt.finfo(dtype).max
     if bad:
@@ -88,7 +108,8 @@ def check_number(value, dtype, spoken=None):
 
 
 def check_fill(value, dtype, shape, device):
-    """PyTorch's error for a number that does not fit where a tensor is filled with it: nothing is checked on the device meta.
+    """PyTorch's error for a number that does not fit where a tensor is filled with it: nothing is checked on the device
+    meta.
 
     A half type or float8 takes it through a double where there is one element, so that it becomes infinite there.
     """
@@ -117,8 +138,25 @@ def changed(shape, dim, *sizes):
 
 def conj(x):
     """The conjugate where it differs; real tensors as they are."""
-    return T.conj_physical(x) if isinstance(x, Tensor) and x.dtype.is_complex else x.conjugate() if x.__class__ is complex else x
+    return (
+        T.conj_physical(x)
+        if isinstance(x, Tensor) and x.dtype.is_complex
+        else x.conjugate()
+        if x.__class__ is complex
+        else x
+    )
 
 
 __all__ = ["T", "F", "M", "LINALG", "SPECIAL", "dt", "Tensor", "numel", "contiguous_strides", "is_contiguous"]
-__all__ += ["MANY_DIMS", "wrap_dim", "wrap_dims", "check_filling_mask", "check_float", "check_number", "only", "conj", "like_self", "changed"]
+__all__ += [
+    "MANY_DIMS",
+    "wrap_dim",
+    "wrap_dims",
+    "check_filling_mask",
+    "check_float",
+    "check_number",
+    "only",
+    "conj",
+    "like_self",
+    "changed",
+]

@@ -1,7 +1,10 @@
-"""Conjugates and negatives that are not computed: views whose memory holds the conjugate, or the negative, of their values.
+"""Conjugates and negatives that are not computed: views whose memory holds the conjugate, or the negative, of their
+values.
 
-They are classes of their own, so that calls with other tensors ask nothing. A call below autograd that gets one comes to `_resolving` (PyTorch's
-dispatch keys Conjugate and Negative): views stay lazy, what is written is turned back, all other operators get values. Where a gradient or a
+They are classes of their own, so that calls with other tensors ask nothing. A call below autograd that gets one comes
+to `_resolving` (PyTorch's
+dispatch keys Conjugate and Negative): views stay lazy, what is written is turned back, all other operators get values.
+Where a gradient or a
 tangent is recorded, conjugates are computed at once.
 """
 
@@ -25,8 +28,15 @@ def _kind(name):
     cls = getattr(_Kinds, name)
     if cls is None:
         physical = {"conj": T.conj_physical, "neg": T.neg}[name]
-        facts = {"__slots__": (), "__module__": "torch", "__torch_function__": _disabled_torch_function_impl, "physical": staticmethod(physical)}
-        cls = types.new_class("Tensor", (Tensor,), {"raw": True}, lambda ns: ns.update(facts | {f"is_{name}": lambda self: True}))
+        facts = {
+            "__slots__": (),
+            "__module__": "torch",
+            "__torch_function__": _disabled_torch_function_impl,
+            "physical": staticmethod(physical),
+        }
+        cls = types.new_class(
+            "Tensor", (Tensor,), {"raw": True}, lambda ns: ns.update(facts | {f"is_{name}": lambda self: True})
+        )
         dispatching.add(cls)
         look_at_classes()
         LAZY.add(cls)
@@ -36,8 +46,16 @@ def _kind(name):
 
 _same = lambda self: (self._shape, self._stride, self._offset)  # noqa: E731
 _HIDDEN = dict(function=False, method=False)
-_conj_view = view("_conjugated(Tensor(a) self) -> Tensor(a)", _same, derivative=lambda g: T.conj_physical(g), aten="_conj.default", **_HIDDEN)
-_neg_view = view("_negated(Tensor(a) self) -> Tensor(a)", _same, derivative=lambda g: T.neg(g), aten="_neg_view.default", **_HIDDEN)
+_conj_view = view(
+    "_conjugated(Tensor(a) self) -> Tensor(a)",
+    _same,
+    derivative=lambda g: T.conj_physical(g),
+    aten="_conj.default",
+    **_HIDDEN,
+)
+_neg_view = view(
+    "_negated(Tensor(a) self) -> Tensor(a)", _same, derivative=lambda g: T.neg(g), aten="_neg_view.default", **_HIDDEN
+)
 
 
 def _lazily(name, t):
@@ -59,7 +77,9 @@ def _with_values(a):
 
 
 def _view_or_values(name, self, view_of, physical):
-    """A lazy view, of a lazy one the plain view of its memory; the values where a gradient or a tangent is recorded, or a class answers."""
+    """A lazy view, of a lazy one the plain view of its memory;
+    the values where a gradient or a tangent is recorded, or a class answers.
+    """
     own = getattr(_Kinds, name)
     if MODE.grad and self._requires_grad or STATE.duals or self.__class__ not in (Tensor, own):
         return physical(self)
@@ -69,7 +89,9 @@ def _view_or_values(name, self, view_of, physical):
 
 @composite("conj(Tensor self) -> Tensor", out=False, sparse="values")
 def conj(self):
-    """The conjugate: a view that computes nothing, or the values where a gradient is recorded; real tensors themselves."""
+    """The conjugate: a view that computes nothing, or the values where a gradient is recorded;
+    real tensors themselves.
+    """
     if not self.dtype.is_complex:
         return self
     return _view_or_values("conj", self, _conj_view, T.conj_physical)
@@ -81,7 +103,9 @@ def neg_view(self):
     return _view_or_values("neg", self, _neg_view, T.neg)
 
 
-composite("resolve_conj(Tensor self) -> Tensor", out=False, sparse="composite")(lambda self: _resolved(self, _Kinds.conj))
+composite("resolve_conj(Tensor self) -> Tensor", out=False, sparse="composite")(
+    lambda self: _resolved(self, _Kinds.conj)
+)
 composite("resolve_neg(Tensor self) -> Tensor", out=False, sparse="composite")(lambda self: _resolved(self, _Kinds.neg))
 
 
@@ -101,7 +125,9 @@ _KEPT = {"_detach", "_alias"}  # no views by declaration, but the same memory
 
 
 def _view_kind(op, args):
-    """What a view operator makes of a lazy tensor: "conj", "neg", "" (the memory itself holds the values); None: it needs the values."""
+    """What a view operator makes of a lazy tensor: "conj", "neg", "" (the memory itself holds the values);
+    None: it needs the values.
+    """
     name, conj = op.full, args[0].__class__ is _Kinds.conj
     if name == "view.dtype" and args[1] is not args[0].dtype:
         raise RuntimeError(_OTHER_DTYPE[conj])

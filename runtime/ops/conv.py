@@ -1,4 +1,6 @@
-"""Convolutions: one operator for both directions, one for the gradient of the weight; their derivatives are each other."""
+"""Convolutions: one operator for both directions, one for the gradient of the weight;
+their derivatives are each other.
+"""
 
 import functools
 import warnings
@@ -34,7 +36,9 @@ def _check_amounts(dims, **given):
                 f"expected {name} to be a single integer value or a list of {dims} values to match the convolution dimensions, but got {name}={list(values)}"
             )
         if min(values) < (name in ("stride", "dilation")):
-            raise RuntimeError(f"negative {name} is not supported" if "padding" in name else f"non-positive {name} is not supported")
+            raise RuntimeError(
+                f"negative {name} is not supported" if "padding" in name else f"non-positive {name} is not supported"
+            )
 
 
 def _other_rank(x, w):
@@ -45,9 +49,13 @@ def _other_rank(x, w):
 
 def _check_weight(w, groups):
     if w[0] < groups:
-        raise RuntimeError(f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size {list(w)} instead")
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size {list(w)} instead"
+        )
     if w[0] % groups:
-        raise RuntimeError(f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size [{list(w)}] instead")
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size [{list(w)}] instead"
+        )
 
 
 def _check_channels(x, w, bias, transposed, groups):
@@ -68,9 +76,13 @@ def _check_channels(x, w, bias, transposed, groups):
 
 def _check_types(input, weight, bias):
     if bias is not None and bias.dtype is not input.dtype:
-        raise RuntimeError(f"Input type ({dt.c_name(input.dtype)}) and bias type ({dt.c_name(bias.dtype)}) should be the same")
+        raise RuntimeError(
+            f"Input type ({dt.c_name(input.dtype)}) and bias type ({dt.c_name(bias.dtype)}) should be the same"
+        )
     if input.dtype is not weight.dtype:
-        raise RuntimeError(f"expected scalar type {dt.scalar_name(input.dtype)} but found {dt.scalar_name(weight.dtype)}")
+        raise RuntimeError(
+            f"expected scalar type {dt.scalar_name(input.dtype)} but found {dt.scalar_name(weight.dtype)}"
+        )
 
 
 def _check_integers(input, dims, dilation, transposed):
@@ -119,12 +131,17 @@ def _conv_meta(input, weight, bias, stride, padding, dilation, transposed, outpu
 # ------------------------------------------------------------------------------------------------ the operators
 def _back(g, weight, shape, stride, padding, dilation, groups):
     """The gradient of a convolution's input of the given shape."""
-    extra = [n - _transposed_size(m, k, s, p, d, 0) for n, m, k, s, p, d in zip(shape[2:], g._shape[2:], weight._shape[2:], stride, padding, dilation)]
+    extra = [
+        n - _transposed_size(m, k, s, p, d, 0)
+        for n, m, k, s, p, d in zip(shape[2:], g._shape[2:], weight._shape[2:], stride, padding, dilation)
+    ]
     return convolution.call(g, weight, None, stride, padding, dilation, True, extra, groups)
 
 
 def _ahead(g, weight, shape, stride, padding, dilation, groups):
-    """The convolution of g, cut to the given shape where a transposed convolution's output_padding made room for more windows."""
+    """The convolution of g, cut to the given shape where a transposed convolution's output_padding made room for more
+    windows.
+    """
     out = convolution.call(g, weight, None, stride, padding, dilation, False, (0,) * len(stride), groups)
     for d in range(2, len(shape)):
         out = out.narrow(d, 0, shape[d]) if out._shape[d] != shape[d] else out
@@ -154,7 +171,9 @@ def _parts(g, input, weight, bias_sizes, stride, padding, dilation, transposed, 
 
 
 def _backward(g, input, weight, stride, padding, dilation, transposed, output_padding, groups, needs):
-    """As one operator for whoever looks at calls below autograd, as its parts where they are to be differentiated or nobody looks."""
+    """As one operator for whoever looks at calls below autograd, as its parts where they are to be differentiated or
+    nobody looks.
+    """
     whole = STATE.interceptors and not MODE.grad and intercepted((g, input, weight))
     bias_sizes = [weight._shape[1] * groups if transposed else weight._shape[0]] if needs[2] else [0]
     return (ATEN.convolution_backward if whole else _parts)(
@@ -173,10 +192,21 @@ composite(
     "aten._convolution_double_backward(Tensor? ggI, Tensor? ggW, Tensor? ggb, Tensor gO, Tensor weight, Tensor self, int[] stride, int[] padding, "
     "int[] dilation, bool transposed, int[] output_padding, int groups, bool[] output_mask) -> (Tensor, Tensor, Tensor)"
 )
-def convolution_double_backward(ggi, ggw, ggb, g, weight, self, stride, padding, dilation, transposed, output_padding, groups, output_mask):
-    """The gradients of convolution_backward's arguments grad_output, input and weight; as in PyTorch the mask leaves nothing out."""
-    geometry, rest = (stride, padding, dilation, transposed, output_padding, groups), (stride, padding, dilation, transposed, groups)
-    terms = [convolution.call(x, w, None, *geometry) for x, w in ((ggi, weight), (self, ggw)) if x is not None and w is not None]
+def convolution_double_backward(
+    ggi, ggw, ggb, g, weight, self, stride, padding, dilation, transposed, output_padding, groups, output_mask
+):
+    """The gradients of convolution_backward's arguments grad_output, input and weight;
+    as in PyTorch the mask leaves nothing out.
+    """
+    geometry, rest = (
+        (stride, padding, dilation, transposed, output_padding, groups),
+        (stride, padding, dilation, transposed, groups),
+    )
+    terms = [
+        convolution.call(x, w, None, *geometry)
+        for x, w in ((ggi, weight), (self, ggw))
+        if x is not None and w is not None
+    ]
     if ggb is not None:
         terms.append(ggb.reshape(1, -1, *(1,) * len(stride)).expand(g._shape))
     return (
@@ -194,10 +224,17 @@ convolution = op(
     derivative=_convolution_grads,
     out=False,
 )
-_for_weight_meta = lambda x, g, kernel, stride, padding, dilation, groups: ((g._shape[1], x._shape[1] // groups, *kernel), x.dtype)
+_for_weight_meta = lambda x, g, kernel, stride, padding, dilation, groups: (
+    (g._shape[1], x._shape[1] // groups, *kernel),
+    x.dtype,
+)
 _for_weight_grads = {
-    "input": lambda g, input_shape, grad, stride, padding, dilation, groups: _back(conj(grad), g, input_shape, stride, padding, dilation, groups),
-    "grad": lambda g, input, grad_shape, stride, padding, dilation, groups: _ahead(conj(input), g, grad_shape, stride, padding, dilation, groups),
+    "input": lambda g, input_shape, grad, stride, padding, dilation, groups: _back(
+        conj(grad), g, input_shape, stride, padding, dilation, groups
+    ),
+    "grad": lambda g, input, grad_shape, stride, padding, dilation, groups: _ahead(
+        conj(input), g, grad_shape, stride, padding, dilation, groups
+    ),
 }
 _for_weight = op(
     "_C.convolution_weight(Tensor input, Tensor grad, int[] kernel, int[] stride, int[] padding, int[] dilation, int groups) -> Tensor",
@@ -210,7 +247,9 @@ def weight_by_convolution(x, g, kernel, stride, padding, dilation, groups):
     """The weight's gradient as a convolution: samples and channels change places, so do stride and dilation."""
     parts = []
     for a, b in zip(x.chunk(groups, 1), g.chunk(groups, 1)):
-        out = convolution.call(a.transpose(0, 1), b.transpose(0, 1), None, dilation, padding, stride, False, (0,) * len(kernel), 1)
+        out = convolution.call(
+            a.transpose(0, 1), b.transpose(0, 1), None, dilation, padding, stride, False, (0,) * len(kernel), 1
+        )
         for d, k in enumerate(kernel):
             out = out.narrow(d + 2, 0, k)
         parts.append(out.transpose(0, 1))
@@ -227,7 +266,9 @@ def _batched(name, input, dims):
     """(input with a batch, whether it had one)."""
     n = len(input._shape)
     if n not in (dims + 1, dims + 2):
-        raise RuntimeError(f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}, but got input of size: {list(input._shape)}")
+        raise RuntimeError(
+            f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}, but got input of size: {list(input._shape)}"
+        )
     return (input, True) if n == dims + 2 else (input.unsqueeze(0), False)
 
 
@@ -239,7 +280,10 @@ def _same(input, weight, stride, dilation):
         raise RuntimeError("padding='same' is not supported for strided convolutions")
     total = [d * (k - 1) for d, k in zip(dilation, weight._shape[2:])]
     if any(t % 2 for t in total):
-        warnings.warn("Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the input be created", stacklevel=5)
+        warnings.warn(
+            "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the input be created",
+            stacklevel=5,
+        )
         input = F.pad(input, [a for t in reversed(total) for a in (0, t % 2)])
     return input, [t // 2 for t in total]
 
@@ -294,18 +338,26 @@ for _dims in (1, 2, 3):
     _public(_dims)
 
 
-@composite("conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor", method=False, out=False, autocast=LOWER)
+@composite(
+    "conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor", method=False, out=False, autocast=LOWER
+)
 def conv_tbc(self, weight, bias, pad):
     """A convolution over (time, batch, channels) with a weight of (kernel, in, out)."""
     return T.conv1d(self.permute(1, 2, 0), weight.permute(2, 1, 0), bias, 1, pad).permute(2, 0, 1)
 
 
-@composite("_nnpack_spatial_convolution(Tensor input, Tensor weight, Tensor? bias, int[2] padding, int[2] stride=1) -> Tensor", method=False, out=False)
+@composite(
+    "_nnpack_spatial_convolution(Tensor input, Tensor weight, Tensor? bias, int[2] padding, int[2] stride=1) -> Tensor",
+    method=False,
+    out=False,
+)
 def nnpack_spatial_convolution(input, weight, bias, padding, stride):
     """conv2d for what NNPACK takes: images of float32 on the host."""
     if len(input._shape) != 4 or len(weight._shape) != 4:
         raise RuntimeError("NNPack convolutionOutput expects 4D input Tensor N,C,H,W")
-    if any(t.dtype is not dt.float32 or t.device is not HOST for t in (input, weight, *(() if bias is None else (bias,)))):
+    if any(
+        t.dtype is not dt.float32 or t.device is not HOST for t in (input, weight, *(() if bias is None else (bias,)))
+    ):
         raise RuntimeError("Mismatched Tensor types in NNPack convolutionOutput")
     if input._shape[1] != weight._shape[1]:
         raise RuntimeError(

@@ -16,7 +16,18 @@ from ..call.overrides import asking_modes
 from ..call.state import STATE, DisableTorchFunctionSubclass
 from ..declare import composite, op
 from ..determinism import DETERMINISM, unwritten
-from ..device import HOST, META, Size, channels_last, channels_last_3d, contiguous_format, new_tensor_device, preserve_format, strided, usable
+from ..device import (
+    HOST,
+    META,
+    Size,
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    new_tensor_device,
+    preserve_format,
+    strided,
+    usable,
+)
 from ..device import device as Device
 from ..dlpack import from_dlpack, is_capsule
 from ..signatures import mismatch
@@ -94,7 +105,9 @@ def empty(size, dtype, layout, device, requires_grad, pin_memory, memory_format)
 @composite(f"empty_strided(int[] size, int[] stride, *, {OPTS}) -> Tensor", out=False)
 def empty_strided(size, stride, dtype, layout, device, requires_grad, pin_memory):
     if len(size) != len(stride):
-        raise RuntimeError(f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})")
+        raise RuntimeError(
+            f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})"
+        )
     d, dev = _options(dtype, layout, device)
     size, stride = _size(size), tuple(stride)
     check_numel(size)
@@ -104,7 +117,9 @@ def empty_strided(size, stride, dtype, layout, device, requires_grad, pin_memory
     if dev is META:
         return _flag(_defined(meta_tensor(size, d, stride)), requires_grad)
     memory = _empty((n,), d, dev)
-    return _flag(_defined(strided_view(memory, size, None if stride == contiguous_strides(size) else stride, 0)), requires_grad)
+    return _flag(
+        _defined(strided_view(memory, size, None if stride == contiguous_strides(size) else stride, 0)), requires_grad
+    )
 
 
 @composite(f"empty_permuted(int[] size, int[] physical_layout, *, {OPTS}) -> Tensor", out=False)
@@ -123,7 +138,9 @@ def empty_permuted(size, physical_layout, dtype, layout, device, requires_grad, 
     if len(set(physical_layout)) < len(size):
         raise RuntimeError("Duplicate dim not allowed")
     d, dev = _options(dtype, layout, device)
-    return _flag(_defined(_strided_empty(_size(size), strides_in_order(size, list(physical_layout)), d, dev)), requires_grad)
+    return _flag(
+        _defined(_strided_empty(_size(size), strides_in_order(size, list(physical_layout)), d, dev)), requires_grad
+    )
 
 
 _FULL = dict(
@@ -131,7 +148,14 @@ _FULL = dict(
     call=lambda p, size, value, dtype, device: p(size, value, dtype),
     aten="full.default",
 )
-fill_op = op("_full(int[] size, Scalar value, ScalarType dtype, Device device) -> Tensor", "FillScalar", method=False, opmath=False, role="fill", **_FULL)
+fill_op = op(
+    "_full(int[] size, Scalar value, ScalarType dtype, Device device) -> Tensor",
+    "FillScalar",
+    method=False,
+    opmath=False,
+    role="fill",
+    **_FULL,
+)
 
 
 @composite(f"full(int[] size, Scalar fill_value, *, {OPTS}) -> Tensor")
@@ -159,11 +183,17 @@ def _constant(name, value):
     def like(self, dtype, layout, device, requires_grad, memory_format, pin_memory):
         if _is_sparse(layout):
             return make(self._shape, dtype or self.dtype, layout, device or self.device, requires_grad, pin_memory)
-        return _flag(_like(self, dtype, layout, device, memory_format, lambda s, d, dev: fill_op.call(s, value, d, dev)), requires_grad)
+        return _flag(
+            _like(self, dtype, layout, device, memory_format, lambda s, d, dev: fill_op.call(s, value, d, dev)),
+            requires_grad,
+        )
 
     @composite(f"Tensor.new_{name}(Tensor self, int[] size, *, {OPTS}) -> Tensor", varargs="size")
     def new(self, size, dtype, layout, device, requires_grad, pin_memory):
-        return _flag(fill_op.call(_size(size), value, dtype or self.dtype, self.device if device is None else usable(device)), requires_grad)
+        return _flag(
+            fill_op.call(_size(size), value, dtype or self.dtype, self.device if device is None else usable(device)),
+            requires_grad,
+        )
 
 
 def _like(self, dtype, layout, device, fmt, make):
@@ -184,27 +214,40 @@ _constant("ones", 1)
 
 @composite(f"empty_like(Tensor self, *, {LIKE}) -> Tensor", method=False, out=False, role="fill")
 def empty_like(self, dtype, layout, device, requires_grad, memory_format, pin_memory):
-    return _flag(_defined(_like(self, dtype, layout, device, memory_format, lambda s, d, dev: _empty(s, d, dev))), requires_grad)
+    return _flag(
+        _defined(_like(self, dtype, layout, device, memory_format, lambda s, d, dev: _empty(s, d, dev))), requires_grad
+    )
 
 
 @composite(f"full_like(Tensor self, Scalar fill_value, *, {LIKE}) -> Tensor", method=False, out=False, role="fill")
 def full_like(self, fill_value, dtype, layout, device, requires_grad, memory_format, pin_memory):
-    return _flag(_like(self, dtype, layout, device, memory_format, lambda s, d, dev: fill_op.call(s, fill_value, d, dev)), requires_grad)
+    return _flag(
+        _like(self, dtype, layout, device, memory_format, lambda s, d, dev: fill_op.call(s, fill_value, d, dev)),
+        requires_grad,
+    )
 
 
 @composite(f"Tensor.new_empty(Tensor self, int[] size, *, {OPTS}) -> Tensor", varargs="size")
 def new_empty(self, size, dtype, layout, device, requires_grad, pin_memory):
-    return _flag(_defined(_empty(_size(size), dtype or self.dtype, self.device if device is None else usable(device))), requires_grad)
+    return _flag(
+        _defined(_empty(_size(size), dtype or self.dtype, self.device if device is None else usable(device))),
+        requires_grad,
+    )
 
 
 @composite(f"Tensor.new_empty_strided(Tensor self, int[] size, int[] stride, *, {OPTS}) -> Tensor")
 def new_empty_strided(self, size, stride, dtype, layout, device, requires_grad, pin_memory):
-    return T.empty_strided(size, stride, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
+    return T.empty_strided(
+        size, stride, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad
+    )
 
 
 @composite(f"Tensor.new_full(Tensor self, int[] size, Scalar fill_value, *, {OPTS}) -> Tensor")
 def new_full(self, size, fill_value, dtype, layout, device, requires_grad, pin_memory):
-    return _flag(fill_op.call(_size(size), fill_value, dtype or self.dtype, self.device if device is None else usable(device)), requires_grad)
+    return _flag(
+        fill_op.call(_size(size), fill_value, dtype or self.dtype, self.device if device is None else usable(device)),
+        requires_grad,
+    )
 
 
 # ------------------------------------------------------------------------------------------------ from data
@@ -218,7 +261,9 @@ def _not_convertible(dtype):
 
 def _check_native(a):
     if not a.dtype.isnative:
-        raise ValueError("given numpy array has byte order different from the native byte order. Conversion between byte orders is currently not supported.")
+        raise ValueError(
+            "given numpy array has byte order different from the native byte order. Conversion between byte orders is currently not supported."
+        )
 
 
 def _of_array(data):
@@ -252,7 +297,11 @@ def _infer(data, want=None):
     kinds = {x.__class__ for x in flat}
     d = None
     for k in kinds:
-        x = dt.scalar_dtype(next(v for v in flat if v.__class__ is k)) if not issubclass(k, (Tensor, np.generic)) else None
+        x = (
+            dt.scalar_dtype(next(v for v in flat if v.__class__ is k))
+            if not issubclass(k, (Tensor, np.generic))
+            else None
+        )
         if x is None:
             for v in flat:
                 if v.__class__ is k:
@@ -280,7 +329,9 @@ _MOST_DIMENSIONS = 128
 
 
 def _alike(data):
-    """(numbers, shape) of nested lists of one of Python's own kinds of numbers, without looking at each by itself; None of anything else."""
+    """(numbers, shape) of nested lists of one of Python's own kinds of numbers, without looking at each by itself;
+    None of anything else.
+    """
     if type(data) not in (list, tuple):
         return None
     rows, shape = [data], []
@@ -311,7 +362,12 @@ def _flatten(data, depth, shape, flat, want):
         data = data.detach().reshape(())
     elif isinstance(data, np.ndarray):
         data = _rows(data, not flat)
-    if isinstance(data, (list, tuple)) or hasattr(data, "__getitem__") and hasattr(data, "__len__") and not isinstance(data, _NO_SEQUENCE):
+    if (
+        isinstance(data, (list, tuple))
+        or hasattr(data, "__getitem__")
+        and hasattr(data, "__len__")
+        and not isinstance(data, _NO_SEQUENCE)
+    ):
         if len(shape) == depth:
             if flat:
                 raise TypeError(f"'{type(data).__name__}' object cannot be interpreted as an integer")
@@ -344,7 +400,11 @@ def _elements(data):
 def _as_number(x, first, want):
     """An object that is no number, as one: only where it is said as which."""
     if isinstance(x, (str, bytes)):
-        raise ValueError("too many dimensions 'str'") if first else TypeError(f"new(): invalid data type '{type(x).__name__}'")
+        raise (
+            ValueError("too many dimensions 'str'")
+            if first
+            else TypeError(f"new(): invalid data type '{type(x).__name__}'")
+        )
     if want is None:
         raise RuntimeError(f"Could not infer dtype of {type(x).__name__}")
     if want is dt.bool_:
@@ -360,17 +420,30 @@ _NO_SEQUENCE = (str, bytes, dict, Tensor, np.generic, np.ndarray)
 
 
 def _precise(d, want):
-    """The dtype in which numbers of dtype d are taken: the wanted one, or one without loss for whole numbers and truth values made of them."""
+    """The dtype in which numbers of dtype d are taken: the wanted one, or one without loss for whole numbers and truth
+    values made of them.
+    """
     if want is not None and want.category < dt.FLOAT <= d.category:
         return dt.float64 if d.category == dt.FLOAT else dt.complex128
-    return want if want is not None and want.category >= d.category >= dt.FLOAT and want.np is not None and want is not dt.complex32 else d
+    return (
+        want
+        if want is not None
+        and want.category >= d.category >= dt.FLOAT
+        and want.np is not None
+        and want is not dt.complex32
+        else d
+    )
 
 
 def _from_numbers(x, d, want):
     """(array, dtype) of numbers of dtype d; integers that int64 does not hold may be wanted in a wider one."""
     try:
         if want is not None and d.category == dt.COMPLEX and want.category in (dt.INT, dt.FLOAT):
-            raise TypeError("must be real number, not complex" if want.category == dt.FLOAT else "'complex' object cannot be interpreted as an integer")
+            raise TypeError(
+                "must be real number, not complex"
+                if want.category == dt.FLOAT
+                else "'complex' object cannot be interpreted as an integer"
+            )
         if d.category == dt.INT and d.itemsize < 8 or d is dt.bool_:
             return np.array(x, dtype=np.int64 if d is not dt.bool_ else np.bool_).astype(d.np), d
         return np.array(x, dtype=d.np), d
@@ -384,7 +457,11 @@ def _from_numbers(x, d, want):
 
 
 def _cast_array(a, dtype):
-    t = from_array(np.array(a, order="C"), dt.FROM_NP[a.dtype.newbyteorder("=")]) if a.dtype.newbyteorder("=") in dt.FROM_NP else None
+    t = (
+        from_array(np.array(a, order="C"), dt.FROM_NP[a.dtype.newbyteorder("=")])
+        if a.dtype.newbyteorder("=") in dt.FROM_NP
+        else None
+    )
     if t is None:
         raise _not_convertible(a.dtype)
     return t if t.dtype is dtype else backend(t.device).cast(t, dtype)
@@ -403,7 +480,10 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
     if isinstance(data, Tensor):
         warnings.warn(_COPIES.format("torch.tensor(sourceTensor)"), UserWarning, stacklevel=2)
         with DisableTorchFunctionSubclass():  # the result is no subclass
-            return _flag(data.detach().to(device=data.device if device is None else dev, dtype=dtype or data.dtype, copy=True), requires_grad)
+            return _flag(
+                data.detach().to(device=data.device if device is None else dev, dtype=dtype or data.dtype, copy=True),
+                requires_grad,
+            )
     if isinstance(data, (UntypedStorage, TypedStorage)):
         return _flag(_of_storage(data, dtype, dev), requires_grad)
     a, d = _infer(data, dtype)
@@ -418,16 +498,27 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
 
 
 def _of_storage(data, dtype, device):
-    """A storage's memory as elements: a typed one's have to be of its dtype, an untyped one's are int64 where no dtype is said."""
+    """A storage's memory as elements: a typed one's have to be of its dtype, an untyped one's are int64 where no dtype
+    is said.
+    """
     typed = data.__class__ is TypedStorage
     dtype = dtype or (dt.get_default_dtype() if typed else dt.int64)
     if typed and data.dtype is not dtype:
-        raise RuntimeError(f"Expected a Storage of type {dt.scalar_name(dtype)} or an UntypedStorage, but got {dt.scalar_name(data.dtype)}")
+        raise RuntimeError(
+            f"Expected a Storage of type {dt.scalar_name(dtype)} or an UntypedStorage, but got {dt.scalar_name(data.dtype)}"
+        )
     memory = data._untyped_storage if typed else data
     return T.empty((0,), dtype=dtype, device=memory.device).set_(memory).to(device)
 
 
-_lift_fresh = op("_lift_fresh(Tensor self) -> Tensor", function=False, method=False, memory=True, out=False, aten="lift_fresh.default")
+_lift_fresh = op(
+    "_lift_fresh(Tensor self) -> Tensor",
+    function=False,
+    method=False,
+    memory=True,
+    out=False,
+    aten="lift_fresh.default",
+)
 _lift_fresh.calls(lambda self: self)
 
 
@@ -459,7 +550,9 @@ def from_numpy(ndarray):
             "(You can probably work around this by making a copy of your array  with array.copy().) "
         )
     if any(s % a.itemsize for s in a.strides):
-        raise ValueError("given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the memory.")
+        raise ValueError(
+            "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the memory."
+        )
     if not a.flags.writeable:
         warn_once(
             "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing to this tensor "
@@ -471,7 +564,9 @@ def from_numpy(ndarray):
 
 
 def over_array(a, d, copy=False):
-    """A tensor over an array of any strides, or over a copy of its memory: its storage spans exactly the bytes that the array touches."""
+    """A tensor over an array of any strides, or over a copy of its memory: its storage spans exactly the bytes that the
+    array touches.
+    """
     if a.flags.c_contiguous:
         return _borrowed(from_array(a.copy() if copy else a, d))
     n = 0 if a.size == 0 else 1 + sum((s - 1) * (st // a.itemsize) for s, st in zip(a.shape, a.strides))
@@ -516,7 +611,9 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
         wanted = dtype or t.dtype
         if dev is not None and dev is not t.device:
             raise ValueError(f"can't alias tensor from device '{t.device}' to '{dev}'.")
-        raise ValueError(f"can't alias tensor with dtype '{dt.scalar_name(t.dtype)}' into dtype '{dt.scalar_name(wanted)}'.")
+        raise ValueError(
+            f"can't alias tensor with dtype '{dt.scalar_name(t.dtype)}' into dtype '{dt.scalar_name(wanted)}'."
+        )
     t = t.to(device=dev or t.device, dtype=dtype or t.dtype, copy=bool(copy))
     if requires_grad != t._requires_grad:
         t = t.detach()._requiring_grad(requires_grad)
@@ -541,10 +638,14 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
     if n == 0 or count == 0:
         raise ValueError(f"both buffer length ({n}) and count ({count}) must not be 0")
     if not 0 <= offset < n:
-        raise ValueError(f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({n} bytes) minus 1")
+        raise ValueError(
+            f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({n} bytes) minus 1"
+        )
     if count < 0:
         if (n - offset) % size:
-            raise ValueError(f"buffer length ({n - offset} bytes) after offset ({offset} bytes) must be a multiple of element size ({size})")
+            raise ValueError(
+                f"buffer length ({n - offset} bytes) after offset ({offset} bytes) must be a multiple of element size ({size})"
+            )
         count = (n - offset) // size
     if offset + count * size > n:
         raise ValueError(
@@ -604,9 +705,13 @@ def _spoken_options(dtype, device):
 
 
 def legacy_new(args, dtype=None, home=HOST, device=None):
-    """torch.Tensor(...), torch.FloatTensor(...), t.new(...): sizes, a sequence, a storage or a tensor. dtype None: any tensor, else the default."""
+    """torch.Tensor(...), torch.FloatTensor(...), t.new(...): sizes, a sequence, a storage or a tensor. dtype None: any
+    tensor, else the default.
+    """
     if device is not None and Device(device).type != home.type:
-        raise RuntimeError(f"legacy constructor expects device type: {home.type} but device type: {Device(device).type} was passed")
+        raise RuntimeError(
+            f"legacy constructor expects device type: {home.type} but device type: {Device(device).type} was passed"
+        )
     options = {"dtype": dtype or dt.get_default_dtype(), "device": home}
     if len(args) == 1 and (isinstance(x := args[0], bool) or not isinstance(x, Integral)):
         kind = type(x)
@@ -617,11 +722,15 @@ def legacy_new(args, dtype=None, home=HOST, device=None):
                     "Use torch.tensor(...) or torch.as_tensor(...) instead."
                 )
             if dtype not in (None, x.dtype) or x.device.type != home.type:
-                raise TypeError(f"expected {_spoken_options(options['dtype'], home)} (got {_spoken_options(x.dtype, x.device)})")
+                raise TypeError(
+                    f"expected {_spoken_options(options['dtype'], home)} (got {_spoken_options(x.dtype, x.device)})"
+                )
             return x.view_as(x)
         if isinstance(x, (UntypedStorage, TypedStorage)):
             if isinstance(x, TypedStorage) and x.dtype is not options["dtype"]:
-                raise RuntimeError(f"Expected a Storage of type {options['dtype']} or an UntypedStorage, but got type {x.dtype} for argument 1 'storage'")
+                raise RuntimeError(
+                    f"Expected a Storage of type {options['dtype']} or an UntypedStorage, but got type {x.dtype} for argument 1 'storage'"
+                )
             return T.empty((0,), **options).set_(x)
         if not isinstance(x, Size):
             if isinstance(x, str):
@@ -656,8 +765,18 @@ FUNCTIONS["scalar_tensor"] = scalar_tensor
 
 # ------------------------------------------------------------------------------------------------ ranges
 _arange_meta = lambda start, end, step, dtype, device: check_bytes((arange_size(start, end, step, dtype),), dtype)
-_ARANGE = dict(meta=_arange_meta, call=lambda p, start, end, step, dtype, device: p(start, end, step, dtype), aten="arange.start_step")
-arange_op = op("_arange(Scalar start, Scalar end, Scalar step, ScalarType dtype, Device device) -> Tensor", "Arange", opmath=False, role="fill", **_ARANGE)
+_ARANGE = dict(
+    meta=_arange_meta,
+    call=lambda p, start, end, step, dtype, device: p(start, end, step, dtype),
+    aten="arange.start_step",
+)
+arange_op = op(
+    "_arange(Scalar start, Scalar end, Scalar step, ScalarType dtype, Device device) -> Tensor",
+    "Arange",
+    opmath=False,
+    role="fill",
+    **_ARANGE,
+)
 
 
 def arange_size(start, end, step, dtype):
@@ -689,7 +808,11 @@ def _arange(start, end, step, dtype, device, requires_grad):
     if not start.__class__ is end.__class__ is step.__class__ is int:
         start, end, step = (x.item() if hasattr(x, "item") else x for x in (start, end, step))
     if dtype is None:
-        dtype = dt.int64 if isinstance(start, int) and isinstance(end, int) and isinstance(step, int) else dt.get_default_dtype()
+        dtype = (
+            dt.int64
+            if isinstance(start, int) and isinstance(end, int) and isinstance(step, int)
+            else dt.get_default_dtype()
+        )
     return _flag(arange_op.call(start, end, step, dtype, place(device)), requires_grad)
 
 
@@ -709,19 +832,30 @@ def range_(start, end, step, dtype, layout, device, requires_grad, pin_memory):
 
 
 _LINSPACE = dict(
-    meta=lambda start, end, steps, dtype, device: check_number(start, dtype) or check_number(end, dtype) or check_bytes((steps,), dtype),
+    meta=lambda start, end, steps, dtype, device: (
+        check_number(start, dtype) or check_number(end, dtype) or check_bytes((steps,), dtype)
+    ),
     call=lambda p, start, end, steps, dtype, device: p(start, end, steps, dtype),
     opmath=False,
     aten="linspace.default",
 )
-linspace_op = op("_linspace(Scalar start, Scalar end, int steps, ScalarType dtype, Device device) -> Tensor", "LinSpaceExt", role="fill", **_LINSPACE)
+linspace_op = op(
+    "_linspace(Scalar start, Scalar end, int steps, ScalarType dtype, Device device) -> Tensor",
+    "LinSpaceExt",
+    role="fill",
+    **_LINSPACE,
+)
 
 
 def _ends(name, start, end, steps):
     """The ends as numbers, and the steps."""
     if isinstance(steps, (bool, float)) or not hasattr(steps, "__index__"):
         raise mismatch(name, False, (start, end, steps), {})
-    wrong = [f"{what} with {len(x._shape)} dimension(s)" for what, x in (("start", start), ("end", end)) if isinstance(x, Tensor) and x._shape]
+    wrong = [
+        f"{what} with {len(x._shape)} dimension(s)"
+        for what, x in (("start", start), ("end", end))
+        if isinstance(x, Tensor) and x._shape
+    ]
     if wrong:
         raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got {' and '.join(wrong)}.")
     steps = steps.__index__()
@@ -735,7 +869,9 @@ def _range_dtype(name, start, end, dtype):
     if isinstance(start, complex) or isinstance(end, complex):
         inferred = dt.scalar_dtype(1j)
         if dtype is not None and not dtype.is_complex:
-            raise RuntimeError(f"torch.{name}(): inferred dtype {dt.c_name(inferred)} can't be safely cast to passed dtype {dt.scalar_name(dtype)}")
+            raise RuntimeError(
+                f"torch.{name}(): inferred dtype {dt.c_name(inferred)} can't be safely cast to passed dtype {dt.scalar_name(dtype)}"
+            )
         return dtype or inferred
     return dtype or dt.get_default_dtype()
 
@@ -743,10 +879,14 @@ def _range_dtype(name, start, end, dtype):
 @composite(f"linspace(Tensor|Scalar start, Tensor|Scalar end, Any steps, *, {OPTS}) -> Tensor", out=FILLED)
 def linspace(start, end, steps, dtype, layout, device, requires_grad, pin_memory):
     start, end, steps = _ends("linspace", start, end, steps)
-    return _flag(linspace_op.call(start, end, steps, _range_dtype("linspace", start, end, dtype), place(device)), requires_grad)
+    return _flag(
+        linspace_op.call(start, end, steps, _range_dtype("linspace", start, end, dtype), place(device)), requires_grad
+    )
 
 
-@composite(f"logspace(Tensor|Scalar start, Tensor|Scalar end, Any steps, float base=10.0, *, {OPTS}) -> Tensor", out=FILLED)
+@composite(
+    f"logspace(Tensor|Scalar start, Tensor|Scalar end, Any steps, float base=10.0, *, {OPTS}) -> Tensor", out=FILLED
+)
 def logspace(start, end, steps, base, dtype, layout, device, requires_grad, pin_memory):
     start, end, steps = _ends("logspace", start, end, steps)
     d = _range_dtype("logspace", start, end, dtype)
@@ -762,7 +902,9 @@ def logspace(start, end, steps, base, dtype, layout, device, requires_grad, pin_
 def eye(n, m, dtype, layout, device, requires_grad, pin_memory):
     m = n if m is None else m
     if n < 0 or m < 0:
-        raise RuntimeError(f"n must be greater or equal to 0, got {n}" if n < 0 else f"m must be greater or equal to 0, got {m}")
+        raise RuntimeError(
+            f"n must be greater or equal to 0, got {n}" if n < 0 else f"m must be greater or equal to 0, got {m}"
+        )
     d, dev = _options(dtype, layout, device)
     out = fill_op.call((n, m), 0, d, dev)
     out.diagonal().fill_(1)
@@ -775,14 +917,24 @@ OBJECT_DTYPE = Out("Expected object of scalar type {Want} but got scalar type {G
 @composite("complex(Tensor real, Tensor imag) -> Tensor", method=False, out=OBJECT_DTYPE)
 def complex_(real, imag):
     if not {real.dtype, imag.dtype} <= {dt.float16, dt.float32, dt.float64}:
-        raise RuntimeError(f"Expected both inputs to be Half, Float or Double tensors but got {dt.scalar_name(real.dtype)} and {dt.scalar_name(imag.dtype)}")
+        raise RuntimeError(
+            f"Expected both inputs to be Half, Float or Double tensors but got {dt.scalar_name(real.dtype)} and {dt.scalar_name(imag.dtype)}"
+        )
     if real.dtype is not imag.dtype:
-        raise RuntimeError(f"Expected object of scalar type {dt.scalar_name(real.dtype)} but got scalar type {dt.scalar_name(imag.dtype)} for second argument")
+        raise RuntimeError(
+            f"Expected object of scalar type {dt.scalar_name(real.dtype)} but got scalar type {dt.scalar_name(imag.dtype)} for second argument"
+        )
     return T._complex(real, imag)
 
 
 _complex_grads = {"real": lambda g: T.real(g), "imag": lambda g: T.imag(g)}
-_COMPLEX = dict(promote=lambda common, *a: (common, dt.TO_COMPLEX[common]), derivative=_complex_grads, method=False, inplace=False, out=OBJECT_DTYPE)
+_COMPLEX = dict(
+    promote=lambda common, *a: (common, dt.TO_COMPLEX[common]),
+    derivative=_complex_grads,
+    method=False,
+    inplace=False,
+    out=OBJECT_DTYPE,
+)
 op("_complex(Tensor real, Tensor imag) -> Tensor", "Complex", **_COMPLEX, aten="complex.default")
 
 

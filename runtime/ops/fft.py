@@ -14,7 +14,10 @@ from .creation import OPTS, _flag, _options
 from .views import unfold_backward
 
 NONE, ROOT, FULL = 0, 1, 2  # how a kernel scales: not, by the root of the number of points, by the number
-_SCALE = {True: {None: NONE, "backward": NONE, "ortho": ROOT, "forward": FULL}, False: {None: FULL, "backward": FULL, "ortho": ROOT, "forward": NONE}}
+_SCALE = {
+    True: {None: NONE, "backward": NONE, "ortho": ROOT, "forward": FULL},
+    False: {None: FULL, "backward": FULL, "ortho": ROOT, "forward": NONE},
+}
 
 
 def scale(norm, forward):
@@ -53,18 +56,43 @@ def _spec(x, shape, dtype, dim, sort_last):
 
     inner = sorted(dim, key=rank) if sort_last else [*sorted(dim[:-1], key=rank), dim[-1]]
     order = [*sorted((d for d in range(len(shape)) if d not in dim), key=rank), *inner]
-    return tuple(shape), dtype, None if order == list(range(len(shape))) else canonical(tuple(shape), strides_in_order(shape, order))
+    return (
+        tuple(shape),
+        dtype,
+        None if order == list(range(len(shape))) else canonical(tuple(shape), strides_in_order(shape, order)),
+    )
 
 
 _fft_c2c_meta = lambda self, dim, *a: _spec(self, self._shape, self.dtype, dim, True)
 _fft_c2c_grad = lambda g, dim, normalization, forward: T._fft_c2c(g, dim, normalization, not forward)
-op("_fft_c2c(Tensor self, int[] dim, int normalization, bool forward) -> Tensor", method=False, meta=_fft_c2c_meta, derivative=_fft_c2c_grad)
-_fft_r2c_meta = lambda self, dim, normalization, onesided: _spec(
-    self, changed(self._shape, dim[-1], self._shape[dim[-1]] // 2 + 1) if onesided else self._shape, self.dtype.to_complex(), dim, False
+op(
+    "_fft_c2c(Tensor self, int[] dim, int normalization, bool forward) -> Tensor",
+    method=False,
+    meta=_fft_c2c_meta,
+    derivative=_fft_c2c_grad,
 )
-op("_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor", derivative=_real_grad, method=False, meta=_fft_r2c_meta)
-_fft_c2r_meta = lambda self, dim, normalization, last_dim_size: _spec(self, changed(self._shape, dim[-1], last_dim_size), self.dtype.to_real(), dim, False)
-op("_fft_c2r(Tensor self, int[] dim, int normalization, int last_dim_size) -> Tensor", derivative=_half_grad, method=False, meta=_fft_c2r_meta)
+_fft_r2c_meta = lambda self, dim, normalization, onesided: _spec(
+    self,
+    changed(self._shape, dim[-1], self._shape[dim[-1]] // 2 + 1) if onesided else self._shape,
+    self.dtype.to_complex(),
+    dim,
+    False,
+)
+op(
+    "_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor",
+    derivative=_real_grad,
+    method=False,
+    meta=_fft_r2c_meta,
+)
+_fft_c2r_meta = lambda self, dim, normalization, last_dim_size: _spec(
+    self, changed(self._shape, dim[-1], last_dim_size), self.dtype.to_real(), dim, False
+)
+op(
+    "_fft_c2r(Tensor self, int[] dim, int normalization, int last_dim_size) -> Tensor",
+    derivative=_half_grad,
+    method=False,
+    meta=_fft_c2r_meta,
+)
 
 
 # ------------------------------------------------------------------------------------------------ what they are given
@@ -145,7 +173,9 @@ def _half_spectrum(x, dims, sizes, norm, forward, onesided=True):
     x, k = _cropped(x, dims, sizes), scale(norm, forward)
     if forward:
         return T._fft_r2c(x, dims, k, onesided)
-    x = conj(T._fft_r2c(x, dims[-1:], k, onesided))  # the last dimension first, as PyTorch: the order of the result follows
+    x = conj(
+        T._fft_r2c(x, dims[-1:], k, onesided)
+    )  # the last dimension first, as PyTorch: the order of the result follows
     return T._fft_c2c(x, dims[:-1], k, False) if dims[1:] else x
 
 
@@ -174,7 +204,11 @@ def _declare_complex(forward):
     @composite(f"fft.{name}{_ONE}", out=_order_of_input(None if forward else FOUND), autocast=FLOAT32)
     def fft(self, n, dim, norm):
         d, n = _one(self, n, dim)
-        return _transform(self, [d], [n], norm, forward) if self.dtype.is_complex else _half_spectrum(_inexact(self), [d], [n], norm, forward, False)
+        return (
+            _transform(self, [d], [n], norm, forward)
+            if self.dtype.is_complex
+            else _half_spectrum(_inexact(self), [d], [n], norm, forward, False)
+        )
 
     @composite(f"fft.{name}2{_TWO}", out=CONTIGUOUS, autocast=FLOAT32)
     @composite(f"fft.{name}n{_MANY}", out=CONTIGUOUS, autocast=FLOAT32)
@@ -239,7 +273,10 @@ def fftfreq(n, d, dtype, layout, device, requires_grad, pin_memory):
 
 @composite(f"fft.rfftfreq(int n, float d=1.0, *, {OPTS}) -> Tensor", out=COUNTED)
 def rfftfreq(n, d, dtype, layout, device, requires_grad, pin_memory):
-    return _flag(T.arange(n // 2 + 1, dtype=_options(dtype, layout, device)[0], device=device) * (1 / (n * d) if n else 1.0), requires_grad)
+    return _flag(
+        T.arange(n // 2 + 1, dtype=_options(dtype, layout, device)[0], device=device) * (1 / (n * d) if n else 1.0),
+        requires_grad,
+    )
 
 
 def _shift(self, dim, inverse):
@@ -257,7 +294,13 @@ def _refuse(name, x, args, text):
     """Raise PyTorch's error, which spells the call of stft or istft."""
 
     def shown(v):
-        return f"torch.{dt.scalar_name(v.dtype)}Tensor{{{list(v._shape)}}}" if isinstance(v, Tensor) else int(v) if isinstance(v, bool) else v
+        return (
+            f"torch.{dt.scalar_name(v.dtype)}Tensor{{{list(v._shape)}}}"
+            if isinstance(v, Tensor)
+            else int(v)
+            if isinstance(v, bool)
+            else v
+        )
 
     kind = {"stft": "torch.{}Tensor", "istft": "CPU{}Type"}[name].format(dt.scalar_name(x.dtype))
     raise RuntimeError(f"{name}({kind}{list(x._shape)}, {', '.join(f'{k}={shown(v)}' for k, v in args.items())}){text}")
@@ -273,7 +316,9 @@ def _window(window, win_length, n_fft, like):
     return F.pad(window, (left, n_fft - win_length - left)) if win_length != n_fft else window
 
 
-_RECTANGULAR = "To suppress this warning and use a rectangular window, explicitly set `window=torch.ones(n_fft, device=<device>)`."
+_RECTANGULAR = (
+    "To suppress this warning and use a rectangular window, explicitly set `window=torch.ones(n_fft, device=<device>)`."
+)
 
 
 @composite(
@@ -284,7 +329,9 @@ _RECTANGULAR = "To suppress this warning and use a rectangular window, explicitl
     autocast=FLOAT32,
     aten="stft.center",
 )
-def stft(self, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex, align_to_window):
+def stft(
+    self, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex, align_to_window
+):
     """The Fourier transforms of overlapping windows of a signal."""
     hop = n_fft // 4 if hop_length is None else hop_length
     win = n_fft if win_length is None else win_length
@@ -304,7 +351,15 @@ def stft(self, n_fft, hop_length, win_length, window, center, pad_mode, normaliz
             "A window was not provided. A rectangular window will be applied,which is known to cause spectral leakage. Other windows such as "
             "torch.hann_window or torch.hamming_window are recommended to reduce spectral leakage." + _RECTANGULAR
         )
-    said = dict(n_fft=n_fft, hop_length=hop, win_length=win, window=window, normalized=normalized, onesided=onesided, return_complex=return_complex)
+    said = dict(
+        n_fft=n_fft,
+        hop_length=hop,
+        win_length=win,
+        window=window,
+        normalized=normalized,
+        onesided=onesided,
+        return_complex=return_complex,
+    )
     _check_stft(x, n_fft, hop, win, window, {**said, "align_to_window": align_to_window})
     if onesided and is_complex:
         raise RuntimeError("Cannot have onesided output if window or input is complex")
@@ -339,7 +394,12 @@ def _check_stft(x, n_fft, hop, win, window, said):
     if not 0 < win <= n_fft:
         _refuse("stft", x, said, f" : expected 0 < win_length <= n_fft, but got win_length={win}")
     if window is not None and window._shape != (win,):
-        _refuse("stft", x, said, f" : expected a 1D window tensor of size equal to win_length={win}, but got window with size {list(window._shape)}")
+        _refuse(
+            "stft",
+            x,
+            said,
+            f" : expected a 1D window tensor of size equal to win_length={win}, but got window with size {list(window._shape)}",
+        )
 
 
 @composite(
@@ -352,13 +412,24 @@ def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesi
     hop = n_fft // 4 if hop_length is None else hop_length
     win = n_fft if win_length is None else win_length
     if not self.dtype.is_complex:
-        raise RuntimeError("istft requires a complex-valued input tensor matching the output from stft with return_complex=True.")
+        raise RuntimeError(
+            "istft requires a complex-valued input tensor matching the output from stft with return_complex=True."
+        )
     if window is None:
         warn_once(
             "A window was not provided. A rectangular window will be applied.Please provide the same window used by stft to make the inversion lossless."
             + _RECTANGULAR
         )
-    said = dict(n_fft=n_fft, hop_length=hop, win_length=win, window=window, center=center, normalized=normalized, onesided=onesided, length=length)
+    said = dict(
+        n_fft=n_fft,
+        hop_length=hop,
+        win_length=win,
+        window=window,
+        center=center,
+        normalized=normalized,
+        onesided=onesided,
+        length=length,
+    )
     said["return_complex"] = return_complex
     _check_istft(self, n_fft, hop, win, window, onesided, return_complex, said)
     x = self if len(self._shape) == 3 else self.unsqueeze(0)
@@ -400,7 +471,11 @@ def _check_istft(x, n_fft, hop, win, window, onesided, return_complex, said):
         _refuse("istft", x, said, " : input tensor cannot be empty.")
     if len(x._shape) not in (2, 3):
         _refuse("istft", x, said, f" : expected a tensor with 3 or 4 dimensions, but got {len(x._shape) + 1}")
-    onesided = (n_fft // 2 + 1 == x._shape[-2] or not return_complex and x._shape[-2] != n_fft) if onesided is None else onesided
+    onesided = (
+        (n_fft // 2 + 1 == x._shape[-2] or not return_complex and x._shape[-2] != n_fft)
+        if onesided is None
+        else onesided
+    )
     if x._shape[-2] != (n_fft // 2 + 1 if onesided else n_fft):
         _refuse(
             "istft",
@@ -455,7 +530,9 @@ def _cosines(k, n, *a):
 
 def _bessel(k, n, beta):
     x = k * (2 / n) - 1
-    return SPECIAL.i0((1 - x * x).clamp_min(0).sqrt() * beta) / SPECIAL.i0(T.full((), beta, dtype=k.dtype, device=k.device))
+    return SPECIAL.i0((1 - x * x).clamp_min(0).sqrt() * beta) / SPECIAL.i0(
+        T.full((), beta, dtype=k.dtype, device=k.device)
+    )
 
 
 _old_window("hann_window", "", lambda k, n: _cosines(k, n, 0.5, 0.5))
@@ -519,8 +596,15 @@ def _kaiser(k, n, beta):
 
 
 _window_of("general_cosine", "Any? a, ", _coefficients)
-_window_of("general_hamming", "float alpha=0.54, ", lambda k, n, alpha: _cosines(k, n or 1, alpha, 1 - alpha), "general_cosine")
-for _n, _a in {"hann": (0.5, 0.5), "hamming": (0.54, 0.46), "blackman": (0.42, 0.5, 0.08), "nuttall": (0.3635819, 0.4891775, 0.1365995, 0.0106411)}.items():
+_window_of(
+    "general_hamming", "float alpha=0.54, ", lambda k, n, alpha: _cosines(k, n or 1, alpha, 1 - alpha), "general_cosine"
+)
+for _n, _a in {
+    "hann": (0.5, 0.5),
+    "hamming": (0.54, 0.46),
+    "blackman": (0.42, 0.5, 0.08),
+    "nuttall": (0.3635819, 0.4891775, 0.1365995, 0.0106411),
+}.items():
     _window_of(_n, "", lambda k, n, _a=_a: _cosines(k, n or 1, *_a), "general_cosine" if _n != "blackman" else None)
 _window_of("bartlett", "", lambda k, n: 1 - (k * (2 / (n or 1)) - 1).abs())
 _window_of("cosine", "", lambda k, n: ((k + 0.5) * (math.pi / (n + 1 or 1))).sin())

@@ -1,7 +1,10 @@
-"""Operators that an accelerator has as one kernel. Elsewhere they are what their decompositions compute (runtime/decompositions/fused.py).
+"""Operators that an accelerator has as one kernel. Elsewhere they are what their decompositions compute
+(runtime/decompositions/fused.py).
 
-Programs do not call them: the functions over several operators ask the device's backend (`fused`) whether it has one kernel for their arguments, and
-torch_npu names some. Where a gradient is to be differentiated again, it is computed by the formulas, not by the kernel of the backward pass.
+Programs do not call them: the functions over several operators ask the device's backend (`fused`) whether it has one
+kernel for their arguments, and
+torch_npu names some. Where a gradient is to be differentiated again, it is computed by the formulas, not by the kernel
+of the backward pass.
 """
 
 from ..autograd import MODE
@@ -98,7 +101,9 @@ cross_entropy_loss = op(
     f"_C.cross_entropy_loss(Tensor input, {_LOSS}) -> (Tensor, Tensor)",
     "CrossEntropyLoss",
     meta=_cross_entropy_meta,
-    call=lambda p, input, target, weight, reduction, ignore: p(input, target, weight, REDUCTIONS[reduction], ignore)[:2],
+    call=lambda p, input, target, weight, reduction, ignore: p(input, target, weight, REDUCTIONS[reduction], ignore)[
+        :2
+    ],
     derivative={"input": _cross_entropy_grad},
     non_differentiable=(1,),
     **NOT,
@@ -107,7 +112,9 @@ cross_entropy_loss_backward = op(
     f"_C.cross_entropy_loss_backward(Tensor g, Tensor log_prob, {_LOSS}) -> Tensor",
     "CrossEntropyLossGrad",
     meta=lambda g, log_prob, *_: (log_prob._shape, log_prob.dtype),
-    call=lambda p, g, log_prob, target, weight, reduction, ignore: p(g, log_prob, target, weight, None, None, REDUCTIONS[reduction], ignore),
+    call=lambda p, g, log_prob, target, weight, reduction, ignore: p(
+        g, log_prob, target, weight, None, None, REDUCTIONS[reduction], ignore
+    ),
     **NOT,
 )
 
@@ -122,13 +129,18 @@ rms_norm_backward = op(
 layer_norm_backward = op(
     "_C.layer_norm_backward(Tensor g, Tensor x, int[] shape, Tensor mean, Tensor rstd, Tensor weight) -> (Tensor, Tensor, Tensor)",
     "LayerNormGradExt",
-    meta=lambda g, x, shape, mean, rstd, weight: [(x._shape, x.dtype), (weight._shape, weight.dtype), (weight._shape, weight.dtype)],
+    meta=lambda g, x, shape, mean, rstd, weight: [
+        (x._shape, x.dtype),
+        (weight._shape, weight.dtype),
+        (weight._shape, weight.dtype),
+    ],
     call=lambda p, g, x, shape, mean, rstd, weight: p(g, x, tuple(shape), mean, rstd, weight, weight, (1, 1, 1)),
     **NOT,
 )
 
 
-# ------------------------------------------------------------------------------------------------ gated activations, rotary embeddings
+# ------------------------------------------------------------------------------------------------ gated activations,
+# rotary embeddings
 def _half_shape(self, dim):
     dim %= len(self._shape)
     if self._shape[dim] % 2:
@@ -147,7 +159,12 @@ def _swiglu_grad(g, self, dim):
 
 
 op("_C.swiglu(Tensor self, int dim) -> Tensor", "Swiglu", meta=_half_shape, derivative={"self": _swiglu_grad}, **NOT)
-_swiglu_backward = op("_C.swiglu_backward(Tensor g, Tensor self, int dim) -> Tensor", "SwigluGrad", meta=lambda g, self, dim: (self._shape, self.dtype), **NOT)
+_swiglu_backward = op(
+    "_C.swiglu_backward(Tensor g, Tensor self, int dim) -> Tensor",
+    "SwigluGrad",
+    meta=lambda g, self, dim: (self._shape, self.dtype),
+    **NOT,
+)
 
 
 def turned(x, interleaved):
@@ -160,7 +177,11 @@ def turned(x, interleaved):
 
 def _rotary_grads(g, self, cos, sin, interleaved, needs):
     def fitted(t, like):
-        return t.sum([d for d, n in enumerate(like._shape) if n != t._shape[d]], keepdim=True) if t._shape != like._shape else t
+        return (
+            t.sum([d for d, n in enumerate(like._shape) if n != t._shape[d]], keepdim=True)
+            if t._shape != like._shape
+            else t
+        )
 
     return (
         g * cos - turned(g * sin, interleaved) if needs[0] else None,

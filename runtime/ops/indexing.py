@@ -20,7 +20,19 @@ from ..device import HOST, META
 from ..schema import type_name
 from ..tensor import from_array, meta_tensor
 from ..warn import warn_once
-from .common import T, Tensor, changed, check_filling_mask, check_number, contiguous_strides, dt, has_values, like_self, numel, wrap_dim
+from .common import (
+    T,
+    Tensor,
+    changed,
+    check_filling_mask,
+    check_number,
+    contiguous_strides,
+    dt,
+    has_values,
+    like_self,
+    numel,
+    wrap_dim,
+)
 from .memory import copy_, fill_
 from .views import _norm, _strides, slice_bounds
 
@@ -78,7 +90,12 @@ def _basic_backward(g, self_shape, index):
 
 
 _basic_index = view(
-    "_basic_index(Tensor(a) self, Any index) -> Tensor(a)", _basic, derivative=_basic_backward, function=False, method=False, aten="slice.Tensor"
+    "_basic_index(Tensor(a) self, Any index) -> Tensor(a)",
+    _basic,
+    derivative=_basic_backward,
+    function=False,
+    method=False,
+    aten="slice.Tensor",
 )
 
 
@@ -91,7 +108,10 @@ def _index_meta(self, indices):
     first, joint = at[0] if at == list(range(at[0], at[-1] + 1)) else 0, len(shape) - len(self._shape) + len(at)
     rest = [s for k, s in enumerate(self.stride()) if k not in at]
     laid = [(*rest[:first], *(0,) * joint, *rest[first:])]
-    laid += [(*(0,) * first, *indices[k].expand(shape[first : first + joint]).stride(), *(0,) * len(rest[first:])) for k in at]
+    laid += [
+        (*(0,) * first, *indices[k].expand(shape[first : first + joint]).stride(), *(0,) * len(rest[first:]))
+        for k in at
+    ]
     return shape, self.dtype, result_strides(shape, [meta_tensor(shape, self.dtype, st) for st in laid])
 
 
@@ -121,10 +141,20 @@ def _index_prepare(self, indices):
 
 _MASKS = frozenset((dt.bool_, dt.uint8))
 _INDEX = dict(
-    prepare=_index_prepare, saves_given=True, meta=_index_meta, derivative=lambda g, self_shape, indices: g.new_zeros(self_shape).index_put(indices, g, True)
+    prepare=_index_prepare,
+    saves_given=True,
+    meta=_index_meta,
+    derivative=lambda g, self_shape, indices: g.new_zeros(self_shape).index_put(indices, g, True),
 )
 index_op = op(
-    "_index(Tensor self, Tensor?[] indices) -> Tensor", "Index", function=True, method=False, opmath=False, empty_ok=False, aten="index.Tensor", **_INDEX
+    "_index(Tensor self, Tensor?[] indices) -> Tensor",
+    "Index",
+    function=True,
+    method=False,
+    opmath=False,
+    empty_ok=False,
+    aten="index.Tensor",
+    **_INDEX,
 )
 
 
@@ -138,7 +168,9 @@ def _to_index(x, device):
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
         if x.dtype is dt.uint8:
             warnings.warn(_BYTES, UserWarning, stacklevel=5)
-        return x if device is META and x.dtype in _MASKS else _beside(x, device)  # how many elements it takes is lost on the meta device
+        return (
+            x if device is META and x.dtype in _MASKS else _beside(x, device)
+        )  # how many elements it takes is lost on the meta device
     if isinstance(x, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(x).__name__}'")
     if isinstance(x, np.ndarray):
@@ -150,7 +182,9 @@ def _to_index(x, device):
     elif hasattr(x, "__array__") and not isinstance(x, np.generic):
         x = from_array(np.array(x))
     else:
-        raise IndexError(f"only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {type_name(x)})")
+        raise IndexError(
+            f"only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {type_name(x)})"
+        )
     return x if x.dtype in _INDICES else x.long()  # what is no tensor holds integers, whatever their type
 
 
@@ -194,7 +228,9 @@ def _is_basic(index):
 
 
 def _is_several(index):
-    """Whether a sequence that is no tuple stands for one: it holds sequences, tensors, slices, None or Ellipsis, and few of them."""
+    """Whether a sequence that is no tuple stands for one: it holds sequences, tensors, slices, None or Ellipsis, and
+    few of them.
+    """
     if isinstance(index, (Tensor, np.ndarray, str, bytes)) or not _is_sequence(index) or len(index) >= 32:
         return False
     several = any(i is None or i is Ellipsis or isinstance(i, (Tensor, slice)) or _is_sequence(i) for i in index)
@@ -235,7 +271,9 @@ def _item(i, device):
 
 
 def _mask_indices(self, mask, d):
-    """The index tensors that a mask over the dimensions from d on stands for; one without dimensions is one for a new dimension."""
+    """The index tensors that a mask over the dimensions from d on stands for;
+    one without dimensions is one for a new dimension.
+    """
     for j, s in enumerate(mask._shape):
         if self._shape[d + j] != s:
             raise IndexError(
@@ -247,7 +285,9 @@ def _mask_indices(self, mask, d):
 
 
 def _one_ellipsis(index, n):
-    """An index with several ellipses: the first skips all dimensions that are left, so that nothing may stand behind another."""
+    """An index with several ellipses: the first skips all dimensions that are left, so that nothing may stand behind
+    another.
+    """
     first = index.index(Ellipsis)
     rest, kept = index[first + 1 :], [i for i in index[first + 1 :] if i is not Ellipsis]
     behind = rest[rest.index(Ellipsis) :]
@@ -266,12 +306,19 @@ def _asked(index):
         c = i.__class__
         if c is tuple or c is list:
             yield from _asked(i)
-        elif c not in direct and c not in _BASIC and hasattr(c, "__torch_function__") and not getattr(c, "_of_layout", False):
+        elif (
+            c not in direct
+            and c not in _BASIC
+            and hasattr(c, "__torch_function__")
+            and not getattr(c, "_of_layout", False)
+        ):
             yield i
 
 
 def normalise(self, index, masks=False):
-    """(basic index tuple, advanced indices or None): the view to take first, then the index tensors by dimension of that view; masks: or masks, as given."""
+    """(basic index tuple, advanced indices or None): the view to take first, then the index tensors by dimension of
+    that view; masks: or masks, as given.
+    """
     if index.__class__ is not tuple:
         index = tuple(index) if index.__class__ not in _BASIC and _is_several(index) else (index,)
     if _is_basic(index):
@@ -315,7 +362,9 @@ def _by_dimension(self, items, rest, masks=False):
 def _view_at(self, basic):
     """The view that a basic index means."""
     if not self._shape and any(i.__class__ is int for i in basic):
-        raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a number")
+        raise IndexError(
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a number"
+        )
     return _named(_basic_index.call(self, basic), basic)
 
 
@@ -324,7 +373,10 @@ def _named(out, index):
     node = out._grad_fn
     if node is not None and node.__class__ is _basic_index.compiled_derivative.node_class:
         steps = (_step(i) for i in reversed(index))
-        name = next((s for s in steps if s), "Slice" if len(index) == 1 and index[0] is not Ellipsis else "Alias") + "Backward0"
+        name = (
+            next((s for s in steps if s), "Slice" if len(index) == 1 and index[0] is not Ellipsis else "Alias")
+            + "Backward0"
+        )
         renamed(node, name)
     return out
 
@@ -359,7 +411,12 @@ def getitem(self, index):
 
 def setitem(self, index, value):
     given = index if index.__class__ is tuple else (index,)
-    if self.__class__ not in direct or STATE.active or value.__class__ not in direct.with_numbers or not _is_basic(given):
+    if (
+        self.__class__ not in direct
+        or STATE.active
+        or value.__class__ not in direct.with_numbers
+        or not _is_basic(given)
+    ):
         asked = (self, value, *_asked(given))
         if (STATE.active and LOCAL.modes) or (not LOCAL.subclass_off and overloaded(asked)):
             return handle_torch_function(Tensor.__setitem__, asked, self, index, value)
@@ -374,7 +431,9 @@ def setitem(self, index, value):
             _set_view(T.unsqueeze(self, 0), value)
         return
     fits = not isinstance(value, Tensor) or not value._shape or value._shape[0] != 1
-    basic, advanced = normalise(self, index, fits and not has_values(self))  # masks are looked at where who watches calls does not see it
+    basic, advanced = normalise(
+        self, index, fits and not has_values(self)
+    )  # masks are looked at where who watches calls does not see it
     if advanced is None:
         _set_view(_view_at(self, basic), value)
     else:
@@ -425,7 +484,9 @@ def _put_prepare(self, indices, values, accumulate):
     if not given:
         _check_value(self._shape, values)
         raise RuntimeError("index_put_(): at least one index has to be a tensor")
-    if len(given) == 1 and given[0].dtype is dt.uint8 and not accumulate and numel(values._shape) == 1:  # which PyTorch fills by the mask
+    if (
+        len(given) == 1 and given[0].dtype is dt.uint8 and not accumulate and numel(values._shape) == 1
+    ):  # which PyTorch fills by the mask
         check_filling_mask(dt.uint8)
     for i in indices:
         if i is not None and i.dtype in _MASKS:
@@ -465,7 +526,9 @@ def _check_value(shape, values):
     except RuntimeError:
         ok = False
     if not ok:
-        raise RuntimeError(f"shape mismatch: value tensor of shape {list(values._shape)} cannot be broadcast to indexing result of shape {list(shape)}")
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(values._shape)} cannot be broadcast to indexing result of shape {list(shape)}"
+        )
 
 
 def _put_grad_self(g, indices, accumulate):
@@ -474,13 +537,25 @@ def _put_grad_self(g, indices, accumulate):
 
 _index_put_grads = {"self": _put_grad_self, "values": lambda g, indices: index_op.call(g, indices)}
 _INDEX_PUT = dict(
-    prepare=_put_prepare, saves_given=True, meta=_put_meta, derivative=_index_put_grads, inplace=True, inplace_function=True, opmath=False, out=False
+    prepare=_put_prepare,
+    saves_given=True,
+    meta=_put_meta,
+    derivative=_index_put_grads,
+    inplace=True,
+    inplace_function=True,
+    opmath=False,
+    out=False,
 )
 _INDEX_PUT_ = dict(autocast=WIDEST_ON_ACCELERATORS, apart=True, expanded="tensor[indices] = tensor", **_INDEX_PUT)
-op("index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", "InplaceIndexPut", **_INDEX_PUT_)
+op(
+    "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
+    "InplaceIndexPut",
+    **_INDEX_PUT_,
+)
 
 
-# ------------------------------------------------------------------------------------------------ take, gather, index_select and friends
+# ------------------------------------------------------------------------------------------------ take, gather,
+# index_select and friends
 def _check_index(name, index, allow_int32=True):
     if index.dtype is not dt.int64 and not (allow_int32 and index.dtype is dt.int32):
         raise RuntimeError(
@@ -516,8 +591,19 @@ def _select_meta(self, dim, index):
     return (changed(self._shape, dim, n) if self._shape else ()), self.dtype
 
 
-_INDEX_SELECT = dict(prepare=_select_prepare, meta=_select_meta, derivative=lambda g, self_shape, dim, index: g.new_zeros(self_shape).index_add(dim, index, g))
-op("index_select(Tensor self, int dim, Tensor index) -> Tensor", "IndexSelect", opmath=False, out=Out(SELF_AND_RESULT), apart=True, **_INDEX_SELECT)
+_INDEX_SELECT = dict(
+    prepare=_select_prepare,
+    meta=_select_meta,
+    derivative=lambda g, self_shape, dim, index: g.new_zeros(self_shape).index_add(dim, index, g),
+)
+op(
+    "index_select(Tensor self, int dim, Tensor index) -> Tensor",
+    "IndexSelect",
+    opmath=False,
+    out=Out(SELF_AND_RESULT),
+    apart=True,
+    **_INDEX_SELECT,
+)
 
 
 def _gather_prepare(self, dim, index, sparse_grad):
@@ -545,8 +631,20 @@ def _gather_grad(g, self_shape, dim, index, sparse_grad):
 
 
 _gather_meta = lambda self, dim, index, sparse_grad: (index._shape, self.dtype)
-_GATHER = dict(prepare=_gather_prepare, meta=_gather_meta, call=lambda p, self, dim, index, sparse_grad: p(self, dim, index), derivative=_gather_grad)
-op("gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", "GatherD", opmath=False, out=SAME_DTYPE, apart=(0,), **_GATHER)
+_GATHER = dict(
+    prepare=_gather_prepare,
+    meta=_gather_meta,
+    call=lambda p, self, dim, index, sparse_grad: p(self, dim, index),
+    derivative=_gather_grad,
+)
+op(
+    "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
+    "GatherD",
+    opmath=False,
+    out=SAME_DTYPE,
+    apart=(0,),
+    **_GATHER,
+)
 
 
 @composite("take(Tensor self, Tensor index) -> Tensor", out=SAME_SCALAR_TYPE, apart=True, derivative=BY_PARTS)
@@ -559,7 +657,9 @@ def take(self, index):
 
 
 def at_places(n, call, *args):
-    """A call that numbers the elements of a tensor through; PyTorch has words of its own for places that are not there."""
+    """A call that numbers the elements of a tensor through;
+    PyTorch has words of its own for places that are not there.
+    """
     try:
         return call(*args)
     except IndexError as e:
@@ -574,7 +674,9 @@ _PLACE = re.compile(r"index (-?\d+) is out of bounds for dimension 0 ")
 @composite("take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", out=SAME_DTYPE)
 def take_along_dim(self, indices, dim):
     if indices.dtype is not dt.int64:
-        raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {dt.scalar_name(indices.dtype)}")
+        raise RuntimeError(
+            f"torch.take_along_dim(): dtype of indices should be Long but got {dt.scalar_name(indices.dtype)}"
+        )
     n = numel(self._shape) if dim is None else self.size(dim)
     indices = T.where(indices < 0, indices + n, indices)
     if dim is None:
@@ -586,7 +688,9 @@ def take_along_dim(self, indices, dim):
         )
     d = wrap_dim(dim, len(self._shape))
     a, b = list(self._shape), list(indices._shape)
-    joint = list(broadcast_shapes([1 if i == d else s for i, s in enumerate(a)], [1 if i == d else s for i, s in enumerate(b)]))
+    joint = list(
+        broadcast_shapes([1 if i == d else s for i, s in enumerate(a)], [1 if i == d else s for i, s in enumerate(b)])
+    )
     sa, sb = joint[:], joint[:]
     sa[d], sb[d] = a[d], b[d]
     return self.expand(sa).gather(d, indices.expand(sb))
@@ -622,7 +726,9 @@ def _scatter_prepare(self, dim, index, src, *rest):
 
 
 def check_target(self, dim, index):
-    """The error of an index, where there is nothing that it could be of: kernels, which see the others, are not asked for nothing."""
+    """The error of an index, where there is nothing that it could be of: kernels, which see the others, are not asked
+    for nothing.
+    """
     if self._shape and not self._shape[dim] and has_values(index):
         raise RuntimeError(f"index {int(index.reshape(-1)[0])} is out of bounds for dimension {dim} with size 0")
 
@@ -639,10 +745,21 @@ def _src_grad(g, dim, index, src_shape):
 _hole = lambda g, dim, index: g.scatter(dim, index, 0)
 _scatter_like("scatter.src", "Scatter", {"self": _hole, "src": _src_grad})
 _scatter_like("scatter.value", "ScatterValue", {"self": _hole}, src="Scalar value", node="ScatterBackward1")
-_scatter_like("scatter_add", "ScatterAddExt", {"self": lambda g: g, "src": _src_grad}, out=SAME_DTYPE, autocast=WIDEST_ON_ACCELERATORS)
+_scatter_like(
+    "scatter_add",
+    "ScatterAddExt",
+    {"self": lambda g: g, "src": _src_grad},
+    out=SAME_DTYPE,
+    autocast=WIDEST_ON_ACCELERATORS,
+)
 
 
-@composite("scatter.reduce(Tensor self, int dim, Tensor index, Tensor|Scalar src, *, str reduce) -> Tensor", inplace=True, out=SAME_DTYPE, apart=(2, 3))
+@composite(
+    "scatter.reduce(Tensor self, int dim, Tensor index, Tensor|Scalar src, *, str reduce) -> Tensor",
+    inplace=True,
+    out=SAME_DTYPE,
+    apart=(2, 3),
+)
 def scatter_with_reduce(self, dim, index, src, reduce):
     if reduce not in ("add", "multiply"):
         raise RuntimeError("reduce argument must be either add or multiply.")
@@ -667,7 +784,9 @@ def _along_prepare(self, dim, index, source, *rest):
         )
     if len(index._shape) > 1:
         raise IndexError(
-            "index_add_(): Index is supposed to be a vector" if rest else f"index_copy_(): Index should have dimension 1 or 0 (got {len(index._shape)})"
+            "index_add_(): Index is supposed to be a vector"
+            if rest
+            else f"index_copy_(): Index should have dimension 1 or 0 (got {len(index._shape)})"
         )
     if self.dtype is not source.dtype:
         raise RuntimeError(
@@ -685,10 +804,14 @@ def _along_prepare(self, dim, index, source, *rest):
 def check_source(name, self, dim, index, source):
     """What is added along a dimension has the shape of self but for that, and an element for each index."""
     if source._shape and dim >= len(source._shape):
-        raise RuntimeError(f"{name}(): Indexing dim {dim} is out of bounds of the source tensor with dim {len(source._shape)}")
+        raise RuntimeError(
+            f"{name}(): Indexing dim {dim} is out of bounds of the source tensor with dim {len(source._shape)}"
+        )
     n, have = numel(index._shape), source._shape[dim] if source._shape else 1
     if n != have:
-        raise RuntimeError(f"{name}(): Number of indices ({n}) should be equal to source.size(dim): ({have}), for dim: {dim}")
+        raise RuntimeError(
+            f"{name}(): Number of indices ({n}) should be equal to source.size(dim): ({have}), for dim: {dim}"
+        )
     if len(self._shape) != len(source._shape) or changed(self._shape, dim) != changed(source._shape, dim):
         raise RuntimeError(
             f"source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = {list(self._shape)} "
@@ -723,12 +846,39 @@ def _along(g, dim, index, shape):
 
 _unindexed = lambda g, dim, index: g.index_fill(dim, index, 0)
 _index_add_call = lambda p, self, dim, index, source, alpha: p(self, index, source, dim, alpha)
-_index_add_grads = {"self": lambda g: g, "source": lambda g, dim, index, alpha, source_shape: _along(g, dim, index, source_shape) * alpha}
-_INDEX_ADD = dict(prepare=_along_prepare, meta=like_self, call=_index_add_call, derivative=_index_add_grads, apart=(2, 3))
-op("index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", "IndexAddExt", inplace=True, out=SAME_DTYPE, **_INDEX_ADD)
-_index_copy_grads = {"self": _unindexed, "source": lambda g, dim, index, source_shape: _along(g, dim, index, source_shape)}
-_INDEX_COPY = dict(prepare=_along_prepare, meta=like_self, derivative=_index_copy_grads, inplace=True, opmath=False, out=SAME_DTYPE, apart=(2, 3))
-op("index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", "InplaceIndexCopy", autocast=WIDEST, **_INDEX_COPY)
+_index_add_grads = {
+    "self": lambda g: g,
+    "source": lambda g, dim, index, alpha, source_shape: _along(g, dim, index, source_shape) * alpha,
+}
+_INDEX_ADD = dict(
+    prepare=_along_prepare, meta=like_self, call=_index_add_call, derivative=_index_add_grads, apart=(2, 3)
+)
+op(
+    "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
+    "IndexAddExt",
+    inplace=True,
+    out=SAME_DTYPE,
+    **_INDEX_ADD,
+)
+_index_copy_grads = {
+    "self": _unindexed,
+    "source": lambda g, dim, index, source_shape: _along(g, dim, index, source_shape),
+}
+_INDEX_COPY = dict(
+    prepare=_along_prepare,
+    meta=like_self,
+    derivative=_index_copy_grads,
+    inplace=True,
+    opmath=False,
+    out=SAME_DTYPE,
+    apart=(2, 3),
+)
+op(
+    "index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
+    "InplaceIndexCopy",
+    autocast=WIDEST,
+    **_INDEX_COPY,
+)
 
 
 def _fill_prepare(self, dim, index, value):
@@ -739,7 +889,9 @@ def _fill_prepare(self, dim, index, value):
         raise IndexError("index_fill_(): Index has to be a vector/scalar")
     if isinstance(value, Tensor):
         if value._shape:
-            raise RuntimeError(f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {len(value._shape)} dimension(s).")
+            raise RuntimeError(
+                f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {len(value._shape)} dimension(s)."
+            )
     if isinstance(value, complex) and not self.dtype.is_complex:
         raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
     check_number(value, self.dtype)
@@ -748,10 +900,16 @@ def _fill_prepare(self, dim, index, value):
 
 _index_fill_meta = lambda self, *a: (self._shape, self.dtype, preserved_strides(self))
 _index_fill_grads = {"self": _unindexed, "value": lambda g, dim, index: g.index_select(dim, T.unique(index)).sum()}
-_INDEX_FILL = dict(prepare=_fill_prepare, meta=_index_fill_meta, derivative=_index_fill_grads, inplace=True, opmath=False, out=False)
+_INDEX_FILL = dict(
+    prepare=_fill_prepare, meta=_index_fill_meta, derivative=_index_fill_grads, inplace=True, opmath=False, out=False
+)
 _INDEX_FILL |= {"node": lambda given, shapes: f"IndexFillBackward{int(shapes['value'] is not None)}"}
 _INDEX_FILL |= {"aten": "index_fill.int_Tensor", "apart": (2,), "expanded": "tensor[mask] = scalar"}
-op("index_fill(Tensor self, int dim, Tensor index, Tensor|Scalar value) -> Tensor", "InplaceIndexFillTensor", **_INDEX_FILL)
+op(
+    "index_fill(Tensor self, int dim, Tensor index, Tensor|Scalar value) -> Tensor",
+    "InplaceIndexFillTensor",
+    **_INDEX_FILL,
+)
 
 
 def _nonzero_meta(self):
@@ -763,7 +921,14 @@ def _nonzero_meta(self):
 
 
 _nonzero = op(
-    "_nonzero(Tensor self) -> Tensor", "NonZero", meta=_nonzero_meta, function=False, method=False, opmath=False, out=SAME_SCALAR_TYPE, aten="nonzero.default"
+    "_nonzero(Tensor self) -> Tensor",
+    "NonZero",
+    meta=_nonzero_meta,
+    function=False,
+    method=False,
+    opmath=False,
+    out=SAME_SCALAR_TYPE,
+    aten="nonzero.default",
 )
 
 

@@ -55,11 +55,15 @@ def checked(A, fn, square=True, low=True):
 
 def same_dtype(A, B, fn, a="A", b="B"):
     if A.dtype is not B.dtype:
-        raise RuntimeError(f"{fn}: Expected {a} and {b} to have the same dtype, but found {a} of type {_name(A)} and {b} of type {_name(B)} instead")
+        raise RuntimeError(
+            f"{fn}: Expected {a} and {b} to have the same dtype, but found {a} of type {_name(A)} and {b} of type {_name(B)} instead"
+        )
 
 
 def column(shape, dtype, rows=None):
-    """The spec of a stack of matrices whose columns lie in one piece, as LAPACK leaves them; each in the place of `rows` rows."""
+    """The spec of a stack of matrices whose columns lie in one piece, as LAPACK leaves them;
+    each in the place of `rows` rows.
+    """
     shape = tuple(shape)
     if len(shape) < 2:
         return shape, dtype
@@ -102,7 +106,9 @@ def _norm_dtype(x, dtype, fn="linalg.vector_norm"):
             kind = "complex" if x.dtype.is_complex else "real"
             raise RuntimeError(f"{fn}: dtype should be {kind} for {kind} inputs, but got {_name(dtype)}")
         if dt.promote_types(x.dtype, dtype) is not dtype:
-            raise RuntimeError(f"{fn}: the dtype of the input ({_name(x)}) should be convertible without narrowing to the specified dtype ({_name(dtype)})")
+            raise RuntimeError(
+                f"{fn}: the dtype of the input ({_name(x)}) should be convertible without narrowing to the specified dtype ({_name(dtype)})"
+            )
         x = x.to(dtype)
     return x
 
@@ -116,7 +122,9 @@ def _norm_prepare(self, ord, dim, keepdim, dtype):
         shown = "inf" if ord == INF else f"{ord:g}"
         if dim is None or len(dim) == 0 and self._shape:
             if 0 in self._shape:
-                raise RuntimeError(f"linalg.vector_norm cannot compute the {shown} norm on an empty tensor because the operation does not have an identity")
+                raise RuntimeError(
+                    f"linalg.vector_norm cannot compute the {shown} norm on an empty tensor because the operation does not have an identity"
+                )
         for d in dims:
             if self._shape and self._shape[d] == 0:
                 raise RuntimeError(
@@ -143,7 +151,9 @@ def _norm_grad(g, self, ord, dim, keepdim, out):
     size = self.abs()
     if abs(ord) == INF:
         # a complex magnitude need not come out of two kernels alike
-        top = (size == ((T.amax if ord > 0 else T.amin)(size, dim, True) if self.dtype.is_complex else out)) | T.isnan(out)
+        top = (size == ((T.amax if ord > 0 else T.amin)(size, dim, True) if self.dtype.is_complex else out)) | T.isnan(
+            out
+        )
         return T.sgn(self) * (g / top.sum(dim, keepdim=True)) * top
     # in PyTorch's order of products: where the norm is one element's, what is left of its gradient cancels exactly
     if ord > 2:
@@ -161,7 +171,10 @@ vector_norm = op(
 )
 
 
-@composite("linalg.matrix_norm(Tensor self, Any ord='fro', int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out=SAME_SCALAR_TYPE)
+@composite(
+    "linalg.matrix_norm(Tensor self, Any ord='fro', int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    out=SAME_SCALAR_TYPE,
+)
 def matrix_norm(A, ord, dim, keepdim, dtype):
     fn, ord = "linalg.matrix_norm", _order(ord)
     check_matrix(A, fn)
@@ -196,16 +209,27 @@ def _kept(r, dims):
 
 
 def _order(ord):
-    return ord.item() if isinstance(ord, Tensor) else float(ord) if isinstance(ord, str) and ord.lstrip("-") == "inf" else ord
+    return (
+        ord.item()
+        if isinstance(ord, Tensor)
+        else float(ord)
+        if isinstance(ord, str) and ord.lstrip("-") == "inf"
+        else ord
+    )
 
 
-@composite("linalg.norm(Tensor self, Any ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out=SAME_DTYPE)
+@composite(
+    "linalg.norm(Tensor self, Any ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    out=SAME_DTYPE,
+)
 def linalg_norm(self, ord, dim, keepdim, dtype):
     ord = _order(ord)
     if dim is not None and len(dim) not in (1, 2):
         raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
     if ord is not None and dim is None and len(self._shape) not in (1, 2):
-        raise RuntimeError(f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {len(self._shape)}D.")
+        raise RuntimeError(
+            f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {len(self._shape)}D."
+        )
     if ord is not None and (isinstance(ord, str) or len(dim or self._shape) == 2):
         return matrix_norm(self, ord, dim or tuple(range(-min(len(self._shape), 2), 0)), keepdim, dtype)
     return LINALG.vector_norm(self, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
@@ -238,11 +262,17 @@ def nuclear_norm(self, dim, keepdim):
 
 
 _DIST = dict(out=False, autocast=FLOAT32_ON_ACCELERATORS, derivative=BY_PARTS)
-composite("dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", **_DIST)(lambda self, other, p: T.norm(self - other, p))
+composite("dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", **_DIST)(
+    lambda self, other, p: T.norm(self - other, p)
+)
 
 
 @composite(
-    "renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", inplace=True, out=SAME_DTYPE, autocast=FLOAT32_ON_ACCELERATORS, derivative=BY_PARTS
+    "renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
+    inplace=True,
+    out=SAME_DTYPE,
+    autocast=FLOAT32_ON_ACCELERATORS,
+    derivative=BY_PARTS,
 )
 def renorm(self, p, dim, maxnorm):
     n = len(self._shape)
@@ -267,15 +297,29 @@ def norm_except_dim(v, pow, dim):
     return LINALG.vector_norm(v.transpose(0, dim), pow, list(range(1, n)), True).transpose(0, dim)
 
 
-composite("_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor", no_forward="_weight_norm_interface")(lambda v, g, dim: v * (g / norm_except_dim(v, 2, dim)))
+composite("_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor", no_forward="_weight_norm_interface")(
+    lambda v, g, dim: v * (g / norm_except_dim(v, 2, dim))
+)
 
 
-# ------------------------------------------------------------------------------------------------ inverse, determinant, solve
-_LINALG_INV_EX = dict(meta=lambda A: [column(A._shape, A.dtype), (A._shape[:-2], dt.int32)], derivative=lambda g0, out0: -(mH(out0) @ (g0 @ mH(out0))))
-inv_op = op("_linalg_inv_ex(Tensor A) -> (Tensor, Tensor)", method=False, non_differentiable=(1,), aten="linalg_inv_ex.default", **_LINALG_INV_EX)
+# ------------------------------------------------------------------------------------------------ inverse, determinant,
+# solve
+_LINALG_INV_EX = dict(
+    meta=lambda A: [column(A._shape, A.dtype), (A._shape[:-2], dt.int32)],
+    derivative=lambda g0, out0: -(mH(out0) @ (g0 @ mH(out0))),
+)
+inv_op = op(
+    "_linalg_inv_ex(Tensor A) -> (Tensor, Tensor)",
+    method=False,
+    non_differentiable=(1,),
+    aten="linalg_inv_ex.default",
+    **_LINALG_INV_EX,
+)
 
 
-SINGULAR = "The diagonal element {v} is zero, the inversion could not be completed because the input matrix is singular."
+SINGULAR = (
+    "The diagonal element {v} is zero, the inversion could not be completed because the input matrix is singular."
+)
 NOT_POSITIVE = "The factorization could not be completed because the input is not positive-definite (the leading minor of order {v} is not positive-definite)."
 ZERO_U = (
     "U[{v},{v}] is zero and using it on lu_solve would result in a division by zero. If you still want to perform the "
@@ -295,7 +339,11 @@ def _inv(A, fn, check):
     return r, info
 
 
-@composite("linalg.inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", out=SAME_DTYPE, autocast=FLOAT32)
+@composite(
+    "linalg.inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)",
+    out=SAME_DTYPE,
+    autocast=FLOAT32,
+)
 def inv_ex(A, check_errors):
     return _inv(A, "linalg.inv_ex", check_errors)
 
@@ -322,7 +370,13 @@ def _det_grad(g0, A, out0, out1, out2):
 
 
 _linalg_det_meta = lambda A: [(A._shape[:-2], A.dtype), column(A._shape, A.dtype), (A._shape[:-1], dt.int32)]
-det_op = op("_linalg_det(Tensor A) -> (Tensor, Tensor, Tensor)", method=False, non_differentiable=(1, 2), derivative=_det_grad, meta=_linalg_det_meta)
+det_op = op(
+    "_linalg_det(Tensor A) -> (Tensor, Tensor, Tensor)",
+    method=False,
+    non_differentiable=(1, 2),
+    derivative=_det_grad,
+    meta=_linalg_det_meta,
+)
 
 
 @composite("linalg.det(Tensor A) -> Tensor", out=SAME_DTYPE)
@@ -343,7 +397,9 @@ def _slogdet_grad(gs, A, out0):
 
 
 _linalg_slogdet_meta = lambda A: [(A._shape[:-2], A.dtype), (A._shape[:-2], A.dtype.to_real())]
-slogdet_op = op("_linalg_slogdet(Tensor A) -> (Tensor, Tensor)", method=False, derivative=_slogdet_grad, meta=_linalg_slogdet_meta)
+slogdet_op = op(
+    "_linalg_slogdet(Tensor A) -> (Tensor, Tensor)", method=False, derivative=_slogdet_grad, meta=_linalg_slogdet_meta
+)
 
 
 @composite("linalg.slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)", out=SAME_DTYPE)
@@ -383,11 +439,19 @@ def _solve_grads(g0, A, out0, left, vector, needs):
 
 def _solve_meta(A, B, left, vector):
     # of vectors, too, PyTorch lays the result out as one matrix
-    return [column(B._shape[:-1] if vector else B._shape, B.dtype) if left else (B._shape, B.dtype), (A._shape[:-2], dt.int32)]
+    return [
+        column(B._shape[:-1] if vector else B._shape, B.dtype) if left else (B._shape, B.dtype),
+        (A._shape[:-2], dt.int32),
+    ]
 
 
 _LINALG_SOLVE_EX = dict(meta=_solve_meta, derivative={("A", "B"): _solve_grads})
-solve_op = op("_linalg_solve_ex(Tensor A, Tensor B, bool left, bool vector) -> (Tensor, Tensor)", method=False, non_differentiable=(1,), **_LINALG_SOLVE_EX)
+solve_op = op(
+    "_linalg_solve_ex(Tensor A, Tensor B, bool left, bool vector) -> (Tensor, Tensor)",
+    method=False,
+    non_differentiable=(1,),
+    **_LINALG_SOLVE_EX,
+)
 
 
 def _solve(A, B, left, fn, check):
@@ -395,7 +459,9 @@ def _solve(A, B, left, fn, check):
     same_dtype(A, B, "linalg.solve")
     vector = len(B._shape) == 1 or len(A._shape) - 1 == len(B._shape) and B._shape == A._shape[:-1]
     if vector and not left:
-        raise RuntimeError(f"linalg.solve: Incompatible shapes of A and B for the equation XA = B ({A._shape[-2]}x{A._shape[-1]} and {B._shape[-1]}x1)")
+        raise RuntimeError(
+            f"linalg.solve: Incompatible shapes of A and B for the equation XA = B ({A._shape[-2]}x{A._shape[-1]} and {B._shape[-1]}x1)"
+        )
     b = B.unsqueeze(-1) if vector else B
     check_matrix(b, "linalg.solve", "B")
     _fits(A, b, left, "linalg.solve")
@@ -405,7 +471,10 @@ def _solve(A, B, left, fn, check):
     return X, info
 
 
-@composite("linalg.solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)", out=SAME_DTYPE)
+@composite(
+    "linalg.solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)",
+    out=SAME_DTYPE,
+)
 def solve_ex(A, B, left, check_errors):
     return _solve(A, B, left, "torch.linalg.solve_ex", check_errors)
 
@@ -439,9 +508,17 @@ def _triangular_call(prim, A, B, upper, left, unitriangular):
 
 _solve_triangular_meta = lambda self, B, upper, left, unitriangular: column(B._shape, B.dtype)
 _SOLVE_TRIANGULAR = dict(
-    call=_triangular_call, prepare=_triangular_prepare, meta=_solve_triangular_meta, derivative={("self", "B"): _triangular_grads}, out=SAME_SCALAR_TYPE
+    call=_triangular_call,
+    prepare=_triangular_prepare,
+    meta=_solve_triangular_meta,
+    derivative={("self", "B"): _triangular_grads},
+    out=SAME_SCALAR_TYPE,
 )
-op("linalg.solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor", "TriangularSolve", **_SOLVE_TRIANGULAR)
+op(
+    "linalg.solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
+    "TriangularSolve",
+    **_SOLVE_TRIANGULAR,
+)
 
 
 @composite(
@@ -452,7 +529,9 @@ op("linalg.solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True
 def triangular_solve(self, A, upper, transpose, unitriangular):
     for t, who in ((self, "b"), (A, "A")):
         if len(t._shape) < 2:
-            raise RuntimeError(f"torch.triangular_solve: Expected {who} to have at least 2 dimensions, but it has {len(t._shape)} dimensions instead")
+            raise RuntimeError(
+                f"torch.triangular_solve: Expected {who} to have at least 2 dimensions, but it has {len(t._shape)} dimensions instead"
+            )
     check_square(A, "torch.triangular_solve")
     _deprecated(
         "triangular_solve",
@@ -475,9 +554,16 @@ def _cholesky_grad(g0, out0, upper):
     return r * 0.5
 
 
-_LINALG_CHOLESKY_EX = dict(derivative=_cholesky_grad, meta=lambda self, upper: [column(self._shape, self.dtype), (self._shape[:-2], dt.int32)], method=False)
+_LINALG_CHOLESKY_EX = dict(
+    derivative=_cholesky_grad,
+    meta=lambda self, upper: [column(self._shape, self.dtype), (self._shape[:-2], dt.int32)],
+    method=False,
+)
 cholesky_op = op(
-    "_linalg_cholesky_ex(Tensor self, bool upper) -> (Tensor, Tensor)", non_differentiable=(1,), aten="linalg_cholesky_ex.default", **_LINALG_CHOLESKY_EX
+    "_linalg_cholesky_ex(Tensor self, bool upper) -> (Tensor, Tensor)",
+    non_differentiable=(1,),
+    aten="linalg_cholesky_ex.default",
+    **_LINALG_CHOLESKY_EX,
 )
 
 
@@ -489,7 +575,11 @@ def _cholesky(A, upper, fn, check):
     return L, info
 
 
-@composite("linalg.cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)", out=SAME_DTYPE, autocast=FLOAT32)
+@composite(
+    "linalg.cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)",
+    out=SAME_DTYPE,
+    autocast=FLOAT32,
+)
 def cholesky_ex(self, upper, check_errors):
     return _cholesky(self, upper, "linalg.cholesky_ex", check_errors)
 
@@ -499,7 +589,13 @@ def linalg_cholesky(self, upper):
     return _cholesky(self, upper, "linalg.cholesky", True)[0]
 
 
-@composite("cholesky(Tensor self, bool upper=False) -> Tensor", out=CONTIGUOUS, autocast=FLOAT32, no_forward="cholesky", derivative=_cholesky_grad)
+@composite(
+    "cholesky(Tensor self, bool upper=False) -> Tensor",
+    out=CONTIGUOUS,
+    autocast=FLOAT32,
+    no_forward="cholesky",
+    derivative=_cholesky_grad,
+)
 def cholesky(self, upper):
     _deprecated(
         "cholesky",
@@ -531,14 +627,23 @@ def _cholesky_solve_prepare(self, input2, upper):
             f"each b matrix is {self._shape[-2]} by {self._shape[-1]}"
         )
     if self.dtype is not input2.dtype:
-        raise RuntimeError(f"Expected b and A to have the same dtype, but found b of type {_name(self)} and A of type {_name(input2)} instead.")
+        raise RuntimeError(
+            f"Expected b and A to have the same dtype, but found b of type {_name(self)} and A of type {_name(input2)} instead."
+        )
     return *_batched(self, input2), upper
 
 
 _CHOLESKY_SOLVE = dict(
-    prepare=_cholesky_solve_prepare, meta=lambda self, input2, upper: column(self._shape, self.dtype), derivative={("self", "input2"): _cholesky_solve_grads}
+    prepare=_cholesky_solve_prepare,
+    meta=lambda self, input2, upper: column(self._shape, self.dtype),
+    derivative={("self", "input2"): _cholesky_solve_grads},
 )
-op("cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", out=CONTIGUOUS, autocast=FLOAT32, **_CHOLESKY_SOLVE)
+op(
+    "cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor",
+    out=CONTIGUOUS,
+    autocast=FLOAT32,
+    **_CHOLESKY_SOLVE,
+)
 
 
 @composite("cholesky_inverse(Tensor self, bool upper=False) -> Tensor", autocast=FLOAT32, derivative=BY_PARTS)
@@ -577,13 +682,17 @@ def _lu_spec(A):
     return [column(s, A.dtype), ((*s[:-2], min(s[-2:])), dt.int32), (s[:-2], dt.int32)]
 
 
-_LINALG_LU_FACTOR_EX = dict(meta=_lu_spec, derivative=_lu_grad, method=False, non_differentiable=(1, 2), aten="linalg_lu_factor_ex.default")
+_LINALG_LU_FACTOR_EX = dict(
+    meta=_lu_spec, derivative=_lu_grad, method=False, non_differentiable=(1, 2), aten="linalg_lu_factor_ex.default"
+)
 lu_op = op("_linalg_lu_factor_ex(Tensor A) -> (Tensor, Tensor, Tensor)", **_LINALG_LU_FACTOR_EX)
 
 
 def _lu(A, pivot, fn, check):
     if len(A._shape) < 2:
-        raise RuntimeError(f"torch.lu_factor: Expected tensor with 2 or more dimensions. Got size: {list(A._shape)} instead")
+        raise RuntimeError(
+            f"torch.lu_factor: Expected tensor with 2 or more dimensions. Got size: {list(A._shape)} instead"
+        )
     if not pivot:
         raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
     r = lu_op.call(A)
@@ -592,7 +701,10 @@ def _lu(A, pivot, fn, check):
     return r
 
 
-@composite("linalg.lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)", out=SAME_DTYPE)
+@composite(
+    "linalg.lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)",
+    out=SAME_DTYPE,
+)
 def lu_factor_ex(A, pivot, check_errors):
     return _lu(A, pivot, "torch.linalg.lu_factor_ex", check_errors)
 
@@ -602,7 +714,10 @@ def lu_factor(A, pivot):
     return _lu(A, pivot, "torch.linalg.lu_factor", True)[:2]
 
 
-@composite("_lu_with_info(Tensor self, bool pivot=True, bool check_errors=True) -> (Tensor LU, Tensor pivots, Tensor info)", method=False)
+@composite(
+    "_lu_with_info(Tensor self, bool pivot=True, bool check_errors=True) -> (Tensor LU, Tensor pivots, Tensor info)",
+    method=False,
+)
 def lu_with_info(self, pivot, check_errors):
     _deprecated(
         "lu",
@@ -631,11 +746,19 @@ def lu(self, pivot=True, get_infos=False, out=None):
 
 
 _lu_permutation_meta = lambda pivots, n, dtype: ((*pivots._shape[:-1], n, n), dtype)
-permutation = op("_lu_permutation(Tensor pivots, int n, ScalarType dtype) -> Tensor", method=False, function=False, opmath=False, meta=_lu_permutation_meta)
+permutation = op(
+    "_lu_permutation(Tensor pivots, int n, ScalarType dtype) -> Tensor",
+    method=False,
+    function=False,
+    opmath=False,
+    meta=_lu_permutation_meta,
+)
 
 
 def _check_pivots(pivots, n, small, large):
-    """The errors of PyTorch's kernels for the host where pivots name no row of n: the messages for those that are too small, and too large."""
+    """The errors of PyTorch's kernels for the host where pivots name no row of n: the messages for those that are too
+    small, and too large.
+    """
     if pivots.device is HOST and has_values(pivots) and 0 not in pivots._shape:
         least, most = T.aminmax(pivots)
         if least.item() < 1:
@@ -645,10 +768,15 @@ def _check_pivots(pivots, n, small, large):
 
 
 _NO_ROW = "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.Did you properly pass the result of lu_factor?"
-_NO_ROW_TO_SOLVE = "Pivots given to lu_solve must all be {} or equal to {}. Did you properly pass the result of lu_factor?"
+_NO_ROW_TO_SOLVE = (
+    "Pivots given to lu_solve must all be {} or equal to {}. Did you properly pass the result of lu_factor?"
+)
 
 
-@composite("lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)", out=SAME_DTYPE)
+@composite(
+    "lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)",
+    out=SAME_DTYPE,
+)
 def lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots):
     """P, L and U of a factorization."""
     if unpack_pivots and LU_pivots.dtype is not dt.int32:
@@ -668,7 +796,10 @@ def lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots):
     return P, L, LU_data.narrow(-2, 0, k).triu()
 
 
-@composite("linalg.lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor", out=SAME_DTYPE)
+@composite(
+    "linalg.lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor",
+    out=SAME_DTYPE,
+)
 def linalg_lu_solve(LU, pivots, B, left, adjoint):
     fn = "linalg.lu_solve"
     check_inexact(LU, "torch." + fn)
@@ -683,7 +814,9 @@ def linalg_lu_solve(LU, pivots, B, left, adjoint):
     if LU._shape[-1] != pivots._shape[-1]:
         raise RuntimeError(f"{fn}: Number of pivots per batch should be same as the dimension of the matrix")
     if LU._shape[:-1] != pivots._shape:
-        raise RuntimeError(f"{fn}: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with shape {list(pivots._shape)} instead")
+        raise RuntimeError(
+            f"{fn}: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with shape {list(pivots._shape)} instead"
+        )
     if not left:
         return mH(linalg_lu_solve(LU, pivots, mH(B), True, not adjoint))
     n = LU._shape[-1]
@@ -707,13 +840,20 @@ def lu_solve(self, LU_data, LU_pivots):
     return linalg_lu_solve(LU_data, LU_pivots, self, True, False)
 
 
-_linalg_ldl_factor_ex_meta = lambda self, hermitian: [column(self._shape, self.dtype), (self._shape[:-1], dt.int32), (self._shape[:-2], dt.int32)]
+_linalg_ldl_factor_ex_meta = lambda self, hermitian: [
+    column(self._shape, self.dtype),
+    (self._shape[:-1], dt.int32),
+    (self._shape[:-2], dt.int32),
+]
 _LINALG_LDL_FACTOR_EX = dict(meta=_linalg_ldl_factor_ex_meta, method=False, aten="linalg_ldl_factor_ex.default")
 ldl_op = op("_linalg_ldl_factor_ex(Tensor self, bool hermitian) -> (Tensor, Tensor, Tensor)", **_LINALG_LDL_FACTOR_EX)
 _LDL_FACTOR = dict(out=SAME_DTYPE, no_forward="aten::linalg_ldl_factor_ex")
 
 
-@composite("linalg.ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots, Tensor info)", **_LDL_FACTOR)
+@composite(
+    "linalg.ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots, Tensor info)",
+    **_LDL_FACTOR,
+)
 def ldl_factor_ex(self, hermitian, check_errors):
     checked(self, "torch.linalg.ldl_factor_ex")
     r = ldl_op.call(self.detach(), hermitian)
@@ -740,14 +880,28 @@ def _ldl_prepare(LD, pivots, B, hermitian):
         raise RuntimeError(f"{fn}: Expected pivots to be integers. Got {_name(pivots)}")
     same_dtype(LD, B, fn)
     batch = broadcast_shapes(LD._shape[:-2], B._shape[:-2])
-    return LD.expand((*batch, *LD._shape[-2:])), pivots.expand((*batch, pivots._shape[-1])), B.expand((*batch, *B._shape[-2:])), hermitian
+    return (
+        LD.expand((*batch, *LD._shape[-2:])),
+        pivots.expand((*batch, pivots._shape[-1])),
+        B.expand((*batch, *B._shape[-2:])),
+        hermitian,
+    )
 
 
 _ldl_solve_grads = {
-    "B": lambda g, LD, pivots, hermitian: LINALG.ldl_solve(LD, pivots, g, hermitian=True) if hermitian else conj(LINALG.ldl_solve(LD, pivots, conj(g)))
+    "B": lambda g, LD, pivots, hermitian: (
+        LINALG.ldl_solve(LD, pivots, g, hermitian=True) if hermitian else conj(LINALG.ldl_solve(LD, pivots, conj(g)))
+    )
 }
-_LDL_SOLVE = dict(prepare=_ldl_prepare, meta=lambda LD, pivots, B, hermitian: column(B._shape, B.dtype), derivative=_ldl_solve_grads)
-op("linalg.ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor", out=SAME_DTYPE, no_forward="aten::linalg_ldl_solve", **_LDL_SOLVE)
+_LDL_SOLVE = dict(
+    prepare=_ldl_prepare, meta=lambda LD, pivots, B, hermitian: column(B._shape, B.dtype), derivative=_ldl_solve_grads
+)
+op(
+    "linalg.ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor",
+    out=SAME_DTYPE,
+    no_forward="aten::linalg_ldl_solve",
+    **_LDL_SOLVE,
+)
 
 
 # ------------------------------------------------------------------------------------------------ QR
@@ -797,7 +951,9 @@ def _real_part(x):
 
 def _qr_meta(A, mode):
     if mode not in ("reduced", "r", "complete"):
-        raise RuntimeError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'")
+        raise RuntimeError(
+            f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
+        )
     checked(A, "linalg.qr", square=False)
     *batch, m, n = A._shape
     k = m if mode == "complete" else min(m, n)
@@ -805,7 +961,14 @@ def _qr_meta(A, mode):
 
 
 _QR = dict(meta=_qr_meta, derivative=_qr_grad)
-qr_op = op("linalg.qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)", "LinalgQr", empty_ok=True, out=SAME_DTYPE, autocast=FLOAT32, **_QR)
+qr_op = op(
+    "linalg.qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)",
+    "LinalgQr",
+    empty_ok=True,
+    out=SAME_DTYPE,
+    autocast=FLOAT32,
+    **_QR,
+)
 
 
 @composite("qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)", out=SAME_DTYPE, autocast=FLOAT32)
@@ -831,7 +994,9 @@ def householder_product(input, tau):
     if input._shape[-1] < tau._shape[-1]:
         raise RuntimeError(f"{fn}: input.shape[-1] must be greater than or equal to tau.shape[-1]")
     if input._shape[:-2] != tau._shape[:-1]:
-        raise RuntimeError(f"{fn}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got {list(tau._shape[:-1])}")
+        raise RuntimeError(
+            f"{fn}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got {list(tau._shape[:-1])}"
+        )
     if input.dtype is not tau.dtype:
         raise RuntimeError(f"{fn}: tau dtype {_name(tau)} does not match input dtype {_name(input)}")
     m, n = input._shape[-2:]
@@ -871,7 +1036,9 @@ def ormqr(self, input2, input3, left, transpose):
         raise RuntimeError(f"torch.ormqr: other.shape[{side}] must be equal to input.shape[-2]")
     for t, who in ((tau, "tau"), (other, "other")):
         if t.dtype is not A.dtype:
-            raise RuntimeError(f"torch.ormqr: Expected input and {who} to have the same dtype, but input has dtype {_name(A)} and {who} has dtype {_name(t)}")
+            raise RuntimeError(
+                f"torch.ormqr: Expected input and {who} to have the same dtype, but input has dtype {_name(A)} and {who} has dtype {_name(t)}"
+            )
     only("ormqr_cpu", A, dt.FLOAT, dt.COMPLEX, half=False)
     # Q X = H1 (H2 (... X)); from the right X Q = (Q^H X^H)^H
     k = range(tau._shape[-1])
@@ -888,7 +1055,8 @@ def _geqrf_meta(self):
 op("geqrf(Tensor self) -> (Tensor a, Tensor tau)", meta=_geqrf_meta, autocast=FLOAT32, no_forward="geqrf")
 
 
-# ------------------------------------------------------------------------------------------------ eigenvalues and singular values
+# ------------------------------------------------------------------------------------------------ eigenvalues and
+# singular values
 def _check_phase(by_vectors, fn, what="eigenvectors", why="quantity, so it is"):
     """PyTorch's error for a loss that changes when complex vectors are multiplied by a phase."""
     turn = by_vectors.diagonal(0, -2, -1)
@@ -915,8 +1083,16 @@ def _eigh_grad(gs, out0, out1, compute_v):
     return V @ inner @ mH(V)
 
 
-_linalg_eigh_meta = lambda A, UPLO, compute_v: [(A._shape[:-1], A.dtype.to_real()), column(A._shape if compute_v else (0, 0), A.dtype)]
-eigh_op = op("_linalg_eigh(Tensor A, str UPLO='L', bool compute_v=True) -> (Tensor, Tensor)", method=False, derivative=_eigh_grad, meta=_linalg_eigh_meta)
+_linalg_eigh_meta = lambda A, UPLO, compute_v: [
+    (A._shape[:-1], A.dtype.to_real()),
+    column(A._shape if compute_v else (0, 0), A.dtype),
+]
+eigh_op = op(
+    "_linalg_eigh(Tensor A, str UPLO='L', bool compute_v=True) -> (Tensor, Tensor)",
+    method=False,
+    derivative=_eigh_grad,
+    meta=_linalg_eigh_meta,
+)
 
 
 def _eigh(A, UPLO, fn, vectors):
@@ -926,7 +1102,11 @@ def _eigh(A, UPLO, fn, vectors):
     return eigh_op.call(A, UPLO.upper(), vectors or A._requires_grad and MODE.grad or forward.has_tangent(A))
 
 
-@composite("linalg.eigh(Tensor self, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)", out=SAME_DTYPE, autocast=FLOAT32)
+@composite(
+    "linalg.eigh(Tensor self, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)",
+    out=SAME_DTYPE,
+    autocast=FLOAT32,
+)
 def eigh(self, UPLO):
     return _eigh(self, UPLO, "linalg.eigh", True)
 
@@ -958,7 +1138,12 @@ def _eig_meta(self):
     return [(self._shape[:-1], c), column(self._shape, c)]
 
 
-eig_op = op("linalg.eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)", meta=_eig_meta, derivative=_eig_grad, autocast=FLOAT32)
+eig_op = op(
+    "linalg.eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)",
+    meta=_eig_meta,
+    derivative=_eig_grad,
+    autocast=FLOAT32,
+)
 composite("linalg.eigvals(Tensor self) -> Tensor", autocast=FLOAT32)(lambda self: eig_op.call(self)[0])
 
 
@@ -984,8 +1169,19 @@ def _svd_grad(gs, out0, out1, out2, full_matrices, compute_uv):
     row, col = S.unsqueeze(-2), S.unsqueeze(-1)
     left = None if gU is None else skew(mH(U) @ gU)
     right = None if gV is None else skew(V @ mH(gV))
-    _check_phase(right if left is None else left if right is None else left + right, "svd_backward", "singular vectors", "phase term, making it")
-    inner = (left * row + col * right) / E if gU is not None and gV is not None else (left / E) * row if gV is None else col * (right / E)
+    _check_phase(
+        right if left is None else left if right is None else left + right,
+        "svd_backward",
+        "singular vectors",
+        "phase term, making it",
+    )
+    inner = (
+        (left * row + col * right) / E
+        if gU is not None and gV is not None
+        else (left / E) * row
+        if gV is None
+        else col * (right / E)
+    )
     inner = inner - diag(inner.diagonal(0, -2, -1))
     if gS is not None:
         inner = inner + diag(gS).to(U.dtype)
@@ -1008,32 +1204,55 @@ def _svd_meta(A, full_matrices, compute_uv):
     s = ((*batch, k), A.dtype.to_real())
     if not compute_uv:
         return [column((0, 0), A.dtype), s, column((0, 0), A.dtype)]
-    return [column((*batch, m, m if full_matrices else k), A.dtype), s, column((*batch, n if full_matrices else k, n), A.dtype)]
+    return [
+        column((*batch, m, m if full_matrices else k), A.dtype),
+        s,
+        column((*batch, n if full_matrices else k, n), A.dtype),
+    ]
 
 
 _LINALG_SVD = dict(meta=_svd_meta, derivative=_svd_grad)
-svd_op = op("_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True) -> (Tensor, Tensor, Tensor)", method=False, empty_ok=True, **_LINALG_SVD)
+svd_op = op(
+    "_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True) -> (Tensor, Tensor, Tensor)",
+    method=False,
+    empty_ok=True,
+    **_LINALG_SVD,
+)
 
 
 def _svd(A, full, uv=True, driver=None):
     checked(A, "linalg.svd", square=False)
     if driver is not None:
-        raise RuntimeError("torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend.")
+        raise RuntimeError(
+            "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend."
+        )
     return svd_op.call(A, full, uv or A._requires_grad and MODE.grad or forward.has_tangent(A))
 
 
-@composite("linalg.svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)", out=SAME_DTYPE, autocast=FLOAT32)
+@composite(
+    "linalg.svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)",
+    out=SAME_DTYPE,
+    autocast=FLOAT32,
+)
 def linalg_svd(A, full_matrices, driver):
     return _svd(A, full_matrices, True, driver)
 
 
-composite("linalg.svdvals(Tensor A, *, str? driver=None) -> Tensor", out=SAME_DTYPE, autocast=FLOAT32)(lambda A, driver: _svd(A, False, False, driver)[1])
+composite("linalg.svdvals(Tensor A, *, str? driver=None) -> Tensor", out=SAME_DTYPE, autocast=FLOAT32)(
+    lambda A, driver: _svd(A, False, False, driver)[1]
+)
 
 
-@composite("svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)", out=SAME_DTYPE, autocast=FLOAT32)
+@composite(
+    "svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)",
+    out=SAME_DTYPE,
+    autocast=FLOAT32,
+)
 def svd(self, some, compute_uv):
     if len(self._shape) < 2:
-        raise RuntimeError(f"linalg.svd: input should have at least 2 dimensions, but has {len(self._shape)} dimensions instead")
+        raise RuntimeError(
+            f"linalg.svd: input should have at least 2 dimensions, but has {len(self._shape)} dimensions instead"
+        )
     if not compute_uv:
         *batch, m, n = self._shape
         return self.new_zeros((*batch, m, m)), _svd(self, False, False)[1], self.new_zeros((*batch, n, n))
@@ -1041,7 +1260,8 @@ def svd(self, some, compute_uv):
     return U, S, mH(Vh)
 
 
-# ------------------------------------------------------------------------------------------------ pseudo-inverse, rank, least squares
+# ------------------------------------------------------------------------------------------------ pseudo-inverse, rank,
+# least squares
 def _tolerance(A, atol, rtol):
     """atol and rtol as real tensors or numbers; the defaults are PyTorch's."""
     real = A.dtype.to_real()
@@ -1089,8 +1309,15 @@ def _pinv_grad(g, A, out):
     return -mH(K @ P) + (gh - A @ K) @ P @ Ph + PhK - (PhK @ P) @ A
 
 
-_LINALG_PINV = dict(derivative=_pinv_grad, meta=lambda A, atol, rtol, hermitian: ((*A._shape[:-2], A._shape[-1], A._shape[-2]), A.dtype))
-pinv_op = op("_linalg_pinv(Tensor A, Any atol, Any rtol, bool hermitian) -> Tensor", method=False, aten="linalg_pinv.atol_rtol_tensor", **_LINALG_PINV)
+_LINALG_PINV = dict(
+    derivative=_pinv_grad, meta=lambda A, atol, rtol, hermitian: ((*A._shape[:-2], A._shape[-1], A._shape[-2]), A.dtype)
+)
+pinv_op = op(
+    "_linalg_pinv(Tensor A, Any atol, Any rtol, bool hermitian) -> Tensor",
+    method=False,
+    aten="linalg_pinv.atol_rtol_tensor",
+    **_LINALG_PINV,
+)
 
 
 @composite("linalg.pinv(Tensor self, Any rcond=None, bool hermitian=False, *, Any atol=None, Any rtol=None) -> Tensor")
@@ -1102,10 +1329,15 @@ def pinv(self, rcond, hermitian, atol, rtol):
     return pinv_op.call(self, *_tolerance(self, atol if rcond is None else 0.0, rtol), hermitian)
 
 
-composite("pinverse(Tensor self, float rcond=1e-15) -> Tensor", out=False, autocast=FLOAT32)(lambda self, rcond: pinv(self, rcond, False, None, None))
+composite("pinverse(Tensor self, float rcond=1e-15) -> Tensor", out=False, autocast=FLOAT32)(
+    lambda self, rcond: pinv(self, rcond, False, None, None)
+)
 
 
-@composite("linalg.matrix_rank(Tensor self, Any tol=None, bool hermitian=False, *, Any atol=None, Any rtol=None) -> Tensor", autocast=FLOAT32)
+@composite(
+    "linalg.matrix_rank(Tensor self, Any tol=None, bool hermitian=False, *, Any atol=None, Any rtol=None) -> Tensor",
+    autocast=FLOAT32,
+)
 def matrix_rank(self, tol, hermitian, atol, rtol):
     checked(self, "linalg.matrix_rank", square=False, low=False)
     a, r = _tolerance(self, atol if tol is None else tol, rtol if tol is None else 0.0)
@@ -1168,9 +1400,17 @@ def _lstsq_grads(gs, self, b, out0, vector, needs):
 
 
 _LINALG_LSTSQ = dict(
-    meta=_lstsq_spec, derivative={("self", "b"): _lstsq_grads}, method=False, non_differentiable=(2, 3), empty_ok=True, aten="linalg_lstsq.default"
+    meta=_lstsq_spec,
+    derivative={("self", "b"): _lstsq_grads},
+    method=False,
+    non_differentiable=(2, 3),
+    empty_ok=True,
+    aten="linalg_lstsq.default",
 )
-lstsq_op = op("_linalg_lstsq(Tensor self, Tensor b, float rcond, str driver, bool vector) -> (Tensor, Tensor, Tensor, Tensor)", **_LINALG_LSTSQ)
+lstsq_op = op(
+    "_linalg_lstsq(Tensor self, Tensor b, float rcond, str driver, bool vector) -> (Tensor, Tensor, Tensor, Tensor)",
+    **_LINALG_LSTSQ,
+)
 
 
 @composite(
@@ -1185,7 +1425,9 @@ def lstsq(self, b, rcond, driver):
     if not b._shape:
         raise RuntimeError(f"{fn}: other must have at least 1 dimension.")
     if self.dtype is not b.dtype:
-        raise RuntimeError(f"{fn}: Expected input and other to have the same dtype, but got input's dtype {_name(self)} and other's dtype {_name(b)}")
+        raise RuntimeError(
+            f"{fn}: Expected input and other to have the same dtype, but got input's dtype {_name(self)} and other's dtype {_name(b)}"
+        )
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError(f"{fn}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
     vector = len(b._shape) == 1 or len(self._shape) - 1 == len(b._shape) and b._shape == self._shape[:-1]
@@ -1194,8 +1436,15 @@ def lstsq(self, b, rcond, driver):
         raise RuntimeError(f"{fn}: input.size(-2) should match other.size({-1 if vector else -2})")
     rcond = eps(self.dtype) * max(self._shape[-2:]) if rcond is None else rcond
     solution, residuals, rank, values = lstsq_op.call(*_batched(self, B), rcond, driver or "gelsy", vector)
-    if driver in ("gelsd", "gelss") and numel(residuals._shape) and has_values(rank) and not bool((rank == self._shape[-1]).all()):
-        residuals = T.zeros(0, dtype=residuals.dtype, device=residuals.device)  # they tell none where a matrix is not of full rank
+    if (
+        driver in ("gelsd", "gelss")
+        and numel(residuals._shape)
+        and has_values(rank)
+        and not bool((rank == self._shape[-1]).all())
+    ):
+        residuals = T.zeros(
+            0, dtype=residuals.dtype, device=residuals.device
+        )  # they tell none where a matrix is not of full rank
     return solution, residuals, rank, values
 
 
@@ -1214,7 +1463,14 @@ def _exp_meta(self):
     return self._shape, self.dtype
 
 
-op("matrix_exp(Tensor self) -> Tensor", meta=_exp_meta, derivative=_exp_grad, alias=("linalg.matrix_exp",), out=False, node="LinalgMatrixExpBackward0")
+op(
+    "matrix_exp(Tensor self) -> Tensor",
+    meta=_exp_meta,
+    derivative=_exp_grad,
+    alias=("linalg.matrix_exp",),
+    out=False,
+    node="LinalgMatrixExpBackward0",
+)
 
 
 @composite("matrix_power(Tensor self, int n) -> Tensor", alias=("linalg.matrix_power",), out=CONTIGUOUS)
@@ -1240,7 +1496,9 @@ def tensorinv(self, ind):
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
     a, b = self._shape[:ind], self._shape[ind:]
     if numel(a) != numel(b):
-        raise RuntimeError(f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got {numel(b)} != {numel(a)}")
+        raise RuntimeError(
+            f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got {numel(b)} != {numel(a)}"
+        )
     r, info = inv_op.call(self.reshape((numel(b), numel(a))))
     raise_info(info, "inv", SINGULAR)
     return r.reshape((*b, *a))
@@ -1282,7 +1540,13 @@ def vander(x, N, increasing):
     x = x if x.dtype.category >= dt.FLOAT else x.to(dt.int64)
     if n <= 1:
         return T.ones((x._shape[0], n), dtype=x.dtype, device=x.device)
-    r = T.cat((T.ones((x._shape[0], 1), dtype=x.dtype, device=x.device), x.unsqueeze(1).expand((x._shape[0], n - 1)).cumprod(1)), 1)
+    r = T.cat(
+        (
+            T.ones((x._shape[0], 1), dtype=x.dtype, device=x.device),
+            x.unsqueeze(1).expand((x._shape[0], n - 1)).cumprod(1),
+        ),
+        1,
+    )
     return r if increasing else r.flip(1)
 
 
@@ -1295,7 +1559,9 @@ def _basis(A, q, niter):
     return Q
 
 
-@composite("svd_lowrank(Tensor A, int? q=6, int? niter=2, Tensor? M=None) -> Tensor[]", method=False, sparse="composite")
+@composite(
+    "svd_lowrank(Tensor A, int? q=6, int? niter=2, Tensor? M=None) -> Tensor[]", method=False, sparse="composite"
+)
 def svd_lowrank(A, q, niter, M):
     A = A if M is None else A.to_dense() - M
     wide = A._shape[-2] < A._shape[-1]
@@ -1306,7 +1572,9 @@ def svd_lowrank(A, q, niter, M):
     return (V, S, U) if wide else (U, S, V)
 
 
-@composite("pca_lowrank(Tensor A, int? q=None, bool center=True, int niter=2) -> Tensor[]", method=False, sparse="composite")
+@composite(
+    "pca_lowrank(Tensor A, int? q=None, bool center=True, int niter=2) -> Tensor[]", method=False, sparse="composite"
+)
 def pca_lowrank(A, q, center, niter):
     m, n = A._shape[-2:]
     if q is None:
@@ -1325,7 +1593,9 @@ def pca_lowrank(A, q, center, niter):
     method=False,
 )
 def lobpcg(A, k, B, X, n, iK, niter, tol, largest, method, tracker, ortho_iparams, ortho_fparams, ortho_bparams):
-    """The k largest or smallest eigenpairs of A x = l B x; of dense matrices all are computed exactly, so nothing iterates."""
+    """The k largest or smallest eigenpairs of A x = l B x;
+    of dense matrices all are computed exactly, so nothing iterates.
+    """
     check_square(A, "lobpcg")
     size = A._shape[-1]
     k = (1 if X is None else X._shape[-1]) if k is None else k
@@ -1348,7 +1618,9 @@ def lobpcg(A, k, B, X, n, iK, niter, tol, largest, method, tracker, ortho_iparam
 def _deprecated(name, instead, *replacements):
     """PyTorch's warning of a function that linalg has under another name, with what is to be written in its place."""
     said = "\nshould be replaced with\n".join(replacements)
-    warn_once(f"torch.{name} is deprecated in favor of torch.{instead} will be removed in a future PyTorch release.\n{said}")
+    warn_once(
+        f"torch.{name} is deprecated in favor of torch.{instead} will be removed in a future PyTorch release.\n{said}"
+    )
 
 
 def _removed(name, instead):
@@ -1371,9 +1643,13 @@ _lu_method.__name__, _lu_method.__qualname__, _lu_method.__module__ = "lu", "Ten
 def _hand_written():
     made = {"lu": lu}
     for name in ("eig", "symeig", "lstsq", "solve"):
-        made[name] = _removed(name, f" `torch.{name}` is deprecated in favor of `torch.linalg.{'eigh' if name == 'symeig' else name}`.")
+        made[name] = _removed(
+            name, f" `torch.{name}` is deprecated in favor of `torch.linalg.{'eigh' if name == 'symeig' else name}`."
+        )
     said = "The parameter 'symmetric' was renamed in `torch.linalg.matrix_rank()` to 'hermitian'."
-    made["matrix_rank"] = _removed("matrix_rank", f"\nPlease use the `torch.linalg.matrix_rank` function instead. {said}")
+    made["matrix_rank"] = _removed(
+        "matrix_rank", f"\nPlease use the `torch.linalg.matrix_rank` function instead. {said}"
+    )
     for name, f in made.items():
         provide("torch", name, f)
         if name != "matrix_rank":

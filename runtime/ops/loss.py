@@ -36,7 +36,9 @@ def legacy_enum(size_average, reduce, reduction):
     if size_average is None and reduce is None:
         return get_enum(reduction)
     name = "none" if reduce is not None and not reduce else "mean" if size_average is None or size_average else "sum"
-    warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{name}' instead.", stacklevel=5)
+    warnings.warn(
+        f"size_average and reduce args will be deprecated, please use reduction='{name}' instead.", stacklevel=5
+    )
     return NAMES.index(name)
 
 
@@ -98,11 +100,26 @@ def _bce_logits_target(x, t, weight, pos_weight):
     return _weighted(-x if pos_weight is None else F.logsigmoid(-x) - pos_weight * F.logsigmoid(x), weight)
 
 
-# name: (parameters between target and reduction, PyBoost primitive and its call, loss, its derivative by input, and by target: None
+# name: (parameters between target and reduction, PyBoost primitive and its call, loss, its derivative by input, and by
+# target: None
 # the negative of it, 0 not differentiable)
 POINTWISE = {
-    "mse_loss": ("", "MSELossExt", lambda p, x, t, r: p(x, t, NAMES[r]), lambda x, t: (x - t).square(), lambda x, t: 2 * (x - t), None),
-    "smooth_l1_loss": ("", "SmoothL1Loss", lambda p, x, t, r, beta: p.of(beta, NAMES[r])(x, t), _smooth_l1, _smooth_l1_grad, None),
+    "mse_loss": (
+        "",
+        "MSELossExt",
+        lambda p, x, t, r: p(x, t, NAMES[r]),
+        lambda x, t: (x - t).square(),
+        lambda x, t: 2 * (x - t),
+        None,
+    ),
+    "smooth_l1_loss": (
+        "",
+        "SmoothL1Loss",
+        lambda p, x, t, r, beta: p.of(beta, NAMES[r])(x, t),
+        _smooth_l1,
+        _smooth_l1_grad,
+        None,
+    ),
     "huber_loss": ("", None, None, _huber, lambda x, t, delta: (x - t).clamp(-delta, delta), None),
     "soft_margin_loss": (
         "",
@@ -164,7 +181,9 @@ def _declare(name, between, prim, call, dself, dtarget):
             return lambda g, self, target, reduction: whole(g, self, target, reduction)
         if at == 3:
             return lambda g, self, target, weight, reduction: whole(g, self, target, weight, reduction)
-        return lambda g, self, target, weight, pos_weight, reduction: whole(g, self, target, weight, pos_weight, reduction)
+        return lambda g, self, target, weight, pos_weight, reduction: whole(
+            g, self, target, weight, pos_weight, reduction
+        )
 
     def strided(a):
         shape = broadcast_shapes(a[0]._shape, a[1]._shape)
@@ -177,18 +196,33 @@ def _declare(name, between, prim, call, dself, dtarget):
     if dtarget != 0:
         derivative["target"] = gradient(dself, -1) if dtarget is None else gradient(dtarget, 1)
     options = dict(out=False, opmath=opmath)
-    kernel = op(f"_C._nn.{name}_backward(Tensor grad_output, {parameters}) -> Tensor", meta=lambda g, *a: strided(a), **options)
-    return op(f"_C._nn.{name}({parameters}) -> Tensor", prim, call=call, prepare=_loss_args, derivative=derivative, meta=meta, **options)
+    kernel = op(
+        f"_C._nn.{name}_backward(Tensor grad_output, {parameters}) -> Tensor", meta=lambda g, *a: strided(a), **options
+    )
+    return op(
+        f"_C._nn.{name}({parameters}) -> Tensor",
+        prim,
+        call=call,
+        prepare=_loss_args,
+        derivative=derivative,
+        meta=meta,
+        **options,
+    )
 
 
 def composed(f, sign, at, g, *args):
-    """The gradient of a reduced loss from f, the derivative of each element: by operators that have derivatives themselves."""
+    """The gradient of a reduced loss from f, the derivative of each element: by operators that have derivatives
+    themselves.
+    """
     d, reduction = f(*args[:at], *args[at + 1 :]), args[at]
     n = numel(d._shape)
     return d * (g * (sign / n) if reduction == 1 and n else g if sign == 1 else -g)
 
 
-OPS = {n: _declare(n, between, prim, call, dself, dtarget) for n, (between, prim, call, _, dself, dtarget) in POINTWISE.items()}
+OPS = {
+    n: _declare(n, between, prim, call, dself, dtarget)
+    for n, (between, prim, call, _, dself, dtarget) in POINTWISE.items()
+}
 _LEGACY = "bool? size_average=None, bool? reduce=None, str reduction='mean'"
 
 
@@ -212,14 +246,20 @@ def _weighted_form(loss, weight, input, reduction):
 def mse_loss(input, target, size_average, reduce, reduction, weight):
     reduction = legacy_enum(size_average, reduce, reduction)
     x, t = _both("mse_loss", input, target)
-    return OPS["mse_loss"].call(x, t, reduction) if weight is None else _weighted_form((x - t).square(), weight, input, reduction)
+    return (
+        OPS["mse_loss"].call(x, t, reduction)
+        if weight is None
+        else _weighted_form((x - t).square(), weight, input, reduction)
+    )
 
 
 @_loss(f"nn.functional.l1_loss(Tensor input, Tensor target, {_LEGACY}, Tensor? weight=None) -> Tensor")
 def l1_loss(input, target, size_average, reduce, reduction, weight):
     reduction = legacy_enum(size_average, reduce, reduction)
     x, t = _both("l1_loss", input, target)
-    return reduced((x - t).abs(), reduction) if weight is None else _weighted_form((x - t).abs(), weight, input, reduction)
+    return (
+        reduced((x - t).abs(), reduction) if weight is None else _weighted_form((x - t).abs(), weight, input, reduction)
+    )
 
 
 @_loss(f"nn.functional.smooth_l1_loss(Tensor input, Tensor target, {_LEGACY}, float beta=1.0) -> Tensor")
@@ -231,19 +271,27 @@ def smooth_l1_loss(input, target, size_average, reduce, reduction, beta):
     return OPS["smooth_l1_loss"].call(x, t, reduction, beta) if beta else reduced((x - t).abs(), reduction)
 
 
-@_loss("nn.functional.huber_loss(Tensor input, Tensor target, str reduction='mean', float delta=1.0, Tensor? weight=None) -> Tensor")
+@_loss(
+    "nn.functional.huber_loss(Tensor input, Tensor target, str reduction='mean', float delta=1.0, Tensor? weight=None) -> Tensor"
+)
 def huber_loss(input, target, reduction, delta, weight):
     reduction = get_enum(reduction)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     x, t = _both("huber_loss", input, target)
     call = OPS["huber_loss"].call
-    return _in_dtype_of(input, call(x, t, reduction, delta)) if weight is None else _weighted_form(call(x, t, 0, delta), weight, input, reduction)
+    return (
+        _in_dtype_of(input, call(x, t, reduction, delta))
+        if weight is None
+        else _weighted_form(call(x, t, 0, delta), weight, input, reduction)
+    )
 
 
 @_loss(f"nn.functional.soft_margin_loss(Tensor input, Tensor target, {_LEGACY}) -> Tensor")
 def soft_margin_loss(input, target, size_average, reduce, reduction):
-    return _in_dtype_of(input, OPS["soft_margin_loss"].call(input, target, legacy_enum(size_average, reduce, reduction)))
+    return _in_dtype_of(
+        input, OPS["soft_margin_loss"].call(input, target, legacy_enum(size_average, reduce, reduction))
+    )
 
 
 @_loss(
@@ -276,7 +324,9 @@ def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction
         check_spreads(self._shape, pos_weight._shape, self._shape)
     if weight is not None:
         check_spreads(self._shape, self._shape, weight._shape)
-    return _in_dtype_of(target, OPS["binary_cross_entropy_with_logits"].call(self, target, weight, pos_weight, reduction))
+    return _in_dtype_of(
+        target, OPS["binary_cross_entropy_with_logits"].call(self, target, weight, pos_weight, reduction)
+    )
 
 
 @_loss(
@@ -297,7 +347,9 @@ def _check_classes(x, target, weight):
         raise RuntimeError(f"expected scalar type {_spoken(x.dtype)} but found {_spoken(weight.dtype)}")
     _check_class_dtype(target)
     if weight is not None and weight._shape != (c,):
-        raise RuntimeError(f"weight tensor should be defined either for all {c} classes or no classes but got weight tensor of shape: {list(weight._shape)}")
+        raise RuntimeError(
+            f"weight tensor should be defined either for all {c} classes or no classes but got weight tensor of shape: {list(weight._shape)}"
+        )
 
 
 def _spoken(d):
@@ -316,7 +368,9 @@ def _ones(x, weight):
 _nll_loss_prepare = lambda self, target, weight, *a: (self, target, _ones(self, weight), *a)
 _nll_loss_call = lambda p, x, t, w, reduction, ignore: p.of(NAMES[reduction], ignore)(x, t, w)
 _nll_loss_grads = {
-    "self": lambda g0, self, target, weight, reduction, ignore_index, out1: _nll_backward.call(g0, self, target, weight, reduction, ignore_index, out1)
+    "self": lambda g0, self, target, weight, reduction, ignore_index, out1: _nll_backward.call(
+        g0, self, target, weight, reduction, ignore_index, out1
+    )
 }
 _NLL_LOSS = dict(
     meta=_nll_meta,
@@ -335,7 +389,11 @@ _nll = op(
     aten="nll_loss_forward.default",
 )
 _nll_backward_call = lambda p, g, x, t, w, reduction, ignore, total: p.of(NAMES[reduction], ignore)(x, g, t, w, total)
-_nll_backward_grads = {"grad_output": lambda g, target, weight, reduction, ignore_index: _nll.call(g, target, weight, reduction, ignore_index)[0]}
+_nll_backward_grads = {
+    "grad_output": lambda g, target, weight, reduction, ignore_index: _nll.call(
+        g, target, weight, reduction, ignore_index
+    )[0]
+}
 _nll_backward_prepare = lambda g, self, target, weight, *a: (g, self, target, _ones(self, weight), *a)
 _NLL_BACKWARD = dict(
     meta=lambda g, x, *_: (x._shape, x.dtype),
@@ -357,7 +415,15 @@ _rows = lambda x: x.movedim(1, -1).reshape((-1, x._shape[1]))
 
 def nll_loss2d_gradient(g0, self, target, weight, reduction, ignore_index, out1):
     n, c, *size = self._shape
-    gradient = _nll_backward.call(g0 if reduction else g0.reshape((-1,)), _rows(self), target.reshape((-1,)), weight, reduction, ignore_index, out1)
+    gradient = _nll_backward.call(
+        g0 if reduction else g0.reshape((-1,)),
+        _rows(self),
+        target.reshape((-1,)),
+        weight,
+        reduction,
+        ignore_index,
+        out1,
+    )
     return gradient.reshape((n, *size, c)).movedim(-1, 1).contiguous()
 
 
@@ -392,7 +458,9 @@ def nll_loss_nd(x, target, weight, reduction, ignore_index):
         _check_class_dtype(target)
         if numel(target._shape) != 1:
             raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {numel(target._shape)}")
-        return _nll.call(x.unsqueeze(0), target.reshape(1), weight, reduction, ignore_index)[0].reshape(() if reduction else target._shape)
+        return _nll.call(x.unsqueeze(0), target.reshape(1), weight, reduction, ignore_index)[0].reshape(
+            () if reduction else target._shape
+        )
     if x._shape[0] != target._shape[0]:
         raise ValueError(f"Expected input batch_size ({x._shape[0]}) to match target batch_size ({target._shape[0]}).")
     if n == 2:
@@ -437,7 +505,9 @@ def _along(weight, x, dim):
 def _check_probabilities(input, target, weight, ignore_index, dim):
     """The number of classes."""
     if target.dtype.category != dt.FLOAT:
-        raise RuntimeError(f"Expected floating point type for target with class probabilities, got {_spoken(target.dtype)}")
+        raise RuntimeError(
+            f"Expected floating point type for target with class probabilities, got {_spoken(target.dtype)}"
+        )
     if ignore_index >= 0:
         raise RuntimeError("ignore_index is not supported for floating point target")
     if not input._shape:
@@ -463,7 +533,10 @@ def cross_entropy(input, target, weight, size_average, ignore_index, reduce, red
         if not input._shape:
             wrap_dim(1, 0)  # whose error is PyTorch's
         fused = backend(input.device).fused("nn.functional.cross_entropy")
-        if fused is not None and (out := fused(input, target, weight, reduction, ignore_index, label_smoothing)) is not None:
+        if (
+            fused is not None
+            and (out := fused(input, target, weight, reduction, ignore_index, label_smoothing)) is not None
+        ):
             return out
         logp = F.log_softmax(input, dim)
         loss = nll_loss_nd(logp, target, weight, reduction, ignore_index)
@@ -487,7 +560,9 @@ def cross_entropy(input, target, weight, size_average, ignore_index, reduce, red
     "weight=None, str reduction='mean', int? ignore_index=None, float label_smoothing=0.0, Any options=None) -> Tensor",
     out=False,
 )
-def linear_cross_entropy(input, linear_weight, target, linear_bias, weight, reduction, ignore_index, label_smoothing, options):
+def linear_cross_entropy(
+    input, linear_weight, target, linear_bias, weight, reduction, ignore_index, label_smoothing, options
+):
     """cross_entropy of a linear layer. `options` say how to save memory, not what to compute: they are accepted."""
     if len(input._shape) not in (1, 2):
         raise RuntimeError(f"expected input with dimensionality 1 or 2, got {len(input._shape)}")
@@ -496,7 +571,9 @@ def linear_cross_entropy(input, linear_weight, target, linear_bias, weight, redu
     *lead, features = input._shape
     *classes, last = linear_weight._shape
     if features != last:
-        raise RuntimeError(f"expected equal input and linear_weight last dimensions (in_features), got {features} and {last}, respectively")
+        raise RuntimeError(
+            f"expected equal input and linear_weight last dimensions (in_features), got {features} and {last}, respectively"
+        )
     if linear_bias is not None and list(linear_bias._shape) != classes:
         raise RuntimeError(f"expected linear_bias shape {tuple(classes)}, got {tuple(linear_bias._shape)}")
     if len(classes) > 1 and not lead:
@@ -506,21 +583,33 @@ def linear_cross_entropy(input, linear_weight, target, linear_bias, weight, redu
         )
     if list(target._shape) == [*lead, *classes] and ignore_index is not None:
         raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
-    logits = F.linear(input, linear_weight.reshape(-1, features), None if linear_bias is None else linear_bias.reshape(-1)).reshape(*lead, *classes)
-    return F.cross_entropy(logits, target, weight, None, -100 if ignore_index is None else ignore_index, None, reduction, label_smoothing)
+    logits = F.linear(
+        input, linear_weight.reshape(-1, features), None if linear_bias is None else linear_bias.reshape(-1)
+    ).reshape(*lead, *classes)
+    return F.cross_entropy(
+        logits, target, weight, None, -100 if ignore_index is None else ignore_index, None, reduction, label_smoothing
+    )
 
 
-# ------------------------------------------------------------------------------------------------ in torch.* and in nn.functional
+# ------------------------------------------------------------------------------------------------ in torch.* and in
+# nn.functional
 def _two_forms(name, tensors, between="", own=True, autocast=FLOAT32, **options):
-    """Declare fn(*tensors, *between, reduction) as torch.NAME with a number, and as nn.functional.NAME with the old arguments."""
+    """Declare fn(*tensors, *between, reduction) as torch.NAME with a number, and as nn.functional.NAME with the old
+    arguments.
+    """
 
     def deco(fn):
         if own:
-            composite(f"{name}({tensors}{between}, int reduction=Mean) -> Tensor", method=False, out=False, **options)(fn)
+            composite(f"{name}({tensors}{between}, int reduction=Mean) -> Tensor", method=False, out=False, **options)(
+                fn
+            )
         n = tensors.count("Tensor") + between.count("=")
 
         @composite(
-            f"nn.functional.{name}({tensors.replace('Tensor self', 'Tensor input')}{between}, {_LEGACY}) -> Tensor", out=False, autocast=autocast, **options
+            f"nn.functional.{name}({tensors.replace('Tensor self', 'Tensor input')}{between}, {_LEGACY}) -> Tensor",
+            out=False,
+            autocast=autocast,
+            **options,
         )
         def functional(*a):
             return fn(*a[:n], legacy_enum(*a[n:]))
@@ -552,7 +641,9 @@ def cosine_embedding_loss(input1, input2, target, margin, reduction):
     if n > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     if len(input1._shape) != n + 1 or len(input2._shape) != n + 1:
-        raise RuntimeError(f"{n}D target tensor expects {n + 1}D input tensors, but found inputs with sizes {list(input1._shape)} and {list(input2._shape)}.")
+        raise RuntimeError(
+            f"{n}D target tensor expects {n + 1}D input tensors, but found inputs with sizes {list(input1._shape)} and {list(input2._shape)}."
+        )
     square = (input1 * input1).sum(n) + 1e-12, (input2 * input2).sum(n) + 1e-12
     cos = (input1 * input2).sum(n) / (square[0] * square[1]).sqrt()
     return reduced(T.where(target == 1, 1 - cos, 0) + T.where(target == -1, (cos - margin).clamp_min(0), 0), reduction)
@@ -571,11 +662,19 @@ def _margin_rows(input, target, name):
     """input as (N, C) and target as (N, ...)."""
     n = len(input._shape)
     if n > 2 or (n and input._shape[-1] == 0):
-        raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input._shape)}")
+        raise RuntimeError(
+            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input._shape)}"
+        )
     return input.reshape(-1, input._shape[-1] if n else 1), target
 
 
-@_two_forms("multi_margin_loss", "Tensor input, Tensor target", ", int p=1, float margin=1.0, Tensor? weight=None", own=False, no_forward="multi_margin_loss")
+@_two_forms(
+    "multi_margin_loss",
+    "Tensor input, Tensor target",
+    ", int p=1, float margin=1.0, Tensor? weight=None",
+    own=False,
+    no_forward="multi_margin_loss",
+)
 def multi_margin_loss(input, target, p, margin, weight, reduction):
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
@@ -605,7 +704,9 @@ def multi_margin_loss(input, target, p, margin, weight, reduction):
     return reduced(loss, reduction)
 
 
-@_two_forms("multilabel_margin_loss", "Tensor input, Tensor target", own=False, no_forward="multilabel_margin_loss_forward")
+@_two_forms(
+    "multilabel_margin_loss", "Tensor input, Tensor target", own=False, no_forward="multilabel_margin_loss_forward"
+)
 def multilabel_margin_loss(input, target, reduction):
     x, _ = _margin_rows(input, target, "multilabel_margin_loss")
     n, c = x._shape
@@ -630,12 +731,18 @@ def _kl(x, target, log_target):
     return target.exp() * (target - x) if log_target else T.xlogy(target, target) - target * x
 
 
-@composite("kl_div(Tensor self, Tensor target, int reduction=Mean, *, bool log_target=False) -> Tensor", method=False, out=False)
+@composite(
+    "kl_div(Tensor self, Tensor target, int reduction=Mean, *, bool log_target=False) -> Tensor",
+    method=False,
+    out=False,
+)
 def kl_div(self, target, reduction, log_target):
     return reduced(_kl(self, target, log_target), reduction)
 
 
-@_loss("nn.functional.kl_div(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean', bool log_target=False) -> Tensor")
+@_loss(
+    "nn.functional.kl_div(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean', bool log_target=False) -> Tensor"
+)
 def f_kl_div(input, target, size_average, reduce, reduction, log_target):
     if size_average is None and reduce is None and reduction in ("mean", "batchmean"):
         if reduction == "batchmean":
@@ -657,7 +764,10 @@ def _poisson(x, target, log_input, full, eps, reduction):
     return reduced(loss, reduction)
 
 
-@composite("poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor", out=False)
+@composite(
+    "poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor",
+    out=False,
+)
 def poisson_nll_loss(*args):
     return _poisson(*args)
 
@@ -716,16 +826,23 @@ def _triplet(anchor, positive, negative, distance, margin, swap, reduction):
 _TRIPLE = "Tensor anchor, Tensor positive, Tensor negative"
 
 
-@composite(f"triplet_margin_loss({_TRIPLE}, float margin=1.0, float p=2.0, float eps=1e-06, bool swap=False, int reduction=Mean) -> Tensor", out=False)
+@composite(
+    f"triplet_margin_loss({_TRIPLE}, float margin=1.0, float p=2.0, float eps=1e-06, bool swap=False, int reduction=Mean) -> Tensor",
+    out=False,
+)
 def triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction):
     return _triplet(anchor, positive, negative, lambda a, b: T.pairwise_distance(a, b, p, eps), margin, swap, reduction)
 
 
-@_loss(f"nn.functional.triplet_margin_loss({_TRIPLE}, float margin=1.0, float p=2.0, float eps=1e-06, bool swap=False, {_LEGACY}) -> Tensor")
+@_loss(
+    f"nn.functional.triplet_margin_loss({_TRIPLE}, float margin=1.0, float p=2.0, float eps=1e-06, bool swap=False, {_LEGACY}) -> Tensor"
+)
 def f_triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, size_average, reduce, reduction):
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
-    return triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, legacy_enum(size_average, reduce, reduction))
+    return triplet_margin_loss(
+        anchor, positive, negative, margin, p, eps, swap, legacy_enum(size_average, reduce, reduction)
+    )
 
 
 @composite(
@@ -738,10 +855,13 @@ def triplet_margin_with_distance_loss(anchor, positive, negative, distance_funct
         raise ValueError(f"{reduction} is not a valid value for reduction")
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
-    return _triplet(anchor, positive, negative, distance_function or T.pairwise_distance, margin, swap, NAMES.index(reduction))
+    return _triplet(
+        anchor, positive, negative, distance_function or T.pairwise_distance, margin, swap, NAMES.index(reduction)
+    )
 
 
-# ------------------------------------------------------------------------------------------------ connectionist temporal classification
+# ------------------------------------------------------------------------------------------------ connectionist
+# temporal classification
 def _ctc_args(log_probs, targets, input_lengths, target_lengths, blank):
     """Checks; targets as (N, S)."""
     steps, n, classes = log_probs._shape
@@ -754,7 +874,9 @@ def _ctc_args(log_probs, targets, input_lengths, target_lengths, blank):
         if lengths and min(lengths) < 0:
             raise RuntimeError(f"Expected {name} to have value at least 0, but got value {min(lengths)} {where}")
     if input_lengths and max(input_lengths) > steps:
-        raise RuntimeError(f"Expected input_lengths to have value at most {steps}, but got value {max(input_lengths)} {where}")
+        raise RuntimeError(
+            f"Expected input_lengths to have value at most {steps}, but got value {max(input_lengths)} {where}"
+        )
     longest = max(target_lengths, default=0)
     if len(targets._shape) == 1:
         if targets._shape[0] != sum(target_lengths):
@@ -787,10 +909,24 @@ _CTC = "Tensor targets, int[] input_lengths, int[] target_lengths, int blank"
 _ctc_grad = lambda g0, log_probs, targets, input_lengths, target_lengths, blank, out0, out1: _ctc_backward.call(
     g0, log_probs, targets, input_lengths, target_lengths, blank, out0, out1
 )
-_CTC_LOSS = dict(meta=_ctc_meta, derivative={"log_probs": _ctc_grad}, non_differentiable=(1,), empty_ok=True, no_forward="_ctc_loss", aten="_ctc_loss.default")
+_CTC_LOSS = dict(
+    meta=_ctc_meta,
+    derivative={"log_probs": _ctc_grad},
+    non_differentiable=(1,),
+    empty_ok=True,
+    no_forward="_ctc_loss",
+    aten="_ctc_loss.default",
+)
 _ctc = op(f"_C.ctc_loss(Tensor log_probs, {_CTC}) -> (Tensor, Tensor)", None, **_CTC_LOSS)
-_CTC_BACKWARD = dict(meta=lambda g, log_probs, *_: (log_probs._shape, log_probs.dtype), derivative={"g": _no_second("_ctc_loss_backward")})
-_ctc_backward = op(f"_C._ctc_loss_backward(Tensor g, Tensor log_probs, {_CTC}, Tensor loss, Tensor log_alpha) -> Tensor", None, **_CTC_BACKWARD)
+_CTC_BACKWARD = dict(
+    meta=lambda g, log_probs, *_: (log_probs._shape, log_probs.dtype),
+    derivative={"g": _no_second("_ctc_loss_backward")},
+)
+_ctc_backward = op(
+    f"_C._ctc_loss_backward(Tensor g, Tensor log_probs, {_CTC}, Tensor loss, Tensor log_alpha) -> Tensor",
+    None,
+    **_CTC_BACKWARD,
+)
 
 
 def _lengths(v):
@@ -811,7 +947,9 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction
     batch = len(log_probs._shape) == 3
     target_lengths = _lengths(target_lengths)
     x = log_probs if batch else log_probs.unsqueeze(1)
-    loss = _ctc.call(*_ctc_args(x, targets if batch else targets.reshape(1, -1), _lengths(input_lengths), target_lengths, blank))[0]
+    loss = _ctc.call(
+        *_ctc_args(x, targets if batch else targets.reshape(1, -1), _lengths(input_lengths), target_lengths, blank)
+    )[0]
     if zero_infinity:
         loss = T.where(loss == math.inf, 0, loss)
     if reduction == 1:

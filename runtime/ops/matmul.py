@@ -69,7 +69,9 @@ def _mm_meta(a, b):
     if s[-1] != r[0]:
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({numel(s[:-1])}x{s[-1]} and {r[0]}x{r[1]})")
     if a.dtype is not b.dtype:
-        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {dt.c_name(a.dtype)} != {dt.c_name(b.dtype)}")
+        raise RuntimeError(
+            f"expected m1 and m2 to have the same dtype, but got: {dt.c_name(a.dtype)} != {dt.c_name(b.dtype)}"
+        )
     no_bool("addmm_impl_cpu_", a, *s, r[1])
     return (*s[:-1], r[1]), a.dtype
 
@@ -82,7 +84,9 @@ def _bmm_check(a, b):
 
 
 def _batch_error(n, k, b):
-    return RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: [{n}, {k}] but got: [{numel(b._shape[:-2])}, {b._shape[-2]}].")
+    return RuntimeError(
+        f"Expected size for first two dimensions of batch2 tensor to be: [{n}, {k}] but got: [{numel(b._shape[:-2])}, {b._shape[-2]}]."
+    )
 
 
 def _batch(s, r):
@@ -107,7 +111,9 @@ def _check_factors(a, b, sizes):
 
 
 def _transposed(node, k):
-    """Whether the k-th differentiable argument was made by a transposition: its gradient is then made by one, so that the memory lies alike."""
+    """Whether the k-th differentiable argument was made by a transposition: its gradient is then made by one, so that
+    the memory lies alike.
+    """
     return node._edges[k] is not None and node._edges[k][0].__class__.__name__ == "TBackward0"
 
 
@@ -120,12 +126,35 @@ _PRODUCT = {"self": lambda g, mat2: T.mm(g, tH(mat2)), "mat2": lambda g, self, n
 _PRODUCTS = {"self": lambda g, mat2: T.bmm(g, mH(mat2)), "mat2": lambda g, self: T.bmm(mH(self), g)}
 _FOLDED = {"self": lambda g, mat2: T.matmul(g, mH(mat2)), "mat2": lambda g, self: _summed(conj(self), g)}
 _BATCHED = {"self": lambda g, mat2: T.matmul(g, mH(mat2)), "mat2": lambda g, self: T.matmul(mH(self), g)}
-mm_op = op("mm(Tensor self, Tensor mat2) -> Tensor", "Mm", meta=_mm_check, derivative=_PRODUCT, out=SAME_DTYPE, autocast=LOWER)
-bmm_op = op("bmm(Tensor self, Tensor mat2) -> Tensor", "BatchMatMulExt", meta=_bmm_check, derivative=_PRODUCTS, out=SAME_DTYPE, autocast=LOWER)
+mm_op = op(
+    "mm(Tensor self, Tensor mat2) -> Tensor", "Mm", meta=_mm_check, derivative=_PRODUCT, out=SAME_DTYPE, autocast=LOWER
+)
+bmm_op = op(
+    "bmm(Tensor self, Tensor mat2) -> Tensor",
+    "BatchMatMulExt",
+    meta=_bmm_check,
+    derivative=_PRODUCTS,
+    out=SAME_DTYPE,
+    autocast=LOWER,
+)
 _COMPOSED = dict(method=False, aten="matmul.default", node="UnsafeViewBackward0")
 # the same with leading dimensions: self of any rank times a matrix, and broadcasting stacks of matrices
-folded = op("_mm(Tensor self, Tensor mat2) -> Tensor", "MatMulExt", meta=_mm_meta, derivative=_FOLDED, out=SAME_DTYPE, **_COMPOSED)
-stacked = op("_bmm(Tensor self, Tensor mat2) -> Tensor", "MatMulExt", meta=_bmm_meta, derivative=_BATCHED, out=SAME_DTYPE, **_COMPOSED)
+folded = op(
+    "_mm(Tensor self, Tensor mat2) -> Tensor",
+    "MatMulExt",
+    meta=_mm_meta,
+    derivative=_FOLDED,
+    out=SAME_DTYPE,
+    **_COMPOSED,
+)
+stacked = op(
+    "_bmm(Tensor self, Tensor mat2) -> Tensor",
+    "MatMulExt",
+    meta=_bmm_meta,
+    derivative=_BATCHED,
+    out=SAME_DTYPE,
+    **_COMPOSED,
+)
 
 # the sum over all leading dimensions of the products of two rows: the gradient of a matrix
 over_rows = op(
@@ -152,7 +181,9 @@ def _dot_meta(self, tensor):
     if len(self._shape) != 1 or len(tensor._shape) != 1:
         raise RuntimeError(f"1D tensors expected, but got {len(self._shape)}D and {len(tensor._shape)}D tensors")
     if self.dtype is not tensor.dtype:
-        raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {_name(self)} and {_name(tensor)}")
+        raise RuntimeError(
+            f"dot : expected both vectors to have same dtype, but found {_name(self)} and {_name(tensor)}"
+        )
     if self._shape != tensor._shape:
         n, m = self._shape[0], tensor._shape[0]
         raise RuntimeError(
@@ -163,9 +194,23 @@ def _dot_meta(self, tensor):
 
 
 _dot_grads = {"self": lambda g, tensor: g * conj(tensor), "tensor": lambda g, self: g * conj(self)}
-dot_op = op("dot(Tensor self, Tensor tensor) -> Tensor", "Dot", meta=_dot_meta, derivative=_dot_grads, out=SAME_SCALAR_TYPE, autocast=WIDEST_ON_ACCELERATORS)
+dot_op = op(
+    "dot(Tensor self, Tensor tensor) -> Tensor",
+    "Dot",
+    meta=_dot_meta,
+    derivative=_dot_grads,
+    out=SAME_SCALAR_TYPE,
+    autocast=WIDEST_ON_ACCELERATORS,
+)
 _vdot_grads = {"self": lambda g, other: conj(g) * other, "other": lambda g, self: g * self}
-op("vdot(Tensor self, Tensor other) -> Tensor", "Vdot", meta=_dot_meta, derivative=_vdot_grads, out=SAME_SCALAR_TYPE, autocast=WIDEST_ON_ACCELERATORS)
+op(
+    "vdot(Tensor self, Tensor other) -> Tensor",
+    "Vdot",
+    meta=_dot_meta,
+    derivative=_vdot_grads,
+    out=SAME_SCALAR_TYPE,
+    autocast=WIDEST_ON_ACCELERATORS,
+)
 
 
 def _mv_meta(self, vec, bias=None):
@@ -177,16 +222,27 @@ def _mv_meta(self, vec, bias=None):
         raise RuntimeError(f"size mismatch, got input ({b[0] if b else 1}), mat ({s[0]}x{s[1]}), vec ({vec._shape[0]})")
     first = vec if bias is None else bias
     if not first.dtype is self.dtype is vec.dtype:
-        raise RuntimeError(f"addmv input tensors must have the same dtype, but got {_name(first)}, {_name(self)}, and {_name(vec)}")
+        raise RuntimeError(
+            f"addmv input tensors must have the same dtype, but got {_name(first)}, {_name(self)}, and {_name(vec)}"
+        )
     no_bool("addmv_impl_cpu", self, *s)
     return (s[0],), self.dtype
 
 
 _mv_grads = {"self": lambda g, vec: T.outer(g, conj(vec)), "vec": lambda g, self: T.mv(mH(self), g)}
-mv_op = op("mv(Tensor self, Tensor vec) -> Tensor", "Mv", meta=_mv_meta, derivative=_mv_grads, out=SAME_SCALAR_TYPE, autocast=LOWER_ON_ACCELERATORS)
+mv_op = op(
+    "mv(Tensor self, Tensor vec) -> Tensor",
+    "Mv",
+    meta=_mv_meta,
+    derivative=_mv_grads,
+    out=SAME_SCALAR_TYPE,
+    autocast=LOWER_ON_ACCELERATORS,
+)
 
 
-@composite("matmul(Tensor self, Tensor other) -> Tensor", alias=("linalg.matmul",), out=SAME_SCALAR_TYPE, autocast=LOWER)
+@composite(
+    "matmul(Tensor self, Tensor other) -> Tensor", alias=("linalg.matmul",), out=SAME_SCALAR_TYPE, autocast=LOWER
+)
 def matmul(self, other):
     n, m = len(self._shape), len(other._shape)
     if n == 0 or m == 0:
@@ -200,7 +256,11 @@ def matmul(self, other):
             raise RuntimeError(
                 f"size mismatch, got input ({numel(self._shape[:-1])}), mat ({numel(self._shape[:-1])}x{self._shape[-1]}), vec ({other._shape[0]})"
             )
-        return folded.call(self, other.unsqueeze(1)).squeeze(-1) if n > 2 else (dot_op if n == 1 else mv_op).call(self, other)
+        return (
+            folded.call(self, other.unsqueeze(1)).squeeze(-1)
+            if n > 2
+            else (dot_op if n == 1 else mv_op).call(self, other)
+        )
     if m == 2:
         return mm_op.call(self.unsqueeze(0), other).squeeze_(0) if n == 1 else folded.call(self, other)
     if n == 1:
@@ -221,7 +281,9 @@ def inner(self, other):
     if self.dtype is not other.dtype:
         raise RuntimeError("both inputs should have same dtype")
     if self._shape[-1] != other._shape[-1]:
-        raise RuntimeError(f"inner() the last dimension must match on both input tensors but got shapes {list(self._shape)} and {list(other._shape)}")
+        raise RuntimeError(
+            f"inner() the last dimension must match on both input tensors but got shapes {list(self._shape)} and {list(other._shape)}"
+        )
     return T.tensordot(self, other, ([-1], [-1]))
 
 
@@ -279,20 +341,31 @@ _addmm_grads = {
 _adding("addmm", "mat1", "mat2", "Addmm", _addmm_meta, _addmm_grads, autocast=LOWER)
 _ADDMM_ACTIVATION = dict(
     meta=lambda self, mat1, mat2, beta, alpha, use_gelu: _addmm_meta(self, mat1, mat2),
-    derivative={k: no_derivative("derivative for aten::_addmm_activation is not implemented", RuntimeError) for k in ("self", "mat1", "mat2")},
+    derivative={
+        k: no_derivative("derivative for aten::_addmm_activation is not implemented", RuntimeError)
+        for k in ("self", "mat1", "mat2")
+    },
     out=SAME_DTYPE,
     inplace=False,
     no_forward="aten::_addmm_activation",
 )
-op("_addmm_activation(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, bool use_gelu=False) -> Tensor", **_ADDMM_ACTIVATION)
+op(
+    "_addmm_activation(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, bool use_gelu=False) -> Tensor",
+    **_ADDMM_ACTIVATION,
+)
 _baddbmm_grads = {
     "batch1": lambda g, batch2, alpha: scaled(T.bmm(g, mH(batch2)), alpha),
     "batch2": lambda g, batch1, alpha: scaled(T.bmm(mH(batch1), g), alpha),
 }
 _adding("baddbmm", "batch1", "batch2", "Baddbmm", _baddbmm_meta, _baddbmm_grads, autocast=LOWER)
 _addmv_meta = lambda self, mat, vec, beta, alpha: _mv_meta(mat, vec, self)
-_addmv_grads = {"mat": lambda g, vec, alpha: scaled(T.outer(g, conj(vec)), alpha), "vec": lambda g, mat, alpha: scaled(T.mv(mH(mat), g), alpha)}
-_adding("addmv", "mat", "vec", "Addmv", _addmv_meta, _addmv_grads, autocast=LOWER_ON_ACCELERATORS, inplace_function=True)
+_addmv_grads = {
+    "mat": lambda g, vec, alpha: scaled(T.outer(g, conj(vec)), alpha),
+    "vec": lambda g, mat, alpha: scaled(T.mv(mH(mat), g), alpha),
+}
+_adding(
+    "addmv", "mat", "vec", "Addmv", _addmv_meta, _addmv_grads, autocast=LOWER_ON_ACCELERATORS, inplace_function=True
+)
 
 
 @composite(
@@ -314,7 +387,12 @@ def addbmm(self, batch1, batch2, beta, alpha):
     return T.addmm(self, batch1.transpose(0, 1).reshape((n, b * k)), batch2.reshape((b * k, p)), beta=beta, alpha=alpha)
 
 
-@composite("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", inplace=True, numbers_between=True, derivative=BY_PARTS)
+@composite(
+    "addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    inplace=True,
+    numbers_between=True,
+    derivative=BY_PARTS,
+)
 def addr(self, vec1, vec2, beta, alpha):
     _need(1, "addr: Expected 1-D argument {who}, but got {n}-D", (vec1, "vec1"), (vec2, "vec2"))
     _expands(self, (vec1._shape[0], vec2._shape[0]))
@@ -348,7 +426,9 @@ def _linear_meta(input, weight, bias):
     if input.dtype is not weight.dtype:
         if bias is not None:
             raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {_name(input)} and {_name(weight)}")
-        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {dt.c_name(input.dtype)} != {dt.c_name(weight.dtype)}")
+        raise RuntimeError(
+            f"expected m1 and m2 to have the same dtype, but got: {dt.c_name(input.dtype)} != {dt.c_name(weight.dtype)}"
+        )
     no_bool("addmm_impl_cpu_", input, *input._shape, n)
     return (*batch, n), input.dtype
 
@@ -363,18 +443,34 @@ _linear_grads = {
 def _linear_name(given, shapes):
     """PyTorch has products, sums and views in its place."""
     matrix, bias = len(shapes["input"]) == 2, shapes["bias"] is not None
-    return ("AddmmBackward0" if bias else "MmBackward0") if matrix else "ViewBackward0" if bias else "UnsafeViewBackward0"
+    return (
+        ("AddmmBackward0" if bias else "MmBackward0") if matrix else "ViewBackward0" if bias else "UnsafeViewBackward0"
+    )
 
 
 _LINEAR_NODES = {"AddmmBackward0": (1, (2, 0, 1)), "MmBackward0": (1, (0, 1))}
 _LINEAR = dict(meta=_linear_meta, derivative=_linear_grads, node=_linear_name, transposed=_LINEAR_NODES)
-linear_op = op("_linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", "Dense", method=False, out=SAME_DTYPE, aten="linear.default", **_LINEAR)
+linear_op = op(
+    "_linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
+    "Dense",
+    method=False,
+    out=SAME_DTYPE,
+    aten="linear.default",
+    **_LINEAR,
+)
 
 
-@composite("nn.functional.linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", out=SAME_DTYPE, python=False, autocast=LOWER)
+@composite(
+    "nn.functional.linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
+    out=SAME_DTYPE,
+    python=False,
+    autocast=LOWER,
+)
 def linear(input, weight, bias):
     if not input._shape or not weight._shape:
-        raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are {len(input._shape)}D and {len(weight._shape)}D")
+        raise RuntimeError(
+            f"both arguments to linear need to be at least 1D, but they are {len(input._shape)}D and {len(weight._shape)}D"
+        )
     if len(weight._shape) == 1 and bias is None:
         return matmul(input, weight)
     if len(input._shape) == 1 and len(weight._shape) == 2:
@@ -410,7 +506,8 @@ def bilinear(input1, input2, weight, bias):
     return out if bias is None else out + bias
 
 
-# ------------------------------------------------------------------------------------------------ chains and contractions
+# ------------------------------------------------------------------------------------------------ chains and
+# contractions
 def _multi_dot(tensors):
     n = len(tensors)
     if n < 2:
@@ -448,7 +545,10 @@ def _chain(ms):
     for span in range(1, n):
         for i in range(n - span):
             j = i + span
-            best[i, j] = min(((best[i, k][0] + best[k + 1, j][0] + p[i] * p[k + 1] * p[j + 1], k) for k in range(i, j)), key=lambda c: c[0])
+            best[i, j] = min(
+                ((best[i, k][0] + best[k + 1, j][0] + p[i] * p[k + 1] * p[j + 1], k) for k in range(i, j)),
+                key=lambda c: c[0],
+            )
 
     def product(i, j):
         return ms[i] if i == j else T.mm(product(i, best[i, j][1]), product(best[i, j][1] + 1, j))
@@ -457,7 +557,9 @@ def _chain(ms):
 
 
 _MULTI_DOT_DTYPE = Out("multi_dot(): expected out tensor to have dtype {want} but got {got}")
-composite("linalg.multi_dot(Tensor[] tensors) -> Tensor", out=_MULTI_DOT_DTYPE, autocast=LOWER_ON_ACCELERATORS)(lambda tensors: _multi_dot(tensors))
+composite("linalg.multi_dot(Tensor[] tensors) -> Tensor", out=_MULTI_DOT_DTYPE, autocast=LOWER_ON_ACCELERATORS)(
+    lambda tensors: _multi_dot(tensors)
+)
 
 
 @composite("_chain_matmul(Tensor[] matrices) -> Tensor", method=False)
@@ -496,11 +598,19 @@ def _equal_sizes(a, b, da, db):
         elif s == 1:
             b = b.sum(y, keepdim=True, dtype=b.dtype)
         else:
-            raise RuntimeError(f"contracted dimensions need to match, but first has size {s} in dim {x} and second has size {r} in dim {y}")
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {s} in dim {x} and second has size {r} in dim {y}"
+            )
     return a, b
 
 
-@composite("tensordot(Tensor self, Tensor other, Any dims=2) -> Tensor", method=False, out=SAME_SCALAR_TYPE, python=True, autocast=WIDEST_ON_ACCELERATORS)
+@composite(
+    "tensordot(Tensor self, Tensor other, Any dims=2) -> Tensor",
+    method=False,
+    out=SAME_SCALAR_TYPE,
+    python=True,
+    autocast=WIDEST_ON_ACCELERATORS,
+)
 def tensordot(self, other, dims):
     da, db = _contracted(self, other, dims)
     if self.dtype is not other.dtype:
@@ -531,7 +641,9 @@ def _subscripts(text, who, start, suffix=""):
         ch = text[i]
         if ch == ".":
             if Ellipsis in out:
-                raise _error(f"found '.' for {who} {'but' if suffix else 'for which'} an ellipsis {'(...) ' if suffix else ''}was already found")
+                raise _error(
+                    f"found '.' for {who} {'but' if suffix else 'for which'} an ellipsis {'(...) ' if suffix else ''}was already found"
+                )
             if text[i : i + 3] != "...":
                 raise _error(f"found '.' for {who} that is not part of any ellipsis{suffix}")
             out.append(Ellipsis)
@@ -540,7 +652,9 @@ def _subscripts(text, who, start, suffix=""):
         if ch in string.ascii_letters:
             out.append(ch)
         elif ch != " ":
-            raise _error(f"invalid subscript given at index {start + i} in the equation string, subscripts must be in [a-zA-Z]")
+            raise _error(
+                f"invalid subscript given at index {start + i} in the equation string, subscripts must be in [a-zA-Z]"
+            )
         i += 1
     return out
 
@@ -560,7 +674,9 @@ def _parse(equation, operands):
     for i, (t, x) in enumerate(zip(terms, operands)):
         named, n = len(t) - (Ellipsis in t), len(x._shape)
         if Ellipsis in t and named > n:
-            raise _error(f"the number of subscripts in the equation ({named}) is more than the number of dimensions ({n}) for operand {i}")
+            raise _error(
+                f"the number of subscripts in the equation ({named}) is more than the number of dimensions ({n}) for operand {i}"
+            )
         if Ellipsis not in t and named != n:
             raise _error(
                 f"the number of subscripts in the equation ({named}) does not match the number of dimensions ({n}) for operand {i} and no ellipsis was given"
@@ -595,7 +711,9 @@ def _diagonals(x, labels, i):
             a = labels.index(c)
             b = labels.index(c, a + 1)
             if x._shape[a] != x._shape[b]:
-                raise _error(f"subscript {c} is repeated for operand {i} but the sizes don't match, {x._shape[b]} != {x._shape[a]}")
+                raise _error(
+                    f"subscript {c} is repeated for operand {i} but the sizes don't match, {x._shape[b]} != {x._shape[a]}"
+                )
             x = x.diagonal(0, a, b).movedim(-1, a)
             del labels[b]
     return x, labels
@@ -678,7 +796,9 @@ _inner = function("torch", "einsum")
 def einsum(*args):
     """The sum of products that the equation names: einsum("ij,jk->ik", a, b), or einsum(a, [0, 1], b, [1, 2], [0, 2])."""
     if len(args) < 2 or isinstance(args[1], (list, tuple)) and not args[1] and not isinstance(args[0], Tensor):
-        raise ValueError("einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list")
+        raise ValueError(
+            "einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list"
+        )
     if not isinstance(args[0], Tensor):
         equation, operands = args[0], args[1:]
         if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
@@ -723,7 +843,12 @@ def _softmax_shape(self, dim, dtype):
 
 
 _safe_softmax_grad = lambda g, out, dim, self_dtype: T._softmax_backward_data(g, out, dim, self_dtype)
-op("_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", meta=_softmax_shape, method=False, derivative=_safe_softmax_grad)
+op(
+    "_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+    meta=_softmax_shape,
+    method=False,
+    derivative=_safe_softmax_grad,
+)
 
 
 def _scores_meta(query, key, mask, scale, causal):
@@ -736,7 +861,8 @@ def _scores_meta(query, key, mask, scale, causal):
     return shape, query.dtype
 
 
-# the products of all queries with all keys, scaled, plus a mask; -inf where a mask of booleans is False, or a key comes after its query
+# the products of all queries with all keys, scaled, plus a mask; -inf where a mask of booleans is False, or a key comes
+# after its query
 attention_scores = op(
     "_attention_scores(Tensor query, Tensor key, Tensor? mask, float scale, bool causal=False) -> Tensor",
     None,
@@ -799,7 +925,9 @@ def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_cau
     if has_flash_attention(q, k, v, attn_mask, dropout_p, enable_gqa):
         if STATE.interceptors and intercepted((q, k, v)):
             if attn_mask is not None and attn_mask.dtype is dt.bool_:
-                attn_mask = T.where(attn_mask, ATEN.scalar_tensor(0.0, dtype=q.dtype), ATEN.scalar_tensor(-math.inf, dtype=q.dtype))
+                attn_mask = T.where(
+                    attn_mask, ATEN.scalar_tensor(0.0, dtype=q.dtype), ATEN.scalar_tensor(-math.inf, dtype=q.dtype)
+                )
             return flash_attention_for_cpu.op.call(q, k, v, 0.0, is_causal, attn_mask, scale)[0]
         return _flash_attention.op.call(q, k, v, attn_mask, is_causal, scale)[0]
     if enable_gqa:
@@ -826,12 +954,23 @@ def has_flash_attention(q, k, v, mask, dropout_p, gqa):
     """Whether PyTorch's CPU has one kernel for attention over these."""
     if len(q._shape) != 4 or dropout_p or q.device is not HOST or not SDP_ENABLED["flash"]:
         return False
-    if mask is not None and (mask.size(-2) < 0 or mask._requires_grad or len(mask._shape) not in (2, 4)):  # it has to have two dimensions
+    if mask is not None and (
+        mask.size(-2) < 0 or mask._requires_grad or len(mask._shape) not in (2, 4)
+    ):  # it has to have two dimensions
         return False
     b, h, _, d = q._shape
     for t in (q, k, v):
         shape = t._shape
-        if len(shape) != 4 or shape[0] != b or shape[1] != h and not gqa or shape[3] != d or 0 in shape or t._stride is not None and t._stride[3] != 1:
+        if (
+            len(shape) != 4
+            or shape[0] != b
+            or shape[1] != h
+            and not gqa
+            or shape[3] != d
+            or 0 in shape
+            or t._stride is not None
+            and t._stride[3] != 1
+        ):
             return False
     return True
 
@@ -889,7 +1028,9 @@ def _flash_grads_again(g0, query, key, value, is_causal, attn_mask, scale, needs
     out=False,
 )
 def _flash_attention(query, key, value, mask, causal, scale):
-    """(attention, the weights of the values): what flash_attention_for_cpu computes, which keeps the weights rather than the sums that they are made of."""
+    """(attention, the weights of the values): what flash_attention_for_cpu computes, which keeps the weights rather
+    than the sums that they are made of.
+    """
     q, k, v = _wide_heads(query, key, value)
     weights = attention_weights(q, k, mask, causal, scale)
     return _as_query(T.matmul(weights, v), query), weights
@@ -907,9 +1048,14 @@ def _flash_attention(query, key, value, mask, causal, scale):
 def flash_attention_for_cpu(query, key, value, dropout_p, is_causal, attn_mask, scale):
     """(attention, the logarithm of the sum of each query's exponentials)."""
     if query.dtype.category != dt.FLOAT:
-        raise RuntimeError("scaled_dot_product_attention_flash_attention: Expected data type in FP32, FP64, BF16, FP16, but got " + query.dtype.name)
+        raise RuntimeError(
+            "scaled_dot_product_attention_flash_attention: Expected data type in FP32, FP64, BF16, FP16, but got "
+            + query.dtype.name
+        )
     if any(len(t._shape) != 4 for t in (query, key, value)):
-        raise RuntimeError("scaled_dot_product_attention_flash_attention: Accept only 4 dims inputs shape of {B, H, T, K}")
+        raise RuntimeError(
+            "scaled_dot_product_attention_flash_attention: Accept only 4 dims inputs shape of {B, H, T, K}"
+        )
     if dropout_p:
         raise RuntimeError("scaled_dot_product_attention_flash_attention: Currently do not support dropout > 0")
     q, k, v = _wide_heads(query, key, value)
@@ -943,7 +1089,10 @@ def _cdist_grads(g, x1, x2, p, out, needs):
         return T.zeros_like(x1), T.zeros_like(x2)
     if p == 2:
         w = T.where(out == 0, 0.0, g / out)
-        return (x1 * w.sum(-1, keepdim=True) - T.matmul(w, x2) if needs[0] else None, x2 * w.sum(-2).unsqueeze(-1) - T.matmul(mT(w), x1) if needs[1] else None)
+        return (
+            x1 * w.sum(-1, keepdim=True) - T.matmul(w, x2) if needs[0] else None,
+            x2 * w.sum(-2).unsqueeze(-1) - T.matmul(mT(w), x1) if needs[1] else None,
+        )
     diff = x1.unsqueeze(-2) - x2.unsqueeze(-3)
     w = _distance_slope(diff, out.unsqueeze(-1), g.unsqueeze(-1), p)
     return w.sum(-2) if needs[0] else None, -w.sum(-3) if needs[1] else None
@@ -964,8 +1113,17 @@ def _distance_slope(diff, dist, g, p):
     return T.where((dist == 0) | (size == 0) if p < 1 else dist == 0, 0.0, slope)
 
 
-_CDIST = dict(meta=_cdist_meta, derivative={("x1", "x2"): _cdist_grads}, call=lambda prim, x1, x2, p: prim.of(p)(x1, x2))
-op("_cdist(Tensor x1, Tensor x2, float p) -> Tensor", "Cdist", method=False, aten="_cdist_forward.default", no_forward="_cdist_forward", **_CDIST)
+_CDIST = dict(
+    meta=_cdist_meta, derivative={("x1", "x2"): _cdist_grads}, call=lambda prim, x1, x2, p: prim.of(p)(x1, x2)
+)
+op(
+    "_cdist(Tensor x1, Tensor x2, float p) -> Tensor",
+    "Cdist",
+    method=False,
+    aten="_cdist_forward.default",
+    no_forward="_cdist_forward",
+    **_CDIST,
+)
 
 
 @composite(
@@ -976,7 +1134,11 @@ op("_cdist(Tensor x1, Tensor x2, float p) -> Tensor", "Cdist", method=False, ate
     autocast=FLOAT32,
 )
 def cdist(x1, x2, p, compute_mode):
-    if compute_mode not in ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist"):
+    if compute_mode not in (
+        "use_mm_for_euclid_dist_if_necessary",
+        "use_mm_for_euclid_dist",
+        "donot_use_mm_for_euclid_dist",
+    ):
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
     for t, who in ((x1, "X1"), (x2, "X2")):
         if len(t._shape) < 2:
@@ -1053,7 +1215,9 @@ def _cross_prepare(self, other, dim):
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
     d = wrap_dim(dim, n)
     if self._shape[d] != 3 or other._shape[d] != 3:
-        raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {self._shape[d]} and {other._shape[d]}")
+        raise RuntimeError(
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {self._shape[d]} and {other._shape[d]}"
+        )
     if self.dtype is not other.dtype:
         raise RuntimeError(f"expected scalar type {_name(self)} but found {_name(other)}")
     no_bool("cross", self)
@@ -1061,8 +1225,17 @@ def _cross_prepare(self, other, dim):
     return self.expand(shape), other.expand(shape), d
 
 
-_cross_grads = {"self": lambda g, other, dim: LINALG.cross(conj(other), g, dim=dim), "other": lambda g, self, dim: LINALG.cross(g, conj(self), dim=dim)}
-_CROSS = dict(saves_given=True, prepare=_cross_prepare, call=lambda prim, a, b, dim: prim.of(dim)(a, b), meta=like_self, derivative=_cross_grads)
+_cross_grads = {
+    "self": lambda g, other, dim: LINALG.cross(conj(other), g, dim=dim),
+    "other": lambda g, self, dim: LINALG.cross(g, conj(self), dim=dim),
+}
+_CROSS = dict(
+    saves_given=True,
+    prepare=_cross_prepare,
+    call=lambda prim, a, b, dim: prim.of(dim)(a, b),
+    meta=like_self,
+    derivative=_cross_grads,
+)
 op("linalg.cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", "Cross", out=SAME_DTYPE, **_CROSS)
 
 
@@ -1085,5 +1258,7 @@ def vecdot(x, y, dim):
         if t.dtype.category < dt.FLOAT:
             raise RuntimeError(f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {_name(t)}")
     if x.dtype is not y.dtype:
-        raise RuntimeError(f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {_name(x)} and y of type {_name(y)} instead")
+        raise RuntimeError(
+            f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {_name(x)} and y of type {_name(y)} instead"
+        )
     return (conj(x) * y).sum(dim)

@@ -12,13 +12,34 @@ from ..call.state import LAZY, LOCAL, STATE, dispatching, subclass_kept
 from ..call.tracing import traced
 from ..declare import composite, op
 from ..determinism import DETERMINISM, unwritten
-from ..device import ACCELERATOR, HOST, META, channels_last, channels_last_3d, contiguous_format, preserve_format, strided, usable
+from ..device import (
+    ACCELERATOR,
+    HOST,
+    META,
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    preserve_format,
+    strided,
+    usable,
+)
 from ..device import device as Device
 from ..device import memory_format as memory_format_class
 from ..registry import provide
 from ..signatures import mismatch
 from ..storage import UntypedStorage
-from ..tensor import alias, check_bytes, check_numel, check_writable, empty, meta_tensor, number_in, strided_view, tensor_method, versions
+from ..tensor import (
+    alias,
+    check_bytes,
+    check_numel,
+    check_writable,
+    empty,
+    meta_tensor,
+    number_in,
+    strided_view,
+    tensor_method,
+    versions,
+)
 from ..typed_storage import TypedStorage
 from ..warn import warn_once
 from .common import T, Tensor, check_fill, contiguous_strides, dt, numel
@@ -59,7 +80,9 @@ def kept_strides(t):
 
 
 def in_format(shape, dtype, *inputs):
-    """What a meta function gives of a result that lies in channels_last where an input does, as PyTorch's kernels for images have it."""
+    """What a meta function gives of a result that lies in channels_last where an input does, as PyTorch's kernels for
+    images have it.
+    """
     for t in inputs:
         if t._stride is not None and (fmt := suggested_format(t)) is not None and len(shape) == len(t._shape):
             return shape, dtype, format_strides(shape, fmt)
@@ -75,13 +98,17 @@ def keep_format(out, *inputs):
 
 
 def _laid_out(out, fmt):
-    """A result in a memory format; contiguous() leaves what is both in that one and contiguous with strides that say the latter alone."""
+    """A result in a memory format;
+    contiguous() leaves what is both in that one and contiguous with strides that say the latter alone.
+    """
     out = out.contiguous(memory_format=fmt)
     return out if out.stride() == format_strides(out._shape, fmt) else out.clone(memory_format=fmt)
 
 
 def storage_order(t):
-    """Dimensions from slowest to fastest in the memory of a preserve_format copy of t; None where that is contiguous."""
+    """Dimensions from slowest to fastest in the memory of a preserve_format copy of t;
+    None where that is contiguous.
+    """
     st = preserved_strides(t)
     return None if st is None else sorted(range(len(st)), key=lambda i: (-st[i], -t._shape[i]))
 
@@ -115,13 +142,18 @@ def _copied(self, dtype, device, fmt):
 
 
 _TO_COPY = dict(derivative=lambda g, self_dtype, node: _grad_to(g, node._in_meta[0]), method=False, memory=True)
-_to_copy = op("_to_copy(Tensor self, ScalarType? dtype=None, Device? device=None, MemoryFormat? memory_format=None) -> Tensor", **_TO_COPY)
+_to_copy = op(
+    "_to_copy(Tensor self, ScalarType? dtype=None, Device? device=None, MemoryFormat? memory_format=None) -> Tensor",
+    **_TO_COPY,
+)
 
 
 def _grad_to(g, meta):
     if g.dtype.is_complex and not meta[1].is_complex:
         g = T.real(g)  # by design: nothing to warn of
-    return T._to_copy(g, dtype=meta[1] if g.dtype is not meta[1] else None, device=meta[2] if g.device is not meta[2] else None)
+    return T._to_copy(
+        g, dtype=meta[1] if g.dtype is not meta[1] else None, device=meta[2] if g.device is not meta[2] else None
+    )
 
 
 def _warn_of_discarding(source, dtype):
@@ -139,7 +171,13 @@ def _to_copy_call(self, dtype=None, device=None, memory_format=None):
     return out
 
 
-clone_op = op("clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", derivative=lambda g: g, memory=True, out=False, sparse="values")
+clone_op = op(
+    "clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
+    derivative=lambda g: g,
+    memory=True,
+    out=False,
+    sparse="values",
+)
 
 
 @clone_op.calls
@@ -172,14 +210,26 @@ def _to_tensor(tensor, non_blocking=False, copy=False, *, memory_format=None):
 
 
 def parse_to(args, kwargs):
-    """(dtype, device, copy, memory_format) of the forms of Tensor.to: a device and a dtype, a dtype (a float or a bool stands for its own), a tensor."""
+    """(dtype, device, copy, memory_format) of the forms of Tensor.to: a device and a dtype, a dtype (a float or a bool
+    stands for its own), a tensor.
+    """
     first = args[0] if args else kwargs.get("tensor")
-    form = _to_tensor if isinstance(first, Tensor) else _to_dtype if isinstance(first, (dt.dtype, type, float, bool)) else _to_device
+    form = (
+        _to_tensor
+        if isinstance(first, Tensor)
+        else _to_dtype
+        if isinstance(first, (dt.dtype, type, float, bool))
+        else _to_device
+    )
     try:
         dtype, device, non_blocking, copy, fmt = form(*args, **kwargs)
         dtype = dt.of(dtype)
         fits = dtype is None or dtype.__class__ is dt.dtype
-        fits = fits and (device is None or isinstance(device, (Device, str, int))) and (fmt is None or fmt.__class__ is memory_format_class)
+        fits = (
+            fits
+            and (device is None or isinstance(device, (Device, str, int)))
+            and (fmt is None or fmt.__class__ is memory_format_class)
+        )
         if not fits or non_blocking.__class__ is not bool or copy.__class__ is not bool:
             raise TypeError
     except TypeError:
@@ -199,7 +249,9 @@ def _to(self, *args, **kwargs):
         not copy
         and (dtype is None or dtype is self.dtype)
         and (device is None or device is self.device)
-        and (fmt is None or fmt is preserve_format or fmt is (suggested_format(self) or contiguous_format))  # not whether the strides are the format's
+        and (
+            fmt is None or fmt is preserve_format or fmt is (suggested_format(self) or contiguous_format)
+        )  # not whether the strides are the format's
     ):
         return self
     return T._to_copy(self, dtype, device, fmt)
@@ -215,14 +267,24 @@ def _overridable(f):
 
     def method(self, *args, **kwargs):
         other = args[0] if args else None  # no more of them is a tensor, and what is given by name seldom
-        if self.__class__ in direct and (other.__class__ in direct or not isinstance(other, Tensor)) and not kwargs and not (STATE.active and LOCAL.modes):
+        if (
+            self.__class__ in direct
+            and (other.__class__ in direct or not isinstance(other, Tensor))
+            and not kwargs
+            and not (STATE.active and LOCAL.modes)
+        ):
             return f(self, *args)
         relevant = (self, *args, *kwargs.values())
         if has_torch_function(relevant):
             return handle_torch_function(method, relevant, self, *args, **kwargs)
         return f(self, *args, **kwargs)
 
-    method.__name__, method.__qualname__, method.__doc__, method.__module__ = f.__name__, "Tensor." + f.__name__, f.__doc__, "torch"
+    method.__name__, method.__qualname__, method.__doc__, method.__module__ = (
+        f.__name__,
+        "Tensor." + f.__name__,
+        f.__doc__,
+        "torch",
+    )
     return method
 
 
@@ -237,7 +299,11 @@ def _conversion(name, d):
             return self if self.dtype is d else T._to_copy(self, d)
         return _to(self, d, memory_format=memory_format)
 
-    f.__name__, f.__qualname__, f.__doc__ = name, "Tensor." + name, f"The tensor as {d}: itself if that is its dtype, else a converted copy."
+    f.__name__, f.__qualname__, f.__doc__ = (
+        name,
+        "Tensor." + name,
+        f"The tensor as {d}: itself if that is its dtype, else a converted copy.",
+    )
     setattr(Tensor, name, _overridable(f))
 
 
@@ -284,7 +350,12 @@ for _f in (_cpu, _npu, _cuda, _xpu, _ipu, _mtia):
 def _type(self, dtype=None, non_blocking=False, **kw):
     """The name of the legacy tensor type, or a cast to a dtype or legacy type."""
     if dtype is None:
-        return "torch." + ("" if self.device is HOST or self.device is META else self.device.type + ".") + dt.LEGACY.get(self.dtype, self.dtype.name) + "Tensor"
+        return (
+            "torch."
+            + ("" if self.device is HOST or self.device is META else self.device.type + ".")
+            + dt.LEGACY.get(self.dtype, self.dtype.name)
+            + "Tensor"
+        )
     if isinstance(dtype, str):
         name, dtype = dtype, {"torch." + n + "Tensor": d for d, n in dt.LEGACY.items()}.get(dtype)
         if dtype is None:
@@ -305,7 +376,13 @@ composite("Tensor.type_as(Tensor self, Tensor other) -> Tensor")(lambda self, ot
 # ------------------------------------------------------------------------------------------------ copy_, fill_, zero_
 _copy_grads = {"self": lambda g: T.zeros_like(g), "src": lambda g: g}
 _copy = op(
-    "_copy(Tensor self, Tensor src) -> Tensor", derivative=_copy_grads, function=False, method=False, memory=True, aten="copy.default", node="CopyBackwards"
+    "_copy(Tensor self, Tensor src) -> Tensor",
+    derivative=_copy_grads,
+    function=False,
+    method=False,
+    memory=True,
+    aten="copy.default",
+    node="CopyBackwards",
 )
 
 
@@ -323,7 +400,9 @@ def _copied_specially(self, src):
 def copy_(self, src, non_blocking=False):
     """Copy src's values here, broadcast and converted."""
     if non_blocking.__class__ is not bool:
-        raise TypeError(f"copy_(): argument 'non_blocking' (position 2) must be bool, not {type(non_blocking).__name__}")
+        raise TypeError(
+            f"copy_(): argument 'non_blocking' (position 2) must be bool, not {type(non_blocking).__name__}"
+        )
     if not isinstance(src, Tensor):
         if isinstance(src, (int, float, complex)):
             return fill_(self, src)
@@ -367,10 +446,20 @@ def copy_(self, src, non_blocking=False):
 def _written(op, self, source, given):
     """Write, or hand the call over: copy_(self, given)."""
     if versions.new is not None:
-        check_captured(self, lambda: "aten::copy_" if op is _copy else f"aten::fill_.{'Tensor' if isinstance(given, Tensor) else 'Scalar'}")
+        check_captured(
+            self,
+            lambda: (
+                "aten::copy_" if op is _copy else f"aten::fill_.{'Tensor' if isinstance(given, Tensor) else 'Scalar'}"
+            ),
+        )
     if STATE.interceptors and intercepted((self, given)):
         version = self._version
-        handle(op, (self, given), lambda dst, src=0: write(_once(dst), _source(src, dst) if source is None else source), "_")
+        handle(
+            op,
+            (self, given),
+            lambda dst, src=0: write(_once(dst), _source(src, dst) if source is None else source),
+            "_",
+        )
         if self.__class__ in dispatching and self._version == version:
             self._bump()
     else:
@@ -382,7 +471,10 @@ Tensor.copy_ = _overridable(copy_)
 
 @tensor_method
 def module_load(self, other, assign=False):
-    """What Module.load_state_dict swaps a parameter with, where tensors are swapped: `other` itself (assign), or self with its values; detached."""
+    """What Module.load_state_dict swaps a parameter with, where tensors are swapped:
+
+    `other` itself (assign), or self with its values; detached.
+    """
     from ..call.overrides import handle_torch_function, has_torch_function
 
     if has_torch_function((other,)):
@@ -415,7 +507,9 @@ def _filled(self, value, op):
     """fill_ as one of the operators that fill."""
     if isinstance(value, Tensor):
         if value._shape:
-            raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {len(value._shape)} dimensions.")
+            raise RuntimeError(
+                f"fill_ only supports 0-dimension value tensor but got tensor with {len(value._shape)} dimensions."
+            )
     elif not isinstance(value, (int, float, complex)) and not hasattr(value, "item"):
         raise mismatch("fill_", True, (value,), {})
     if STATE.interceptors and LOCAL.tracer is not None:
@@ -460,11 +554,16 @@ def zero_(self):
 
 
 Tensor.zero_ = _overridable(zero_)
-composite("fill(Tensor self, Tensor|Scalar value) -> Tensor", method=False, out=False, inplace_function=True)(lambda self, value: self.clone().fill_(value))
+composite("fill(Tensor self, Tensor|Scalar value) -> Tensor", method=False, out=False, inplace_function=True)(
+    lambda self, value: self.clone().fill_(value)
+)
 
 
-# ------------------------------------------------------------------------------------------------ leaving the graph, and the device
-_detach = op("_detach(Tensor(a) self) -> Tensor(a)", function=False, method=False, memory=True, out=False, aten="detach.default")
+# ------------------------------------------------------------------------------------------------ leaving the graph,
+# and the device
+_detach = op(
+    "_detach(Tensor(a) self) -> Tensor(a)", function=False, method=False, memory=True, out=False, aten="detach.default"
+)
 _detach.calls(alias)
 _item = op("_local_scalar_dense(Tensor self) -> Scalar", function=False, method=False, memory=True, out=False)
 _item.calls(number_in)
@@ -497,16 +596,30 @@ _OTHER_MEMORY = dict(function=False, method=False, memory=True, out=False)
 _set_tensor = op("_set_tensor(Tensor self, Tensor source) -> Tensor", aten="set.source_Tensor", **_OTHER_MEMORY)
 _set_storage = op("_set_storage(Tensor self, Any source) -> Tensor", aten="set.source_Storage", **_OTHER_MEMORY)
 _set_part = op(
-    "_set_part(Tensor self, Any source, int storage_offset, int[] size, int[] stride) -> Tensor", aten="set.source_Storage_storage_offset", **_OTHER_MEMORY
+    "_set_part(Tensor self, Any source, int storage_offset, int[] size, int[] stride) -> Tensor",
+    aten="set.source_Storage_storage_offset",
+    **_OTHER_MEMORY,
 )
-_resize_memory = op("_resize_memory(Tensor self, int[] size, *, MemoryFormat? memory_format=None) -> Tensor", aten="resize", **_OTHER_MEMORY)
-_resize_memory_as = op("_resize_memory_as(Tensor self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor", aten="resize_as", **_OTHER_MEMORY)
+_resize_memory = op(
+    "_resize_memory(Tensor self, int[] size, *, MemoryFormat? memory_format=None) -> Tensor",
+    aten="resize",
+    **_OTHER_MEMORY,
+)
+_resize_memory_as = op(
+    "_resize_memory_as(Tensor self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor",
+    aten="resize_as",
+    **_OTHER_MEMORY,
+)
 
 
 @tensor_method
 def set_(self, source=None, storage_offset=0, size=None, stride=None):
     """Put the tensor over another storage or another tensor's memory."""
-    if not isinstance(source, (Tensor, TypedStorage, UntypedStorage, type(None))) or storage_offset != 0 and size is None:
+    if (
+        not isinstance(source, (Tensor, TypedStorage, UntypedStorage, type(None)))
+        or storage_offset != 0
+        and size is None
+    ):
         raise mismatch("set_", True, (source, storage_offset)[: 1 + (storage_offset != 0)], {})
     if source is not None and STATE.interceptors and intercepted((self, source)):
         source = source.untyped() if isinstance(source, TypedStorage) else source
@@ -523,7 +636,12 @@ def _check_set(self, source):
     check_writable(self)
     check_inplace(self)
     if versions.new is not None:
-        check_captured(self, lambda: f"aten::set_{'' if source is None else '.source_Tensor' if isinstance(source, Tensor) else '.source_Storage'}")
+        check_captured(
+            self,
+            lambda: (
+                f"aten::set_{'' if source is None else '.source_Tensor' if isinstance(source, Tensor) else '.source_Storage'}"
+            ),
+        )
     if forward.has_tangent(self):
         raise forward.refuse("set_")
 
@@ -535,7 +653,9 @@ def _set(self, source=None, storage_offset=0, size=None, stride=None):
         source = UntypedStorage(0)
         size = (0,)
     if isinstance(source, Tensor) and source.dtype is not self.dtype:
-        raise RuntimeError(f"Could not set tensor of type {dt.c_name(source.dtype)} to a tensor of type {dt.c_name(self.dtype)}")
+        raise RuntimeError(
+            f"Could not set tensor of type {dt.c_name(source.dtype)} to a tensor of type {dt.c_name(self.dtype)}"
+        )
     if isinstance(source, TypedStorage):
         if source.dtype is not self.dtype:
             wanted = dt.C_NAMES.get(self.dtype, self.dtype.name)
@@ -560,7 +680,9 @@ def _set(self, source=None, storage_offset=0, size=None, stride=None):
     given = stride if stride is None else tuple(int(s) for s in ((stride,) if isinstance(stride, int) else stride))
     unchanged = size == self._shape and given in (None, self.stride())
     stride = given or (self.stride() if unchanged else contiguous_strides(size))
-    need = 0 if 0 in size else (storage_offset + sum((s - 1) * t for s, t in zip(size, stride)) + 1) * self.dtype.itemsize
+    need = (
+        0 if 0 in size else (storage_offset + sum((s - 1) * t for s, t in zip(size, stride)) + 1) * self.dtype.itemsize
+    )
     if need > st.nbytes():
         if unchanged:  # PyTorch makes room for a new size alone
             raise RuntimeError(

@@ -11,13 +11,16 @@ from .common import T, dt, has_values, numel
 from .creation import FUNCTIONS
 
 
-# ------------------------------------------------------------------------------------------------ products of groups (mixtures of experts)
+# ------------------------------------------------------------------------------------------------ products of groups
+# (mixtures of experts)
 def _check_groups(a, b, offs, bias, out_dtype):
     for name, m in (("mat_a", a), ("mat_b", b)):
         if len(m._shape) not in (2, 3):
             raise RuntimeError(f"{name} has to be 2 or 3d")
         if m.dtype not in (dt.float32, dt.bfloat16, dt.float16):
-            raise RuntimeError(f"Expected {name} to be Float32, BFloat16 or Float16 matrix, got {dt.scalar_name(m.dtype)}")
+            raise RuntimeError(
+                f"Expected {name} to be Float32, BFloat16 or Float16 matrix, got {dt.scalar_name(m.dtype)}"
+            )
     if (offs is None) != (len(a._shape) == len(b._shape) == 3):
         raise RuntimeError("Have to provide offsets if there is a 2d matrix, or no offset if both matrices are 3d")
     if a._shape[-1] != b._shape[-2]:
@@ -34,7 +37,9 @@ def _check_groups(a, b, offs, bias, out_dtype):
 
 
 def _grouped_mm(a, b, offs, bias, out_dtype):
-    """Rows of a (or columns of b, or the common dimension) fall into groups that end at `offs`, each with a matrix of its own."""
+    """Rows of a (or columns of b, or the common dimension) fall into groups that end at `offs`, each with a matrix of
+    its own.
+    """
     _check_groups(a, b, offs, bias, out_dtype)
     if offs is None:
         return T.bmm(a, b)
@@ -48,14 +53,19 @@ def _grouped_mm(a, b, offs, bias, out_dtype):
     return T.cat([w @ b[:, i:j] for (i, j), w in zip(parts, a)], 1)
 
 
-@composite("nn.functional.grouped_mm(Tensor mat_a, Tensor mat_b, *, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None) -> Tensor", out=False)
+@composite(
+    "nn.functional.grouped_mm(Tensor mat_a, Tensor mat_b, *, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None) -> Tensor",
+    out=False,
+)
 def grouped_mm(*args):
     return _grouped_mm(*args)
 
 
-composite("_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None) -> Tensor", method=False, out=False)(
-    _grouped_mm
-)
+composite(
+    "_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None) -> Tensor",
+    method=False,
+    out=False,
+)(_grouped_mm)
 
 
 # ------------------------------------------------------------------------------------------------ scaled gradients
@@ -67,13 +77,19 @@ def _one_float(**tensors):
             raise RuntimeError(f"{name} must be a float tensor.")
 
 
-@composite("_amp_foreach_non_finite_check_and_unscale_(Tensor[] self, Tensor found_inf, Tensor inv_scale) -> ()", out=False, method=False)
+@composite(
+    "_amp_foreach_non_finite_check_and_unscale_(Tensor[] self, Tensor found_inf, Tensor inv_scale) -> ()",
+    out=False,
+    method=False,
+)
 def unscale_(self, found_inf, inv_scale):
     """Multiply gradients by a number; found_inf becomes 1 where one of them was inf or NaN."""
     _one_float(inv_scale=inv_scale, found_inf=found_inf)
     for grad in self:
         if grad.dtype.category != dt.FLOAT:
-            raise NotImplementedError(f"\"_amp_foreach_non_finite_check_and_unscale_cpu\" not implemented for '{dt.scalar_name(grad.dtype)}'")
+            raise NotImplementedError(
+                f"\"_amp_foreach_non_finite_check_and_unscale_cpu\" not implemented for '{dt.scalar_name(grad.dtype)}'"
+            )
         found_inf.copy_(found_inf.maximum(T.isfinite(grad).all().logical_not()))
         grad.mul_(inv_scale)
 
@@ -85,9 +101,14 @@ def unscale_(self, found_inf, inv_scale):
     method=False,
 )
 def update_scale_(self, growth_tracker, found_inf, scale_growth_factor, scale_backoff_factor, growth_interval):
-    """Shrink a scale that made inf or NaN of gradients; grow it after so many steps that did not, unless that makes it inf."""
+    """Shrink a scale that made inf or NaN of gradients;
+    grow it after so many steps that did not, unless that makes it inf.
+    """
     if growth_tracker.dtype is not dt.int32 or numel(growth_tracker._shape) != 1:
-        raise RuntimeError("growth_tracker must be " + ("an int tensor." if numel(growth_tracker._shape) == 1 else "a 1-element tensor."))
+        raise RuntimeError(
+            "growth_tracker must be "
+            + ("an int tensor." if numel(growth_tracker._shape) == 1 else "a 1-element tensor.")
+        )
     _one_float(current_scale=self, found_inf=found_inf)
     if found_inf.item():
         growth_tracker.zero_()
@@ -109,7 +130,8 @@ def update_scale_(self, growth_tracker, found_inf, scale_growth_factor, scale_ba
     mutates=(0, 0, 2, 3),
 )
 def adam_(self, grad, exp_avg, exp_avg_sq, weight1, beta2, weight2, root, eps, step_size, keep, step, lr):
-    """One step of Adam for one parameter, in place: self *= keep, the averages, self -= step_size * exp_avg / (sqrt(exp_avg_sq) / root + eps).
+    """One step of Adam for one parameter, in place: self *= keep, the averages, self -= step_size * exp_avg /
+    (sqrt(exp_avg_sq) / root + eps).
 
     step and lr: what root, step_size and keep were made of, for kernels that correct the bias themselves.
     """
@@ -132,14 +154,18 @@ def adam_numbers(step, lr, beta1, beta2, eps, weight_decay, decoupled):
     method=False,
     mutates=(0, 2, 3, 4),
 )
-def adam_step_(self, grads, exp_avgs, exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps, decoupled, maximize):
+def adam_step_(
+    self, grads, exp_avgs, exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps, decoupled, maximize
+):
     """One step of Adam for parameters of one dtype on one device, in place; the steps are counted on."""
     for p, grad, average, square, count in zip(self, grads, exp_avgs, exp_avg_sqs, state_steps):
         step = count.add_(1).item()
         grad = -grad if maximize else grad
         if weight_decay and not decoupled:
             grad = grad.add(p, alpha=weight_decay)
-        T._adam_(p, grad, average, square, *adam_numbers(step, lr, beta1, beta2, eps, weight_decay, decoupled), int(step), lr)
+        T._adam_(
+            p, grad, average, square, *adam_numbers(step, lr, beta1, beta2, eps, weight_decay, decoupled), int(step), lr
+        )
     return self
 
 
@@ -174,7 +200,9 @@ def _mapped(name, self, others, function):
         if o.dtype is not self.dtype:
             raise TypeError(f"{name}: expected {self.type()} for 'other' (got {o.type()})")
     values = zip(*(t.reshape(-1).tolist() for t in (self, *(o.expand(self._shape) for o in others))))
-    self.data.copy_(FUNCTIONS["tensor"]([_stored(function(*v), self.dtype) for v in values], dtype=self.dtype).reshape(self._shape))  # no new version
+    self.data.copy_(
+        FUNCTIONS["tensor"]([_stored(function(*v), self.dtype) for v in values], dtype=self.dtype).reshape(self._shape)
+    )  # no new version
     return self
 
 
@@ -237,7 +265,8 @@ def scaled_mm(self, mat2, scale_a, scale_b, bias, scale_result, out_dtype, use_f
     return (out * scale_result if scale_result is not None and d.name.startswith("float8") else out).to(d)
 
 
-# ------------------------------------------------------------------------------------------------ dual tensors of forward mode
+# ------------------------------------------------------------------------------------------------ dual tensors of
+# forward mode
 def _level(name, level):
     found = current_level()
     if found is None or level != 0:

@@ -15,12 +15,23 @@ def _refuse(*checks):
             raise RuntimeError(text)
 
 
-@composite("_transform_bias_rescale_qkv(Tensor qkv, Tensor qkv_bias, int num_heads) -> (Tensor, Tensor, Tensor)", method=False, out=False)
+@composite(
+    "_transform_bias_rescale_qkv(Tensor qkv, Tensor qkv_bias, int num_heads) -> (Tensor, Tensor, Tensor)",
+    method=False,
+    out=False,
+)
 def transform_bias_rescale_qkv(qkv, qkv_bias, num_heads):
-    """Projections (B, T, 3 D) and their bias (3 D) as heads (B, H, T, D / H) of queries, scaled by 1 / sqrt(D / H), keys and values."""
+    """Projections (B, T, 3 D) and their bias (3 D) as heads (B, H, T, D / H) of queries, scaled by 1 / sqrt(D / H),
+    keys and values.
+    """
     batch, length, width = qkv._shape
     size = width // 3 // num_heads
-    _refuse((width == 3 * num_heads * size, f"_transform_bias_rescale_qkv: a last dimension of {width} is not three times {num_heads} heads"))
+    _refuse(
+        (
+            width == 3 * num_heads * size,
+            f"_transform_bias_rescale_qkv: a last dimension of {width} is not three times {num_heads} heads",
+        )
+    )
     q, k, v = (qkv + qkv_bias).reshape((batch, length, 3, num_heads, size)).permute((2, 0, 3, 1, 4)).unbind(0)
     return (q / math.sqrt(size)).contiguous(), k.contiguous(), v.contiguous()
 
@@ -32,7 +43,19 @@ def transform_bias_rescale_qkv(qkv, qkv_bias, num_heads):
     out=False,
 )
 def native_multi_head_attention(
-    query, key, value, embed_dim, num_head, qkv_weight, qkv_bias, proj_weight, proj_bias, mask, need_weights, average_attn_weights, mask_type
+    query,
+    key,
+    value,
+    embed_dim,
+    num_head,
+    qkv_weight,
+    qkv_bias,
+    proj_weight,
+    proj_bias,
+    mask,
+    need_weights,
+    average_attn_weights,
+    mask_type,
 ):
     """Multi-head attention of (B, T, D): its result, and its weights (B, T, T), or for each head, or None.
 
@@ -64,9 +87,13 @@ def native_multi_head_attention(
     return F.linear(out, proj_weight, proj_bias), shown
 
 
-@composite("_masked_softmax(Tensor self, Tensor mask, int? dim=None, int? mask_type=None) -> Tensor", method=False, out=False)
+@composite(
+    "_masked_softmax(Tensor self, Tensor mask, int? dim=None, int? mask_type=None) -> Tensor", method=False, out=False
+)
 def masked_softmax(self, mask, dim, mask_type):
-    """softmax over what a mask leaves, which is True for what is left out. mask_type: 0 of scores (L, L), 1 of keys (B, L), 2 of the same shape."""
+    """softmax over what a mask leaves, which is True for what is left out. mask_type: 0 of scores (L, L), 1 of keys (B,
+    L), 2 of the same shape.
+    """
     if mask_type is None:
         raise RuntimeError("Mask Type should be defined")
     if mask_type not in (0, 1, 2):
@@ -76,19 +103,33 @@ def masked_softmax(self, mask, dim, mask_type):
     return T.softmax(T.masked_fill(self, mask, -math.inf), -1 if dim is None else dim)  # NaN where nothing is left
 
 
-@composite("_rowwise_prune(Tensor weight, Tensor mask, ScalarType compressed_indices_dtype) -> (Tensor, Tensor)", method=False, out=False)
+@composite(
+    "_rowwise_prune(Tensor weight, Tensor mask, ScalarType compressed_indices_dtype) -> (Tensor, Tensor)",
+    method=False,
+    out=False,
+)
 def rowwise_prune(weight, mask, compressed_indices_dtype):
     """The rows of a matrix that a mask keeps, and for each row where it is now, -1 for none."""
     _refuse(
-        (compressed_indices_dtype in (dt.int32, dt.int64), "compressed_indices_dtype should be either int(int32) or long(int64)."),
-        (mask._shape[:1] == weight._shape[:1], "Number of elements in 'mask' should be equivalent to the number of rows in 'weights'."),
+        (
+            compressed_indices_dtype in (dt.int32, dt.int64),
+            "compressed_indices_dtype should be either int(int32) or long(int64).",
+        ),
+        (
+            mask._shape[:1] == weight._shape[:1],
+            "Number of elements in 'mask' should be equivalent to the number of rows in 'weights'.",
+        ),
         (mask.dtype is dt.bool_, f"expected scalar type Bool but found {dt.scalar_name(mask.dtype)}"),
     )
     places = T.where(mask, T.cumsum(mask, 0) - 1, -1)
     return weight[mask], places.to(compressed_indices_dtype)
 
 
-_LAYOUTS = {"torch.strided": "Strided", "torch.sparse_coo": "Sparse", **{f"torch.sparse_{c}": f"Sparse{c.capitalize()}" for c in ("csr", "csc", "bsr", "bsc")}}
+_LAYOUTS = {
+    "torch.strided": "Strided",
+    "torch.sparse_coo": "Sparse",
+    **{f"torch.sparse_{c}": f"Sparse{c.capitalize()}" for c in ("csr", "csc", "bsr", "bsc")},
+}
 
 
 @composite(

@@ -47,8 +47,18 @@ def _dense_double(g, indices, padding_idx):
     return out if padding_idx < 0 else out.masked_fill((indices == padding_idx).unsqueeze(-1), 0)
 
 
-_EMBEDDING = dict(call=lambda p, weight, indices, *_: p(indices, weight), meta=_embedding_meta, derivative={"weight": _embedding_grad}, opmath=False, out=False)
-op("embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor", "Embedding", **_EMBEDDING)
+_EMBEDDING = dict(
+    call=lambda p, weight, indices, *_: p(indices, weight),
+    meta=_embedding_meta,
+    derivative={"weight": _embedding_grad},
+    opmath=False,
+    out=False,
+)
+op(
+    "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
+    "Embedding",
+    **_EMBEDDING,
+)
 _dense_backward = op(
     "_C.embedding_dense_backward(Tensor grad_output, Tensor indices, int num_weights, int padding_idx, bool scale_grad_by_freq) -> Tensor",
     "EmbeddingDenseBackward",
@@ -63,7 +73,9 @@ def _renorm(weight, indices, max_norm, norm_type):
         T.embedding_renorm_(weight, indices.contiguous(), max_norm, norm_type)
 
 
-@composite("embedding_renorm_(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor", method=False, out=False)
+@composite(
+    "embedding_renorm_(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor", method=False, out=False
+)
 def embedding_renorm_(self, indices, max_norm, norm_type):
     _check_indices(indices, fn="embedding_renorm_")
     rows = T.unique(indices)
@@ -113,8 +125,19 @@ def _one_hot_args(self, num_classes):
     return self, num_classes
 
 
-_ONE_HOT = dict(prepare=_one_hot_args, meta=lambda self, num_classes: ((*self._shape, num_classes), dt.int64), call=lambda p, self, n: p.of(-1)(self, n, 1, 0))
-op("nn.functional.one_hot(Tensor self, int num_classes=-1) -> Tensor", "OneHotExt", out=False, alias=("_C._nn.one_hot",), python=False, **_ONE_HOT)
+_ONE_HOT = dict(
+    prepare=_one_hot_args,
+    meta=lambda self, num_classes: ((*self._shape, num_classes), dt.int64),
+    call=lambda p, self, n: p.of(-1)(self, n, 1, 0),
+)
+op(
+    "nn.functional.one_hot(Tensor self, int num_classes=-1) -> Tensor",
+    "OneHotExt",
+    out=False,
+    alias=("_C._nn.one_hot",),
+    python=False,
+    **_ONE_HOT,
+)
 
 
 # ------------------------------------------------------------------------------------------------ padding
@@ -140,7 +163,14 @@ def _pad_meta(self, pad, value):
 
 
 _CONSTANT_PAD_ND = dict(meta=_pad_meta, derivative=lambda g, pad: T.constant_pad_nd(g, [-p for p in pad], 0))
-op("constant_pad_nd(Tensor self, int[] pad, Scalar value=0) -> Tensor", "ConstantPadND", opmath=False, method=False, out=False, **_CONSTANT_PAD_ND)
+op(
+    "constant_pad_nd(Tensor self, int[] pad, Scalar value=0) -> Tensor",
+    "ConstantPadND",
+    opmath=False,
+    method=False,
+    out=False,
+    **_CONSTANT_PAD_ND,
+)
 
 
 def _edge_meta(mode, dims):
@@ -164,7 +194,10 @@ def _edge_meta(mode, dims):
                     f"at dimension {d} of input {shape}"
                 )
         if all(s < 1 for s in padded[-dims:]):
-            old, new = (", ".join(f"{label}: {s}" for label, s in zip("DHW"[-dims:], sizes[-dims:])) for sizes in (shape, padded))
+            old, new = (
+                ", ".join(f"{label}: {s}" for label, s in zip("DHW"[-dims:], sizes[-dims:]))
+                for sizes in (shape, padded)
+            )
             raise RuntimeError(f"input ({old}) is too small. Calculated output {new}")
         if min(padded) < 0:
             raise RuntimeError(f"Trying to create tensor with negative dimension {min(padded)}: {padded}")
@@ -177,12 +210,26 @@ def _edge_meta(mode, dims):
 def _edge(mode, dims):
     """reflection_pad1d and the like: the values at an edge go on as in a mirror, or as the last one."""
     name, prim = f"_C._nn.{_EDGES[mode]}{dims}d", f"{_EDGES[mode].title().replace('_', '')}{dims}D"
-    copies = dict(meta=_edge_meta(mode, dims), derivative=lambda g, self, padding: gradient.call(g, self, padding), opmath=False, out=SAME_DTYPE)
+    copies = dict(
+        meta=_edge_meta(mode, dims),
+        derivative=lambda g, self, padding: gradient.call(g, self, padding),
+        opmath=False,
+        out=SAME_DTYPE,
+    )
     forward = op(f"{name}(Tensor self, int[{2 * dims}] padding) -> Tensor", prim, **copies)
-    of_input = lambda g, self, padding: (self._shape, self.dtype, self._stride and format_strides(self._shape, suggested_format(self)))
-    grads = {"grad_output": lambda g, padding: forward.call(g, padding), "self": lambda g, self_shape: g.new_zeros(self_shape)}
+    of_input = lambda g, self, padding: (
+        self._shape,
+        self.dtype,
+        self._stride and format_strides(self._shape, suggested_format(self)),
+    )
+    grads = {
+        "grad_output": lambda g, padding: forward.call(g, padding),
+        "self": lambda g, self_shape: g.new_zeros(self_shape),
+    }
     sums = dict(meta=of_input, derivative=grads, out=SAME_DTYPE)
-    gradient = op(f"{name}_backward(Tensor grad_output, Tensor self, int[{2 * dims}] padding) -> Tensor", prim + "Grad", **sums)
+    gradient = op(
+        f"{name}_backward(Tensor grad_output, Tensor self, int[{2 * dims}] padding) -> Tensor", prim + "Grad", **sums
+    )
     return forward
 
 
@@ -193,7 +240,11 @@ EDGES = {(mode, dims): _edge(mode, dims) for mode in _EDGES for dims in (1, 2, 3
 def edge_sources(mode, n, before, after):
     """Where along a dimension of n elements each of the padded ones comes from."""
     at = range(-before, n + after)
-    return [-i if i < 0 else 2 * (n - 1) - i if i >= n else i for i in at] if mode == "reflect" else [min(max(i, 0), n - 1) for i in at]
+    return (
+        [-i if i < 0 else 2 * (n - 1) - i if i >= n else i for i in at]
+        if mode == "reflect"
+        else [min(max(i, 0), n - 1) for i in at]
+    )
 
 
 def _wrapped(x, dim, a, b):
@@ -248,7 +299,9 @@ def normalize(input, p, dim, eps):
     return input / LINALG.vector_norm(input, p, dim, keepdim=True).clamp_min(eps).expand_as(input)
 
 
-@composite("pairwise_distance(Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool keepdim=False) -> Tensor", out=False)
+@composite(
+    "pairwise_distance(Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool keepdim=False) -> Tensor", out=False
+)
 def pairwise_distance(x1, x2, p, eps, keepdim):
     return T.norm(x1 - x2 + eps, p, -1, keepdim)
 
@@ -275,9 +328,13 @@ def _bags(weight, indices, offsets, by_freq, mode, sparse, weights, include_last
     if has_values(offsets) and offsets.numel():
         first, last = offsets[0].item(), offsets[-1].item()
         if first:
-            raise RuntimeError(f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got {first}")
+            raise RuntimeError(
+                f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got {first}"
+            )
         if last > count:
-            raise RuntimeError(f"offsets[-1] can not be greater than input's length {count} but got offsets[-1] of {last}")
+            raise RuntimeError(
+                f"offsets[-1] can not be greater than input's length {count} but got offsets[-1] of {last}"
+            )
     starts = offsets[:-1] if include_last else offsets
     bags, device = starts._shape[0], weight.device
     bag = T.searchsorted(starts.contiguous(), T.arange(count, device=device, dtype=starts.dtype), right=True) - 1
@@ -303,13 +360,17 @@ def _bags(weight, indices, offsets, by_freq, mode, sparse, weights, include_last
 
 def _padded_row(padding_idx, rows):
     if not -rows <= padding_idx < rows:
-        raise RuntimeError(f"padding_idx must be within the number of embeddings, -{rows} through {rows - 1}, but got {padding_idx}")
+        raise RuntimeError(
+            f"padding_idx must be within the number of embeddings, -{rows} through {rows - 1}, but got {padding_idx}"
+        )
     return padding_idx % rows
 
 
 def _check_bag_weights(weight, weights, mode):
     if mode != 0:
-        raise RuntimeError("embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum'")
+        raise RuntimeError(
+            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum'"
+        )
     if weights.dtype is not weight.dtype:
         raise RuntimeError(
             f"Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 'per_sample_weights'; but type {weight.type()} "
@@ -327,12 +388,16 @@ def _outside(weight, indices, mode, padding_idx):
 
 
 def _largest(x, indices, starts, count, kept, sizes):
-    """Every bag's maximum over its rows, and the index it came from; bags are laid side by side, the ends filled with -inf."""
+    """Every bag's maximum over its rows, and the index it came from;
+    bags are laid side by side, the ends filled with -inf.
+    """
     ends = T.cat((starts[1:], T.full((1,), count, dtype=starts.dtype, device=starts.device)))
     width = count if not has_values(starts) else int((ends - starts).max().item()) if starts.numel() else 0
     shape = (starts._shape[0], x._shape[1])
     if not width or not count:
-        return x[:0].sum(0).expand(shape).clone(memory_format=contiguous_format), T.zeros(shape, dtype=indices.dtype, device=x.device)
+        return x[:0].sum(0).expand(shape).clone(memory_format=contiguous_format), T.zeros(
+            shape, dtype=indices.dtype, device=x.device
+        )
     at = starts.unsqueeze(1) + T.arange(width, device=starts.device, dtype=starts.dtype)
     inside, at = at < ends.unsqueeze(1), at.clamp_max(count - 1)
     inside = inside & kept[at]
@@ -358,7 +423,19 @@ def embedding_bag(*args):
     out=False,
     no_forward="_embedding_bag",
 )
-def f_embedding_bag(input, weight, offsets, max_norm, norm_type, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx):
+def f_embedding_bag(
+    input,
+    weight,
+    offsets,
+    max_norm,
+    norm_type,
+    scale_grad_by_freq,
+    mode,
+    sparse,
+    per_sample_weights,
+    include_last_offset,
+    padding_idx,
+):
     if weight.dtype is dt.int64 and input.is_floating_point():
         warnings.warn(
             "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is deprecated, "
@@ -374,7 +451,10 @@ def f_embedding_bag(input, weight, offsets, max_norm, norm_type, scale_grad_by_f
     if len(input._shape) == 2:  # each row is a bag
         bags, length = input._shape
         offsets, include_last_offset = T.arange(bags, dtype=input.dtype, device=input.device) * length, False
-        input, per_sample_weights = input.reshape(-1), None if per_sample_weights is None else per_sample_weights.reshape(-1)
+        input, per_sample_weights = (
+            input.reshape(-1),
+            None if per_sample_weights is None else per_sample_weights.reshape(-1),
+        )
     _check_bag_mode(mode, scale_grad_by_freq, sparse)
     if max_norm is not None:
         _renorm(weight, input, max_norm, norm_type)
@@ -383,7 +463,17 @@ def f_embedding_bag(input, weight, offsets, max_norm, norm_type, scale_grad_by_f
             "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' "
             f"(got mode='{mode}'). Please open a feature request on GitHub."
         )
-    return _bags(weight, input, offsets, scale_grad_by_freq, BAGS.index(mode), sparse, per_sample_weights, include_last_offset, padding_idx)[0]
+    return _bags(
+        weight,
+        input,
+        offsets,
+        scale_grad_by_freq,
+        BAGS.index(mode),
+        sparse,
+        per_sample_weights,
+        include_last_offset,
+        padding_idx,
+    )[0]
 
 
 def _check_bags(input, weight, offsets):
@@ -420,7 +510,10 @@ def canonical_mask(mask, mask_name, other_type, other_name, target_type, check_o
     if mask.dtype is not dt.bool_ and not mask.is_floating_point():
         raise AssertionError(f"only bool and floating types of {mask_name} are supported")
     if check_other and other_type is not None and mask.dtype is not other_type:
-        warnings.warn(f"Support for mismatched {mask_name} and {other_name} is deprecated. Use same type for both instead.", stacklevel=3)
+        warnings.warn(
+            f"Support for mismatched {mask_name} and {other_name} is deprecated. Use same type for both instead.",
+            stacklevel=3,
+        )
     return mask if mask.is_floating_point() else T.zeros_like(mask, dtype=target_type).masked_fill(mask, -math.inf)
 
 
@@ -434,13 +527,24 @@ def _check_ranks(query, key, value, padding_mask, mask, heads):
     n = query.dim()
     _require(n in (2, 3), f"query should be unbatched 2D or batched 3D tensor but received {n}-D query tensor")
     kind = f"For {'batched' if n == 3 else 'unbatched'} ({n}-D) `query`, expected"
-    _require(key.dim() == n and value.dim() == n, f"{kind} `key` and `value` to be {n}-D but found {key.dim()}-D and {value.dim()}-D tensors respectively")
+    _require(
+        key.dim() == n and value.dim() == n,
+        f"{kind} `key` and `value` to be {n}-D but found {key.dim()}-D and {value.dim()}-D tensors respectively",
+    )
     if padding_mask is not None:
-        _require(padding_mask.dim() == n - 1, f"{kind} `key_padding_mask` to be `None` or {n - 1}-D but found {padding_mask.dim()}-D tensor instead")
+        _require(
+            padding_mask.dim() == n - 1,
+            f"{kind} `key_padding_mask` to be `None` or {n - 1}-D but found {padding_mask.dim()}-D tensor instead",
+        )
     if mask is not None:
-        _require(mask.dim() in (2, 3), f"{kind} `attn_mask` to be `None`, 2-D or 3-D but found {mask.dim()}-D tensor instead")
+        _require(
+            mask.dim() in (2, 3), f"{kind} `attn_mask` to be `None`, 2-D or 3-D but found {mask.dim()}-D tensor instead"
+        )
         shape = (heads, query._shape[0], key._shape[0])
-        _require(n == 3 or mask.dim() == 2 or mask._shape == shape, f"Expected `attn_mask` shape to be {shape} but got {mask.size()}")
+        _require(
+            n == 3 or mask.dim() == 2 or mask._shape == shape,
+            f"Expected `attn_mask` shape to be {shape} but got {mask.size()}",
+        )
     return n == 3
 
 
@@ -459,7 +563,10 @@ def _packed_projections(query, key, value, weight, bias):
 
 def _separate_projections(query, key, value, weights, bias):
     """The same through a matrix for each."""
-    _require(key._shape[:2] == value._shape[:2], f"key's sequence and batch dims {key.size()[:2]} do not match value's {value.size()[:2]}")
+    _require(
+        key._shape[:2] == value._shape[:2],
+        f"key's sequence and batch dims {key.size()[:2]} do not match value's {value.size()[:2]}",
+    )
     for name, w in zip("qkv", weights):
         _require(w is not None, f"use_separate_proj_weight is True but {name}_proj_weight is None")
     return _projections((query, key, value), weights, bias)
@@ -510,7 +617,9 @@ def multi_head_attention_forward(
         padding_mask = None if padding_mask is None else padding_mask.unsqueeze(0)
     length, batch, width = query.shape
     source = key.shape[0]
-    padding_mask = canonical_mask(padding_mask, "key_padding_mask", None if mask is None else mask.dtype, "attn_mask", query.dtype)
+    padding_mask = canonical_mask(
+        padding_mask, "key_padding_mask", None if mask is None else mask.dtype, "attn_mask", query.dtype
+    )
     if is_causal and mask is None:
         raise RuntimeError(
             "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method `generate_square_subsequent_mask` to create this mask."
@@ -560,7 +669,10 @@ def _attention_mask(mask, rows, length, source):
 
 def _with_bias(k, v, bias_k, bias_v, static_k, static_v):
     """Keys and values, and a learned one after them."""
-    _require((bias_k is None) == (bias_v is None), f"bias_{'k' if bias_v is None else 'v'} is set but bias_{'v' if bias_v is None else 'k'} is None")
+    _require(
+        (bias_k is None) == (bias_v is None),
+        f"bias_{'k' if bias_v is None else 'v'} is set but bias_{'v' if bias_v is None else 'k'} is None",
+    )
     if bias_k is None:
         return k, v
     _require(static_k is None, "bias cannot be added to static key.")
@@ -581,8 +693,14 @@ def _with_padding(mask, padding_mask, batch, heads, source):
     """Both masks as one to add."""
     if padding_mask is None:
         return mask
-    _require(padding_mask._shape[0] == batch, f"Expected key_padded_mask.shape[0] to be {batch}, but got {padding_mask._shape[0]}")
-    _require(padding_mask._shape[1] == source, f"Expected key_padded_mask.shape[1] to be {source}, but got {padding_mask._shape[1]}")
+    _require(
+        padding_mask._shape[0] == batch,
+        f"Expected key_padded_mask.shape[0] to be {batch}, but got {padding_mask._shape[0]}",
+    )
+    _require(
+        padding_mask._shape[1] == source,
+        f"Expected key_padded_mask.shape[1] to be {source}, but got {padding_mask._shape[1]}",
+    )
     padding_mask = padding_mask.reshape(batch, 1, 1, source).expand(-1, heads, -1, -1).reshape(batch * heads, 1, source)
     return padding_mask if mask is None else mask + padding_mask
 

@@ -1,4 +1,6 @@
-"""Normalisations: one operator each, with a derivative that is fused where no further graph is asked for, else a formula."""
+"""Normalisations: one operator each, with a derivative that is fused where no further graph is asked for, else a
+formula.
+"""
 
 from ..autograd import MODE, forward
 from ..call.autocast import FLOAT32_ON_ACCELERATORS
@@ -17,7 +19,12 @@ def _share_dtype(x, *params):
     for p in params:
         if p is not None and p.dtype is not x.dtype and not (p.dtype is dt.float32 and x.dtype in dt.OPMATH):
             raise RuntimeError(
-                "mixed dtype (CPU): " + ("all inputs must share same datatype." if p.dtype is dt.float32 else "expect parameter to have scalar type of Float")
+                "mixed dtype (CPU): "
+                + (
+                    "all inputs must share same datatype."
+                    if p.dtype is dt.float32
+                    else "expect parameter to have scalar type of Float"
+                )
             )
 
 
@@ -33,7 +40,8 @@ def _shaped(p, shape):
 _fused = op(
     "_C.norm_backward(Tensor g, Tensor x, Tensor? mean, Tensor rstd, Tensor? weight, int[] stats, int[] params, bool affine) -> Tensor[]",
     meta=lambda g, x, mean, rstd, weight, stats, params, affine: (
-        [in_format(x._shape, x.dtype, x)] + [(tuple(1 if d in params else s for d, s in enumerate(x._shape)), x.dtype)] * 2 * affine
+        [in_format(x._shape, x.dtype, x)]
+        + [(tuple(1 if d in params else s for d, s in enumerate(x._shape)), x.dtype)] * 2 * affine
     ),
 )
 
@@ -41,8 +49,10 @@ _fused = op(
 def norm_backward(gs, x, mean, rstd, weight, stats, params, needs):
     """Gradients (x, weight, bias) of (x - mean) * rstd * weight + bias.
 
-    mean and rstd are taken over the dimensions `stats` (none: they are constants; no mean: rms), weight and bias vary over the dimensions
-    that are not in `params`; all are shaped to broadcast. gs: gradients of the result, and of mean and rstd where those were used.
+    mean and rstd are taken over the dimensions `stats` (none: they are constants; no mean: rms), weight and bias vary
+    over the dimensions
+    that are not in `params`; all are shaped to broadcast. gs: gradients of the result, and of mean and rstd where those
+    were used.
     """
     g, gm, gr = (*gs, None, None)[:3]
     n = 1
@@ -54,7 +64,10 @@ def norm_backward(gs, x, mean, rstd, weight, stats, params, needs):
     gx = gw = gb = None
     if g is not None:
         gx, gw, gb = formula(g, x, mean, rstd, weight, stats, params, True)
-    for extra in (None if gm is None else gm / n, None if gr is None else gr * (-1 / n) * rstd**2 * normal(x, mean, rstd)):
+    for extra in (
+        None if gm is None else gm / n,
+        None if gr is None else gr * (-1 / n) * rstd**2 * normal(x, mean, rstd),
+    ):
         if extra is not None:
             gx = extra.expand(x._shape) if gx is None else gx + extra
     return gx, gw, gb
@@ -125,7 +138,9 @@ def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, we
 
 
 def _backward(parts, g, *args):
-    """A backward operator by its name; for classes that take calls below autograd, and have rules for its parts, by these unless a mode is active."""
+    """A backward operator by its name;
+    for classes that take calls below autograd, and have rules for its parts, by these unless a mode is active.
+    """
     if g.__class__ in dispatching and not LOCAL.interceptors:
         return parts(g, *args)
     return getattr(ATEN, parts.__name__)(g, *args)
@@ -141,7 +156,9 @@ def _layer_backward(g, input, normalized_shape, weight, bias, eps, out1, out2, n
     return _backward(native_layer_norm_backward, g, input, normalized_shape, mean, rstd, weight, bias, list(needs))
 
 
-_NATIVE_LAYER_NORM = dict(meta=_layer_meta, derivative={("input", "weight", "bias"): _layer_backward}, out=False, non_differentiable=(1, 2))
+_NATIVE_LAYER_NORM = dict(
+    meta=_layer_meta, derivative={("input", "weight", "bias"): _layer_backward}, out=False, non_differentiable=(1, 2)
+)
 native_layer_norm = op(
     "native_layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
     "LayerNormExt",
@@ -162,17 +179,38 @@ def _rms_meta(x, normalized_shape, weight, eps):
 
 def _rms_backward(gs, input, normalized_shape, weight, out1, needs):
     n, k = len(input._shape), len(normalized_shape)
-    gx, gw, _ = norm_backward((gs[0], None, gs[1] if len(gs) > 1 else None), input, None, out1, weight, range(n - k, n), range(n - k), (*needs, False))
+    gx, gw, _ = norm_backward(
+        (gs[0], None, gs[1] if len(gs) > 1 else None),
+        input,
+        None,
+        out1,
+        weight,
+        range(n - k, n),
+        range(n - k),
+        (*needs, False),
+    )
     return gx, _shaped(gw, normalized_shape)
 
 
 _FUSED_RMS_NORM = dict(
-    meta=_rms_meta, call=lambda p, x, shape, weight, eps: p.of(eps)(x, weight), derivative={("input", "weight"): _rms_backward}, node="MulBackward0"
+    meta=_rms_meta,
+    call=lambda p, x, shape, weight, eps: p.of(eps)(x, weight),
+    derivative={("input", "weight"): _rms_backward},
+    node="MulBackward0",
 )
-_rms = op("_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)", "RmsNorm", out=False, **_FUSED_RMS_NORM)
+_rms = op(
+    "_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)",
+    "RmsNorm",
+    out=False,
+    **_FUSED_RMS_NORM,
+)
 
 
-@composite("rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", out=False, alias=("nn.functional.rms_norm",))
+@composite(
+    "rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
+    out=False,
+    alias=("nn.functional.rms_norm",),
+)
 def rms_norm(input, normalized_shape, weight, eps):
     only("rms_norm", input, dt.FLOAT, dt.COMPLEX)
     if eps is None:
@@ -221,13 +259,22 @@ def _group_gradients(gs, input, out1, out2, weight, N, C, HxW, group, needs):
     shape, per = (N, group, C // group, HxW), (1, group, C // group, 1)
     wide = [None if g is None else g.reshape(shape if k == 0 else (N, group, 1, 1)) for k, g in enumerate(gs)]
     gx, gw, gb = norm_backward(
-        wide, input.reshape(shape), out1.reshape(N, group, 1, 1), out2.reshape(N, group, 1, 1), _shaped(weight, per), (2, 3), (0, 3), needs
+        wide,
+        input.reshape(shape),
+        out1.reshape(N, group, 1, 1),
+        out2.reshape(N, group, 1, 1),
+        _shaped(weight, per),
+        (2, 3),
+        (0, 3),
+        needs,
     )
     return keep_format(gx.reshape(input._shape), input), _shaped(gw, (C,)), _shaped(gb, (C,))
 
 
 _native_group_norm_call = lambda p, x, weight, bias, N, C, HxW, group, eps: p(x, group, weight, bias, eps)
-_NATIVE_GROUP_NORM = dict(meta=_group_meta, call=_native_group_norm_call, derivative={("input", "weight", "bias"): _group_backward}, out=False)
+_NATIVE_GROUP_NORM = dict(
+    meta=_group_meta, call=_native_group_norm_call, derivative={("input", "weight", "bias"): _group_backward}, out=False
+)
 native_group_norm = op(
     "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, int N, int C, int HxW, int group, float eps) -> (Tensor, Tensor, Tensor)",
     "GroupNorm",
@@ -256,7 +303,9 @@ def f_group_norm(input, num_groups, weight, bias, eps):
     if len(input._shape) >= 2 and num_groups > 0:
         size = (numel(input._shape[:2]) // num_groups, num_groups, *input._shape[2:])
         if size[0] * numel(size[2:]) == 1:
-            raise ValueError(f"Expected more than 1 value per channel when training, got input size {list(input._shape)}")
+            raise ValueError(
+                f"Expected more than 1 value per channel when training, got input size {list(input._shape)}"
+            )
     return _group_norm(input, num_groups, weight, bias, eps)
 
 
@@ -281,25 +330,46 @@ _BATCH_BACKWARD = (
 
 
 @composite(f"aten.native_batch_norm_backward({_BATCH_BACKWARD}) -> (Tensor, Tensor, Tensor)")
-def native_batch_norm_backward(grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask):
+def native_batch_norm_backward(
+    grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask
+):
     """The gradients of input, weight and bias, None for those that are not asked for."""
     n = len(input._shape)
     per, dims = (1, -1, *(1,) * (n - 2)), (0, *range(2, n))
     mean, rstd = (save_mean, save_invstd) if train else (running_mean, (running_var + eps).rsqrt())
-    gx, gw, gb = norm_backward((grad_out,), input, mean.reshape(per), rstd.reshape(per), _shaped(weight, per), dims if train else (), dims, output_mask)
+    gx, gw, gb = norm_backward(
+        (grad_out,),
+        input,
+        mean.reshape(per),
+        rstd.reshape(per),
+        _shaped(weight, per),
+        dims if train else (),
+        dims,
+        output_mask,
+    )
     return _masked((gx, _shaped(gw, (-1,)), _shaped(gb, (-1,))), output_mask)
 
 
 def _batch_backward(g, input, weight, running_mean, running_var, training, eps, out1, out2, needs):
     n = len(input._shape)
     mean, rstd = _stats(input, (0, *range(2, n)), eps, out1, out2) if training else (out1, out2)
-    return _backward(native_batch_norm_backward, g, input, weight, running_mean, running_var, mean, rstd, training, eps, list(needs))
+    return _backward(
+        native_batch_norm_backward, g, input, weight, running_mean, running_var, mean, rstd, training, eps, list(needs)
+    )
 
 
-_NATIVE_BATCH_NORM = dict(meta=_batch_meta, derivative={("input", "weight", "bias"): _batch_backward}, out=False, empty_ok=True, non_differentiable=(1, 2))
+_NATIVE_BATCH_NORM = dict(
+    meta=_batch_meta,
+    derivative={("input", "weight", "bias"): _batch_backward},
+    out=False,
+    empty_ok=True,
+    non_differentiable=(1, 2),
+)
 _BATCH = "Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps"
 _LEGIT = _BATCH.replace("Tensor? running", "Tensor running")
-_native_batch_norm = op(f"_C.native_batch_norm({_BATCH}) -> (Tensor, Tensor, Tensor)", "BatchNormExt", **_NATIVE_BATCH_NORM)
+_native_batch_norm = op(
+    f"_C.native_batch_norm({_BATCH}) -> (Tensor, Tensor, Tensor)", "BatchNormExt", **_NATIVE_BATCH_NORM
+)
 
 
 @composite(f"_native_batch_norm_legit({_LEGIT}) -> (Tensor, Tensor, Tensor)", out=False)
@@ -312,8 +382,14 @@ def _native(input, weight, bias, running_mean, running_var, training, momentum, 
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(input._shape)}")
     stats = [running_mean, running_var]
     if STATE.duals and forward.has_tangent(input) and forward.has_tangent(*stats):
-        raise RuntimeError("batch_norm is not differentiable wrt running_mean and running_var, they cannot have forward grad defined")
-    if training and running_mean is not None and (running_mean.dtype in dt.OPMATH or running_mean._stride or running_var._stride):
+        raise RuntimeError(
+            "batch_norm is not differentiable wrt running_mean and running_var, they cannot have forward grad defined"
+        )
+    if (
+        training
+        and running_mean is not None
+        and (running_mean.dtype in dt.OPMATH or running_mean._stride or running_var._stride)
+    ):
         stats = [s.detach().to(dt.OPMATH.get(s.dtype, s.dtype)).contiguous() for s in stats]
         copied = True
     elif training and running_mean is not None:
@@ -325,7 +401,9 @@ def _native(input, weight, bias, running_mean, running_var, training, momentum, 
             s.data.copy_(new)  # no new version: PyTorch tells none
     if 0 in input._shape and input._stride is not None:
         return out[0].as_strided(input._shape, input.stride()), *out[1:]
-    fmt = input._stride and next((f for f in (channels_last, channels_last_3d) if input.is_contiguous(memory_format=f)), None)
+    fmt = input._stride and next(
+        (f for f in (channels_last, channels_last_3d) if input.is_contiguous(memory_format=f)), None
+    )
     return keep_format(out[0], input) if fmt is None else out[0].contiguous(memory_format=fmt), *out[1:]
 
 
@@ -396,7 +474,10 @@ def f_instance_norm(input, running_mean, running_var, weight, bias, use_input_st
     return instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, True)
 
 
-@composite("nn.functional.local_response_norm(Tensor input, int size, float alpha=0.0001, float beta=0.75, float k=1.0) -> Tensor", out=False)
+@composite(
+    "nn.functional.local_response_norm(Tensor input, int size, float alpha=0.0001, float beta=0.75, float k=1.0) -> Tensor",
+    out=False,
+)
 def local_response_norm(input, size, alpha, beta, k):
     n = len(input._shape)
     if n < 3:

@@ -62,7 +62,9 @@ def cpu(name, *categories):
 # ------------------------------------------------------------------------------------------------ arithmetic
 def _no_bool_sub(common, self, other, *rest):
     if all(dtype_of(x) is dt.bool_ for x in (self, other)):
-        raise RuntimeError("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead.")
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."
+        )
     if any(isinstance(x, Tensor) and x.dtype is dt.bool_ or x.__class__ is bool for x in (self, other)):
         raise RuntimeError(
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use "
@@ -107,8 +109,17 @@ def _fold_sub_alpha(self, other, alpha):
 
 
 _sub_grads = {"self": lambda g: g, "other": lambda g, alpha: -g if alpha == 1 else g * -alpha.conjugate()}
-_SUB = dict(numbers_between=True, promote=_no_bool_sub, prepare=_fold_sub_alpha, derivative=_sub_grads, saves_given=True)
-op("sub(Tensor|Scalar self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", "Sub", numbers=True, alpha=True, alias=("subtract",), **_SUB)
+_SUB = dict(
+    numbers_between=True, promote=_no_bool_sub, prepare=_fold_sub_alpha, derivative=_sub_grads, saves_given=True
+)
+op(
+    "sub(Tensor|Scalar self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor",
+    "Sub",
+    numbers=True,
+    alpha=True,
+    alias=("subtract",),
+    **_SUB,
+)
 _rsub_grads = {"self": lambda g: g, "other": lambda g: -g}
 _rsub = op(
     "_rsub(Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
@@ -148,8 +159,12 @@ _div = op(
     aten="div.Tensor",
     wraps=True,
 )
-_floor_divide_grads = {k: no_derivative("derivative for aten::floor_divide is not implemented", RuntimeError) for k in ("self", "other")}
-_FLOOR_DIVIDE = dict(promote=cpu("div_floor_cpu", "bool", "complex"), derivative=_floor_divide_grads, aten="floor_divide.default")
+_floor_divide_grads = {
+    k: no_derivative("derivative for aten::floor_divide is not implemented", RuntimeError) for k in ("self", "other")
+}
+_FLOOR_DIVIDE = dict(
+    promote=cpu("div_floor_cpu", "bool", "complex"), derivative=_floor_divide_grads, aten="floor_divide.default"
+)
 _floor_divide = op(
     "floor_divide(Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
     "FloorDiv",
@@ -160,13 +175,31 @@ _floor_divide = op(
     **_FLOOR_DIVIDE,
 )
 _div_round_promote = lambda common, self, other, mode: cpu(f"div_{mode}_cpu", "bool", "complex")(common)
-_DIV_ROUND = dict(promote=_div_round_promote, derivative={"self": zero, "other": zero}, numbers=True, method=False, inplace=False, exact=1)
+_DIV_ROUND = dict(
+    promote=_div_round_promote,
+    derivative={"self": zero, "other": zero},
+    numbers=True,
+    method=False,
+    inplace=False,
+    exact=1,
+)
 _DIV_ROUND_NAMES = dict(aten="div.Tensor_mode", node="DivBackward2")
-_div_round = op("_div_round(Tensor|Scalar self, Tensor|Scalar other, str rounding_mode) -> Tensor", "DivMod", **_DIV_ROUND, **_DIV_ROUND_NAMES)
+_div_round = op(
+    "_div_round(Tensor|Scalar self, Tensor|Scalar other, str rounding_mode) -> Tensor",
+    "DivMod",
+    **_DIV_ROUND,
+    **_DIV_ROUND_NAMES,
+)
 
 
 # PyTorch rounds a quotient of half types before it cuts off the fraction
-_trunc_quotient = op("_trunc_quotient(Tensor self, Tensor other) -> Tensor", promote=DEFAULT, opmath=False, **HIDDEN, derivative={"self": zero, "other": zero})
+_trunc_quotient = op(
+    "_trunc_quotient(Tensor self, Tensor other) -> Tensor",
+    promote=DEFAULT,
+    opmath=False,
+    **HIDDEN,
+    derivative={"self": zero, "other": zero},
+)
 
 
 @composite(
@@ -181,15 +214,26 @@ def div(self, other, rounding_mode=None):
     if rounding_mode is None:
         return _div.call(self, other)
     if rounding_mode not in ("floor", "trunc"):
-        raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
-    if rounding_mode == "trunc" and isinstance(other, Tensor) and other._shape and result_dtype((self, other)) in dt.OPMATH:
+        raise RuntimeError(
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
+        )
+    if (
+        rounding_mode == "trunc"
+        and isinstance(other, Tensor)
+        and other._shape
+        and result_dtype((self, other)) in dt.OPMATH
+    ):
         return _trunc_quotient.call(self, other)
     return _div_round.call(self, other, rounding_mode)
 
 
-composite("true_divide(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", inplace=True, operator=_div, pointwise=True, sparse="coo values")(
-    lambda self, other: _div.call(self, other)
-)
+composite(
+    "true_divide(Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
+    inplace=True,
+    operator=_div,
+    pointwise=True,
+    sparse="coo values",
+)(lambda self, other: _div.call(self, other))
 _remainder_promote = cpu("remainder_cpu", "bool", "complex")
 _remainder_grads = {"self": lambda g: g, "other": lambda g, self, other: -g * _div_round.call(self, other, "floor")}
 _REMAINDER = dict(promote=_remainder_promote, derivative=_remainder_grads, node=_by_number("Remainder", "other", 0, 1))
@@ -197,15 +241,33 @@ op("remainder(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "RemainderTen
 _fmod_grads = {"self": lambda g: g, "other": lambda g, self, other: -g * T.div(self, other, rounding_mode="trunc")}
 _FMOD = dict(promote=cpu("fmod_cpu", "bool", "complex"), derivative=_fmod_grads, node=_by_number("Fmod", "other", 0, 1))
 op("fmod(Tensor self, Tensor|Scalar other) -> Tensor", "FmodTensor", **_FMOD)
-op("gcd(Tensor self, Tensor other) -> Tensor", "Gcd", promote=cpu("gcd_cpu", "bool", "float", "complex"), inplace_function=True)
-op("lcm(Tensor self, Tensor other) -> Tensor", "Lcm", promote=cpu("lcm_cpu", "bool", "float", "complex"), inplace_function=True)
+op(
+    "gcd(Tensor self, Tensor other) -> Tensor",
+    "Gcd",
+    promote=cpu("gcd_cpu", "bool", "float", "complex"),
+    inplace_function=True,
+)
+op(
+    "lcm(Tensor self, Tensor other) -> Tensor",
+    "Lcm",
+    promote=cpu("lcm_cpu", "bool", "float", "complex"),
+    inplace_function=True,
+)
 _neg_promote = refuse(
     DEFAULT,
     RuntimeError,
     bool="Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.",
 )
 _NEG = dict(derivative=lambda g: -g, promote=_neg_promote)
-op("neg(Tensor self) -> Tensor", "Neg", alias=("negative",), out=FOUND_DTYPE, inplace_function=True, sparse="values", **_NEG)
+op(
+    "neg(Tensor self) -> Tensor",
+    "Neg",
+    alias=("negative",),
+    out=FOUND_DTYPE,
+    inplace_function=True,
+    sparse="values",
+    **_NEG,
+)
 
 
 @composite("positive(Tensor self) -> Tensor", out=False, sparse="values")
@@ -218,7 +280,13 @@ def positive(self):
 _ABS = dict(promote=COMPLEX_TO_FLOAT, derivative=lambda g, self: g * T.sgn(self))
 op("abs(Tensor self) -> Tensor", "Abs", alias=("absolute",), inplace_function=("abs_",), sparse="coalesced", **_ABS)
 _RECIPROCAL = dict(promote=INT_TO_FLOAT, derivative=lambda g, out: -g * conj(out * out))
-op("reciprocal(Tensor self) -> Tensor", "Reciprocal", inplace_function=True, autocast=FLOAT32_ON_ACCELERATORS, **_RECIPROCAL)
+op(
+    "reciprocal(Tensor self) -> Tensor",
+    "Reciprocal",
+    inplace_function=True,
+    autocast=FLOAT32_ON_ACCELERATORS,
+    **_RECIPROCAL,
+)
 op(
     "square(Tensor self) -> Tensor",
     "Square",
@@ -228,9 +296,23 @@ op(
     inplace_function=True,
     sparse="coo coalesced",
 )
-op("sqrt(Tensor self) -> Tensor", "Sqrt", promote=INT_TO_FLOAT, derivative=lambda g, out: g / conj(out * 2), inplace_function=True, sparse="coalesced")
+op(
+    "sqrt(Tensor self) -> Tensor",
+    "Sqrt",
+    promote=INT_TO_FLOAT,
+    derivative=lambda g, out: g / conj(out * 2),
+    inplace_function=True,
+    sparse="coalesced",
+)
 _rsqrt_grad = lambda g, out: g * conj(out * out * out * -0.5)
-op("rsqrt(Tensor self) -> Tensor", "Rsqrt", promote=INT_TO_FLOAT, derivative=_rsqrt_grad, inplace_function=True, autocast=FLOAT32_ON_ACCELERATORS)
+op(
+    "rsqrt(Tensor self) -> Tensor",
+    "Rsqrt",
+    promote=INT_TO_FLOAT,
+    derivative=_rsqrt_grad,
+    inplace_function=True,
+    autocast=FLOAT32_ON_ACCELERATORS,
+)
 
 
 # ------------------------------------------------------------------------------------------------ pow
@@ -247,10 +329,20 @@ def _pow_promote(common, self, exponent):
 # plain_attrs: what the numbers are changes neither the promotion nor the checks, so the short way may leave these out
 _POW_TENSOR_SCALAR = dict(
     promote=lambda common, self, e: _pow_promote(result_dtype((self, e)), self, e),
-    derivative=lambda g, self, exponent: zero(g) if exponent == 0 else g * conj(self * exponent if exponent == 2 else T.pow(self, exponent - 1) * exponent),
+    derivative=lambda g, self, exponent: (
+        zero(g)
+        if exponent == 0
+        else g * conj(self * exponent if exponent == 2 else T.pow(self, exponent - 1) * exponent)
+    ),
     constant_attributes=True,
 )
-_pow_scalar = op("_pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", "PowTensorScalar", aten="pow.Tensor_Scalar", **HIDDEN, **_POW_TENSOR_SCALAR)
+_pow_scalar = op(
+    "_pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
+    "PowTensorScalar",
+    aten="pow.Tensor_Scalar",
+    **HIDDEN,
+    **_POW_TENSOR_SCALAR,
+)
 _pow_grads = {
     "self": lambda g, self, exponent: T.where(exponent == 0, 0, g * conj(exponent * T.pow(self, exponent - 1))),
     "exponent": lambda g, self, exponent, out: _grad_exponent(g, self, exponent, out),
@@ -268,14 +360,25 @@ _pow = op(
 
 def _grad_exponent(g, self, exponent, out):
     if not isinstance(self, Tensor):
-        log = -math.inf if self == 0 else cmath.log(self) if isinstance(self, complex) or self > 0 or out.dtype.is_complex else math.nan
+        log = (
+            -math.inf
+            if self == 0
+            else cmath.log(self)
+            if isinstance(self, complex) or self > 0 or out.dtype.is_complex
+            else math.nan
+        )
         grad = g * conj(out * (log.real if not out.dtype.is_complex and isinstance(log, complex) else log))
         return T.where(exponent >= 0, 0, grad) if self == 0 else grad
     at_zero = self == 0 if out.dtype.is_complex else (self == 0) & (exponent >= 0)
     return T.where(at_zero, 0, g * conj(out * (self.to(out.dtype) if out.dtype.is_complex else self).log()))
 
 
-@composite("pow(Tensor|Scalar self, Tensor|Scalar exponent) -> Tensor", inplace=True, pointwise=True, autocast=FLOAT32_ON_ACCELERATORS)
+@composite(
+    "pow(Tensor|Scalar self, Tensor|Scalar exponent) -> Tensor",
+    inplace=True,
+    pointwise=True,
+    autocast=FLOAT32_ON_ACCELERATORS,
+)
 def pow_(self, exponent):
     if isinstance(self, Tensor) and exponent.__class__ in (int, float, bool):
         if exponent.__class__ is float and self.dtype in dt.OPMATH:
@@ -299,7 +402,9 @@ def float_power_(self, exponent):
 @composite("float_power(Tensor|Scalar self, Tensor|Scalar exponent) -> Tensor", out=SAME_SCALAR_TYPE)
 def float_power(self, exponent):
     d = dt.complex128 if any(dtype_of(x).is_complex for x in (self, exponent)) else dt.float64
-    return T.pow(*[x.to(d) if isinstance(x, Tensor) else complex(x) if d.is_complex else float(x) for x in (self, exponent)])
+    return T.pow(
+        *[x.to(d) if isinstance(x, Tensor) else complex(x) if d.is_complex else float(x) for x in (self, exponent)]
+    )
 
 
 @composite("ldexp(Tensor self, Tensor other) -> Tensor", inplace=True, inplace_function=True, derivative=BY_PARTS)
@@ -311,7 +416,8 @@ def ldexp(self, other):
     return self * T.pow(2.0, other)
 
 
-# ------------------------------------------------------------------------------------------------ comparison, logic, bits
+# ------------------------------------------------------------------------------------------------ comparison, logic,
+# bits
 for _name, (_prim, *_alias) in {
     "eq": ("Equal",),
     "ne": ("NotEqual", "not_equal"),
@@ -320,23 +426,63 @@ for _name, (_prim, *_alias) in {
     "gt": ("Greater", "greater"),
     "ge": ("GreaterEqual", "greater_equal"),
 }.items():
-    op(f"{_name}(Tensor self, Tensor|Scalar other) -> Tensor", _prim, promote=ALWAYS_BOOL, alias=tuple(_alias), constant=True)
+    op(
+        f"{_name}(Tensor self, Tensor|Scalar other) -> Tensor",
+        _prim,
+        promote=ALWAYS_BOOL,
+        alias=tuple(_alias),
+        constant=True,
+    )
 for _name in ("and", "or", "xor"):
     op(f"logical_{_name}(Tensor self, Tensor other) -> Tensor", f"Logical{_name.title()}", promote=ALWAYS_BOOL)
     _promote = cpu(f"bitwise_{_name}_cpu", "float", "complex")
-    op(f"bitwise_{_name}(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", f"Bitwise{_name.title()}Tensor", promote=_promote)
+    op(
+        f"bitwise_{_name}(Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
+        f"Bitwise{_name.title()}Tensor",
+        promote=_promote,
+    )
 op("logical_not(Tensor self) -> Tensor", "LogicalNot", promote=ALWAYS_BOOL)
 op("bitwise_not(Tensor self) -> Tensor", "BitwiseNot", promote=cpu("bitwise_not_cpu", "float", "complex"))
-op("bitwise_left_shift(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "LeftShift", promote=cpu("lshift_cpu", "bool", "float", "complex"))
-op("bitwise_right_shift(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "RightShift", promote=cpu("rshift_cpu", "bool", "float", "complex"))
-op("isnan(Tensor self) -> Tensor", "NotEqual", promote=ALWAYS_BOOL, call=lambda p, x: p(x, x), inplace=False, out=False, sparse="coalesced")
+op(
+    "bitwise_left_shift(Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
+    "LeftShift",
+    promote=cpu("lshift_cpu", "bool", "float", "complex"),
+)
+op(
+    "bitwise_right_shift(Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
+    "RightShift",
+    promote=cpu("rshift_cpu", "bool", "float", "complex"),
+)
+op(
+    "isnan(Tensor self) -> Tensor",
+    "NotEqual",
+    promote=ALWAYS_BOOL,
+    call=lambda p, x: p(x, x),
+    inplace=False,
+    out=False,
+    sparse="coalesced",
+)
 op("isinf(Tensor self) -> Tensor", "IsInf", promote=ALWAYS_BOOL, inplace=False, out=False, sparse="coalesced")
 op("isfinite(Tensor self) -> Tensor", "IsFinite", promote=ALWAYS_BOOL, inplace=False, out=False)
 _ONLY_BOOL = Out("{name} does not support non-boolean outputs.")
 _isneginf_promote = refuse(ALWAYS_BOOL, RuntimeError, complex="isneginf does not support complex inputs.")
-op("isneginf(Tensor self) -> Tensor", "IsNegInf", inplace=False, promote=_isneginf_promote, out=_ONLY_BOOL, sparse="coalesced")
+op(
+    "isneginf(Tensor self) -> Tensor",
+    "IsNegInf",
+    inplace=False,
+    promote=_isneginf_promote,
+    out=_ONLY_BOOL,
+    sparse="coalesced",
+)
 _isposinf_promote = refuse(ALWAYS_BOOL, RuntimeError, complex="isposinf does not support complex inputs.")
-op("isposinf(Tensor self) -> Tensor", "IsPosInf", inplace=False, promote=_isposinf_promote, out=_ONLY_BOOL, sparse="coalesced")
+op(
+    "isposinf(Tensor self) -> Tensor",
+    "IsPosInf",
+    inplace=False,
+    promote=_isposinf_promote,
+    out=_ONLY_BOOL,
+    sparse="coalesced",
+)
 _signbit_promote = refuse(ALWAYS_BOOL, complex="signbit is not implemented for complex tensors.")
 op("signbit(Tensor self) -> Tensor", None, inplace=False, promote=_signbit_promote, out=_ONLY_BOOL, sparse="coalesced")
 
@@ -348,10 +494,18 @@ def _same_dtype(common, self, other, *rest):
 
 
 _isclose_call = lambda p, a, b, rtol, atol, equal_nan: p.of(rtol, atol, equal_nan)(a, b)
-op("_isclose(Tensor self, Tensor other, float rtol, float atol, bool equal_nan) -> Tensor", "IsClose", promote=_same_dtype, call=_isclose_call, **HIDDEN)
+op(
+    "_isclose(Tensor self, Tensor other, float rtol, float atol, bool equal_nan) -> Tensor",
+    "IsClose",
+    promote=_same_dtype,
+    call=_isclose_call,
+    **HIDDEN,
+)
 
 
-@composite("isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor", out=False)
+@composite(
+    "isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor", out=False
+)
 def isclose(self, other, rtol, atol, equal_nan):
     for k, v in (("rtol", rtol), ("atol", atol)):
         if v < 0:
@@ -378,13 +532,21 @@ def equal(self, other):
     )
 
 
-composite("isreal(Tensor self) -> Tensor", out=False)(lambda self: T.imag(self) == 0 if self.dtype.is_complex else T.ones_like(self, dtype=dt.bool_))
+composite("isreal(Tensor self) -> Tensor", out=False)(
+    lambda self: T.imag(self) == 0 if self.dtype.is_complex else T.ones_like(self, dtype=dt.bool_)
+)
 
 
 # ------------------------------------------------------------------------------------------------ rounding, signs
 for _name in ("floor", "ceil", "trunc"):
-    _promote = refuse(DEFAULT, complex=f"{_name} is not supported for complex inputs", bool=f'"{_name}_vml_cpu" not implemented for DTYPE')
-    _ROUNDING = dict(derivative=zero, alias=("fix",) if _name == "trunc" else (), out=FOUND_DTYPE, inplace_function=True)
+    _promote = refuse(
+        DEFAULT,
+        complex=f"{_name} is not supported for complex inputs",
+        bool=f'"{_name}_vml_cpu" not implemented for DTYPE',
+    )
+    _ROUNDING = dict(
+        derivative=zero, alias=("fix",) if _name == "trunc" else (), out=FOUND_DTYPE, inplace_function=True
+    )
     op(f"{_name}(Tensor self) -> Tensor", _name.title(), promote=_promote, sparse="coalesced", **_ROUNDING)
 op(
     "frac(Tensor self) -> Tensor",
@@ -396,7 +558,13 @@ op(
     sparse="coalesced",
 )
 _round = op(
-    "_round(Tensor self) -> Tensor", "Round", derivative=zero, **HIDDEN, promote=cpu("round_vml_cpu", "bool", "complex"), out=FOUND_DTYPE, aten="round.default"
+    "_round(Tensor self) -> Tensor",
+    "Round",
+    derivative=zero,
+    **HIDDEN,
+    promote=cpu("round_vml_cpu", "bool", "complex"),
+    out=FOUND_DTYPE,
+    aten="round.default",
 )
 
 
@@ -425,7 +593,10 @@ _round_decimals = op(
     aten="round.decimals",
     node="RoundBackward1",
 )
-_sign_promote = refuse(DEFAULT, complex="Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.")
+_sign_promote = refuse(
+    DEFAULT,
+    complex="Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.",
+)
 op("sign(Tensor self) -> Tensor", "Sign", derivative=zero, promote=_sign_promote, out=FOUND_DTYPE, sparse="coalesced")
 
 
@@ -438,7 +609,13 @@ def _sgn_backward(g, self, out):
 
 op("sgn(Tensor self) -> Tensor", "Sign", promote=DEFAULT, derivative=_sgn_backward, sparse="coalesced")
 _copysign_grads = {"self": lambda g, self, out: g * T.where(self == 0, 0, out / self), "other": zero}
-op("copysign(Tensor self, Tensor|Scalar other) -> Tensor", None, promote=INT_TO_FLOAT, derivative=_copysign_grads, node=_by_number("Copysign", "other", 1, 0))
+op(
+    "copysign(Tensor self, Tensor|Scalar other) -> Tensor",
+    None,
+    promote=INT_TO_FLOAT,
+    derivative=_copysign_grads,
+    node=_by_number("Copysign", "other", 1, 0),
+)
 
 
 def _heaviside_promote(common, self, values):
@@ -449,7 +626,9 @@ def _heaviside_promote(common, self, values):
     return common, common
 
 
-_heaviside_grads = {k: no_derivative("derivative for aten::heaviside is not implemented", RuntimeError) for k in ("self", "values")}
+_heaviside_grads = {
+    k: no_derivative("derivative for aten::heaviside is not implemented", RuntimeError) for k in ("self", "values")
+}
 op(
     "heaviside(Tensor self, Tensor values) -> Tensor",
     None,
@@ -495,24 +674,49 @@ def _clamp_promote(common, self, *limits):
     return common, common
 
 
-_clamp_min_grads = {"self": lambda g, self, min: T.where(self >= min, g, 0), "min": lambda g, self, min: T.where(self < min, g, 0)}
+_clamp_min_grads = {
+    "self": lambda g, self, min: T.where(self >= min, g, 0),
+    "min": lambda g, self, min: T.where(self < min, g, 0),
+}
 _clamp_min = op(
-    "_clamp_min(Tensor self, Tensor|Scalar min) -> Tensor", "Maximum", promote=_clamp_promote, **HIDDEN, derivative=_clamp_min_grads, aten="clamp_min.Tensor"
+    "_clamp_min(Tensor self, Tensor|Scalar min) -> Tensor",
+    "Maximum",
+    promote=_clamp_promote,
+    **HIDDEN,
+    derivative=_clamp_min_grads,
+    aten="clamp_min.Tensor",
 )
-_clamp_max_grads = {"self": lambda g, self, max: T.where(self <= max, g, 0), "max": lambda g, self, max: T.where(self > max, g, 0)}
+_clamp_max_grads = {
+    "self": lambda g, self, max: T.where(self <= max, g, 0),
+    "max": lambda g, self, max: T.where(self > max, g, 0),
+}
 _clamp_max = op(
-    "_clamp_max(Tensor self, Tensor|Scalar max) -> Tensor", "Minimum", promote=_clamp_promote, **HIDDEN, derivative=_clamp_max_grads, aten="clamp_max.Tensor"
+    "_clamp_max(Tensor self, Tensor|Scalar max) -> Tensor",
+    "Minimum",
+    promote=_clamp_promote,
+    **HIDDEN,
+    derivative=_clamp_max_grads,
+    aten="clamp_max.Tensor",
 )
 _clamp_grads = {
-    "self": lambda g, self, min, max: T.where(self >= min if max is None else self <= max if min is None else (self >= min) & (self <= max), g, 0),
+    "self": lambda g, self, min, max: T.where(
+        self >= min if max is None else self <= max if min is None else (self >= min) & (self <= max), g, 0
+    ),
     "min": lambda g, self, min, max: T.where(self < min if max is None else (self < min) & (min < max), g, 0),
     "max": lambda g, self, min, max: T.where(self > max if min is None else (self > max) | (max < min), g, 0),
 }
 _clamp = op(
-    "_clamp(Tensor self, Tensor min, Tensor max) -> Tensor", "ClampTensor", promote=_clamp_promote, **HIDDEN, derivative=_clamp_grads, aten="clamp.Tensor"
+    "_clamp(Tensor self, Tensor min, Tensor max) -> Tensor",
+    "ClampTensor",
+    promote=_clamp_promote,
+    **HIDDEN,
+    derivative=_clamp_grads,
+    aten="clamp.Tensor",
 )
 _clamp_name = lambda given, shapes: "ClampBackward1" if shapes["min"] is shapes["max"] is None else "ClampBackward0"
-_CLAMP = dict(alias=("clip",), inplace=True, pointwise=True, inplace_function=True, derivative=_clamp_grads, node=_clamp_name)
+_CLAMP = dict(
+    alias=("clip",), inplace=True, pointwise=True, inplace_function=True, derivative=_clamp_grads, node=_clamp_name
+)
 
 
 @composite("clamp(Tensor self, Tensor|Scalar? min=None, Tensor|Scalar? max=None) -> Tensor", **_CLAMP)
@@ -551,12 +755,26 @@ def _check_ints(values, common):
     return common, common
 
 
-_where_grads = {"self": lambda g, condition: T.where(condition, g, 0), "other": lambda g, condition: T.where(condition, 0, g)}
+_where_grads = {
+    "self": lambda g, condition: T.where(condition, g, 0),
+    "other": lambda g, condition: T.where(condition, 0, g),
+}
 _WHERE = dict(promote=lambda common, condition, *values: _check_ints(values, common), derivative=_where_grads)
-_where = op("_where(Tensor condition, Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Select", **HIDDEN, keep=(0,), **_WHERE, aten="where.self")
+_where = op(
+    "_where(Tensor condition, Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
+    "Select",
+    **HIDDEN,
+    keep=(0,),
+    **_WHERE,
+    aten="where.self",
+)
 
 
-@composite("where(Tensor condition, Tensor|Scalar? input=None, Tensor|Scalar? other=None) -> Tensor", method=False, pointwise=True)
+@composite(
+    "where(Tensor condition, Tensor|Scalar? input=None, Tensor|Scalar? other=None) -> Tensor",
+    method=False,
+    pointwise=True,
+)
 def where(condition, input, other):
     if input is None or other is None:
         if input is not other:
@@ -564,7 +782,9 @@ def where(condition, input, other):
         return T.nonzero(condition, as_tuple=True)
     if condition.dtype is not dt.bool_:
         if condition.dtype is not dt.uint8:
-            raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {dt.scalar_name(condition.dtype)}")
+            raise RuntimeError(
+                f"where expected condition to be a boolean tensor, but got a tensor with dtype {dt.scalar_name(condition.dtype)}"
+            )
         warn_once(
             "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version of PyTorch. "
             "Use a boolean condition instead."
@@ -573,20 +793,32 @@ def where(condition, input, other):
     return _where.call(condition, input, other)
 
 
-composite("Tensor.where(Tensor self, Tensor condition, Tensor|Scalar other) -> Tensor")(lambda self, condition, other: where(condition, self, other))
+composite("Tensor.where(Tensor self, Tensor condition, Tensor|Scalar other) -> Tensor")(
+    lambda self, condition, other: where(condition, self, other)
+)
 
 
 def _mask_prepare(self, mask, value):
     check_filling_mask(mask.dtype)
     if isinstance(value, Tensor) and value._shape:
-        raise RuntimeError(f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {len(value._shape)} dimension(s).")
+        raise RuntimeError(
+            f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {len(value._shape)} dimension(s)."
+        )
     check_number(value, self.dtype)
     return self, mask, value
 
 
 _masked_fill_promote = lambda common, self, mask, value: (self.dtype, self.dtype)
 _masked_fill_grads = {"self": lambda g, mask: T.masked_fill(g, mask, 0), "value": lambda g, mask: T.where(mask, g, 0)}
-_MASKED_FILL = dict(prepare=_mask_prepare, promote=_masked_fill_promote, derivative=_masked_fill_grads, keep=(1,), contiguous=True, out=False, reads_first=(2,))
+_MASKED_FILL = dict(
+    prepare=_mask_prepare,
+    promote=_masked_fill_promote,
+    derivative=_masked_fill_grads,
+    keep=(1,),
+    contiguous=True,
+    out=False,
+    reads_first=(2,),
+)
 _MASKED_FILL |= {"node": _by_number("MaskedFill", "value", 0, 1), "expanded": "tensor[mask] = scalar"}
 op("masked_fill(Tensor self, Tensor mask, Tensor|Scalar value) -> Tensor", "MaskedFill", **_MASKED_FILL)
 
@@ -596,16 +828,24 @@ def _lerp_promote(common, self, end, weight):
     of_tensor = isinstance(weight, Tensor)
     for name, t in (("end", end), ("weight", weight if of_tensor and weight._shape else self)):
         if t.dtype is not self.dtype:
-            raise RuntimeError(f"expected dtype {dt.c_name(self.dtype)} for `{name}` but got dtype {dt.c_name(t.dtype)}")
+            raise RuntimeError(
+                f"expected dtype {dt.c_name(self.dtype)} for `{name}` but got dtype {dt.c_name(t.dtype)}"
+            )
     if not of_tensor:
         check_number(weight, self.dtype, "float" if self.dtype in dt.OPMATH else None)
         common = self.dtype
     if common.category < dt.FLOAT or common is dt.complex32:
-        raise NotImplementedError(f"\"lerp_kernel_{'tensor' if of_tensor else 'scalar'}\" not implemented for '{dt.scalar_name(common)}'")
+        raise NotImplementedError(
+            f"\"lerp_kernel_{'tensor' if of_tensor else 'scalar'}\" not implemented for '{dt.scalar_name(common)}'"
+        )
     return common, common
 
 
-_lerp_grads = {"self": lambda g, weight: g * (1 - conj(weight)), "end": lambda g, weight: g * conj(weight), "weight": lambda g, self, end: g * conj(end - self)}
+_lerp_grads = {
+    "self": lambda g, weight: g * (1 - conj(weight)),
+    "end": lambda g, weight: g * conj(weight),
+    "weight": lambda g, self, end: g * conj(end - self),
+}
 op(
     "lerp(Tensor self, Tensor end, Tensor|Scalar weight) -> Tensor",
     "Lerp",
@@ -627,7 +867,12 @@ _addcmul_grads = {
     "tensor2": lambda g, tensor1, value: g * conj(tensor1 * value),
 }
 _ADDCMUL = dict(numbers_between=True, promote=_addcmul_promote, derivative=_addcmul_grads)
-op("addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", "AddcmulExt", autocast=WIDEST_ON_ACCELERATORS, **_ADDCMUL)
+op(
+    "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+    "AddcmulExt",
+    autocast=WIDEST_ON_ACCELERATORS,
+    **_ADDCMUL,
+)
 
 
 def _addcdiv_promote(common, self, tensor1, tensor2, value):
@@ -646,9 +891,25 @@ _addcdiv_grads = {
     "tensor2": lambda g, tensor1, tensor2, value: -g * conj(value * tensor1 / (tensor2 * tensor2)),
 }
 _ADDCDIV = dict(numbers_between=True, promote=_addcdiv_promote, derivative=_addcdiv_grads)
-op("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", "AddcdivExt", autocast=WIDEST_ON_ACCELERATORS, **_ADDCDIV)
-_NAN_TO_NUM = dict(promote=DEFAULT, call=lambda p, x, *numbers: p.of(*numbers)(x), derivative=lambda g, self: g * T.isfinite(self), out=SAME_SCALAR_TYPE)
-_nan_to_num = op("_nan_to_num(Tensor self, float nan, float posinf, float neginf) -> Tensor", "NanToNum", aten="nan_to_num.default", **HIDDEN, **_NAN_TO_NUM)
+op(
+    "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+    "AddcdivExt",
+    autocast=WIDEST_ON_ACCELERATORS,
+    **_ADDCDIV,
+)
+_NAN_TO_NUM = dict(
+    promote=DEFAULT,
+    call=lambda p, x, *numbers: p.of(*numbers)(x),
+    derivative=lambda g, self: g * T.isfinite(self),
+    out=SAME_SCALAR_TYPE,
+)
+_nan_to_num = op(
+    "_nan_to_num(Tensor self, float nan, float posinf, float neginf) -> Tensor",
+    "NanToNum",
+    aten="nan_to_num.default",
+    **HIDDEN,
+    **_NAN_TO_NUM,
+)
 
 
 @composite(
@@ -667,47 +928,100 @@ def nan_to_num(self, nan, posinf, neginf):
     return _nan_to_num.call(self, nan or 0.0, limit if posinf is None else posinf, -limit if neginf is None else neginf)
 
 
-# ------------------------------------------------------------------------------------------------ functions of one argument
+# ------------------------------------------------------------------------------------------------ functions of one
+# argument
 _tanh_backward_grads = {
     "grad_output": lambda g, output: _tanh_backward.call(g, conj(output)),
     "output": lambda g, grad_output, output: conj(g) * grad_output * conj(output) * -2,
 }
 _TANH_BACKWARD = dict(promote=DEFAULT, call=lambda p, g, y: p(y, g), derivative=_tanh_backward_grads)
-_tanh_backward = op("tanh_backward(Tensor grad_output, Tensor output) -> Tensor", "TanhGrad", function=False, method=False, inplace=False, **_TANH_BACKWARD)
+_tanh_backward = op(
+    "tanh_backward(Tensor grad_output, Tensor output) -> Tensor",
+    "TanhGrad",
+    function=False,
+    method=False,
+    inplace=False,
+    **_TANH_BACKWARD,
+)
 _sigmoid_backward_grads = {
     "grad_output": lambda g, output: _sigmoid_backward.call(g, conj(output)),
     "output": lambda g, grad_output, output: conj(g) * grad_output * conj(1 - output * 2),
 }
-_SIGMOID_BACKWARD = dict(promote=DEFAULT, call=lambda p, g, y: p(y, g), derivative=_sigmoid_backward_grads, function=False, method=False, inplace=False)
-_sigmoid_backward = op("sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", "SigmoidGrad", **_SIGMOID_BACKWARD)
+_SIGMOID_BACKWARD = dict(
+    promote=DEFAULT,
+    call=lambda p, g, y: p(y, g),
+    derivative=_sigmoid_backward_grads,
+    function=False,
+    method=False,
+    inplace=False,
+)
+_sigmoid_backward = op(
+    "sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", "SigmoidGrad", **_SIGMOID_BACKWARD
+)
 
 
 def _one(name, prim, derivative, alias=(), promote=INT_TO_FLOAT, **options):
-    op(f"{name}(Tensor self) -> Tensor", prim, promote=promote, derivative=derivative, alias=alias, **{"inplace_function": True, **options})
+    op(
+        f"{name}(Tensor self) -> Tensor",
+        prim,
+        promote=promote,
+        derivative=derivative,
+        alias=alias,
+        **{"inplace_function": True, **options},
+    )
 
 
 _one("exp", "Exp", lambda g, out: g * conj(out), autocast=FLOAT32_ON_ACCELERATORS)
 _one("exp2", "Exp2", lambda g, out: g * conj(out) * LN2, ("special.exp2",))
-_one("expm1", "Expm1", lambda g, out: g * conj(out + 1), ("special.expm1",), autocast=FLOAT32_ON_ACCELERATORS, sparse="coalesced")
+_one(
+    "expm1",
+    "Expm1",
+    lambda g, out: g * conj(out + 1),
+    ("special.expm1",),
+    autocast=FLOAT32_ON_ACCELERATORS,
+    sparse="coalesced",
+)
 _one("log", "Log", lambda g, self: g / conj(self), autocast=FLOAT32_ON_ACCELERATORS)
 _one("log2", "Log2", lambda g, self: g / conj(self * LN2), autocast=FLOAT32_ON_ACCELERATORS)
 _one("log10", "Log10", lambda g, self: g / conj(self * LN10), autocast=FLOAT32_ON_ACCELERATORS)
-_one("log1p", "Log1p", lambda g, self: g / conj(self + 1), ("special.log1p",), autocast=FLOAT32_ON_ACCELERATORS, sparse="coalesced")
+_one(
+    "log1p",
+    "Log1p",
+    lambda g, self: g / conj(self + 1),
+    ("special.log1p",),
+    autocast=FLOAT32_ON_ACCELERATORS,
+    sparse="coalesced",
+)
 _one("sin", "Sin", lambda g, self: g * conj(self.cos()), sparse="coalesced")
 _one("cos", "Cos", lambda g, self: -g * conj(self.sin()))
 _one("tan", "Tan", lambda g, out: g * conj(out * out + 1), autocast=FLOAT32_ON_ACCELERATORS, sparse="coalesced")
 _one("sinh", "Sinh", lambda g, self: g * conj(self.cosh()), autocast=FLOAT32_ON_ACCELERATORS, sparse="coalesced")
 _one("cosh", "Cosh", lambda g, self: g * conj(self.sinh()), autocast=FLOAT32_ON_ACCELERATORS)
 _one("tanh", "Tanh", lambda g, out: _tanh_backward.call(g, out), sparse="coalesced")
-_one("asin", "AsinExt", lambda g, self: g * conj((1 - self * self).rsqrt()), ("arcsin",), autocast=FLOAT32_ON_ACCELERATORS, sparse="coalesced")
-_one("acos", "AcosExt", lambda g, self: -g * conj((1 - self * self).rsqrt()), ("arccos",), autocast=FLOAT32_ON_ACCELERATORS)
+_one(
+    "asin",
+    "AsinExt",
+    lambda g, self: g * conj((1 - self * self).rsqrt()),
+    ("arcsin",),
+    autocast=FLOAT32_ON_ACCELERATORS,
+    sparse="coalesced",
+)
+_one(
+    "acos",
+    "AcosExt",
+    lambda g, self: -g * conj((1 - self * self).rsqrt()),
+    ("arccos",),
+    autocast=FLOAT32_ON_ACCELERATORS,
+)
 _one("atan", "AtanExt", lambda g, self: g / conj(self * self + 1), ("arctan",), sparse="coalesced")
 for _name, _prim, _derivative, _sparse in (
     ("asinh", "AsinhExt", lambda g, self: g * conj((self * self + 1).rsqrt()), "coalesced"),
     ("acosh", "AcoshExt", lambda g, self: g * conj((self * self - 1).rsqrt()), None),
     ("atanh", "Atanh", lambda g, self: g / conj(1 - self * self), "coalesced"),
 ):
-    _irreversible = lambda self, name=_name: NotImplementedError(f"the derivative for 'inplace version of {name}' is not implemented.")
+    _irreversible = lambda self, name=_name: NotImplementedError(
+        f"the derivative for 'inplace version of {name}' is not implemented."
+    )
     _one(_name, _prim, _derivative, (f"arc{_name[1:]}",), irreversible=_irreversible, sparse=_sparse)
 _one("sigmoid", "Sigmoid", lambda g, out: _sigmoid_backward.call(g, out), ("special.expit",))
 
@@ -721,12 +1035,24 @@ def _sinc_backward(g, self):
 _one("sinc", "Sinc", _sinc_backward, ("special.sinc",))
 
 
-@composite("deg2rad(Tensor self) -> Tensor", inplace=True, inplace_function=True, sparse="coalesced", derivative=lambda g: T.deg2rad(g))
+@composite(
+    "deg2rad(Tensor self) -> Tensor",
+    inplace=True,
+    inplace_function=True,
+    sparse="coalesced",
+    derivative=lambda g: T.deg2rad(g),
+)
 def deg2rad(self):
     return _scaled("deg2rad", self, math.pi / 180)
 
 
-@composite("rad2deg(Tensor self) -> Tensor", inplace=True, inplace_function=True, sparse="coalesced", derivative=lambda g: T.rad2deg(g))
+@composite(
+    "rad2deg(Tensor self) -> Tensor",
+    inplace=True,
+    inplace_function=True,
+    sparse="coalesced",
+    derivative=lambda g: T.rad2deg(g),
+)
 def rad2deg(self):
     return _scaled("rad2deg", self, 180 / math.pi)
 
@@ -742,7 +1068,14 @@ def _logit_backward(g, self, eps):
     return T.where(inside, g / (self * (1 - self)), math.nan if eps is None or eps < 0 else 0)
 
 
-op("logit(Tensor self, float? eps=None) -> Tensor", None, promote=INT_TO_FLOAT, derivative=_logit_backward, alias=("special.logit",), inplace_function=True)
+op(
+    "logit(Tensor self, float? eps=None) -> Tensor",
+    None,
+    promote=INT_TO_FLOAT,
+    derivative=_logit_backward,
+    alias=("special.logit",),
+    inplace_function=True,
+)
 
 
 def _frexp_meta(self):
@@ -752,12 +1085,25 @@ def _frexp_meta(self):
     return [(self._shape, self.dtype, st), (self._shape, dt.int32, st)]
 
 
-_FREXP_DTYPES = Out(("torch.frexp() expects mantissa to have dtype {want} but got {got}", "torch.frexp() expects exponent to have int dtype but got {got}"))
+_FREXP_DTYPES = Out(
+    (
+        "torch.frexp() expects mantissa to have dtype {want} but got {got}",
+        "torch.frexp() expects exponent to have int dtype but got {got}",
+    )
+)
 _FREXP = dict(meta=_frexp_meta, derivative=lambda g0, out1: g0 / T.exp2(out1))
-op("frexp(Tensor self) -> (Tensor mantissa, Tensor exponent)", None, opmath=False, non_differentiable=(1,), out=_FREXP_DTYPES, **_FREXP)
+op(
+    "frexp(Tensor self) -> (Tensor mantissa, Tensor exponent)",
+    None,
+    opmath=False,
+    non_differentiable=(1,),
+    out=_FREXP_DTYPES,
+    **_FREXP,
+)
 
 
-# ------------------------------------------------------------------------------------------------ functions of two arguments
+# ------------------------------------------------------------------------------------------------ functions of two
+# arguments
 def _atan2_backward(g, self, other, needs):
     square = self * self + other * other
     scale = square.reciprocal().masked_fill(square == 0, 0)
@@ -765,19 +1111,64 @@ def _atan2_backward(g, self, other, needs):
 
 
 _atan2_grads = {("self", "other"): _atan2_backward}
-op("atan2(Tensor self, Tensor other) -> Tensor", "Atan2Ext", promote=INT_TO_FLOAT, derivative=_atan2_grads, alias=("arctan2",), autocast=WIDEST_ON_ACCELERATORS)
+op(
+    "atan2(Tensor self, Tensor other) -> Tensor",
+    "Atan2Ext",
+    promote=INT_TO_FLOAT,
+    derivative=_atan2_grads,
+    alias=("arctan2",),
+    autocast=WIDEST_ON_ACCELERATORS,
+)
 _hypot_grads = {"self": lambda g, self, out: g * (self / out), "other": lambda g, other, out: g * (other / out)}
-op("hypot(Tensor self, Tensor other) -> Tensor", None, promote=cpu("hypot_cpu", "bool", "int", "complex"), derivative=_hypot_grads)
+op(
+    "hypot(Tensor self, Tensor other) -> Tensor",
+    None,
+    promote=cpu("hypot_cpu", "bool", "int", "complex"),
+    derivative=_hypot_grads,
+)
 _nextafter_grads = {"self": lambda g, self, other: T.where(self == other, 0, g), "other": zero}
-op("nextafter(Tensor self, Tensor other) -> Tensor", None, promote=cpu("nextafter_cpu", "bool", "int", "complex"), opmath=False, derivative=_nextafter_grads)
-_logaddexp_grads = {"self": lambda g, self, other: g / conj(T.exp(other - self) + 1), "other": lambda g, self, other: g / conj(T.exp(self - other) + 1)}
-op("logaddexp(Tensor self, Tensor other) -> Tensor", "LogAddExp", promote=cpu("logaddexp_cpu", "bool", "int"), inplace=False, derivative=_logaddexp_grads)
+op(
+    "nextafter(Tensor self, Tensor other) -> Tensor",
+    None,
+    promote=cpu("nextafter_cpu", "bool", "int", "complex"),
+    opmath=False,
+    derivative=_nextafter_grads,
+)
+_logaddexp_grads = {
+    "self": lambda g, self, other: g / conj(T.exp(other - self) + 1),
+    "other": lambda g, self, other: g / conj(T.exp(self - other) + 1),
+}
+op(
+    "logaddexp(Tensor self, Tensor other) -> Tensor",
+    "LogAddExp",
+    promote=cpu("logaddexp_cpu", "bool", "int"),
+    inplace=False,
+    derivative=_logaddexp_grads,
+)
 _logaddexp2_promote = cpu("logaddexp2_cpu", "bool", "int", "complex")
-_logaddexp2_grads = {"self": lambda g, self, other: g / (T.exp2(other - self) + 1), "other": lambda g, self, other: g / (T.exp2(self - other) + 1)}
-op("logaddexp2(Tensor self, Tensor other) -> Tensor", "LogAddExp2", promote=_logaddexp2_promote, inplace=False, derivative=_logaddexp2_grads)
-_xlogy_grads = {"self": lambda g, self, other: T.where((self == 0) & (other <= 0), 0, T.xlogy(g, other)), "other": lambda g, self, other: g * (self / other)}
+_logaddexp2_grads = {
+    "self": lambda g, self, other: g / (T.exp2(other - self) + 1),
+    "other": lambda g, self, other: g / (T.exp2(self - other) + 1),
+}
+op(
+    "logaddexp2(Tensor self, Tensor other) -> Tensor",
+    "LogAddExp2",
+    promote=_logaddexp2_promote,
+    inplace=False,
+    derivative=_logaddexp2_grads,
+)
+_xlogy_grads = {
+    "self": lambda g, self, other: T.where((self == 0) & (other <= 0), 0, T.xlogy(g, other)),
+    "other": lambda g, self, other: g * (self / other),
+}
 _XLOGY = dict(promote=INT_TO_FLOAT, derivative=_xlogy_grads)
-op("xlogy(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Xlogy", alias=("special.xlogy",), inplace_function=True, **_XLOGY)
+op(
+    "xlogy(Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
+    "Xlogy",
+    alias=("special.xlogy",),
+    inplace_function=True,
+    **_XLOGY,
+)
 
 
 # ------------------------------------------------------------------------------------------------ complex numbers
@@ -787,16 +1178,31 @@ def _polar_promote(common, abs, angle):
             raise RuntimeError(
                 f"Expected object of scalar type {dt.scalar_name(abs.dtype)} but got scalar type {dt.scalar_name(angle.dtype)} for second argument"
             )
-        raise RuntimeError(f"Expected both inputs to be Half, Float or Double tensors but got {dt.scalar_name(abs.dtype)} and {dt.scalar_name(angle.dtype)}")
+        raise RuntimeError(
+            f"Expected both inputs to be Half, Float or Double tensors but got {dt.scalar_name(abs.dtype)} and {dt.scalar_name(angle.dtype)}"
+        )
     return common, common.to_complex()
 
 
-_polar_grads = {"abs": lambda g, out: T.real(conj(g) * T.sgn(out)), "angle": lambda g, out: T.real(conj(g) * (out * 1j))}
-op("polar(Tensor abs, Tensor angle) -> Tensor", "Polar", **HIDDEN, promote=_polar_promote, derivative=_polar_grads, out=OBJECT_DTYPE, autocast=FLOAT32)
+_polar_grads = {
+    "abs": lambda g, out: T.real(conj(g) * T.sgn(out)),
+    "angle": lambda g, out: T.real(conj(g) * (out * 1j)),
+}
+op(
+    "polar(Tensor abs, Tensor angle) -> Tensor",
+    "Polar",
+    **HIDDEN,
+    promote=_polar_promote,
+    derivative=_polar_grads,
+    out=OBJECT_DTYPE,
+    autocast=FLOAT32,
+)
 _conj = op("_conj(Tensor self) -> Tensor", "Conj", promote=DEFAULT, derivative=lambda g: conj(g), **HIDDEN)
 
 
-@composite("conj_physical(Tensor self) -> Tensor", inplace=True, out=FOUND_DTYPE, inplace_function=True, sparse="values")
+@composite(
+    "conj_physical(Tensor self) -> Tensor", inplace=True, out=FOUND_DTYPE, inplace_function=True, sparse="values"
+)
 def conj_physical(self):
     return _conj.call(self) if self.dtype.is_complex else self
 
@@ -808,5 +1214,14 @@ def _angle_backward(g, self):
     return T.where(size == 0, 0, T.complex(-self.imag, self.real) * (g / (size * size)))
 
 
-_angle_promote = lambda common, self: tuple(f(promoted(INT_TO_FLOAT, common)[0]) for f in (lambda d: d, dt.dtype.to_real))
-op("angle(Tensor self) -> Tensor", "Angle", promote=_angle_promote, inplace=False, derivative=_angle_backward, sparse="compressed")
+_angle_promote = lambda common, self: tuple(
+    f(promoted(INT_TO_FLOAT, common)[0]) for f in (lambda d: d, dt.dtype.to_real)
+)
+op(
+    "angle(Tensor self) -> Tensor",
+    "Angle",
+    promote=_angle_promote,
+    inplace=False,
+    derivative=_angle_backward,
+    sparse="compressed",
+)

@@ -22,13 +22,18 @@ LETTERS = {1: "W", 2: "HW", 3: "DHW"}
 def _per_dim(fn, name, v, dims):
     if len(v) not in (1, dims):
         if dims == 1:
-            raise RuntimeError(f"{fn}() {name} must be an int, list of ints or tuple of ints of size 1 but got size {len(v)}")
+            raise RuntimeError(
+                f"{fn}() {name} must be an int, list of ints or tuple of ints of size 1 but got size {len(v)}"
+            )
         raise RuntimeError(f"{fn}: {name} must either be a single int, or a tuple of {('two', 'three')[dims - 2]} ints")
     return tuple(v) * (dims if len(v) == 1 else 1)
 
 
 def _pool_args(fn, dims, kernel, stride, padding, dilation=(1,), plain=False):
-    """Checked amounts, one for each dimension. plain: PyTorch's words for max_pool1d with neither gradient nor indices."""
+    """Checked amounts, one for each dimension. plain:
+
+    PyTorch's words for max_pool1d with neither gradient nor indices.
+    """
     kernel = _per_dim(fn, "kernel_size", kernel, dims)
     if not stride and not plain and min(kernel) == 0:
         raise RuntimeError("stride should not be zero")
@@ -44,7 +49,11 @@ def _pool_args(fn, dims, kernel, stride, padding, dilation=(1,), plain=False):
             raise RuntimeError(f"{prefix}{name} must be greater than zero, but got {v[0]}" if plain else text)
     for k, p, d in zip(kernel, padding, dilation):
         if p < 0:
-            raise RuntimeError(f"{prefix}padding must be non-negative, but got {p}" if plain else f"pad must be non-negative, but got pad: {p}")
+            raise RuntimeError(
+                f"{prefix}padding must be non-negative, but got {p}"
+                if plain
+                else f"pad must be non-negative, but got pad: {p}"
+            )
         if p > (k // 2 if plain else (d * (k - 1) + 1) // 2):
             raise RuntimeError(
                 f"{prefix}padding should be at most half of kernel size, but got padding={p} and kernel_size={k}"
@@ -52,7 +61,9 @@ def _pool_args(fn, dims, kernel, stride, padding, dilation=(1,), plain=False):
                 else f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation={d}"
             )
         if p > k // 2:
-            raise RuntimeError(f"pad should be smaller than or equal to half of kernel size, but got pad = {p}, k = {k}")
+            raise RuntimeError(
+                f"pad should be smaller than or equal to half of kernel size, but got pad = {p}, k = {k}"
+            )
     return kernel, stride, padding, dilation
 
 
@@ -64,7 +75,9 @@ def _check_input(fn, x, dims):
     n, spatial = len(x._shape), x._shape[-dims:]
     if n not in (dims + 1, dims + 2) or 0 in x._shape[n - dims - 1 :]:
         if dims == 1:
-            raise RuntimeError(f"{fn}: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:{list(x._shape)}")
+            raise RuntimeError(
+                f"{fn}: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:{list(x._shape)}"
+            )
         if n in (dims + 1, dims + 2):
             raise RuntimeError(
                 f"{fn}: Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:{list(x._shape)}"
@@ -99,7 +112,9 @@ def _out_size(fn, x, spatial, kernel, stride, padding, dilation, ceil):
 
 
 def _keep(out, x, dims):
-    """keep_format; PyTorch pools in one dimension planes of one row, and in three a volume without a batch as a batch of one."""
+    """keep_format; PyTorch pools in one dimension planes of one row, and in three a volume without a batch as a batch
+    of one.
+    """
     if x._stride is None or dims == 2 or dims == 1 and len(x._shape) < 3 or dims == 3 and len(x._shape) == 5:
         return keep_format(out, x)
     many = out.__class__ is tuple
@@ -117,7 +132,9 @@ def _keep(out, x, dims):
 def put_back(g, indices, shape, dims):
     """g added up at the flat positions of `indices` in planes of the given shape."""
     plane, rows = numel(shape[-dims:]), numel(shape[:-dims])
-    at = indices.reshape(rows, numel(indices._shape[-dims:])) + T.arange(0, rows * plane, max(plane, 1), device=g.device)[:rows].unsqueeze(1)
+    at = indices.reshape(rows, numel(indices._shape[-dims:])) + T.arange(
+        0, rows * plane, max(plane, 1), device=g.device
+    )[:rows].unsqueeze(1)
     room = g.new_zeros(rows * plane)  # where the sum is to be differentiated it is not written into
     return (room.index_add if MODE.grad else room.index_add_)(0, at.reshape(-1), g.reshape(-1)).reshape(shape)
 
@@ -127,14 +144,21 @@ MAX_POOL = {}
 
 def _max_pool_backward(name, dims):
     """The formula of maxima of windows, as PyTorch names it."""
-    windows = ", ".join(f"int[{dims}] {each}" for each in ("kernel_size", "stride", "padding", "dilation")) + ", bool ceil_mode"
+    windows = (
+        ", ".join(f"int[{dims}] {each}" for each in ("kernel_size", "stride", "padding", "dilation"))
+        + ", bool ceil_mode"
+    )
 
-    @composite(f"aten.{name}_with_indices_backward(Tensor grad_output, Tensor self, {windows}, Tensor indices) -> Tensor")
+    @composite(
+        f"aten.{name}_with_indices_backward(Tensor grad_output, Tensor self, {windows}, Tensor indices) -> Tensor"
+    )
     def backward(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices):
         return _keep(put_back(grad_output, indices, self._shape, dims), self, dims)
 
     def formula(g0, self, kernel_size, stride, padding, dilation, ceil_mode, out1):
-        return getattr(ATEN, f"{name}_with_indices_backward")(g0, self, kernel_size, stride, padding, dilation, ceil_mode, out1)
+        return getattr(ATEN, f"{name}_with_indices_backward")(
+            g0, self, kernel_size, stride, padding, dilation, ceil_mode, out1
+        )
 
     return formula
 
@@ -143,14 +167,25 @@ def _max_pool(dims):
     name = f"max_pool{dims}d"
 
     def meta(self, kernel, stride, padding, dilation, ceil_mode):
-        out = (*self._shape[:-dims], *_out_size(name, self, _check_input(name, self, dims), kernel, stride, padding, dilation, ceil_mode))
+        out = (
+            *self._shape[:-dims],
+            *_out_size(name, self, _check_input(name, self, dims), kernel, stride, padding, dilation, ceil_mode),
+        )
         return [in_format(out, self.dtype, self), in_format(out, dt.int64, self)]
 
-    grads = {"self": (lambda g0, self_shape, out1: put_back(g0, out1, self_shape, 1)) if dims == 1 else _max_pool_backward(name, dims)}
+    grads = {
+        "self": (lambda g0, self_shape, out1: put_back(g0, out1, self_shape, 1))
+        if dims == 1
+        else _max_pool_backward(name, dims)
+    }
     call = lambda p, x, k, s, pad, d, ceil: p.of(tuple(k), tuple(s), tuple(pad), tuple(d), ceil)(x)
     args = "Tensor self, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode"
     options = dict(meta=meta, call=call, derivative=grads, non_differentiable=(1,), out=False)
-    o = op(f"_C._nn.{name}_with_indices({args}) -> (Tensor, Tensor)", "MaxPoolWithIndices" if dims == 2 else None, **options)
+    o = op(
+        f"_C._nn.{name}_with_indices({args}) -> (Tensor, Tensor)",
+        "MaxPoolWithIndices" if dims == 2 else None,
+        **options,
+    )
     MAX_POOL[dims] = o
     args = f"int[{dims}] kernel_size, int[{dims}]? stride=None, int[{dims}] padding=0, int[{dims}] dilation=1, bool ceil_mode=False"
 
@@ -165,7 +200,11 @@ def _max_pool(dims):
     def values(*a):
         return pool(*a)[0]
 
-    @composite(f"nn.functional.{name}(Tensor input, {args}, bool return_indices=False) -> Any", out=False, autocast=FLOAT32 if dims == 3 else None)
+    @composite(
+        f"nn.functional.{name}(Tensor input, {args}, bool return_indices=False) -> Any",
+        out=False,
+        autocast=FLOAT32 if dims == 3 else None,
+    )
     def either(*a):
         out = pool(*a)
         return out if a[-1] else out[0]
@@ -182,7 +221,11 @@ def _check_output(fn, size, dims, internal=False):
     if len(size) != dims:
         if dims == 1:
             raise RuntimeError(f"{fn}() argument 'output_size' should contain one int (got {len(size)})")
-        raise RuntimeError(f"{fn}(): internal error: output_size.size() must be {dims}" if internal else f"{fn}: output_size must be {dims}")
+        raise RuntimeError(
+            f"{fn}(): internal error: output_size.size() must be {dims}"
+            if internal
+            else f"{fn}: output_size must be {dims}"
+        )
     return size
 
 
@@ -202,7 +245,9 @@ def _check_line(fn, x, size):
         raise TypeError(f"{fn}(): argument 'output_size' (position 2) must be tuple of ints, {found}")
     n = len(x._shape)
     if n not in (2, 3):
-        raise RuntimeError(f"Expected 2 to 3 dimensions, but got {n}-dimensional tensor for argument #1 'self' (while checking arguments for {fn})")
+        raise RuntimeError(
+            f"Expected 2 to 3 dimensions, but got {n}-dimensional tensor for argument #1 'self' (while checking arguments for {fn})"
+        )
 
 
 def _check_adaptive(fn, x, size, dims, colon=""):
@@ -216,8 +261,12 @@ def _check_adaptive(fn, x, size, dims, colon=""):
             )
     if min(size) < 0:
         if "max" in fn:
-            raise RuntimeError(f"Trying to create tensor with negative dimension {min(size)}: {[*x._shape[:-dims], *size]}")
-        raise RuntimeError(f"{fn}: elements of output_size must be greater than or equal to 0 but received {{{', '.join(map(str, size))}}}")
+            raise RuntimeError(
+                f"Trying to create tensor with negative dimension {min(size)}: {[*x._shape[:-dims], *size]}"
+            )
+        raise RuntimeError(
+            f"{fn}: elements of output_size must be greater than or equal to 0 but received {{{', '.join(map(str, size))}}}"
+        )
     if "max" in fn or max(size) > 1:  # an average of everything is a mean
         only(fn, x, dt.FLOAT)
 
@@ -235,14 +284,24 @@ def _adaptive_max(dims):
         grads = {"self": lambda g0, self_shape, out1: put_back(g0, out1, self_shape, 1)}
     else:
         composite(f"aten.{name}_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor")(
-            lambda grad_output, self, indices: keep_format(put_back(grad_output, indices, self._shape, dims), *[self] * (dims == 2))
+            lambda grad_output, self, indices: keep_format(
+                put_back(grad_output, indices, self._shape, dims), *[self] * (dims == 2)
+            )
         )
         grads = {"self": lambda g0, self, out1: getattr(ATEN, f"{name}_backward")(g0, self, out1)}
     call = (lambda p, x, size: p.of(tuple(size))(x)) if dims == 2 else None
     options = dict(meta=meta, call=call, derivative=grads, non_differentiable=(1,), out=False)
-    o = op(f"_C._nn.{name}(Tensor self, int[] output_size) -> (Tensor, Tensor)", f"AdaptiveMaxPool{dims}D" if dims < 3 else None, **options)
+    o = op(
+        f"_C._nn.{name}(Tensor self, int[] output_size) -> (Tensor, Tensor)",
+        f"AdaptiveMaxPool{dims}D" if dims < 3 else None,
+        **options,
+    )
 
-    @composite(f"nn.functional.{name}(Tensor input, Any output_size, bool return_indices=False) -> Any", out=False, autocast=FLOAT32 if dims == 3 else None)
+    @composite(
+        f"nn.functional.{name}(Tensor input, Any output_size, bool return_indices=False) -> Any",
+        out=False,
+        autocast=FLOAT32 if dims == 3 else None,
+    )
     def either(input, output_size, return_indices):
         if dims == 1:
             _check_line(name, input, output_size)
@@ -250,12 +309,16 @@ def _adaptive_max(dims):
         out = _keep(out, input, dims) if dims < 3 else out
         return out if return_indices else out[0]
 
-    @composite(f"nn.functional.{name}_with_indices(Tensor input, Any output_size, bool return_indices=False) -> Any", out=False)
+    @composite(
+        f"nn.functional.{name}_with_indices(Tensor input, Any output_size, bool return_indices=False) -> Any", out=False
+    )
     def both(input, output_size, return_indices):
         return o.call(input, _adaptive_size(input, output_size, dims))
 
     if dims == 1:
-        composite(f"{name}(Tensor self, Any output_size) -> (Tensor, Tensor)", method=False, out=False)(lambda x, size: both(x, size, True))
+        composite(f"{name}(Tensor self, Any output_size) -> (Tensor, Tensor)", method=False, out=False)(
+            lambda x, size: both(x, size, True)
+        )
 
 
 # ------------------------------------------------------------------------------------------------ averages
@@ -269,7 +332,10 @@ def _avg_meta(name, dims):
             )
         spatial = _check_input(name, self, dims)
         if dims == 3 and any(n < k for n, k in zip(spatial, kernel)):
-            image, window = (" ".join(f"{name}: {n}" for name, n in zip(names, sizes)) for names, sizes in (("THW", spatial), (("kT", "kH", "kW"), kernel)))
+            image, window = (
+                " ".join(f"{name}: {n}" for name, n in zip(names, sizes))
+                for names, sizes in (("THW", spatial), (("kT", "kH", "kW"), kernel))
+            )
             raise RuntimeError(f"input image ({image}) smaller than kernel size ({window})")
         out = (*self._shape[:-dims], *_out_size(name, self, spatial, kernel, stride, padding, (1,) * dims, ceil_mode))
         return in_format(out, self.dtype, *[self] * (dims == 2))
@@ -279,20 +345,26 @@ def _avg_meta(name, dims):
 
 def _avg_pool(dims):
     name = f"avg_pool{dims}d"
-    rest = "int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, bool count_include_pad, int? divisor_override"
+    rest = (
+        "int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, bool count_include_pad, int? divisor_override"
+    )
     if dims == 1:
-        grad = lambda g, self_shape, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: back.call(
-            g, self_shape, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+        grad = lambda g, self_shape, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: (
+            back.call(g, self_shape, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
         )
     else:
         composite(f"aten.{name}_backward(Tensor grad_output, Tensor self, {rest}) -> Tensor")(
             lambda g, self, *windows: keep_format(back.call(g, self._shape, *windows), *[self] * (dims == 2))
         )
-        grad = lambda g, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: getattr(ATEN, f"{name}_backward")(
-            g, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
-        )
-    options = dict(meta=_avg_meta(name, dims), call=(lambda p, *a: p(*a[:6])) if dims == 1 else None, derivative=grad, out=False)
-    o = op(f"_C._nn.{name}(Tensor self, {rest}) -> Tensor", ("AvgPool1D", "AvgPool2D", "AvgPool3DExt")[dims - 1], **options)
+        grad = lambda g, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: getattr(
+            ATEN, f"{name}_backward"
+        )(g, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    options = dict(
+        meta=_avg_meta(name, dims), call=(lambda p, *a: p(*a[:6])) if dims == 1 else None, derivative=grad, out=False
+    )
+    o = op(
+        f"_C._nn.{name}(Tensor self, {rest}) -> Tensor", ("AvgPool1D", "AvgPool2D", "AvgPool3DExt")[dims - 1], **options
+    )
     again = lambda g, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: o.call(
         g, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
@@ -305,7 +377,9 @@ def _avg_pool(dims):
         return out if dims == 3 else _keep(out, self, dims)
 
     if dims == 1:
-        composite(f"{name}(Tensor self, {args}) -> Tensor", method=False, out=False, alias=(f"nn.functional.{name}",))(pool)
+        composite(f"{name}(Tensor self, {args}) -> Tensor", method=False, out=False, alias=(f"nn.functional.{name}",))(
+            pool
+        )
     else:
         composite(
             f"nn.functional.{name}(Tensor self, {args}, int? divisor_override=None) -> Tensor",
@@ -320,7 +394,13 @@ def spread(g, size, kernel, stride, padding, ceil, include, divisor):
     dims = len(kernel)
     share = g / divisor if divisor else g / _window_sizes(size[-dims:], g, kernel, stride, padding, include)
     full = T.zeros(
-        (*g._shape[:-dims], *(max(n + 2 * p, (o - 1) * s + k) for n, p, o, s, k in zip(size[-dims:], padding, g._shape[-dims:], stride, kernel))),
+        (
+            *g._shape[:-dims],
+            *(
+                max(n + 2 * p, (o - 1) * s + k)
+                for n, p, o, s, k in zip(size[-dims:], padding, g._shape[-dims:], stride, kernel)
+            ),
+        ),
         dtype=g.dtype,
         device=g.device,
     )
@@ -360,7 +440,11 @@ def _adaptive_avg(dims):
     def by_windows(input, size):
         spatial = input._shape[-dims:]
         if size == spatial:
-            return input.clone(memory_format=contiguous_format) if dims == 3 else _keep(input.clone(memory_format=contiguous_format), input, dims)
+            return (
+                input.clone(memory_format=contiguous_format)
+                if dims == 3
+                else _keep(input.clone(memory_format=contiguous_format), input, dims)
+            )
         if input.dtype in dt.OPMATH:  # one rounding, not one for each dimension
             return pool(input.to(dt.OPMATH[input.dtype]), size).to(input.dtype)
         if 0 not in size and 0 not in input._shape and all(n % o == 0 for n, o in zip(spatial, size)):
@@ -368,18 +452,30 @@ def _adaptive_avg(dims):
         out, n = input, len(input._shape)
         for d, o in zip(range(n - dims, n), size):
             s = out._shape[d]
-            parts = [out.narrow(d, i * s // o, -(-(i + 1) * s // o) - i * s // o).mean(d, keepdim=True) for i in range(o)]
+            parts = [
+                out.narrow(d, i * s // o, -(-(i + 1) * s // o) - i * s // o).mean(d, keepdim=True) for i in range(o)
+            ]
             out = out.narrow(d, 0, 0) if not parts else parts[0] if o == 1 else T.cat(parts, d)
         return _keep(out, input, dims) if dims < 3 else out
 
     if dims == 1:
-        composite(f"{name}(Tensor self, Any output_size) -> Tensor", method=False, out=False, alias=(f"nn.functional.{name}",))(pool)
+        composite(
+            f"{name}(Tensor self, Any output_size) -> Tensor", method=False, out=False, alias=(f"nn.functional.{name}",)
+        )(pool)
     else:
         signature = f"_{name}(Tensor self, int[{dims}] output_size) -> Tensor"
         ((_, by_their_gradients),) = by_parts(by_windows, Schema(signature)).items()
-        grad = lambda gs, needs, self, output_size: keep_format(by_their_gradients(needs, gs, self, output_size), *[self] * (dims == 2))
-        composite(signature, method=False, out=False, derivative=grad, node=f"AdaptiveAvgPool{dims}DBackward0")(by_windows)
-        composite(f"nn.functional.{name}(Tensor input, Any output_size) -> Tensor", out=False, autocast=FLOAT32 if dims == 3 else None)(pool)
+        grad = lambda gs, needs, self, output_size: keep_format(
+            by_their_gradients(needs, gs, self, output_size), *[self] * (dims == 2)
+        )
+        composite(signature, method=False, out=False, derivative=grad, node=f"AdaptiveAvgPool{dims}DBackward0")(
+            by_windows
+        )
+        composite(
+            f"nn.functional.{name}(Tensor input, Any output_size) -> Tensor",
+            out=False,
+            autocast=FLOAT32 if dims == 3 else None,
+        )(pool)
 
 
 def _lp_pool(dims):
@@ -392,7 +488,11 @@ def _lp_pool(dims):
         if norm_type == math.inf:
             return F.__getattr__(f"max_pool{dims}d")(input, kernel_size, stride, 0, 1, ceil_mode)
         mean = F.__getattr__(f"avg_pool{dims}d")(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
-        return (T.sign(mean) * F.relu(T.abs(mean))).mul(numel(kernel_size * (dims if len(kernel_size) == 1 else 1))).pow(1 / norm_type)
+        return (
+            (T.sign(mean) * F.relu(T.abs(mean)))
+            .mul(numel(kernel_size * (dims if len(kernel_size) == 1 else 1)))
+            .pow(1 / norm_type)
+        )
 
 
 # ------------------------------------------------------------------------------------------------ fractional
@@ -440,10 +540,14 @@ def _fractional(dims):
         spatial = input._shape[-dims:]
         if output_size is None:
             output_size = _by_ratio(name, spatial, output_ratio, dims)
-        size = _per_dim(name, "output_size", output_size if isinstance(output_size, (tuple, list)) else (output_size,), dims)
+        size = _per_dim(
+            name, "output_size", output_size if isinstance(output_size, (tuple, list)) else (output_size,), dims
+        )
         kernel = _per_dim(name, "kernel_size", kernel, dims)
         if n not in (dims + 1, dims + 2):
-            raise RuntimeError(f"{name}: Expected {dims + 1}D or {dims + 2}D tensor with optional 0 dim batch size for input, but got: {list(input._shape)}")
+            raise RuntimeError(
+                f"{name}: Expected {dims + 1}D or {dims + 2}D tensor with optional 0 dim batch size for input, but got: {list(input._shape)}"
+            )
         if 0 in input._shape[n - dims - 1 :]:
             raise RuntimeError(
                 f"{name}{'_out' if dims == 3 else ''}(): Expected input to have non-zero size for non-batch dimensions, but got{list(input._shape)} "
@@ -462,7 +566,9 @@ def _fractional(dims):
         flat = None
         for d, (s, k, o) in enumerate(zip(spatial, kernel, size)):
             # in two dimensions the first sample belongs to the last one
-            at = _starts(samples[..., 1 - d if dims == 2 else d], s, o, k).unsqueeze(-1) + T.arange(k, device=input.device)
+            at = _starts(samples[..., 1 - d if dims == 2 else d], s, o, k).unsqueeze(-1) + T.arange(
+                k, device=input.device
+            )
             shape = [*rows, *(1,) * (2 * dims)]
             shape[2 + d], shape[2 + dims + d] = o, k
             at = at.reshape(shape)
@@ -484,7 +590,8 @@ def _fractional(dims):
         return pool(input, kernel, output_size, output_ratio, samples)
 
 
-# ------------------------------------------------------------------------------------------------ back to the input's size
+# ------------------------------------------------------------------------------------------------ back to the input's
+# size
 def _unpool_size(input, kernel, stride, padding, output_size, dims):
     default = [(n - 1) * s + k - 2 * p for n, k, s, p in zip(input._shape[-dims:], kernel, stride, padding)]
     if output_size is None:
@@ -493,7 +600,9 @@ def _unpool_size(input, kernel, stride, padding, output_size, dims):
     if len(size) == dims + 2:
         size = size[2:]
     if len(size) != dims:
-        raise ValueError(f"output_size should be a sequence containing {dims} or {dims + 2} elements, but it has a length of '{len(size)}'")
+        raise ValueError(
+            f"output_size should be a sequence containing {dims} or {dims + 2} elements, but it has a length of '{len(size)}'"
+        )
     for d, (o, base, s) in enumerate(zip(size, default, stride)):
         if not base - s < o < base + s:
             raise ValueError(f'invalid output_size "{tuple(size)}" (dim {d} must be between {base - s} and {base + s})')
@@ -505,7 +614,9 @@ def _unpooled(dims):
     grad = lambda g, indices, self_shape: g.flatten(-dims).gather(-1, indices.flatten(-dims)).reshape(self_shape)
     _ONE = dict(derivative={"self": grad}, node=f"MaxUnpool{dims}DBackward0", out=False)
 
-    @composite(f"_C._nn.max_unpool{dims}d(Tensor self, Tensor indices, int[{dims}] output_size{more}) -> Tensor", **_ONE)
+    @composite(
+        f"_C._nn.max_unpool{dims}d(Tensor self, Tensor indices, int[{dims}] output_size{more}) -> Tensor", **_ONE
+    )
     def f(self, indices, output_size, *rest):
         """Zeros but for the values at their flat indices."""
         lead = self._shape[:-dims]
@@ -532,7 +643,10 @@ def _max_unpool(dims):
         only(f"max_unpool{max(dims, 2)}d", input, dt.FLOAT)
         alert_not_deterministic(f"max_unpooling{max(dims, 2)}d_forward_out")
         kernel = _per_dim(name, "kernel_size", kernel_size, dims)
-        stride, padding = _per_dim(name, "stride", stride, dims) if stride else kernel, _per_dim(name, "padding", padding, dims)
+        stride, padding = (
+            _per_dim(name, "stride", stride, dims) if stride else kernel,
+            _per_dim(name, "padding", padding, dims),
+        )
         if len(input._shape) not in (dims + 1, dims + 2):
             raise RuntimeError(
                 f"Input to max_unpooling{dims}d should be a {dims + 1}d or {dims + 2}d Tensor, but got a tensor with {len(input._shape)} dimensions."
@@ -548,10 +662,16 @@ def _max_unpool(dims):
         if indices.numel() and has_values(indices):
             bad = indices[(indices < 0) | (indices >= numel(size))]
             if bad.numel():
-                raise RuntimeError(f"Found an invalid max index: {bad[0].item()} (output volumes are of size {'x'.join(map(str, size))})")
+                raise RuntimeError(
+                    f"Found an invalid max index: {bad[0].item()} (output volumes are of size {'x'.join(map(str, size))})"
+                )
         if dims == 1:
             return UNPOOL[2].op.call(input.unsqueeze(-1), indices.unsqueeze(-1), (*size, 1)).squeeze(-1)
-        return UNPOOL[dims].op.call(input, indices, size) if dims == 2 else UNPOOL[3].op.call(input, indices, size, stride, padding)
+        return (
+            UNPOOL[dims].op.call(input, indices, size)
+            if dims == 2
+            else UNPOOL[3].op.call(input, indices, size, stride, padding)
+        )
 
 
 for _dims in (1, 2, 3):

@@ -39,7 +39,9 @@ def _channel_meta(self, scale, zero_point, axis, quant_min, quant_max):
     if zero_point.dtype not in _ZERO_POINTS:
         raise RuntimeError(f"Zero-point must be Int32, Float or Half, found {dt.scalar_name(zero_point.dtype)}")
     if len(scale._shape) != 1 or len(zero_point._shape) != 1:
-        raise RuntimeError("scale should be a 1-D tensor" if len(scale._shape) != 1 else "zero point should be a 1-D tensor")
+        raise RuntimeError(
+            "scale should be a 1-D tensor" if len(scale._shape) != 1 else "zero point should be a 1-D tensor"
+        )
     if scale._shape != zero_point._shape:
         raise RuntimeError("scale and zero-point need to have the same dimensions")
     _check_range(self, quant_min, quant_max, "fake_quantize_channel_cachemask_cpu_type_handling")
@@ -79,7 +81,11 @@ channel_op = op(
 
 
 @implicit("fake_quantize_per_tensor_affine")
-@composite("fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, int quant_min, int quant_max) -> Tensor", method=False, out=False)
+@composite(
+    "fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, int quant_min, int quant_max) -> Tensor",
+    method=False,
+    out=False,
+)
 def fake_quantize_per_tensor_affine(self, scale, zero_point, quant_min, quant_max):
     return tensor_op.call(self, scale, zero_point, quant_min, quant_max)[0]
 
@@ -91,12 +97,16 @@ def fake_quantize_per_tensor_affine(self, scale, zero_point, quant_min, quant_ma
     out=False,
 )
 def _with_tensors(self, scale, zero_point, quant_min, quant_max):
-    return qparams_op.call(self, scale, zero_point, T.ones(1, dtype=dt.int64, device=self.device), quant_min, quant_max)[0]
+    return qparams_op.call(
+        self, scale, zero_point, T.ones(1, dtype=dt.int64, device=self.device), quant_min, quant_max
+    )[0]
 
 
 @implicit("fake_quantize_per_channel_affine")
 @composite(
-    "fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max) -> Tensor", method=False, out=False
+    "fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max) -> Tensor",
+    method=False,
+    out=False,
 )
 def fake_quantize_per_channel_affine(self, scale, zero_point, axis, quant_min, quant_max):
     return channel_op.call(self, scale, zero_point, axis, quant_min, quant_max)[0]
@@ -109,7 +119,10 @@ def _int_mm_meta(self, mat2):
 
     need(len(self._shape) == 2, f"Expected self to be of dimension 2 but got {len(self._shape)}")
     need(len(mat2._shape) == 2, f"Expected mat2 to be of dimension 2 but got {len(mat2._shape)}")
-    need(self._shape[1] == mat2._shape[0], f"self.size(1) needs to match mat2.size(0) but got {self._shape[1]} and {mat2._shape[0]}")
+    need(
+        self._shape[1] == mat2._shape[0],
+        f"self.size(1) needs to match mat2.size(0) but got {self._shape[1]} and {mat2._shape[0]}",
+    )
     need(self.dtype in (dt.int8, dt.uint8), f"Expected self dtype to be int8 or uint8 but got {dt.c_name(self.dtype)}")
     need(mat2.dtype is dt.int8, f"Expected mat2 dtype to be of type int8 but got {dt.c_name(mat2.dtype)}")
     return (self._shape[0], mat2._shape[1]), dt.int32

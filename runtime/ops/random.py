@@ -20,8 +20,16 @@ RANDOM = OPTS.replace("ScalarType?", "Generator? generator=None, ScalarType?", 1
 RANDOM_LIKE = LIKE.replace("ScalarType?", "Generator? generator=None, ScalarType?", 1)
 
 # kind: the filler; params: its numbers; size: in memory order
-_DRAW = dict(meta=lambda kind, size, params, generator, dtype, device: (tuple(size), dtype), opmath=False, method=False, role="draw", empty_ok=True)
-draw_op = op("_draw(str kind, int[] size, Any params, Any generator, ScalarType dtype, Device device) -> Tensor", **_DRAW)
+_DRAW = dict(
+    meta=lambda kind, size, params, generator, dtype, device: (tuple(size), dtype),
+    opmath=False,
+    method=False,
+    role="draw",
+    empty_ok=True,
+)
+draw_op = op(
+    "_draw(str kind, int[] size, Any params, Any generator, ScalarType dtype, Device device) -> Tensor", **_DRAW
+)
 
 
 def draw(kind, size, params, generator, dtype, device):
@@ -29,11 +37,15 @@ def draw(kind, size, params, generator, dtype, device):
     if dtype.is_complex and kind in ("uniform", "normal"):
         if kind == "normal":
             params = (*params[:1], params[1] / math.sqrt(2), *params[2:])
-        return alias(T.view_as_complex(draw(kind, (*size, 2), params, generator, dtype.to_real(), device)))  # no view of anything
+        return alias(
+            T.view_as_complex(draw(kind, (*size, 2), params, generator, dtype.to_real(), device))
+        )  # no view of anything
     _place(generator, device)
     if device is HOST or device is META:
         return draw_op.call(kind, tuple(size), params, generator, dtype, device)
-    return draw_op.call(kind, tuple(size), params, generator, dtype, HOST).to(device)  # one stream for every device: the host's
+    return draw_op.call(kind, tuple(size), params, generator, dtype, HOST).to(
+        device
+    )  # one stream for every device: the host's
 
 
 def _place(generator, device):
@@ -66,7 +78,9 @@ def _filler(schema, params):
         *args, generator = args
         return _fill(self, name, params(*args), generator)
 
-    composite(f"Tensor.{name}_(Tensor self, {schema[len(name) + 1 : -1]}*, Generator? generator=None) -> Tensor", out=False)(fill)
+    composite(
+        f"Tensor.{name}_(Tensor self, {schema[len(name) + 1 : -1]}*, Generator? generator=None) -> Tensor", out=False
+    )(fill)
 
 
 _filler("uniform(float from=0.0, float to=1.0, )", lambda lo, hi: (lo, hi))
@@ -81,7 +95,9 @@ def normal_(self, mean, std, generator):
     return _fill(self, "normal", (mean, std, self.is_contiguous()), generator)
 
 
-composite("Tensor.random_(Tensor self, *, Generator? generator=None) -> Tensor")(lambda self, generator: _fill(self, "random", (), generator))
+composite("Tensor.random_(Tensor self, *, Generator? generator=None) -> Tensor")(
+    lambda self, generator: _fill(self, "random", (), generator)
+)
 
 
 @composite("Tensor.random_.to(Tensor self, int to, *, Generator? generator=None) -> Tensor")
@@ -149,12 +165,18 @@ def randint_low(low, high, size, generator, dtype, layout, device, requires_grad
 
 @composite(f"randint_like(Tensor self, int high, *, {RANDOM_LIKE}) -> Tensor", method=False, out=False)
 def randint_like(self, high, generator, dtype, layout, device, requires_grad, memory_format, pin_memory):
-    return _flag(_filled_like(self, "integers", (0, high), generator, dtype, layout, device, memory_format), requires_grad)
+    return _flag(
+        _filled_like(self, "integers", (0, high), generator, dtype, layout, device, memory_format), requires_grad
+    )
 
 
-@composite(f"randint_like.low_dtype(Tensor self, int low, int high, *, {RANDOM_LIKE}) -> Tensor", method=False, out=False)
+@composite(
+    f"randint_like.low_dtype(Tensor self, int low, int high, *, {RANDOM_LIKE}) -> Tensor", method=False, out=False
+)
 def randint_like_low(self, low, high, generator, dtype, layout, device, requires_grad, memory_format, pin_memory):
-    return _flag(_filled_like(self, "integers", (low, high), generator, dtype, layout, device, memory_format), requires_grad)
+    return _flag(
+        _filled_like(self, "integers", (low, high), generator, dtype, layout, device, memory_format), requires_grad
+    )
 
 
 @composite(f"randperm(int n, *, {RANDOM}) -> Tensor")
@@ -163,10 +185,19 @@ def randperm(n, generator, dtype, layout, device, requires_grad, pin_memory):
     return _flag(draw("permutation", _size((n,)), (), generator, d, dev), requires_grad)
 
 
-# ------------------------------------------------------------------------------------------------ from tensors of parameters
+# ------------------------------------------------------------------------------------------------ from tensors of
+# parameters
 def _sampler(schema, derivative=None, meta=None, out=None, **options):
     """An operator that draws with its arguments as parameters, on the host; `generator` is its last argument."""
-    inner = op("_C." + schema, role="draw", opmath=False, meta=meta or like_self, derivative=derivative, method=False, **options)
+    inner = op(
+        "_C." + schema,
+        role="draw",
+        opmath=False,
+        meta=meta or like_self,
+        derivative=derivative,
+        method=False,
+        **options,
+    )
 
     def sample(*args):
         device = args[0].device
@@ -180,7 +211,11 @@ def _sampler(schema, derivative=None, meta=None, out=None, **options):
 
 
 _zero = {"self": lambda g: T.zeros_like(g)}
-_bernoulli = _sampler("_bernoulli(Tensor self, ScalarType dtype, Any generator) -> Tensor", _zero, lambda self, dtype, generator: (self._shape, dtype))
+_bernoulli = _sampler(
+    "_bernoulli(Tensor self, ScalarType dtype, Any generator) -> Tensor",
+    _zero,
+    lambda self, dtype, generator: (self._shape, dtype),
+)
 _sampler("poisson(Tensor self, Generator? generator=None) -> Tensor", _zero)
 _sampler(
     "binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor",
@@ -200,7 +235,11 @@ _sampler(
     no_forward="aten::_sample_dirichlet",
 )
 op("_standard_gamma_grad(Tensor self, Tensor output) -> Tensor", meta=like_self, method=False)
-op("_dirichlet_grad(Tensor x, Tensor alpha, Tensor total) -> Tensor", meta=lambda x, alpha, total: (x._shape, x.dtype), method=False)
+op(
+    "_dirichlet_grad(Tensor x, Tensor alpha, Tensor total) -> Tensor",
+    meta=lambda x, alpha, total: (x._shape, x.dtype),
+    method=False,
+)
 
 
 @composite("bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", inplace_function=True, out=CAST)
@@ -217,7 +256,9 @@ def _multinomial_meta(self, num_samples, replacement, generator):
     if not 1 <= len(self._shape) <= 2:
         raise RuntimeError("prob_dist must be 1 or 2 dim")
     if self.dtype.category != dt.FLOAT:
-        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {dt.scalar_name(self.dtype)}")
+        raise RuntimeError(
+            f"multinomial only supports floating-point dtypes for input, got: {dt.scalar_name(self.dtype)}"
+        )
     if num_samples <= 0:
         raise RuntimeError("cannot sample n_sample <= 0 samples")
     if not replacement and num_samples > self._shape[-1]:
@@ -232,7 +273,12 @@ _sampler(
 )
 _normal_grads = {"mean": lambda g: T.zeros_like(g), "std": lambda g: T.zeros_like(g)}
 _normal_op = op(
-    "_normal(Tensor|Scalar mean, Tensor|Scalar std) -> Tensor", method=False, function=False, memory=True, derivative=_normal_grads, aten="normal.Tensor_Tensor"
+    "_normal(Tensor|Scalar mean, Tensor|Scalar std) -> Tensor",
+    method=False,
+    function=False,
+    memory=True,
+    derivative=_normal_grads,
+    aten="normal.Tensor_Tensor",
 )
 
 
@@ -259,14 +305,22 @@ def _normal(mean, std, generator):
     return out
 
 
-composite("normal(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor", method=False)(lambda mean, std, generator: _normal(mean, std, generator))
+composite("normal(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor", method=False)(
+    lambda mean, std, generator: _normal(mean, std, generator)
+)
 
 
-@composite("normal.Tensor_float(Tensor mean, float std=1.0, *, Generator? generator=None, Tensor? out=None) -> Tensor", method=False, out=False)
+@composite(
+    "normal.Tensor_float(Tensor mean, float std=1.0, *, Generator? generator=None, Tensor? out=None) -> Tensor",
+    method=False,
+    out=False,
+)
 def normal_tensor_float(mean, std, generator, out):
     if out is None:
         return _normal(mean, std, generator)
-    return with_out("normal", _normal(T.broadcast_tensors(mean, out)[0], std, generator), out)  # as many as both ask for
+    return with_out(
+        "normal", _normal(T.broadcast_tensors(mean, out)[0], std, generator), out
+    )  # as many as both ask for
 
 
 @composite("normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor", method=False)
@@ -314,19 +368,30 @@ for _name, _kw in {
     "alpha_dropout": {"alpha": True},
     "feature_alpha_dropout": {"features": True, "alpha": True},
 }.items():
-    composite(f"{_name}(Tensor input, float p, bool train) -> Tensor", method=False, out=False, inplace=True, inplace_function=True)(
-        lambda input, p, train, _kw=_kw: _dropout(input, p, train, **_kw)
-    )
+    composite(
+        f"{_name}(Tensor input, float p, bool train) -> Tensor",
+        method=False,
+        out=False,
+        inplace=True,
+        inplace_function=True,
+    )(lambda input, p, train, _kw=_kw: _dropout(input, p, train, **_kw))
 
 
 def _functional(name, default, **kw):
     def f(input, p, training, inplace):
         if p < 0.0 or p > 1.0:
             raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-        r = T.dropout(input, p, training) if name == "dropout" and STATE.interceptors else _dropout(input, p, training, **kw)
+        r = (
+            T.dropout(input, p, training)
+            if name == "dropout" and STATE.interceptors
+            else _dropout(input, p, training, **kw)
+        )
         return copy_(input, r) if inplace and r is not input else r
 
-    composite(f"nn.functional.{name}(Tensor input, float p=0.5, bool training={default}, bool inplace=False) -> Tensor", out=False)(f)
+    composite(
+        f"nn.functional.{name}(Tensor input, float p=0.5, bool training={default}, bool inplace=False) -> Tensor",
+        out=False,
+    )(f)
     return f
 
 
@@ -363,7 +428,9 @@ def _channels(n):
             return copy_(input, r if batched else r.squeeze(0))
         return r if batched else r.squeeze(0)
 
-    composite(f"nn.functional.{name}(Tensor input, float p=0.5, bool training=True, bool inplace=False) -> Tensor", out=False)(f)
+    composite(
+        f"nn.functional.{name}(Tensor input, float p=0.5, bool training=True, bool inplace=False) -> Tensor", out=False
+    )(f)
 
 
 for _n in (1, 2, 3):

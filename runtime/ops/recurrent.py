@@ -1,7 +1,10 @@
-"""Recurrent layers: an operator for each kind, one layer in one direction over whole sequences, and torch.lstm and its like over these.
+"""Recurrent layers: an operator for each kind, one layer in one direction over whole sequences, and torch.lstm and its
+like over these.
 
-The steps' operators are the decomposition that any device can run (decompositions/recurrent.py); a gradient that is itself to be differentiated
-goes through them as well. A layer's input is (time, batch, features), or packed: (rows, features) and the batch size of each step, which never grows.
+The steps' operators are the decomposition that any device can run (decompositions/recurrent.py); a gradient that is
+itself to be differentiated
+goes through them as well. A layer's input is (time, batch, features), or packed: (rows, features) and the batch size of
+each step, which never grows.
 """
 
 from ..autograd import MODE, enable_grad, grad
@@ -11,8 +14,10 @@ from ..declare import composite, op
 from .common import F, T, numel
 
 
-# ------------------------------------------------------------------------------------------------ one step, by operators
-# (projected input, states, recurrent weight, its bias, LSTM's projection) -> (states, what the gradients read of it); the first state is the output
+# ------------------------------------------------------------------------------------------------ one step, by
+# operators
+# (projected input, states, recurrent weight, its bias, LSTM's projection) -> (states, what the gradients read of it);
+# the first state is the output
 def _step_rnn(activation):
     def step(x, states, w_hh, b_hh, w_hr=None):
         return (getattr(T, activation)(x + F.linear(states[0], w_hh, b_hh)),), ()
@@ -40,11 +45,18 @@ def _step_gru(x, states, w_hh, b_hh, w_hr=None):
 
 
 # mode: (rows of the weights in hidden sizes, step, widths of what the gradients read in hidden sizes)
-MODES = {"RNN_TANH": (1, _step_rnn("tanh"), ()), "RNN_RELU": (1, _step_rnn("relu"), ()), "LSTM": (4, _step_lstm, (4, 1)), "GRU": (3, _step_gru, (3, 1))}
+MODES = {
+    "RNN_TANH": (1, _step_rnn("tanh"), ()),
+    "RNN_RELU": (1, _step_rnn("relu"), ()),
+    "LSTM": (4, _step_lstm, (4, 1)),
+    "GRU": (3, _step_gru, (3, 1)),
+}
 
 
 def resized(states, n, later, ended):
-    """States for a step of n sequences: of others than before, `later` gives those that start, `ended` takes those that end."""
+    """States for a step of n sequences: of others than before, `later` gives those that start, `ended` takes those that
+    end.
+    """
     running = states[0].size(0)
     if n > running:
         return [T.cat([s, start[running:n]]) for s, start in zip(states, later)]
@@ -87,7 +99,9 @@ def _check(input, hx, others):
             raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {input.dtype} and {t.dtype}")
     for x, w in ((input, others[2]), (hx, others[3])):
         if x._shape[-1] != w._shape[1]:
-            raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({numel(x._shape[:-1])}x{x._shape[-1]} and {w._shape[1]}x{w._shape[0]})")
+            raise RuntimeError(
+                f"mat1 and mat2 shapes cannot be multiplied ({numel(x._shape[:-1])}x{x._shape[-1]} and {w._shape[1]}x{w._shape[0]})"
+            )
 
 
 def _layer_meta(mode):
@@ -108,12 +122,24 @@ def _gradients_by_operators(mode):
 
     def gradients(gs, tensors, sizes, reverse, needs):
         graph = MODE.grad
-        given = [t if t is None or graph and (t._requires_grad or not n) else carry(t, t.detach())._requiring_grad(n) for t, n in zip(tensors, needs)]
+        given = [
+            t if t is None or graph and (t._requires_grad or not n) else carry(t, t.detach())._requiring_grad(n)
+            for t, n in zip(tensors, needs)
+        ]
         input, hx, cx, *weights = given
         with enable_grad():
             out, states, _ = by_steps(mode, input, (hx,) if cx is None else (hx, cx), weights, sizes, reverse)
         outs, gs = zip(*[(o, g) for o, g in zip((out, *states), gs) if g is not None])
-        got = iter(grad(outs, [t for t, n in zip(given, needs) if n], gs, create_graph=graph, allow_unused=True, materialize_grads=True))
+        got = iter(
+            grad(
+                outs,
+                [t for t, n in zip(given, needs) if n],
+                gs,
+                create_graph=graph,
+                allow_unused=True,
+                materialize_grads=True,
+            )
+        )
         return tuple(next(got) if n else None for n in needs)
 
     return gradients
@@ -134,7 +160,9 @@ def _declare_layer(mode):
         gs, tensors = [*gs, None, None][:3], (input, hx, cx, w_ih, w_hh, b_ih, b_hh, w_hr)
         if MODE.grad:
             return plain(gs, tensors, sizes, reverse, needs)
-        return tuple(g if n else None for g, n in zip(back.call(*tensors, *gs, out0, out3, out4, sizes, reverse, needs), needs))
+        return tuple(
+            g if n else None for g, n in zip(back.call(*tensors, *gs, out0, out3, out4, sizes, reverse, needs), needs)
+        )
 
     return op(
         f"_{name}_layer({_ARGS}, int[]? sizes, bool reverse, bool train) -> (Tensor, Tensor, Tensor, Tensor, Tensor)",
@@ -158,7 +186,8 @@ def _layer(mode, x, states, weights, sizes, reverse, call=None):
 
 
 def run(mode, x, sizes, states, weights, num_layers, dropout, train, bidirectional):
-    """All layers; states are tensors of (layers * directions, batch, features), weights the five of each layer and direction.
+    """All layers; states are tensors of (layers * directions, batch, features), weights the five of each layer and
+    direction.
 
     sizes: the batch size of each step of a packed input, else None.
     """
@@ -182,7 +211,8 @@ def step(mode, x, states, w_ih, w_hh, b_ih, b_hh):
     return _layer(mode, x.unsqueeze(0), states, (w_ih, w_hh, b_ih, b_hh, None), None, False, call)[1]
 
 
-# ------------------------------------------------------------------------------------------------ torch.lstm and its like
+# ------------------------------------------------------------------------------------------------ torch.lstm and its
+# like
 def _grouped(params, has_biases, count):
     """The flat weights as the five of each layer and direction, None for those that it lacks."""
     n = len(params) // count
@@ -204,7 +234,17 @@ def _declare(name, mode):
 
     @composite(f"{name}.input(Tensor input, {hx}, {rest}, bool batch_first) -> {out}", out=False)
     def padded(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
-        x, states = layers(input.transpose(0, 1) if batch_first else input, None, hx, params, has_biases, num_layers, dropout, train, bidirectional)
+        x, states = layers(
+            input.transpose(0, 1) if batch_first else input,
+            None,
+            hx,
+            params,
+            has_biases,
+            num_layers,
+            dropout,
+            train,
+            bidirectional,
+        )
         return (x.transpose(0, 1) if batch_first else x, *states)
 
     @composite(f"{name}.data(Tensor data, Tensor batch_sizes, {hx}, {rest}) -> {out}", out=False)
@@ -212,7 +252,10 @@ def _declare(name, mode):
         x, states = layers(data, batch_sizes.tolist(), *a)
         return (x, *states)
 
-    @composite(f"{name}_cell(Tensor input, {hx}, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> {out if pair else 'Tensor'}", out=False)
+    @composite(
+        f"{name}_cell(Tensor input, {hx}, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> {out if pair else 'Tensor'}",
+        out=False,
+    )
     def cell(input, hx, w_ih, w_hh, b_ih, b_hh):
         states = step(mode, input, hx if pair else (hx,), w_ih, w_hh, b_ih, b_hh)
         return states if pair else states[0]

@@ -63,7 +63,9 @@ def _unsupported(name, self, bool_too=False):
 
 
 def _nonempty(name, self, dims, error=IndexError, hint="", call="()"):
-    """The error of a reduction without identity over no elements; dims None: over all. call: what its words put behind the name."""
+    """The error of a reduction without identity over no elements;
+    dims None: over all. call: what its words put behind the name.
+    """
     if dims is None and 0 in self._shape:
         raise error(f"{name}{call}: Expected reduction dim to be specified for input.numel() == 0.{hint}")
     for d in dims or ():
@@ -79,7 +81,9 @@ def _sum_dtype(self, dtype):
     """(input, result dtype): small integers are summed as int64; a given dtype is that of the input."""
     if dtype is None:
         return self, dt.int64 if self.dtype.category < dt.FLOAT else self.dtype
-    return (self if dtype is self.dtype or dtype is dt.int64 and self.dtype.category < dt.FLOAT else self.to(dtype)), dtype
+    return (
+        self if dtype is self.dtype or dtype is dt.int64 and self.dtype.category < dt.FLOAT else self.to(dtype)
+    ), dtype
 
 
 @cache
@@ -90,7 +94,9 @@ def _all(n):
 
 def _name_of(cap):
     """The node of a reduction: number 0 over all dimensions where none was said, else 1."""
-    return lambda given, shapes: f"{cap}Backward{int(given['dim'] is not None and given['dim'] is not _all(len(shapes['self'])))}"
+    return lambda given, shapes: (
+        f"{cap}Backward{int(given['dim'] is not None and given['dim'] is not _all(len(shapes['self'])))}"
+    )
 
 
 def _sum_prepare(self, dim, keepdim, dtype):
@@ -105,7 +111,12 @@ def _reduced_meta(self, dim, keepdim, dtype):
 
 
 _without_dtype = lambda p, self, dim, keepdim, dtype: p(self, dim, keepdim, None)
-_SUM = dict(prepare=_sum_prepare, meta=_reduced_meta, call=_without_dtype, derivative=lambda g, self_shape, dim, keepdim: _spread(g, self_shape, dim, keepdim))
+_SUM = dict(
+    prepare=_sum_prepare,
+    meta=_reduced_meta,
+    call=_without_dtype,
+    derivative=lambda g, self_shape, dim, keepdim: _spread(g, self_shape, dim, keepdim),
+)
 op(
     "sum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     "SumExt",
@@ -119,17 +130,34 @@ op(
 def _mean_prepare(self, dim, keepdim, dtype):
     d = dtype or self.dtype
     if d.category < dt.FLOAT:
-        what = "could not infer output dtype. Input dtype" if dtype is None else "could not infer output dtype. Optional dtype"
+        what = (
+            "could not infer output dtype. Input dtype"
+            if dtype is None
+            else "could not infer output dtype. Optional dtype"
+        )
         raise RuntimeError(f"mean(): {what} must be either a floating point or complex dtype. Got: {dt.scalar_name(d)}")
-    return self if d is self.dtype else self.to(d), _all(len(self._shape)) if dim is None else _dims(self, dim), keepdim, d
+    return (
+        self if d is self.dtype else self.to(d),
+        _all(len(self._shape)) if dim is None else _dims(self, dim),
+        keepdim,
+        d,
+    )
 
 
 _mean_grad = lambda g, self_shape, dim, keepdim: _spread(g / max(_count(self_shape, dim), 1), self_shape, dim, keepdim)
 _MEAN = dict(prepare=_mean_prepare, meta=_reduced_meta, call=_without_dtype, derivative=_mean_grad)
-op("mean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", "MeanExt", node=_name_of("Mean"), **_MEAN)
+op(
+    "mean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    "MeanExt",
+    node=_name_of("Mean"),
+    **_MEAN,
+)
 
 
-@composite("nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", derivative=BY_PARTS)
+@composite(
+    "nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    derivative=BY_PARTS,
+)
 def nansum(self, dim, keepdim, dtype):
     wrap_dims(dim, len(self._shape))  # whose errors come first
     if self.dtype.is_complex:
@@ -140,7 +168,9 @@ def nansum(self, dim, keepdim, dtype):
 @composite("nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor")
 def nanmean(self, dim, keepdim, dtype):
     if self.dtype.category < dt.FLOAT:
-        raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got {dt.scalar_name(self.dtype)}")
+        raise RuntimeError(
+            f"nanmean(): expected input to have floating point or complex dtype but got {dt.scalar_name(self.dtype)}"
+        )
     if dtype is not None and dtype.category < dt.FLOAT:
         raise RuntimeError(
             f"nanmean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. Got: {dt.scalar_name(dtype)}"
@@ -222,12 +252,25 @@ def _bool_like(self):
 
 _TRUTH = Out("{name} only supports bool tensor for result, got: {Got}", also=(dt.bool_, dt.uint8))
 for _name, _prim in {"any": "ReduceAny", "all": "ReduceAll"}.items():
-    op(f"{_name}(Tensor self) -> Tensor", _prim, meta=lambda self: ((), _bool_like(self)), call=lambda p, self: p(self, ()), out=_TRUTH)
+    op(
+        f"{_name}(Tensor self) -> Tensor",
+        _prim,
+        meta=lambda self: ((), _bool_like(self)),
+        call=lambda p, self: p(self, ()),
+        out=_TRUTH,
+    )
     _prepare = lambda self, dim, keepdim: (self, _dims(self, dim, dim is None), keepdim)
     _meta = lambda self, dim, keepdim: (reduced(self._shape, dim, keepdim), _bool_like(self))
     _over = lambda self, dim, keepdim, _n=_name: OPERATORS["torch"][_n][2].call(self, (dim,), keepdim)
     composite(f"{_name}.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", out=_TRUTH)(_over)
-    op(f"{_name}.dims(Tensor self, int[1]? dim=None, bool keepdim=False) -> Tensor", _prim, prepare=_prepare, meta=_meta, call=_keepdims, out=_TRUTH)
+    op(
+        f"{_name}.dims(Tensor self, int[1]? dim=None, bool keepdim=False) -> Tensor",
+        _prim,
+        prepare=_prepare,
+        meta=_meta,
+        call=_keepdims,
+        out=_TRUTH,
+    )
 
 
 # ------------------------------------------------------------------------------------------------ hashes
@@ -316,40 +359,59 @@ def _extremes(name):
         return reduced(self._shape, range(len(self._shape)) if dim is None else (dim,), keepdim), dt.int64
 
     op(f"{name}(Tensor self) -> Tensor", cap, meta=full, derivative=_equal_share, opmath=False, node=f"{cap}Backward1")
-    composite(f"{name}.other(Tensor self, Tensor other) -> Tensor")(lambda self, other: getattr(T, name + "imum")(self, other))
+    composite(f"{name}.other(Tensor self, Tensor other) -> Tensor")(
+        lambda self, other: getattr(T, name + "imum")(self, other)
+    )
 
     def one(self, dim, keepdim):
         return self, _one_dim(self, dim), keepdim
 
     dim_options = dict(meta=along, opmath=False, out=SAME_DTYPE, apart=True, **{**_PICKED, "prepare": one})
-    op(f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", cap + "Dim", **dim_options)
-    values_options = dict(prepare=prepare, meta=values, call=_keepdims, derivative=_share, opmath=False, out=INPUT_DTYPE)
+    op(
+        f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+        cap + "Dim",
+        **dim_options,
+    )
+    values_options = dict(
+        prepare=prepare, meta=values, call=_keepdims, derivative=_share, opmath=False, out=INPUT_DTYPE
+    )
     op(f"a{name}(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", f"Reduce{cap}", **values_options)
 
     def one_dim(self, dim, keepdim):
         _unsupported(arg, self, True)
         return self, None if dim is None else _one_dim(self, dim), keepdim
 
-    op(f"{arg}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", f"Arg{cap}Ext", meta=position, opmath=False, out=SAME_DTYPE, prepare=one_dim)
+    op(
+        f"{arg}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
+        f"Arg{cap}Ext",
+        meta=position,
+        opmath=False,
+        out=SAME_DTYPE,
+        prepare=one_dim,
+    )
 
 
 _extremes("max")
 _extremes("min")
 
 
-@composite("aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", out=SAME_DTYPE, derivative=BY_PARTS)
+@composite(
+    "aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
+    out=SAME_DTYPE,
+    derivative=BY_PARTS,
+)
 def aminmax(self, dim, keepdim):
     dims = () if dim is None else (wrap_dim(dim, len(self._shape)),)
     _not_implemented("aminmax_cpu", self)
     if dim is None and 0 in self._shape:
-        raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
+        raise RuntimeError(
+            "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
+        )
     _nonempty("aminmax", self, dims, call="")
     return T.amin(self, dims, keepdim), T.amax(self, dims, keepdim)
 
 
-_OLD_AMINMAX = (
-    "_aminmax is deprecated as of PyTorch 1.11 and will be removed in a future release. Use aminmax instead. This warning will only appear once per process."
-)
+_OLD_AMINMAX = "_aminmax is deprecated as of PyTorch 1.11 and will be removed in a future release. Use aminmax instead. This warning will only appear once per process."
 
 
 def _old_aminmax(self, dim=None, keepdim=False):
@@ -358,7 +420,9 @@ def _old_aminmax(self, dim=None, keepdim=False):
 
 
 composite("_aminmax(Tensor self) -> (Tensor, Tensor)", method=False, out=False)(_old_aminmax)
-composite("_aminmax.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor, Tensor)", method=False, out=False)(_old_aminmax)
+composite("_aminmax.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor, Tensor)", method=False, out=False)(
+    _old_aminmax
+)
 
 
 # ------------------------------------------------------------------------------------------------ variance
@@ -392,22 +456,49 @@ def _std_var_grad(g, self, out, dim, correction, keepdim):
     return _var_grad((g / (out * 2)).masked_fill(out == 0, 0), self, dim, correction, keepdim)
 
 
-_var_mean_grad = lambda g0, g1, self, dim, correction, keepdim: _var_grad(g0, self, dim, correction, keepdim) + _mean_grad(g1, self._shape, dim, keepdim)
+_var_mean_grad = lambda g0, g1, self, dim, correction, keepdim: (
+    _var_grad(g0, self, dim, correction, keepdim) + _mean_grad(g1, self._shape, dim, keepdim)
+)
 _std_mean_grad = lambda g0, g1, self, out0, dim, correction, keepdim: (
     _std_var_grad(g0, self, out0, dim, correction, keepdim) + _mean_grad(g1, self._shape, dim, keepdim)
 )
 _VAR = dict(prepare=_var_prepare, meta=_var_meta, derivative=_var_grad)
-_var = op("_var(Tensor self, int[]? dim=None, Scalar? correction=None, bool keepdim=False) -> Tensor", "Var", method=False, aten="var.correction", **_VAR)
+_var = op(
+    "_var(Tensor self, int[]? dim=None, Scalar? correction=None, bool keepdim=False) -> Tensor",
+    "Var",
+    method=False,
+    aten="var.correction",
+    **_VAR,
+)
 _STD = dict(prepare=_var_prepare, meta=_var_meta, derivative=_std_var_grad)
-_std = op("_std(Tensor self, int[]? dim=None, Scalar? correction=None, bool keepdim=False) -> Tensor", "Std", method=False, aten="std.correction", **_STD)
+_std = op(
+    "_std(Tensor self, int[]? dim=None, Scalar? correction=None, bool keepdim=False) -> Tensor",
+    "Std",
+    method=False,
+    aten="std.correction",
+    **_STD,
+)
 _VAR_MEAN = dict(prepare=_var_prepare, meta=_var_mean_meta, derivative=_var_mean_grad, aten="var_mean.correction")
-_var_mean = op("_var_mean(Tensor self, int[]? dim=None, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)", method=False, **_VAR_MEAN)
+_var_mean = op(
+    "_var_mean(Tensor self, int[]? dim=None, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
+    method=False,
+    **_VAR_MEAN,
+)
 _STD_MEAN = dict(prepare=_var_prepare, meta=_var_mean_meta, derivative=_std_mean_grad, aten="std_mean.correction")
-_std_mean = op("_std_mean(Tensor self, int[]? dim=None, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)", method=False, **_STD_MEAN)
+_std_mean = op(
+    "_std_mean(Tensor self, int[]? dim=None, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
+    method=False,
+    **_STD_MEAN,
+)
 
 
 def _variances():
-    for name, prim, both in (("var", _var, False), ("std", _std, False), ("var_mean", _var_mean, True), ("std_mean", _std_mean, True)):
+    for name, prim, both in (
+        ("var", _var, False),
+        ("std", _std, False),
+        ("var_mean", _var_mean, True),
+        ("std_mean", _std_mean, True),
+    ):
         ret = "(Tensor, Tensor)" if both else "Tensor"
 
         def compute(self, dim, correction, keepdim, _p=prim):
@@ -418,7 +509,10 @@ def _variances():
 
         for args, fn in (
             ("bool unbiased=True", lambda self, unbiased, _f=compute: _f(self, None, int(unbiased), False)),
-            ("int[1]? dim, bool unbiased=True, bool keepdim=False", lambda self, dim, unbiased, keepdim, _f=compute: _f(self, dim, int(unbiased), keepdim)),
+            (
+                "int[1]? dim, bool unbiased=True, bool keepdim=False",
+                lambda self, dim, unbiased, keepdim, _f=compute: _f(self, dim, int(unbiased), keepdim),
+            ),
             ("int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False", compute),
         ):
             composite(f"{name}(Tensor self, {args}) -> {ret}", method=not both, out=not both)(fn)
@@ -433,8 +527,16 @@ def _lse_prepare(self, dim, keepdim):
 
 
 _logsumexp_meta = lambda self, dim, keepdim: (reduced(self._shape, dim, keepdim), self.dtype)
-_logsumexp_grad = lambda g, self, out, dim, keepdim: _lse_grad(*(_restore(t, self._shape, dim, keepdim) for t in (g, out)), self)
-_LOGSUMEXP = dict(prepare=_lse_prepare, meta=_logsumexp_meta, derivative=_logsumexp_grad, alias=("special.logsumexp",), autocast=FLOAT32_ON_ACCELERATORS)
+_logsumexp_grad = lambda g, self, out, dim, keepdim: _lse_grad(
+    *(_restore(t, self._shape, dim, keepdim) for t in (g, out)), self
+)
+_LOGSUMEXP = dict(
+    prepare=_lse_prepare,
+    meta=_logsumexp_meta,
+    derivative=_logsumexp_grad,
+    alias=("special.logsumexp",),
+    autocast=FLOAT32_ON_ACCELERATORS,
+)
 op("logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", "LogSumExp", **_LOGSUMEXP)
 
 
@@ -460,7 +562,8 @@ def _cumprod_grad(g, self, out, dim):
     if has_values(self) and not (self == 0).any():
         return _reverse_cumsum(g * conj(out), dim) / conj(self)
     if not MODE.grad:
-        # up to the first zero as without it; at it, from the products of the others, up to the second; behind it nothing
+        # up to the first zero as without it; at it, from the products of the others, up to the second; behind it
+        # nothing
         seen = (self == 0).cumsum(dim)
         at = (self == 0) & (seen == 1)
         others = (g * conj(self.masked_fill(at, 1).cumprod(dim))).masked_fill(seen != 1, 0).sum(dim, True)
@@ -476,9 +579,28 @@ def _cumprod_grad(g, self, out, dim):
 
 
 _scan_meta = lambda self, dim, dtype: (self._shape, dtype)
-_CUMSUM = dict(prepare=_scan_prepare, meta=_scan_meta, call=lambda p, self, dim, dtype: p(self, dim, None), derivative=lambda g, dim: _reverse_cumsum(g, dim))
-op("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", "CumsumExt", inplace=True, autocast=FLOAT32_ON_ACCELERATORS, out=LEADING, **_CUMSUM)
-_CUMPROD = dict(prepare=_scan_prepare, meta=_scan_meta, derivative=_cumprod_grad, inplace=True, autocast=FLOAT32_ON_ACCELERATORS, out=LEADING)
+_CUMSUM = dict(
+    prepare=_scan_prepare,
+    meta=_scan_meta,
+    call=lambda p, self, dim, dtype: p(self, dim, None),
+    derivative=lambda g, dim: _reverse_cumsum(g, dim),
+)
+op(
+    "cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+    "CumsumExt",
+    inplace=True,
+    autocast=FLOAT32_ON_ACCELERATORS,
+    out=LEADING,
+    **_CUMSUM,
+)
+_CUMPROD = dict(
+    prepare=_scan_prepare,
+    meta=_scan_meta,
+    derivative=_cumprod_grad,
+    inplace=True,
+    autocast=FLOAT32_ON_ACCELERATORS,
+    out=LEADING,
+)
 op("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", **_CUMPROD)
 
 
@@ -497,7 +619,15 @@ def _pick_scan(name, prim, call=None):
             return self, 0  # PyTorch does not look at the dimension then
         return _along(self, dim)
 
-    options = dict(prepare=along, meta=meta, call=call, derivative=grad, opmath=False, out=UNNAMED_SCALAR_TYPE, non_differentiable=(1,))
+    options = dict(
+        prepare=along,
+        meta=meta,
+        call=call,
+        derivative=grad,
+        opmath=False,
+        out=UNNAMED_SCALAR_TYPE,
+        non_differentiable=(1,),
+    )
     op(f"{name}(Tensor self, int dim) -> (Tensor values, Tensor indices)", prim, **options)
 
 
@@ -520,7 +650,9 @@ def _lcse_grad(g, self, out, dim):
 
 
 def _lcse_forward(op, args, tangents, outs):
-    """The formula goes through the logarithm of g, which cannot be differentiated at 0; so does this, of the tangent."""
+    """The formula goes through the logarithm of g, which cannot be differentiated at 0;
+    so does this, of the tangent.
+    """
     (x, dim), v, out = args, tangents[0], outs[0]
     if not x._shape:
         return [v]
@@ -563,17 +695,35 @@ def _medians(name, full, along):
         _not_implemented("median_out", self, True)
         return _pair(self, dim, keepdim)
 
-    inner = op(f"_{name}(Tensor self) -> Tensor", full, meta=all_meta, derivative=_equal_share, method=False, aten=f"{name}.default")
+    inner = op(
+        f"_{name}(Tensor self) -> Tensor",
+        full,
+        meta=all_meta,
+        derivative=_equal_share,
+        method=False,
+        aten=f"{name}.default",
+    )
 
     @composite(f"{name}(Tensor self) -> Tensor", out=False)
     def median(self):
         if 0 in self._shape:
-            nothing = math.nan if self.dtype.category >= dt.FLOAT else dt.iinfo(self.dtype).min if self.dtype.itemsize > 3 else self.dtype is dt.bool_
+            nothing = (
+                math.nan
+                if self.dtype.category >= dt.FLOAT
+                else dt.iinfo(self.dtype).min
+                if self.dtype.itemsize > 3
+                else self.dtype is dt.bool_
+            )
             return T.full((), nothing, dtype=self.dtype, device=self.device)
         return inner.call(self)
 
     options = dict(meta=dim_meta, node=f"{name.capitalize()}Backward1", out=_MEDIAN_DTYPES)
-    op(f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", along, **options, **_PICKED)
+    op(
+        f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+        along,
+        **options,
+        **_PICKED,
+    )
 
 
 _medians("median", "MedianExt", "MedianDim")
@@ -595,11 +745,27 @@ def _kth_meta(self, k, dim, keepdim):
     return _pair(self, dim, keepdim)
 
 
-_MODE_DTYPES = Out(tuple(f"expected scalar type '{{Want}}' but got '{{Got}}' for {what} output" for what in ("values", "indices")))
-op("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", meta=_mode_meta, out=_MODE_DTYPES, **_PICKED)
+_MODE_DTYPES = Out(
+    tuple(f"expected scalar type '{{Want}}' but got '{{Got}}' for {what} output" for what in ("values", "indices"))
+)
+op(
+    "mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    meta=_mode_meta,
+    out=_MODE_DTYPES,
+    **_PICKED,
+)
 _KTH_DTYPES = Out(("output values must be of same type as input", "output indices must be of scalar type Long"))
-_KTHVALUE = dict(prepare=lambda self, k, dim, keepdim: (self, k, wrap_dim(dim, len(self._shape)), keepdim), meta=_kth_meta, derivative=_chosen_grad)
-op("kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", "Kthvalue", out=_KTH_DTYPES, **_KTHVALUE)
+_KTHVALUE = dict(
+    prepare=lambda self, k, dim, keepdim: (self, k, wrap_dim(dim, len(self._shape)), keepdim),
+    meta=_kth_meta,
+    derivative=_chosen_grad,
+)
+op(
+    "kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    "Kthvalue",
+    out=_KTH_DTYPES,
+    **_KTHVALUE,
+)
 
 
 def _checked_quantiles(self, q):
@@ -623,7 +789,9 @@ def _quantile(self, q, dim, keepdim, interpolation, skip_nan):
     if self.dtype not in (dt.float32, dt.float64):
         raise RuntimeError("quantile() input tensor must be either float or double dtype")
     if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
-        raise RuntimeError(f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}")
+        raise RuntimeError(
+            f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
+        )
     q = _checked_quantiles(self, q)
     if 0 in self._shape:
         raise RuntimeError("quantile() input tensor must be non-empty")
@@ -631,7 +799,9 @@ def _quantile(self, q, dim, keepdim, interpolation, skip_nan):
     d = None if dim is None else wrap_dim(dim, n)
     # the reduced dimension last, one more in front of it for each q
     x = self.reshape((-1,)) if d is None else self.movedim(d, -1) if n else self.reshape((1,))
-    shape = (*(1,) * n,) if keepdim and d is None else () if d is None else reduced(self._shape, (d,), keepdim) if n else ()
+    shape = (
+        (*(1,) * n,) if keepdim and d is None else () if d is None else reduced(self._shape, (d,), keepdim) if n else ()
+    )
     x = x.sort(-1)[0]
     last = x._shape[-1] - 1
     nan = x.isnan()
@@ -655,11 +825,18 @@ for _name in ("quantile", "nanquantile"):
         f"{_name}(Tensor self, Tensor|Scalar q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
         out=Out("quantile() out tensor must be same dtype as the input tensor", contiguous=True),
         autocast=FLOAT32,
-    )(lambda self, q, dim, keepdim, interpolation, _skip=_name == "nanquantile": _quantile(self, q, dim, keepdim, interpolation, _skip))
+    )(
+        lambda self, q, dim, keepdim, interpolation, _skip=_name == "nanquantile": _quantile(
+            self, q, dim, keepdim, interpolation, _skip
+        )
+    )
 
 
-# ------------------------------------------------------------------------------------------------ differences, integrals
-@composite("diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", out=SAME_SCALAR_TYPE)
+# ------------------------------------------------------------------------------------------------ differences,
+# integrals
+@composite(
+    "diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", out=SAME_SCALAR_TYPE
+)
 def diff(self, n, dim, prepend, append):
     if not self._shape:
         raise RuntimeError("diff expects input to be at least one-dimensional")
@@ -677,7 +854,11 @@ def diff(self, n, dim, prepend, append):
                 )
     if n == 0:
         return self.clone()
-    x = T.cat([t for t in (prepend, self, append) if t is not None], d) if prepend is not None or append is not None else self
+    x = (
+        T.cat([t for t in (prepend, self, append) if t is not None], d)
+        if prepend is not None or append is not None
+        else self
+    )
     for _ in range(min(n, x._shape[d])):
         a, b = x._slice(d, 1), x._slice(d, 0, -1 if x._shape[d] else 0)
         x = a ^ b if x.dtype is dt.bool_ else a - b
@@ -695,7 +876,11 @@ def _trapezoid(y, x, dx, dim, cumulative):
         return y.clone() if cumulative else y.new_zeros(reduced(y._shape, (d,), False))
     left, right = y._slice(d, 0, y._shape[d] - 1), y._slice(d, 1)
     if x is None:
-        return (left + right).cumsum(d) * (dx / 2) if cumulative else (y.sum(d) - (y.select(d, 0) + y.select(d, -1)) * 0.5) * dx
+        return (
+            (left + right).cumsum(d) * (dx / 2)
+            if cumulative
+            else (y.sum(d) - (y.select(d, 0) + y.select(d, -1)) * 0.5) * dx
+        )
     if not x._shape:
         raise RuntimeError("trapezoid: x must have a dimension")
     if len(x._shape) == 1:
@@ -724,7 +909,9 @@ def _differences(x, d, h, edge_order):
     n = x._shape[d]
 
     def at(a, b=None):
-        return x._slice(d, a if a >= 0 else n + a, (a if a >= 0 else n + a) + 1 if b is None else n + b if b <= 0 else b)
+        return x._slice(
+            d, a if a >= 0 else n + a, (a if a >= 0 else n + a) + 1 if b is None else n + b if b <= 0 else b
+        )
 
     if isinstance(h, Tensor):
         steps = h.diff().reshape([-1 if i == d else 1 for i in range(len(x._shape))])
@@ -753,11 +940,17 @@ def _differences(x, d, h, edge_order):
 
 def _check_coordinates(self, d, s):
     if len(s._shape) != 1:
-        raise RuntimeError(f"torch.gradient expected each element of spacing to have one dimension, but got an element with {len(s._shape)} dimensions!")
+        raise RuntimeError(
+            f"torch.gradient expected each element of spacing to have one dimension, but got an element with {len(s._shape)} dimensions!"
+        )
     if s.device is not self.device:
-        raise RuntimeError(f"torch.gradient expected each tensor to be on the same device, but got {self.device} and {s.device}!")
+        raise RuntimeError(
+            f"torch.gradient expected each tensor to be on the same device, but got {self.device} and {s.device}!"
+        )
     if s._shape[0] != self._shape[d]:
-        raise RuntimeError(f"torch.gradient expected each dimension size to match the length of its coordinates, but got {self._shape[d]} and {s._shape[0]}")
+        raise RuntimeError(
+            f"torch.gradient expected each dimension size to match the length of its coordinates, but got {self._shape[d]} and {s._shape[0]}"
+        )
 
 
 def _spacings(spacing, dims, n):
@@ -765,14 +958,22 @@ def _spacings(spacing, dims, n):
     count = n if dims is None else len(dims)
     h = list(spacing) if isinstance(spacing, (tuple, list)) else [1 if spacing is None else spacing] * count
     if len(h) != count:
-        got = f"got a list of length {len(h)}" if dims is None else f"got a spacing argument of length {len(h)} and a dim argument of length {count}."
+        got = (
+            f"got a list of length {len(h)}"
+            if dims is None
+            else f"got a spacing argument of length {len(h)} and a dim argument of length {count}."
+        )
         want = f"a list of length equal to 'self.dim() = {n}', since dim argument was not given"
         want = want if dims is None else "it's spacing and dim arguments to have the same length"
         raise RuntimeError(f"torch.gradient expected spacing to be unspecified, a scalar or {want}, but {got}")
     return h
 
 
-@composite("gradient(Tensor self, *, Any spacing=None, int[1]? dim=None, int edge_order=1) -> Tensor[]", method=False, out=False)
+@composite(
+    "gradient(Tensor self, *, Any spacing=None, int[1]? dim=None, int edge_order=1) -> Tensor[]",
+    method=False,
+    out=False,
+)
 def gradient(self, spacing, dim, edge_order):
     n = len(self._shape)
     wrap_dims(dim, n, False)  # for its errors: the order stays as given
@@ -818,9 +1019,20 @@ def no_meta(name):
 
 
 _BINCOUNT = dict(
-    prepare=_bincount_prepare, meta=lambda self, weights, minlength: (no_meta("bincount")(self)[0], dt.int64 if weights is None else weights.dtype)
+    prepare=_bincount_prepare,
+    meta=lambda self, weights, minlength: (
+        no_meta("bincount")(self)[0],
+        dt.int64 if weights is None else weights.dtype,
+    ),
 )
-op("bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor", "BincountExt", out=False, opmath=False, no_forward="aten::bincount", **_BINCOUNT)
+op(
+    "bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor",
+    "BincountExt",
+    out=False,
+    opmath=False,
+    no_forward="aten::bincount",
+    **_BINCOUNT,
+)
 
 
 def _histc_meta(self, bins, min, max):
@@ -833,7 +1045,13 @@ def _histc_meta(self, bins, min, max):
     return (bins,), self.dtype
 
 
-op("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", "HistcExt", meta=_histc_meta, opmath=False, out=SAME_SCALAR_TYPE)
+op(
+    "histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
+    "HistcExt",
+    meta=_histc_meta,
+    opmath=False,
+    out=SAME_SCALAR_TYPE,
+)
 
 
 def _edges(self, bins, range_, dim=0):
@@ -849,14 +1067,18 @@ def _edges(self, bins, range_, dim=0):
     if not (math.isfinite(low) and math.isfinite(high)):
         raise RuntimeError(f"torch.histogramdd: dimension {dim}'s range [{low:g}, {high:g}] is not finite")
     if low > high:
-        raise RuntimeError(f"torch.histogramdd: min should not exceed max, but got min {low:g} max {high:g} for dimension {dim}")
+        raise RuntimeError(
+            f"torch.histogramdd: min should not exceed max, but got min {low:g} max {high:g} for dimension {dim}"
+        )
     if low == high:
         low, high = low - 0.5, high + 0.5
     return T.linspace(low, high, bins + 1, dtype=self.dtype, device=self.device)
 
 
 def _histogramdd(self, edges, weight, density):
-    """Counts (or weights) of points, rows of self, in the cells between the edges; the last cell of a dimension is closed."""
+    """Counts (or weights) of points, rows of self, in the cells between the edges;
+    the last cell of a dimension is closed.
+    """
     inside, flat = None, None
     for d, e in enumerate(edges):
         x, n = self.select(-1, d), e._shape[0] - 1
@@ -882,18 +1104,26 @@ def _check_bins(self, bins):
     n, said = self._shape[-1], "torch.histogramdd: "
     if len(bins) != n:
         if any(isinstance(b, Tensor) for b in bins):
-            raise RuntimeError(f"{said}expected {n} sequences of bin edges for a {n}-dimensional histogram but got {len(bins)}")
+            raise RuntimeError(
+                f"{said}expected {n} sequences of bin edges for a {n}-dimensional histogram but got {len(bins)}"
+            )
         raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
     for d, b in enumerate(bins):
         if not isinstance(b, Tensor):
             continue
         if b.dtype is not self.dtype:
-            kinds = f"input with dtype {dt.c_name(self.dtype)} and bins for dimension {d} with dtype {dt.c_name(b.dtype)}"
+            kinds = (
+                f"input with dtype {dt.c_name(self.dtype)} and bins for dimension {d} with dtype {dt.c_name(b.dtype)}"
+            )
             raise RuntimeError(f"{said}input tensor and bins tensors should have the same dtype, but got {kinds}")
         if len(b._shape) != 1:
-            raise RuntimeError(f"{said}bins tensor should have one dimension, but got {len(b._shape)} dimensions in the bins tensor for dimension {d}")
+            raise RuntimeError(
+                f"{said}bins tensor should have one dimension, but got {len(b._shape)} dimensions in the bins tensor for dimension {d}"
+            )
         if not b._shape[0]:
-            raise RuntimeError(f"{said}bins tensor should have at least 1 element, but got 0 elements in the bins tensor for dimension {d}")
+            raise RuntimeError(
+                f"{said}bins tensor should have at least 1 element, but got 0 elements in the bins tensor for dimension {d}"
+            )
 
 
 def _check_histogram(self, bins, range_, weight):
@@ -904,7 +1134,9 @@ def _check_histogram(self, bins, range_, weight):
     _check_bins(self, bins)
     if weight is not None and weight.dtype is not self.dtype:
         kinds = f"input({dt.c_name(self.dtype)}), and weight({dt.c_name(weight.dtype)})"
-        raise RuntimeError(f"{said}if weight tensor is provided, input tensor and weight tensor should have the same dtype, but got {kinds}")
+        raise RuntimeError(
+            f"{said}if weight tensor is provided, input tensor and weight tensor should have the same dtype, but got {kinds}"
+        )
     if weight is not None and weight._shape != self._shape[:-1]:
         raise RuntimeError(
             f"{said}if weight tensor is provided it should have the same shape as the input tensor excluding its innermost dimension, but got input with "
@@ -915,7 +1147,9 @@ def _check_histogram(self, bins, range_, weight):
         if count <= 0:
             raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {count} for dimension {d}")
     if range_ is not None and len(range_) != 2 * n:
-        raise RuntimeError(f"{said}for a {n}-dimensional histogram range should have {2 * n} elements, but got {len(range_)}")
+        raise RuntimeError(
+            f"{said}for a {n}-dimensional histogram range should have {2 * n} elements, but got {len(range_)}"
+        )
 
 
 def _histogram(self, bins, range, weight, density):
@@ -935,15 +1169,19 @@ _HISTOGRAM_DTYPES = Out(
     )
 )
 composite(
-    "histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)", out=_HISTOGRAM_DTYPES
+    "histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
+    out=_HISTOGRAM_DTYPES,
 )(lambda self, bins, weight, density: _histogram(self, bins, None, weight, density))
 composite(
-    "histogram(Tensor self, int bins=100, *, Any range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)", out=_HISTOGRAM_DTYPES
+    "histogram(Tensor self, int bins=100, *, Any range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
+    out=_HISTOGRAM_DTYPES,
 )(_histogram)
 
 
 @composite(
-    "histogramdd(Tensor self, Any bins, Any range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)", out=False, method=False
+    "histogramdd(Tensor self, Any bins, Any range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)",
+    out=False,
+    method=False,
 )
 def histogramdd(self, bins, range, weight, density):
     if not isinstance(bins, (int, tuple, list)):
@@ -953,19 +1191,28 @@ def histogramdd(self, bins, range, weight, density):
         raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions")
     _check_histogram(self, bins, range, weight)
     points = self.reshape((numel(self._shape[:-1]), self._shape[-1]))
-    edges = [_edges(points.select(-1, d), b, None if range is None else range[2 * d : 2 * d + 2], d) for d, b in enumerate(bins)]
+    edges = [
+        _edges(points.select(-1, d), b, None if range is None else range[2 * d : 2 * d + 2], d)
+        for d, b in enumerate(bins)
+    ]
     return _histogramdd(points, edges, None if weight is None else weight.reshape((-1,)), density), tuple(edges)
 
 
 # ------------------------------------------------------------------------------------------------ covariance
 def _check_weights_of_cov(name, t, category, n):
     if len(t._shape) > 1:
-        raise RuntimeError(f"cov(): expected {name} to have one or fewer dimensions but got {name} with {len(t._shape)} dimensions")
+        raise RuntimeError(
+            f"cov(): expected {name} to have one or fewer dimensions but got {name} with {len(t._shape)} dimensions"
+        )
     if t.dtype.category != category:
         kind = "integral" if category == dt.INT else "floating point"
-        raise RuntimeError(f"cov(): expected {name} to have {kind} dtype but got {name} with {dt.scalar_name(t.dtype)} dtype")
+        raise RuntimeError(
+            f"cov(): expected {name} to have {kind} dtype but got {name} with {dt.scalar_name(t.dtype)} dtype"
+        )
     if numel(t._shape) != n:
-        raise RuntimeError(f"cov(): expected {name} to have the same numel as there are observations in the input but got {numel(t._shape)} != {n}")
+        raise RuntimeError(
+            f"cov(): expected {name} to have the same numel as there are observations in the input but got {numel(t._shape)} != {n}"
+        )
     if n and (t < 0).any():
         raise RuntimeError(f"cov(): {name} cannot be negative")
 
@@ -973,7 +1220,9 @@ def _check_weights_of_cov(name, t, category, n):
 @composite("cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor", out=False)
 def cov(self, correction, fweights, aweights):
     if len(self._shape) > 2:
-        raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got an input with {len(self._shape)} dimensions")
+        raise RuntimeError(
+            f"cov(): expected input to have two or fewer dimensions but got an input with {len(self._shape)} dimensions"
+        )
     if self.dtype is dt.bool_:
         raise RuntimeError("cov(): bool dtype is not supported for input")
     x = self if len(self._shape) == 2 else self.reshape((1, -1))
@@ -1000,7 +1249,9 @@ def cov(self, correction, fweights, aweights):
 @composite("corrcoef(Tensor self) -> Tensor", out=False)
 def corrcoef(self):
     if len(self._shape) > 2:
-        raise RuntimeError(f"corrcoef(): expected input to have two or fewer dimensions but got an input with {len(self._shape)} dimensions")
+        raise RuntimeError(
+            f"corrcoef(): expected input to have two or fewer dimensions but got an input with {len(self._shape)} dimensions"
+        )
     c = self.cov()
     if not c._shape:
         return c / c

@@ -52,7 +52,9 @@ def _upsample_meta(mode, dims):
             )
         _check_sizes(self._shape[2:], output_size)
         if 0 in self._shape[1:]:
-            raise RuntimeError(f"Non-empty {dims + 2}D data tensor expected but got a tensor with sizes {list(self._shape)}")
+            raise RuntimeError(
+                f"Non-empty {dims + 2}D data tensor expected but got a tensor with sizes {list(self._shape)}"
+            )
         if self.dtype.category != dt.FLOAT and not (self.dtype is dt.uint8 and (mode[:7] == "nearest" or dims == 2)):
             raise NotImplementedError(f"\"upsample_{mode}{dims}d\" not implemented for '{dt.scalar_name(self.dtype)}'")
         return in_format(*check_bytes((*self._shape[:2], *output_size), self.dtype), self)
@@ -72,7 +74,9 @@ def _upsample_call(mode, dims, back):
 
 
 def _scales_apart(mode, dims):
-    """PyTorch's arguments below autograd: a scale for each dimension, and no corners where nothing lies between pixels; the gradient is told both sizes."""
+    """PyTorch's arguments below autograd: a scale for each dimension, and no corners where nothing lies between pixels;
+    the gradient is told both sizes.
+    """
     names = [f"scales_{d}" for d in "dhw"[3 - dims :]] if dims > 1 else ["scales"]
 
     def values(given):
@@ -89,10 +93,26 @@ def _declare(name, mode, dims, prim):
         back.call(g, self_shape, align_corners, scales), *[g] * (mode != "cubic" and (dims < 3 or mode == "linear"))
     )
     apart = _scales_apart(mode, dims)
-    options = dict(meta=_upsample_meta(mode, dims), call=_upsample_call(mode, dims, False), derivative=grad, out=SAME_DTYPE, aten_values=apart)
-    o = op(f"_C._nn.{name}(Tensor self, int[] output_size, bool align_corners=False, Any scales=None) -> Tensor", prim, **options)
+    options = dict(
+        meta=_upsample_meta(mode, dims),
+        call=_upsample_call(mode, dims, False),
+        derivative=grad,
+        out=SAME_DTYPE,
+        aten_values=apart,
+    )
+    o = op(
+        f"_C._nn.{name}(Tensor self, int[] output_size, bool align_corners=False, Any scales=None) -> Tensor",
+        prim,
+        **options,
+    )
     again = lambda g, grad_output_shape, align_corners, scales: o.call(g, grad_output_shape[2:], align_corners, scales)
-    options = dict(meta=lambda g, size, *_: (size, g.dtype), call=_upsample_call(mode, dims, True), derivative=again, out=False, aten_values=apart)
+    options = dict(
+        meta=lambda g, size, *_: (size, g.dtype),
+        call=_upsample_call(mode, dims, True),
+        derivative=again,
+        out=False,
+        aten_values=apart,
+    )
     args = "Tensor grad_output, int[] input_size, bool align_corners, Any scales"
     back = op(f"_C._nn.{name}_backward({args}) -> Tensor", prim and prim + "Grad", **options)
     return o
@@ -117,7 +137,9 @@ def _per_dimension(name, value, input):
     if not isinstance(value, (tuple, list)):
         return (value,) * len(spatial)
     if len(value) != len(spatial):
-        what, key, letter = ("output size of", "output size", "o") if name == "size" else ("scale_factor of shape", "scale_factor", "s")
+        what, key, letter = (
+            ("output size of", "output size", "o") if name == "size" else ("scale_factor of shape", "scale_factor", "s")
+        )
         raise ValueError(
             f"Input and {'output' if name == 'size' else name} must have the same number of spatial dimensions, but got input with spatial dimensions of "
             f"{spatial} and {what} {value}. Please provide input tensor in (N, C, d1, d2, ...,dK) format and {key} in ({letter}1, {letter}2, ...,{letter}K) "
@@ -132,7 +154,9 @@ def _wanted_size(input, size, scale_factor, recompute, mode):
         raise ValueError("only one of size or scale_factor should be defined")
     if size is not None:
         size = _per_dimension("size", size, input)
-        if not all(hasattr(s, "__index__") and not (isinstance(s, Tensor) and s.dtype.category >= dt.FLOAT) for s in size):
+        if not all(
+            hasattr(s, "__index__") and not (isinstance(s, Tensor) and s.dtype.category >= dt.FLOAT) for s in size
+        ):
             raise TypeError(
                 f"expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but got size with types {[type(s) for s in size]}"
             )
@@ -147,7 +171,9 @@ def _wanted_size(input, size, scale_factor, recompute, mode):
 
 def _check_mode(mode, n, antialias, align_corners):
     if antialias and not (mode in ("bilinear", "bicubic", "lanczos") and n == 4):
-        raise ValueError("Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input")
+        raise ValueError(
+            "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input"
+        )
     if mode == "lanczos" and not antialias:
         raise ValueError("Lanczos mode requires antialias=True")
     if mode == "lanczos" and align_corners:
@@ -169,13 +195,17 @@ def _check_mode(mode, n, antialias, align_corners):
 def interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias):
     n = len(input._shape)
     if mode in ("nearest", "area", "nearest-exact") and align_corners is not None:
-        raise ValueError("align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear")
+        raise ValueError(
+            "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"
+        )
     size, scales = _wanted_size(input, size, scale_factor, recompute_scale_factor, mode)
     _check_mode(mode, n, antialias, align_corners)
     if mode == "area":
         return (F.adaptive_avg_pool1d, F.adaptive_avg_pool2d, F.adaptive_avg_pool3d)[n - 3](input, size)
     name = _MODES[mode].format(n - 2)
-    return keep_format(_upsample[f"_{name}_aa" if antialias else name].call(input, size, bool(align_corners), scales), input)
+    return keep_format(
+        _upsample[f"_{name}_aa" if antialias else name].call(input, size, bool(align_corners), scales), input
+    )
 
 
 def _old_name(name, mode, align):
@@ -206,7 +236,9 @@ def _grid_meta(dims):
                 f"grid_sampler(): expected grid and input to have same batch size, but got input with sizes {list(x)} and grid with sizes {list(g)}"
             )
         if g[-1] != len(x) - 2:
-            raise RuntimeError(f"grid_sampler(): expected grid to have size {len(x) - 2} in last dimension, but got grid with sizes {list(g)}")
+            raise RuntimeError(
+                f"grid_sampler(): expected grid to have size {len(x) - 2} in last dimension, but got grid with sizes {list(g)}"
+            )
         if len(x) != dims + 2 or len(g) != dims + 2:
             raise RuntimeError(
                 f"grid_sampler(): expected {dims + 2}D input and grid with same number of dimensions, but got input with "
@@ -218,9 +250,13 @@ def _grid_meta(dims):
                     f"grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes {list(x)} with dimension {d} being empty"
                 )
         if grid.dtype is not input.dtype:
-            raise RuntimeError(f"expected scalar type {dt.scalar_name(input.dtype)} but found {dt.scalar_name(grid.dtype)}")
+            raise RuntimeError(
+                f"expected scalar type {dt.scalar_name(input.dtype)} but found {dt.scalar_name(grid.dtype)}"
+            )
         if input.dtype.category != dt.FLOAT:
-            raise NotImplementedError(f"\"grid_sampler_{dims}d_cpu_kernel_impl\" not implemented for '{dt.scalar_name(input.dtype)}'")
+            raise NotImplementedError(
+                f"\"grid_sampler_{dims}d_cpu_kernel_impl\" not implemented for '{dt.scalar_name(input.dtype)}'"
+            )
         if mode == 2 and dims == 3:
             raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
         return (*x[:2], *g[1:-1]), input.dtype
@@ -229,12 +265,24 @@ def _grid_meta(dims):
 
 
 def _grid_grads(g, input, grid, interpolation_mode, padding_mode, align_corners, needs):
-    """Through the composite form: GridSampler2DGrad prints errors of its own on CPU, and knows neither bicubic nor a second derivative."""
+    """Through the composite form:
+
+    GridSampler2DGrad prints errors of its own on CPU, and knows neither bicubic nor a second derivative.
+    """
     graph = MODE.grad
     given = (input, grid) if graph else tuple(t.detach()._requiring_grad() for t in (input, grid))
     with enable_grad():
         out = _sample(*given, interpolation_mode, padding_mode, align_corners)
-    got = iter(grad([out], [t for t, n in zip(given, needs) if n], [g], create_graph=graph, allow_unused=True, materialize_grads=True))
+    got = iter(
+        grad(
+            [out],
+            [t for t, n in zip(given, needs) if n],
+            [g],
+            create_graph=graph,
+            allow_unused=True,
+            materialize_grads=True,
+        )
+    )
     return tuple(next(got) if n else None for n in needs)
 
 
@@ -308,7 +356,9 @@ def _sample(input, grid, mode, padding, align):
     """Every combination of neighbours, gathered and weighted."""
     sizes, dims = input._shape[2:], len(input._shape) - 2
     flat, points, out = input.flatten(2), grid._shape[1:-1], None
-    for combination in product(*(_neighbours(grid[..., dims - 1 - k], s, mode, padding, align) for k, s in enumerate(sizes))):
+    for combination in product(
+        *(_neighbours(grid[..., dims - 1 - k], s, mode, padding, align) for k, s in enumerate(sizes))
+    ):
         at = weight = inside = None
         for _, w in reversed(combination):
             weight = w if weight is None else weight * w
@@ -323,7 +373,10 @@ def _sample(input, grid, mode, padding, align):
     return out
 
 
-@composite("grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", out=False)
+@composite(
+    "grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
+    out=False,
+)
 def grid_sampler(input, grid, mode, padding, align):
     if len(input._shape) == 5 and mode == 2:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
@@ -347,10 +400,16 @@ def _align(name, align_corners):
 )
 def grid_sample(input, grid, mode, padding_mode, align_corners):
     if mode not in MODES:
-        raise ValueError(f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'")
+        raise ValueError(
+            f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'"
+        )
     if padding_mode not in PADDINGS:
-        raise ValueError(f"nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: '{padding_mode}'")
-    return grid_sampler(input, grid, MODES.index(mode), PADDINGS.index(padding_mode), _align("grid_sample", align_corners))
+        raise ValueError(
+            f"nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: '{padding_mode}'"
+        )
+    return grid_sampler(
+        input, grid, MODES.index(mode), PADDINGS.index(padding_mode), _align("grid_sample", align_corners)
+    )
 
 
 @composite("affine_grid_generator(Tensor theta, int[] size, bool align_corners) -> Tensor", out=False)
@@ -362,7 +421,11 @@ def affine_grid_generator(theta, size, align_corners):
         c = T.linspace(-1, 1, s, dtype=theta.dtype, device=theta.device) if s > 1 else theta.new_zeros(1)
         c = c if align_corners else c * ((s - 1) / s)
         axes.append(c.reshape([s if d == len(spatial) - 1 - k else 1 for d in range(len(spatial))]).expand(spatial))
-    base = T.stack([*axes, T.ones(spatial, dtype=theta.dtype, device=theta.device)], -1).reshape(1, -1, len(spatial) + 1).expand(N, -1, -1)
+    base = (
+        T.stack([*axes, T.ones(spatial, dtype=theta.dtype, device=theta.device)], -1)
+        .reshape(1, -1, len(spatial) + 1)
+        .expand(N, -1, -1)
+    )
     return unviewed(T.bmm(base, theta.transpose(1, 2)).reshape(N, *spatial, len(spatial)))
 
 
@@ -373,9 +436,13 @@ def affine_grid(theta, size, align_corners):
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
     k = len(size) - 2
     if k not in (2, 3):
-        raise NotImplementedError(f"affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size {tuple(size)}.")
+        raise NotImplementedError(
+            f"affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size {tuple(size)}."
+        )
     if len(theta._shape) != 3 or theta._shape[1:] != (k, k + 1):
-        raise ValueError(f"Expected a batch of {k}D affine matrices of shape Nx{k}x{k + 1} for size {tuple(size)}. Got {theta.size()}.")
+        raise ValueError(
+            f"Expected a batch of {k}D affine matrices of shape Nx{k}x{k + 1} for size {tuple(size)}. Got {theta.size()}."
+        )
     if min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {tuple(size)}")
     if align_corners and min(size[2:]) == 1:
@@ -396,7 +463,12 @@ def _check_blocks(kernel, dilation, padding, stride, **more):
     for name, v in {"kernel_size": kernel, "dilation": dilation, "padding": padding, "stride": stride, **more}.items():
         if len(v) != 2:
             raise RuntimeError(f"It is expected {name} equals to 2, but got size {len(v)}")
-    for name, short, v in (("kernel size", "kernel", kernel), ("stride", "stride", stride), ("dilation", "dilation", dilation), ("padding", "pad", padding)):
+    for name, short, v in (
+        ("kernel size", "kernel", kernel),
+        ("stride", "stride", stride),
+        ("dilation", "dilation", dilation),
+        ("padding", "pad", padding),
+    ):
         if min(v) < (short != "pad"):
             what = "non-negative" if short == "pad" else "greater than zero"
             raise RuntimeError(f"{name} should be {what}, but got {short}_height: {v[0]} {short}_width: {v[1]}")
@@ -422,7 +494,9 @@ def _col2im_meta(self, size, kernel, dilation, padding, stride):
     want = _block_count(size, kernel, dilation, padding, stride)
     given = f"output_size={tuple(size)}, kernel_size={tuple(kernel)}, dilation={tuple(dilation)}, padding={tuple(padding)}, stride={tuple(stride)}"
     if min(want) < 1:
-        raise RuntimeError(f"Given {given}, calculated shape of the array of sliding blocks as {tuple(want)}, which is too small (non-positive)")
+        raise RuntimeError(
+            f"Given {given}, calculated shape of the array of sliding blocks as {tuple(want)}, which is too small (non-positive)"
+        )
     if numel(want) != blocks:
         raise RuntimeError(
             f"Given {given}, "
@@ -432,11 +506,27 @@ def _col2im_meta(self, size, kernel, dilation, padding, stride):
     return (n, ck // numel(kernel), *size), self.dtype
 
 
-_im2col_grad = lambda g, self_shape, kernel_size, dilation, padding, stride: _col2im.call(g, self_shape[2:], kernel_size, dilation, padding, stride)
+_im2col_grad = lambda g, self_shape, kernel_size, dilation, padding, stride: _col2im.call(
+    g, self_shape[2:], kernel_size, dilation, padding, stride
+)
 _IM2COL = dict(meta=_im2col_meta, derivative=_im2col_grad)
-_im2col = op("_C._nn.im2col(Tensor self, int[] kernel_size, int[] dilation, int[] padding, int[] stride) -> Tensor", "Im2ColExt", opmath=False, **_IM2COL)
-_COL2IM = dict(meta=_col2im_meta, derivative=lambda g, kernel_size, dilation, padding, stride: _im2col.call(g, kernel_size, dilation, padding, stride))
-_col2im = op("_C._nn.col2im(Tensor self, int[] output_size, int[] kernel_size, int[] dilation, int[] padding, int[] stride) -> Tensor", "Col2ImExt", **_COL2IM)
+_im2col = op(
+    "_C._nn.im2col(Tensor self, int[] kernel_size, int[] dilation, int[] padding, int[] stride) -> Tensor",
+    "Im2ColExt",
+    opmath=False,
+    **_IM2COL,
+)
+_COL2IM = dict(
+    meta=_col2im_meta,
+    derivative=lambda g, kernel_size, dilation, padding, stride: _im2col.call(
+        g, kernel_size, dilation, padding, stride
+    ),
+)
+_col2im = op(
+    "_C._nn.col2im(Tensor self, int[] output_size, int[] kernel_size, int[] dilation, int[] padding, int[] stride) -> Tensor",
+    "Col2ImExt",
+    **_COL2IM,
+)
 
 
 def _with_batch(x, rank, text):
@@ -445,7 +535,10 @@ def _with_batch(x, rank, text):
     return x if len(x._shape) == rank else x.unsqueeze(0)
 
 
-@composite("nn.functional.unfold(Tensor input, int[2] kernel_size, int[2] dilation=1, int[2] padding=0, int[2] stride=1) -> Tensor", out=False)
+@composite(
+    "nn.functional.unfold(Tensor input, int[2] kernel_size, int[2] dilation=1, int[2] padding=0, int[2] stride=1) -> Tensor",
+    out=False,
+)
 def unfold(input, kernel_size, dilation, padding, stride):
     _check_blocks(kernel_size, dilation, padding, stride)
     if len(input._shape) < 3:
@@ -456,7 +549,8 @@ def unfold(input, kernel_size, dilation, padding, stride):
 
 
 @composite(
-    "nn.functional.fold(Tensor input, int[2] output_size, int[2] kernel_size, int[2] dilation=1, int[2] padding=0, int[2] stride=1) -> Tensor", out=False
+    "nn.functional.fold(Tensor input, int[2] output_size, int[2] kernel_size, int[2] dilation=1, int[2] padding=0, int[2] stride=1) -> Tensor",
+    out=False,
 )
 def fold(input, output_size, kernel_size, dilation, padding, stride):
     _check_blocks(kernel_size, dilation, padding, stride, output_size=output_size)
@@ -468,7 +562,9 @@ def fold(input, output_size, kernel_size, dilation, padding, stride):
 # ------------------------------------------------------------------------------------------------ channels and pixels
 def _check_pixels(name, x, factor, label):
     if len(x._shape) < 3:
-        raise RuntimeError(f"{name} expects input to have at least 3 dimensions, but got input with {len(x._shape)} dimension(s)")
+        raise RuntimeError(
+            f"{name} expects input to have at least 3 dimensions, but got input with {len(x._shape)} dimension(s)"
+        )
     if factor <= 0:
         raise RuntimeError(f"{name} expects a positive {label}, but got {factor}")
 
@@ -510,7 +606,9 @@ def pixel_unshuffle(self, r):
     *lead, c, h, w = self._shape
     for name, at, s in (("height", -2, h), ("width", -1, w)):
         if s % r:
-            raise RuntimeError(f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({at})={s} is not divisible by {r}")
+            raise RuntimeError(
+                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({at})={s} is not divisible by {r}"
+            )
     n = len(lead)
     x = self.reshape(*lead, c, h // r, r, w // r, r).permute(*range(n + 1), n + 2, n + 4, n + 1, n + 3)
     return _rearranged(x.reshape(*lead, c * r * r, h // r, w // r), self)
@@ -519,7 +617,13 @@ def pixel_unshuffle(self, r):
 _unshuffled = lambda g, groups, self_shape: T.channel_shuffle(g, self_shape[1] // groups)
 
 
-@composite("channel_shuffle(Tensor self, int groups) -> Tensor", method=False, out=False, alias=("native_channel_shuffle",), derivative=_unshuffled)
+@composite(
+    "channel_shuffle(Tensor self, int groups) -> Tensor",
+    method=False,
+    out=False,
+    alias=("native_channel_shuffle",),
+    derivative=_unshuffled,
+)
 def channel_shuffle(self, groups):
     if len(self._shape) < 3:
         raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(self._shape)}")

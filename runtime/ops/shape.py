@@ -33,7 +33,9 @@ def _same_dtype(tensors):
 # ------------------------------------------------------------------------------------------------ cat, stack
 def _cat_prepare(tensors, dim):
     if not isinstance(tensors, (tuple, list)):
-        raise TypeError(f"cat(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}")
+        raise TypeError(
+            f"cat(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}"
+        )
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     for i, t in enumerate(tensors):
@@ -75,21 +77,54 @@ def _cat_grad(g, tensors_shape, dim):
     return out
 
 
-_CAT = dict(prepare=_cat_prepare, meta=_cat_meta, call=lambda p, tensors, dim: p.of(dim)(tuple(tensors)), derivative={"tensors": _cat_grad})
-cat_op = op("_cat(Tensor[] tensors, int dim=0) -> Tensor", "Concat", opmath=False, method=False, out=JOINED, apart=True, **_CAT, aten="cat.default")
+_CAT = dict(
+    prepare=_cat_prepare,
+    meta=_cat_meta,
+    call=lambda p, tensors, dim: p.of(dim)(tuple(tensors)),
+    derivative={"tensors": _cat_grad},
+)
+cat_op = op(
+    "_cat(Tensor[] tensors, int dim=0) -> Tensor",
+    "Concat",
+    opmath=False,
+    method=False,
+    out=JOINED,
+    apart=True,
+    **_CAT,
+    aten="cat.default",
+)
 
 
-@composite("_cat_channels_last(Tensor[] tensors, int dim) -> Tensor", method=False, derivative={"tensors": _cat_grad}, node="CatBackward0", aten="cat.default")
+@composite(
+    "_cat_channels_last(Tensor[] tensors, int dim) -> Tensor",
+    method=False,
+    derivative={"tensors": _cat_grad},
+    node="CatBackward0",
+    aten="cat.default",
+)
 def _cat_channels_last(tensors, dim):
     """cat of tensors whose channels lie last in memory, where those of the result do too."""
     n = len(tensors[0]._shape)
     order = (0, *range(2, n), 1)
-    return unviewed(cat_op.call([t.permute(order) for t in tensors], order.index(dim)).permute((0, n - 1, *range(1, n - 1))))
+    return unviewed(
+        cat_op.call([t.permute(order) for t in tensors], order.index(dim)).permute((0, n - 1, *range(1, n - 1)))
+    )
 
 
-@composite("cat(Tensor[] tensors, int dim=0) -> Tensor", alias=("concat", "concatenate"), method=False, out=JOINED, apart=True, autocast=WIDEST)
+@composite(
+    "cat(Tensor[] tensors, int dim=0) -> Tensor",
+    alias=("concat", "concatenate"),
+    method=False,
+    out=JOINED,
+    apart=True,
+    autocast=WIDEST,
+)
 def cat(tensors, dim):
-    if isinstance(tensors, (tuple, list)) and all(isinstance(t, Tensor) and t._stride is not None for t in tensors) and tensors:
+    if (
+        isinstance(tensors, (tuple, list))
+        and all(isinstance(t, Tensor) and t._stride is not None for t in tensors)
+        and tensors
+    ):
         n = len(tensors[0]._shape)
         if all(suggested_format(t) for t in tensors):
             return _cat_channels_last.op.call(tensors, wrap_dim(dim, n))
@@ -103,16 +138,34 @@ def _stack_prepare(tensors, dim):
     dim = wrap_dim(dim, len(first) + 1)
     for i, t in enumerate(tensors):
         if t._shape != first:
-            raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and {list(t._shape)} at entry {i}")
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and {list(t._shape)} at entry {i}"
+            )
     d = tensors[0].dtype
     return list(tensors) if all(t.dtype is d for t in tensors) else _same_dtype(tensors), dim
 
 
-_stack_meta = lambda tensors, dim: ((*tensors[0]._shape[:dim], len(tensors), *tensors[0]._shape[dim:]), tensors[0].dtype, _stack_strides(tensors, dim))
-_STACK = dict(
-    prepare=_stack_prepare, call=lambda p, tensors, dim: p.of(dim)(tuple(tensors)), derivative={"tensors": lambda g, dim: g.unbind(dim)}, meta=_stack_meta
+_stack_meta = lambda tensors, dim: (
+    (*tensors[0]._shape[:dim], len(tensors), *tensors[0]._shape[dim:]),
+    tensors[0].dtype,
+    _stack_strides(tensors, dim),
 )
-op("stack(Tensor[] tensors, int dim=0) -> Tensor", "StackExt", opmath=False, method=False, out=Out(refusal=TypeError), apart=True, autocast=WIDEST, **_STACK)
+_STACK = dict(
+    prepare=_stack_prepare,
+    call=lambda p, tensors, dim: p.of(dim)(tuple(tensors)),
+    derivative={"tensors": lambda g, dim: g.unbind(dim)},
+    meta=_stack_meta,
+)
+op(
+    "stack(Tensor[] tensors, int dim=0) -> Tensor",
+    "StackExt",
+    opmath=False,
+    method=False,
+    out=Out(refusal=TypeError),
+    apart=True,
+    autocast=WIDEST,
+    **_STACK,
+)
 
 
 def _stack_strides(tensors, dim):
@@ -181,7 +234,9 @@ _stacker("column_stack", lambda t: t.reshape((numel(t._shape), 1)) if len(t._sha
 # ------------------------------------------------------------------------------------------------ flip, roll, rot90
 _flip_meta = like_self
 _FLIP = dict(meta=_flip_meta, call=lambda p, self, dims: p.of(dims)(self), derivative=lambda g, dims: g.flip(dims))
-flip_op = op("_flip(Tensor self, int[] dims) -> Tensor", "ReverseV2", opmath=False, method=False, aten="flip.default", **_FLIP)
+flip_op = op(
+    "_flip(Tensor self, int[] dims) -> Tensor", "ReverseV2", opmath=False, method=False, aten="flip.default", **_FLIP
+)
 
 
 @composite("flip(Tensor self, int[] dims) -> Tensor", varargs="dims", out=False)
@@ -190,14 +245,18 @@ def flip(self, dims):
     return (flip_op.call if storage_order(self) is None else _flip_in_order.op.call)(self, dims)
 
 
-_FLIPPED = dict(method=False, function=False, out=False, derivative=_FLIP["derivative"], node="FlipBackward0", aten="flip.default")
+_FLIPPED = dict(
+    method=False, function=False, out=False, derivative=_FLIP["derivative"], node="FlipBackward0", aten="flip.default"
+)
 
 
 @composite("_flip_in_order(Tensor self, int[] dims) -> Tensor", **_FLIPPED)
 def _flip_in_order(self, dims):
     """flip of a tensor whose dimensions lie in memory in another order, as those of the result do."""
     order = storage_order(self)
-    return unviewed(flip_op.call(self.permute(order), tuple(sorted(order.index(d) for d in dims))).permute(inverse(order)))
+    return unviewed(
+        flip_op.call(self.permute(order), tuple(sorted(order.index(d) for d in dims))).permute(inverse(order))
+    )
 
 
 @composite("fliplr(Tensor self) -> Tensor", out=False)
@@ -230,11 +289,20 @@ def _roll_prepare(self, shifts, dims):
 
 _roll_meta = lambda self, shifts, dims: (self._shape, self.dtype, kept_strides(self) if dims else None)
 _roll_call = lambda p, self, shifts, dims: p.of(shifts, dims or None)(self)
-_ROLL = dict(prepare=_roll_prepare, meta=_roll_meta, call=_roll_call, derivative=lambda g, shifts, dims: g.roll([-s for s in shifts], dims))
+_ROLL = dict(
+    prepare=_roll_prepare,
+    meta=_roll_meta,
+    call=_roll_call,
+    derivative=lambda g, shifts, dims: g.roll([-s for s in shifts], dims),
+)
 op("roll(Tensor self, int[1] shifts, int[1] dims=[]) -> Tensor", "Roll", opmath=False, out=False, **_ROLL)
 
 
-@composite("rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor", out=False, derivative=lambda g, k, dims: g.rot90(-k, dims))
+@composite(
+    "rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor",
+    out=False,
+    derivative=lambda g, k, dims: g.rot90(-k, dims),
+)
 def rot90(self, k, dims):
     n = len(self._shape)
     if len(dims) != 2:
@@ -247,7 +315,9 @@ def rot90(self, k, dims):
     k %= 4
     if k == 0:
         return self.clone(memory_format=contiguous_format)
-    return self.flip((a, b)) if k == 2 else self.flip((b,)).transpose(a, b) if k == 1 else self.flip((a,)).transpose(a, b)
+    return (
+        self.flip((a, b)) if k == 2 else self.flip((b,)).transpose(a, b) if k == 1 else self.flip((a,)).transpose(a, b)
+    )
 
 
 # ------------------------------------------------------------------------------------------------ repeat
@@ -289,7 +359,13 @@ def tile(self, dims):
     return self.repeat((1,) * (len(self._shape) - len(dims)) + tuple(dims))
 
 
-op("_repeat_interleave(Tensor repeats) -> Tensor", opmath=False, method=False, meta=lambda repeats: (None, repeats.dtype), aten="repeat_interleave.Tensor")
+op(
+    "_repeat_interleave(Tensor repeats) -> Tensor",
+    opmath=False,
+    method=False,
+    meta=lambda repeats: (None, repeats.dtype),
+    aten="repeat_interleave.Tensor",
+)
 
 
 @composite("repeat_interleave(Tensor repeats, *, int? output_size=None) -> Tensor", method=False, out=False)
@@ -310,7 +386,9 @@ def repeat_interleave_index(repeats, output_size):
     return r
 
 
-@composite("repeat_interleave.self_int(Tensor self, int repeats, int? dim=None, *, int? output_size=None) -> Tensor", out=False)
+@composite(
+    "repeat_interleave.self_int(Tensor self, int repeats, int? dim=None, *, int? output_size=None) -> Tensor", out=False
+)
 def repeat_interleave_int(self, repeats, dim, output_size):
     if dim is None:
         self, dim = self.reshape((-1,)), 0
@@ -320,13 +398,18 @@ def repeat_interleave_int(self, repeats, dim, output_size):
     if not self._shape:
         return self.reshape((1,)).expand((repeats,)).clone()
     if output_size is not None and output_size != repeats * self._shape[d]:
-        raise RuntimeError(f"repeat_interleave: Invalid output_size, expected {repeats * self._shape[d]} but got {output_size}")
+        raise RuntimeError(
+            f"repeat_interleave: Invalid output_size, expected {repeats * self._shape[d]} but got {output_size}"
+        )
     x = self.unsqueeze(d + 1)
     shape = (*x._shape[: d + 1], repeats, *x._shape[d + 2 :])
     return x.expand(shape).clone(memory_format=contiguous_format).flatten(d, d + 1)
 
 
-@composite("repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, int? output_size=None) -> Tensor", out=False)
+@composite(
+    "repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, int? output_size=None) -> Tensor",
+    out=False,
+)
 def repeat_interleave(self, repeats, dim, output_size):
     if dim is None:
         self, dim = self.reshape((-1,)), 0
@@ -338,11 +421,14 @@ def repeat_interleave(self, repeats, dim, output_size):
     elif len(repeats._shape) > 1:
         raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
     elif repeats._shape[0] != n:
-        raise RuntimeError(f"repeats must have the same size as input along dim, but got repeats.size(0) = {repeats._shape[0]} and input.size({d}) = {n}")
+        raise RuntimeError(
+            f"repeats must have the same size as input along dim, but got repeats.size(0) = {repeats._shape[0]} and input.size({d}) = {n}"
+        )
     return x.index_select(d, T.repeat_interleave(repeats, output_size=output_size))
 
 
-# ------------------------------------------------------------------------------------------------ triangles and diagonals
+# ------------------------------------------------------------------------------------------------ triangles and
+# diagonals
 def _triangle(name, prim, call=None):
     def meta(self, diagonal):
         if len(self._shape) < 2:
@@ -350,9 +436,21 @@ def _triangle(name, prim, call=None):
         return self._shape, self.dtype
 
     grad = lambda g, diagonal: getattr(T, name)(g, diagonal)
-    op(f"{name}(Tensor self, int diagonal=0) -> Tensor", prim, meta=meta, inplace=True, opmath=False, call=call, derivative=grad, out=SAME_DTYPE)
+    op(
+        f"{name}(Tensor self, int diagonal=0) -> Tensor",
+        prim,
+        meta=meta,
+        inplace=True,
+        opmath=False,
+        call=call,
+        derivative=grad,
+        out=SAME_DTYPE,
+    )
 
-    @composite(f"{name}_indices(int row, int col, int offset=0, *, {OPTS.replace('dtype=None', 'dtype=long')}) -> Tensor", out=False)
+    @composite(
+        f"{name}_indices(int row, int col, int offset=0, *, {OPTS.replace('dtype=None', 'dtype=long')}) -> Tensor",
+        out=False,
+    )
     def f(row, col, offset, dtype, layout, device, requires_grad, pin_memory):
         for what, n in (("row", row), ("col", col)):
             if n < 0:
@@ -397,14 +495,18 @@ def fill_diagonal_(self, fill_value, wrap):
     count = min(self._shape)
     at = self.as_strided((count,), (step,), self._offset)
     fill_(at, fill_value)
-    if wrap and n == 2 and self._shape[0] > self._shape[1] + 1:  # the diagonal goes on below, one row further down each time
+    if (
+        wrap and n == 2 and self._shape[0] > self._shape[1] + 1
+    ):  # the diagonal goes on below, one row further down each time
         rows, cols = self._shape
         for start in range(cols + 1, rows, cols + 1):
             fill_(self.as_strided((min(cols, rows - start),), (step,), self._offset + start * st[0]), fill_value)
     return self
 
 
-composite("diagflat(Tensor self, int offset=0) -> Tensor", out=False)(lambda self, offset: self.reshape((-1,)).diag_embed(offset))
+composite("diagflat(Tensor self, int offset=0) -> Tensor", out=False)(
+    lambda self, offset: self.reshape((-1,)).diag_embed(offset)
+)
 
 
 @composite("diag(Tensor self, int diagonal=0) -> Tensor", out=SAME_DTYPE)
@@ -448,7 +550,9 @@ def _into_copy(name, args, view, grad_self, grad_src):
             out = _clone_with_gaps(self)
             dst = view(out, *where)
             if dst._shape != src._shape:
-                raise RuntimeError(f"expected src to have a size equal to the slice of self. src size = {list(src._shape)}, slice size = {list(dst._shape)}")
+                raise RuntimeError(
+                    f"expected src to have a size equal to the slice of self. src size = {list(src._shape)}, slice size = {list(dst._shape)}"
+                )
             copy_(dst, src)
         finally:
             MODE.grad = grad
@@ -526,14 +630,26 @@ def _copies():
     ):
         overload = ".dim" if args == "int[1] dim" else ".dtype" if args == "ScalarType dtype" else ""
 
-        def f(self, *rest, _n={"alias": "_alias", "slice": "_slice", "view": "reshape" if "int" in args else "view"}.get(name, name), _a=args, _many=many):
+        def f(
+            self,
+            *rest,
+            _n={"alias": "_alias", "slice": "_slice", "view": "reshape" if "int" in args else "view"}.get(name, name),
+            _a=args,
+            _many=many,
+        ):
             if "implicit" in _a:
                 *rest, implicit = rest
             view = self.detach() if _n == "detach" else getattr(T if _n.startswith("view_as") else M, _n)(self, *rest)
-            return tuple(v.clone(memory_format=contiguous_format) for v in view) if _many else view.clone(memory_format=contiguous_format)
+            return (
+                tuple(v.clone(memory_format=contiguous_format) for v in view)
+                if _many
+                else view.clone(memory_format=contiguous_format)
+            )
 
         differentiable = name != "detach" and overload != ".dtype"
-        node = f"{name.title().replace('_', '')}Backward{int(overload == '.dim')}_copy"  # PyTorch's is made of the view's
+        node = (
+            f"{name.title().replace('_', '')}Backward{int(overload == '.dim')}_copy"  # PyTorch's is made of the view's
+        )
         derived = dict(derivative=BY_PARTS, node=node) if differentiable else {}
         signature = f"{name}_copy{overload}(Tensor self{', ' if args else ''}{args}) -> {returns[many]}"
         composite(signature, method=False, out=SAME_DTYPE if name not in free else True, **derived)(f)
@@ -542,18 +658,24 @@ def _copies():
 _copies()
 
 
-@composite("narrow_copy(Tensor self, int dim, int start, int length) -> Tensor", out=SAME_SCALAR_TYPE, derivative=BY_PARTS)
+@composite(
+    "narrow_copy(Tensor self, int dim, int start, int length) -> Tensor", out=SAME_SCALAR_TYPE, derivative=BY_PARTS
+)
 def narrow_copy(self, dim, start, length):
     n = len(self._shape)
     if 0 < n <= dim:
         raise RuntimeError("Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false.")
     if n and length < 0:
-        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({self._shape[wrap_dim(dim, n)]}).")
+        raise RuntimeError(
+            f"start ({start}) + length ({length}) exceeds dimension size ({self._shape[wrap_dim(dim, n)]})."
+        )
     return self.narrow(dim, start, length).clone(memory_format=contiguous_format)
 
 
 def _unsafe(name, args):
-    """unsafe_split and the like: autograd takes the parts for tensors of their own, which may be written to without telling the others."""
+    """unsafe_split and the like: autograd takes the parts for tensors of their own, which may be written to without
+    telling the others.
+    """
 
     def parts(self, *rest):
         out = getattr(M, name)(self, *rest)
@@ -579,7 +701,13 @@ def broadcast_tensors(tensors):
     return tuple(t if t._shape == shape else t.expand(shape) for t in tensors)
 
 
-@composite("meshgrid(Tensor[] tensors, *, str? indexing=None) -> Tensor[]", varargs="tensors", method=False, out=False, python=True)
+@composite(
+    "meshgrid(Tensor[] tensors, *, str? indexing=None) -> Tensor[]",
+    varargs="tensors",
+    method=False,
+    out=False,
+    python=True,
+)
 def meshgrid(tensors, indexing):
     if not tensors:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
@@ -589,7 +717,9 @@ def meshgrid(tensors, indexing):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     for a, b in itertools.pairwise(tensors):
         if a.dtype is not b.dtype or a.device is not b.device:
-            raise RuntimeError(f"meshgrid expects all tensors to have the same {'dtype' if a.dtype is not b.dtype else 'device'}")
+            raise RuntimeError(
+                f"meshgrid expects all tensors to have the same {'dtype' if a.dtype is not b.dtype else 'device'}"
+            )
     for t in tensors:
         if len(t._shape) > 1:
             raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {list(t._shape)}")
@@ -625,14 +755,23 @@ def combinations(self, r, with_replacement):
     return self.take(index)
 
 
-@composite("block_diag(Tensor[] tensors) -> Tensor", varargs="tensors", method=False, out=False, python=True, derivative=BY_PARTS)
+@composite(
+    "block_diag(Tensor[] tensors) -> Tensor",
+    varargs="tensors",
+    method=False,
+    out=False,
+    python=True,
+    derivative=BY_PARTS,
+)
 def block_diag(tensors):
     if not tensors:
         return T.empty((1, 0))
     ts = []
     for i, t in enumerate(tensors):
         if len(t._shape) > 2:
-            raise RuntimeError(f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {len(t._shape)} dimensions")
+            raise RuntimeError(
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {len(t._shape)} dimensions"
+            )
         ts.append(_fit2(t))
     ts = _same_dtype(ts)
     out = T.zeros((sum(t._shape[0] for t in ts), sum(t._shape[1] for t in ts)), dtype=ts[0].dtype, device=ts[0].device)
@@ -687,11 +826,23 @@ def _masked_select_prepare(self, mask):
     return self.expand(shape), mask.expand(shape)
 
 
-_masked_select_grads = {"self": lambda g, self_shape, mask: g.new_zeros(broadcast_shapes(self_shape, mask._shape)).masked_scatter(mask, g)}
+_masked_select_grads = {
+    "self": lambda g, self_shape, mask: g.new_zeros(broadcast_shapes(self_shape, mask._shape)).masked_scatter(mask, g)
+}
 _MASKED_SELECT = dict(
-    saves_given=True, prepare=_masked_select_prepare, meta=lambda self, mask: (no_meta("masked_select")(self)[0], self.dtype), derivative=_masked_select_grads
+    saves_given=True,
+    prepare=_masked_select_prepare,
+    meta=lambda self, mask: (no_meta("masked_select")(self)[0], self.dtype),
+    derivative=_masked_select_grads,
 )
-op("masked_select(Tensor self, Tensor mask) -> Tensor", "MaskedSelect", opmath=False, out=Out(SELF_AND_RESULT), apart=True, **_MASKED_SELECT)
+op(
+    "masked_select(Tensor self, Tensor mask) -> Tensor",
+    "MaskedSelect",
+    opmath=False,
+    out=Out(SELF_AND_RESULT),
+    apart=True,
+    **_MASKED_SELECT,
+)
 
 
 def _masked_scatter_prepare(self, mask, source):
@@ -718,11 +869,26 @@ def _masked_source_grad(g, mask, source_shape):
 
 
 _masked_scatter_grads = {"self": lambda g, mask: g.masked_fill(mask, 0), "source": _masked_source_grad}
-_MASKED_SCATTER = dict(saves_given=True, prepare=_masked_scatter_prepare, meta=like_self, derivative=_masked_scatter_grads)
-op("masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", "MaskedScatter", inplace=True, opmath=False, out=False, **_MASKED_SCATTER)
+_MASKED_SCATTER = dict(
+    saves_given=True, prepare=_masked_scatter_prepare, meta=like_self, derivative=_masked_scatter_grads
+)
+op(
+    "masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor",
+    "MaskedScatter",
+    inplace=True,
+    opmath=False,
+    out=False,
+    **_MASKED_SCATTER,
+)
 
 
-@composite("put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", inplace=True, out=False, apart=True, derivative=BY_PARTS)
+@composite(
+    "put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor",
+    inplace=True,
+    out=False,
+    apart=True,
+    derivative=BY_PARTS,
+)
 def put(self, index, source, accumulate):
     if index.dtype is not dt.int64:
         raise RuntimeError(f"put_(): Expected a long tensor for index, but got {dt.scalar_name(index.dtype)}")
@@ -758,13 +924,22 @@ def nonzero_static(self, size, fill_value):
     return out
 
 
-# ------------------------------------------------------------------------------------------------ reductions into a copy
+# ------------------------------------------------------------------------------------------------ reductions into a
+# copy
 _REDUCE = ("sum", "prod", "mean", "amax", "amin")
 
 
 def _reducible(kernel, x, reduce):
     """Means of bools and extrema of complex numbers are refused."""
-    only(kernel, x, *((dt.BOOL, dt.INT, dt.FLOAT) if reduce in ("amax", "amin") else (dt.INT, dt.FLOAT, dt.COMPLEX, dt.BOOL)[: 3 + (reduce != "mean")]))
+    only(
+        kernel,
+        x,
+        *(
+            (dt.BOOL, dt.INT, dt.FLOAT)
+            if reduce in ("amax", "amin")
+            else (dt.INT, dt.FLOAT, dt.COMPLEX, dt.BOOL)[: 3 + (reduce != "mean")]
+        ),
+    )
 
 
 def _scatter_reduce_prepare(self, dim, index, src, reduce, include_self):
@@ -779,7 +954,9 @@ def _scatter_reduce_prepare(self, dim, index, src, reduce, include_self):
     if numel(index._shape):
         n = max(len(self._shape), 1)
         if max(len(index._shape), 1) != n or max(len(src._shape), 1) != n:
-            raise RuntimeError(f"Index tensor must have the same number of dimensions as {'self' if max(len(index._shape), 1) != n else 'src'} tensor")
+            raise RuntimeError(
+                f"Index tensor must have the same number of dimensions as {'self' if max(len(index._shape), 1) != n else 'src'} tensor"
+            )
         for d in range(len(index._shape)):
             if d != dim and index._shape[d] > self._shape[d] or index._shape[d] > src._shape[d]:
                 raise RuntimeError(
@@ -790,11 +967,15 @@ def _scatter_reduce_prepare(self, dim, index, src, reduce, include_self):
     return self, dim, index, src, reduce, include_self
 
 
-_NO_SECOND = DelayedError("scatter_reduce(): Double backward is unsupported for src when >1 zeros in src are scattered to the same position in self", 1)
+_NO_SECOND = DelayedError(
+    "scatter_reduce(): Double backward is unsupported for src when >1 zeros in src are scattered to the same position in self",
+    1,
+)
 
 
 def _reduce_grads(g, x, src, out, reduce, include_self, gather, add, again, hole):
-    """Gradients of the copy's and the source's elements. gather reads a place for each source element, add sums source elements into
+    """Gradients of the copy's and the source's elements. gather reads a place for each source element, add sums source
+    elements into
     places, again repeats the reduction with other values, hole zeroes the places that were written."""
     if reduce == "sum":
         gx, gs = g, gather(g)
@@ -820,12 +1001,20 @@ def _reduce_grads(g, x, src, out, reduce, include_self, gather, add, again, hole
 
 def _scatter_reduce_grads(g, self, dim, index, src, reduce, include_self, out):
     places = (lambda x: x.gather(dim, index), lambda x, s: x.scatter_add(dim, index, s))
-    again, hole = lambda x, s: x.scatter_reduce(dim, index, s, reduce, include_self=include_self), lambda x: x.scatter(dim, index, 0)
+    again, hole = (
+        lambda x, s: x.scatter_reduce(dim, index, s, reduce, include_self=include_self),
+        lambda x: x.scatter(dim, index, 0),
+    )
     return _reduce_grads(g, self, src, out, reduce, include_self, *places, again, hole)
 
 
 _SCATTER_REDUCE = dict(
-    prepare=_scatter_reduce_prepare, meta=like_self, derivative={("self", "src"): _scatter_reduce_grads}, inplace=True, out=SAME_DTYPE, apart=(2, 3)
+    prepare=_scatter_reduce_prepare,
+    meta=like_self,
+    derivative={("self", "src"): _scatter_reduce_grads},
+    inplace=True,
+    out=SAME_DTYPE,
+    apart=(2, 3),
 )
 op(
     "scatter_reduce(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor",
@@ -857,7 +1046,10 @@ def _index_reduce_prepare(self, dim, index, source, reduce, include_self):
 
 def _index_reduce_grads(g, self, dim, index, source, reduce, include_self, out):
     places = (lambda x: x.index_select(dim, index), lambda x, s: x.index_add(dim, index, s))
-    again, hole = lambda x, s: x.index_reduce(dim, index, s, reduce, include_self=include_self), lambda x: x.index_fill(dim, index, 0)
+    again, hole = (
+        lambda x, s: x.index_reduce(dim, index, s, reduce, include_self=include_self),
+        lambda x: x.index_fill(dim, index, 0),
+    )
     return _reduce_grads(g, self, source, out, reduce, include_self, *places, again, hole)
 
 
@@ -870,7 +1062,10 @@ _INDEX_REDUCE = dict(
     apart=(2, 3),
     no_forward="index_reduce",
 )
-op("index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor", **_INDEX_REDUCE)
+op(
+    "index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor",
+    **_INDEX_REDUCE,
+)
 
 
 def _segment_prepare(data, reduce, lengths, indices, offsets, axis, unsafe, initial):
@@ -887,17 +1082,23 @@ def _segment_prepare(data, reduce, lengths, indices, offsets, axis, unsafe, init
             raise RuntimeError("segment_reduce(): Expected axis to be the last dimension of offsets.")
         lengths = offsets.diff(dim=axis)
     elif axis != len(lengths._shape) - 1:
-        raise RuntimeError("segment_reduce(): Expected axis to be the last dimension of lengths but got " + str(axis) + ".")
+        raise RuntimeError(
+            "segment_reduce(): Expected axis to be the last dimension of lengths but got " + str(axis) + "."
+        )
     elif not unsafe and has_values(data):
         if numel(lengths._shape) and (lengths < 0).any():
             raise RuntimeError("lengths contains negative value!")
         if not (lengths.sum(-1) == data._shape[axis]).all():
-            raise RuntimeError("segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when !unsafe.")
+            raise RuntimeError(
+                "segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when !unsafe."
+            )
     return data, reduce, lengths, None, None, axis, unsafe, initial
 
 
 def _segment_index(lengths, n):
-    """The number of its segment for each of n positions, row by row; positions past the end get the number of segments."""
+    """The number of its segment for each of n positions, row by row;
+    positions past the end get the number of segments.
+    """
     ends = lengths.cumsum(-1)
     at = T.arange(n, device=lengths.device).expand((*lengths._shape[:-1], n)).contiguous()
     return T.searchsorted(ends, at, right=True)
@@ -925,7 +1126,9 @@ def _segment_grad(g, data, reduce, lengths, axis, initial, out):
     elif reduce == "prod":
         zero = (data == 0) | data.isnan()
         alone = zero & (gather(add(zero.to(g.dtype))) == 1)
-        rest = T.segment_reduce(data.masked_fill(alone, 1), "prod", lengths=lengths, axis=axis, unsafe=True, initial=initial)
+        rest = T.segment_reduce(
+            data.masked_fill(alone, 1), "prod", lengths=lengths, axis=axis, unsafe=True, initial=initial
+        )
         r = T.where(alone, gather(g * rest), gather(g * out) / data.masked_fill(zero, 1))
     else:
         hit = ((data == gather(out)) | data.isnan()).to(g.dtype)
@@ -934,8 +1137,13 @@ def _segment_grad(g, data, reduce, lengths, axis, initial, out):
     return r * inside
 
 
-_segment_meta = lambda data, reduce, lengths, indices, offsets, axis, unsafe, initial: ((*lengths._shape, *data._shape[axis + 1 :]), data.dtype)
-_SEGMENT_REDUCE = dict(prepare=_segment_prepare, meta=_segment_meta, derivative={"data": _segment_grad}, method=False, out=False)
+_segment_meta = lambda data, reduce, lengths, indices, offsets, axis, unsafe, initial: (
+    (*lengths._shape, *data._shape[axis + 1 :]),
+    data.dtype,
+)
+_SEGMENT_REDUCE = dict(
+    prepare=_segment_prepare, meta=_segment_meta, derivative={"data": _segment_grad}, method=False, out=False
+)
 op(
     "segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, "
     "bool unsafe=False, Scalar? initial=None) -> Tensor",
@@ -958,6 +1166,10 @@ def unflatten_dense_tensors(flat, tensors):
     views, at = [], 0
     for t in tensors:
         # an empty piece gets memory of its own: a view at the end would have no place
-        views.append(flat.narrow(0, at, t.numel()).view(t._shape) if t.numel() else T.empty(t._shape, dtype=flat.dtype, device=flat.device))
+        views.append(
+            flat.narrow(0, at, t.numel()).view(t._shape)
+            if t.numel()
+            else T.empty(t._shape, dtype=flat.dtype, device=flat.device)
+        )
         at += t.numel()
     return tuple(views)

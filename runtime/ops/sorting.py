@@ -24,17 +24,33 @@ def _sort_meta(self, dim, descending, stable):
 
 
 _sort_name = lambda given, shapes: "SortBackward1" if given["stable"] else "SortBackward0"
-_SORT = dict(derivative=_picked, aten="sort.default", node=_sort_name, non_differentiable=(1,), method=False, out=SAME_DTYPE)
-sort_op = op("_sort(Tensor self, int dim, bool descending, bool stable=False) -> (Tensor values, Tensor indices)", "SortExt", meta=_sort_meta, **_SORT)
+_SORT = dict(
+    derivative=_picked, aten="sort.default", node=_sort_name, non_differentiable=(1,), method=False, out=SAME_DTYPE
+)
+sort_op = op(
+    "_sort(Tensor self, int dim, bool descending, bool stable=False) -> (Tensor values, Tensor indices)",
+    "SortExt",
+    meta=_sort_meta,
+    **_SORT,
+)
 
 
-@composite("sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", out=SAME_DTYPE)
+@composite(
+    "sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
+    out=SAME_DTYPE,
+)
 def stable_sort(self, stable, dim, descending):
     ordered = storage_order(self) is None
-    return (sort_op if ordered else _sort_in_order.op).call(self, wrap_dim(dim, len(self._shape)), descending, bool(stable))
+    return (sort_op if ordered else _sort_in_order.op).call(
+        self, wrap_dim(dim, len(self._shape)), descending, bool(stable)
+    )
 
 
-@composite("_sort_in_order(Tensor self, int dim, bool descending, bool stable=False) -> (Tensor values, Tensor indices)", function=False, **_SORT)
+@composite(
+    "_sort_in_order(Tensor self, int dim, bool descending, bool stable=False) -> (Tensor values, Tensor indices)",
+    function=False,
+    **_SORT,
+)
 def _sort_in_order(self, dim, descending, stable):
     """sort of a tensor whose dimensions lie in memory in another order, as those of the results do."""
     order = storage_order(self)
@@ -78,7 +94,11 @@ _TOPK = dict(
     out=SAME_DTYPE,
     apart=True,
 )
-op("topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)", "TopkExt", **_TOPK)
+op(
+    "topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
+    "TopkExt",
+    **_TOPK,
+)
 
 
 # ------------------------------------------------------------------------------------------------ distinct values
@@ -86,11 +106,19 @@ _distinct_meta = lambda self, dim, sort: [(no_meta("unique")(self)[0], self.dtyp
 
 
 def _distinct_grad(g, dim, sort):
-    raise NotImplementedError(f"the derivative for '{'unique_consecutive' if not sort else '_unique2' if dim is None else 'unique_dim'}' is not implemented.")
+    raise NotImplementedError(
+        f"the derivative for '{'unique_consecutive' if not sort else '_unique2' if dim is None else 'unique_dim'}' is not implemented."
+    )
 
 
 _DISTINCT = dict(meta=_distinct_meta, derivative={"self": _distinct_grad}, non_differentiable=(1, 2))
-_distinct = op("_distinct(Tensor self, int? dim, bool sort) -> (Tensor, Tensor, Tensor)", "Unique2", method=False, node="Unique2Backward0", **_DISTINCT)
+_distinct = op(
+    "_distinct(Tensor self, int? dim, bool sort) -> (Tensor, Tensor, Tensor)",
+    "Unique2",
+    method=False,
+    node="Unique2Backward0",
+    **_DISTINCT,
+)
 
 
 def _check_flags(function, **flags):
@@ -111,7 +139,9 @@ def _unique(self, dim, sort, return_inverse, return_counts):
     values, inverse, counts = _distinct.call(self, dim, sort)
     if dim:
         values = in_order(
-            values, (*values._shape[1 : dim + 1], values._shape[0], *values._shape[dim + 1 :]), [dim, *(d for d in range(len(self._shape)) if d != dim)]
+            values,
+            (*values._shape[1 : dim + 1], values._shape[0], *values._shape[dim + 1 :]),
+            [dim, *(d for d in range(len(self._shape)) if d != dim)],
         )
     out = [values, *[inverse] * return_inverse, *[counts] * return_counts]
     return out[0] if len(out) == 1 else tuple(out)
@@ -124,7 +154,12 @@ def _unique(self, dim, sort, return_inverse, return_counts):
     no_forward="_unique2",
 )
 def unique(self, sorted, return_inverse, return_counts, dim):
-    _check_flags("_unique2" if dim is None else "unique_dim", sorted=sorted, return_inverse=return_inverse, return_counts=return_counts)
+    _check_flags(
+        "_unique2" if dim is None else "unique_dim",
+        sorted=sorted,
+        return_inverse=return_inverse,
+        return_counts=return_counts,
+    )
     return _unique(self, dim, True, return_inverse, return_counts)
 
 
@@ -133,13 +168,19 @@ def _asked(values, *parts):
     return (values, *(T.empty((0,), dtype=dt.int64, device=values.device) if p is None else p for p in parts))
 
 
-@composite("_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)", out=False, method=False)
+@composite(
+    "_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
+    out=False,
+    method=False,
+)
 def _unique2(self, sorted, return_inverse, return_counts):
     values, inverse, counts = _unique(self, None, True, True, True)
     return _asked(values, inverse if return_inverse else None, counts if return_counts else None)
 
 
-@composite("_unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)", out=False, method=False)
+@composite(
+    "_unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)", out=False, method=False
+)
 def _unique_inverse(self, sorted, return_inverse):
     values, inverse = _unique(self, None, True, True, False)
     return _asked(values, inverse if return_inverse else None)
@@ -158,14 +199,26 @@ def unique_consecutive(self, return_inverse, return_counts, dim):
 
 # ------------------------------------------------------------------------------------------------ searching
 _searchsorted_call = lambda p, sorted_sequence, values, right: p.of(right=right)(sorted_sequence, values)
-_SEARCHSORTED = dict(call=_searchsorted_call, meta=lambda sorted_sequence, values, right: (values._shape, dt.int64), method=False, out=SAME_SCALAR_TYPE)
-search_op = op("_searchsorted(Tensor sorted_sequence, Tensor values, bool right) -> Tensor", "SearchSorted", **_SEARCHSORTED, aten="searchsorted.Tensor")
+_SEARCHSORTED = dict(
+    call=_searchsorted_call,
+    meta=lambda sorted_sequence, values, right: (values._shape, dt.int64),
+    method=False,
+    out=SAME_SCALAR_TYPE,
+)
+search_op = op(
+    "_searchsorted(Tensor sorted_sequence, Tensor values, bool right) -> Tensor",
+    "SearchSorted",
+    **_SEARCHSORTED,
+    aten="searchsorted.Tensor",
+)
 
 
 def _in_order_of(sorter, boundaries):
     said, a = "torch.searchsorted(): ", boundaries._shape
     if sorter._shape != a:
-        raise RuntimeError(f"{said}boundary and sorter must have the same size, but got boundary tensor {list(a)}and got sorter tensor {list(sorter._shape)}")
+        raise RuntimeError(
+            f"{said}boundary and sorter must have the same size, but got boundary tensor {list(a)}and got sorter tensor {list(sorter._shape)}"
+        )
     if sorter.dtype is not dt.int64:
         raise RuntimeError(f"{said}sorter must be a tensor of long dtype but got dtype {dt.scalar_name(sorter.dtype)}")
     if numel(sorter._shape) and has_values(sorter) and not ((sorter >= 0) & (sorter < a[-1])).all():
@@ -201,7 +254,9 @@ def searchsorted(sorted_sequence, self, out_int32, right, side, sorter):
         if side not in ("left", "right"):
             raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
         if side == "left" and right:
-            raise RuntimeError("torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True")
+            raise RuntimeError(
+                "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True"
+            )
     if not isinstance(self, Tensor):
         if len(sorted_sequence._shape) != 1:
             raise RuntimeError(
@@ -213,7 +268,9 @@ def searchsorted(sorted_sequence, self, out_int32, right, side, sorter):
     _warn_of_copies(self, sorted_sequence)
     a, b = sorted_sequence._shape, self._shape
     if not a:
-        raise RuntimeError("torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension")
+        raise RuntimeError(
+            "torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension"
+        )
     if len(a) != 1 and (len(a) != len(b) or a[:-1] != b[:-1]):
         raise RuntimeError(
             "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value tensor must match, "
@@ -225,24 +282,42 @@ def searchsorted(sorted_sequence, self, out_int32, right, side, sorter):
         d = result_dtype((sorted_sequence, self))
         sorted_sequence, self = sorted_sequence.to(d), self.to(d)
     if out_int32 and a[-1] >= 1 << 31:
-        raise RuntimeError("torch.searchsorted(): the size of boundaries' last dimension should be less than 2147483647")
+        raise RuntimeError(
+            "torch.searchsorted(): the size of boundaries' last dimension should be less than 2147483647"
+        )
     found = search_op.call(sorted_sequence.detach(), self.detach(), right or side == "right")
     return found.to(dt.int32) if out_int32 else found
 
 
-@composite("bucketize(Tensor|Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", method=False, out=_INDEX_DTYPE)
+@composite(
+    "bucketize(Tensor|Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
+    method=False,
+    out=_INDEX_DTYPE,
+)
 def bucketize(self, boundaries, out_int32, right):
     if len(boundaries._shape) != 1:
-        raise RuntimeError(f"torch.bucketize(): boundaries tensor must be 1 dimension, but got dim({len(boundaries._shape)})")
+        raise RuntimeError(
+            f"torch.bucketize(): boundaries tensor must be 1 dimension, but got dim({len(boundaries._shape)})"
+        )
     return T.searchsorted(boundaries, self, out_int32=out_int32, right=right)
 
 
-@composite("isin(Tensor|Scalar elements, Tensor|Scalar test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", method=False, out=SAME_DTYPE)
+@composite(
+    "isin(Tensor|Scalar elements, Tensor|Scalar test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
+    method=False,
+    out=SAME_DTYPE,
+)
 def isin(elements, test_elements, assume_unique, invert):
     if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
-        raise TypeError("isin() received an invalid combination of arguments: one of elements and test_elements must be a Tensor")
+        raise TypeError(
+            "isin() received an invalid combination of arguments: one of elements and test_elements must be a Tensor"
+        )
     for t in (elements, test_elements):
-        kind = dt.scalar_name(t.dtype) if isinstance(t, Tensor) else {bool: "Bool", complex: "ComplexDouble"}.get(t.__class__, "")
+        kind = (
+            dt.scalar_name(t.dtype)
+            if isinstance(t, Tensor)
+            else {bool: "Bool", complex: "ComplexDouble"}.get(t.__class__, "")
+        )
         if kind == "Bool" or kind.startswith("Complex"):
             raise RuntimeError(f"Unsupported input type encountered for isin(): {kind}")
     if not isinstance(test_elements, Tensor):
@@ -257,4 +332,10 @@ def isin(elements, test_elements, assume_unique, invert):
 
 
 _isin_meta = lambda elements, tests: (elements._shape, dt.bool_)
-op("_isin(Tensor elements, Tensor tests) -> Tensor", meta=_isin_meta, method=False, out=SAME_DTYPE, aten="isin.Tensor_Tensor")
+op(
+    "_isin(Tensor elements, Tensor tests) -> Tensor",
+    meta=_isin_meta,
+    method=False,
+    out=SAME_DTYPE,
+    aten="isin.Tensor_Tensor",
+)

@@ -17,9 +17,25 @@ def _one(name, prim, derivative, *alias, **options):
 
 
 # ------------------------------------------------------------------------------------------------ error function
-_one("erf", "Erf", lambda g, self: g * (T.exp(-(self * self)) * (2 / _ROOT_PI)), "special.erf", inplace_function=True, sparse="coalesced")
-_one("erfc", "Erfc", lambda g, self: g * (T.exp(-(self * self)) * (-2 / _ROOT_PI)), "special.erfc", inplace_function=True)
-_one("erfinv", "Erfinv", lambda g, out: g * (T.exp(out * out) * (_ROOT_PI / 2)), "special.erfinv", autocast=FLOAT32_ON_ACCELERATORS, sparse="coalesced")
+_one(
+    "erf",
+    "Erf",
+    lambda g, self: g * (T.exp(-(self * self)) * (2 / _ROOT_PI)),
+    "special.erf",
+    inplace_function=True,
+    sparse="coalesced",
+)
+_one(
+    "erfc", "Erfc", lambda g, self: g * (T.exp(-(self * self)) * (-2 / _ROOT_PI)), "special.erfc", inplace_function=True
+)
+_one(
+    "erfinv",
+    "Erfinv",
+    lambda g, out: g * (T.exp(out * out) * (_ROOT_PI / 2)),
+    "special.erfinv",
+    autocast=FLOAT32_ON_ACCELERATORS,
+    sparse="coalesced",
+)
 _one("special.erfcx", None, lambda g, self, out: g * (self * out * 2 - 2 / _ROOT_PI))
 _one("special.ndtri", None, lambda g, out: g * (T.exp(out * out * 0.5) * math.sqrt(2 * math.pi)))
 _one("special.log_ndtr", None, lambda g, self: g / SPECIAL.erfcx(self / -_ROOT2) * math.sqrt(2 / math.pi))
@@ -35,7 +51,13 @@ _one("lgamma", "Lgamma", lambda g, self: g * T.digamma(self), "special.gammaln")
 _one("digamma", "Digamma", lambda g, self: g * T.polygamma(1, self), "special.digamma", "special.psi")
 _polygamma_grad = lambda g, self, n: g * T.polygamma(n + 1, self)
 _polygamma = op(
-    "_polygamma(Tensor self, int n) -> Tensor", None, promote=INT_TO_FLOAT, method=False, inplace=False, derivative=_polygamma_grad, aten="polygamma.default"
+    "_polygamma(Tensor self, int n) -> Tensor",
+    None,
+    promote=INT_TO_FLOAT,
+    method=False,
+    inplace=False,
+    derivative=_polygamma_grad,
+    aten="polygamma.default",
 )
 
 
@@ -65,29 +87,51 @@ def _igamma_grad(sign):
 
 
 for _name, _alias, _sign in (("igamma", "special.gammainc", 1), ("igammac", "special.gammaincc", -1)):
-    _grads = {"self": no_derivative(f"the derivative for '{_name}: input' is not implemented."), "other": _igamma_grad(_sign)}
-    _IGAMMA = dict(promote=cpu(f"{_name}_cpu", "bool", "int", "complex"), alias=(_alias,), derivative=_grads, no_forward=_name)
+    _grads = {
+        "self": no_derivative(f"the derivative for '{_name}: input' is not implemented."),
+        "other": _igamma_grad(_sign),
+    }
+    _IGAMMA = dict(
+        promote=cpu(f"{_name}_cpu", "bool", "int", "complex"), alias=(_alias,), derivative=_grads, no_forward=_name
+    )
     op(f"{_name}(Tensor self, Tensor other) -> Tensor", None, **_IGAMMA)
 _zeta_grads = {
     "self": no_derivative("the derivative for 'zeta' is not implemented."),
     "other": lambda g, self, other: g * -self * SPECIAL.zeta(self + 1, other),
 }
 _ZETA = dict(promote=INT_TO_FLOAT, derivative=_zeta_grads)
-op("special.zeta(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", None, inplace=False, aten="special_zeta.default", no_forward="special_zeta", **_ZETA)
+op(
+    "special.zeta(Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
+    None,
+    inplace=False,
+    aten="special_zeta.default",
+    no_forward="special_zeta",
+    **_ZETA,
+)
 _one("special.entr", None, lambda g, self: g * (-1 - T.log(self)))
 _xlog1py_grads = {
     "self": lambda g, self, other: T.where((self == 0) & (other <= -1), 0, SPECIAL.xlog1py(g, other)),
     "other": lambda g, self, other: g * (self / (other + 1)),
 }
 _XLOG1PY = dict(promote=INT_TO_FLOAT, derivative=_xlog1py_grads)
-op("special.xlog1py(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", None, inplace=False, aten="special_xlog1py.default", **_XLOG1PY)
+op(
+    "special.xlog1py(Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
+    None,
+    inplace=False,
+    aten="special_xlog1py.default",
+    **_XLOG1PY,
+)
 
 
 # ------------------------------------------------------------------------------------------------ Bessel functions
 _one("i0", "BesselI0", lambda g, self: g * SPECIAL.i1(self), "special.i0", inplace_function=True)
 _one("special.i0e", "BesselI0e", lambda g, self, out: g * (SPECIAL.i1e(self) - T.sgn(self) * out))
 _one("special.i1", "BesselI1", lambda g, self, out: g * _at_zero(self, lambda x: T.i0(self) - out / x))
-_one("special.i1e", "BesselI1e", lambda g, self, out: g * _at_zero(self, lambda x: SPECIAL.i0e(self) - out * (T.sgn(self) + 1 / x)))
+_one(
+    "special.i1e",
+    "BesselI1e",
+    lambda g, self, out: g * _at_zero(self, lambda x: SPECIAL.i0e(self) - out * (T.sgn(self) + 1 / x)),
+)
 
 
 def _at_zero(self, f):

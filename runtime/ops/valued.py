@@ -1,4 +1,6 @@
-"""Tensors of a kind of their own whose elements are another tensor's, `_v`: whatever is differentiable goes through that one."""
+"""Tensors of a kind of their own whose elements are another tensor's, `_v`: whatever is differentiable goes through
+that one.
+"""
 
 from .common import Tensor
 
@@ -23,7 +25,9 @@ class ValuedTensor(Tensor, raw=True):
         self._v = self._v.detach()
         return self
 
-    is_leaf, grad_fn, output_nr = (property(lambda self, n=n: getattr(self._v, n)) for n in ("is_leaf", "grad_fn", "output_nr"))
+    is_leaf, grad_fn, output_nr = (
+        property(lambda self, n=n: getattr(self._v, n)) for n in ("is_leaf", "grad_fn", "output_nr")
+    )
     requires_grad = property(lambda self: self._v.requires_grad, lambda self, value: self._requiring_grad(value))
 
     def requires_grad_(self, requires_grad=True):
@@ -46,7 +50,9 @@ class ValuedTensor(Tensor, raw=True):
 
     def _become(self, name, result):
         """out=: what the function of that name gives, where it knows nothing of this kind of tensor."""
-        raise NotImplementedError(f"{name}(): out= of layout {self.layout}, dtype {self.dtype} is not supported (device {self.device})")
+        raise NotImplementedError(
+            f"{name}(): out= of layout {self.layout}, dtype {self.dtype} is not supported (device {self.device})"
+        )
 
     def _gradient(self, g):
         """The gradient of the values as one of the tensor."""

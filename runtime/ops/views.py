@@ -95,7 +95,9 @@ def _view_geometry(self, size):
 
 _RESHAPED = dict(derivative=lambda g, self_shape: T.reshape(g, self_shape))
 _view = view("Tensor.view(Tensor(a) self, int[] size) -> Tensor(a)", _view_geometry, varargs="size", **_RESHAPED)
-_unsafe_view = view("aten._unsafe_view(Tensor self, int[] size) -> Tensor", _view_geometry, node="UnsafeViewBackward0", **_RESHAPED)
+_unsafe_view = view(
+    "aten._unsafe_view(Tensor self, int[] size) -> Tensor", _view_geometry, node="UnsafeViewBackward0", **_RESHAPED
+)
 
 
 def _view_dtype(self, dtype):
@@ -109,9 +111,13 @@ def _view_dtype(self, dtype):
         raise RuntimeError(f"self.dim() cannot be 0 to view {names} (different element sizes)")
     st, k, wider = _strides(self), max(a, b) // min(a, b), b > a
     if wider and self._shape[-1] % k:
-        raise RuntimeError(f"self.size(-1) must be divisible by {k} to view {names} (different element sizes), but got {self._shape[-1]}")
+        raise RuntimeError(
+            f"self.size(-1) must be divisible by {k} to view {names} (different element sizes), but got {self._shape[-1]}"
+        )
     if wider and self._offset % k:
-        raise RuntimeError(f"self.storage_offset() must be divisible by {k} to view {names} (different element sizes), but got {self._offset}")
+        raise RuntimeError(
+            f"self.storage_offset() must be divisible by {k} to view {names} (different element sizes), but got {self._offset}"
+        )
     if st[-1] != 1:
         raise RuntimeError(f"self.stride(-1) must be 1 to view {names} (different element sizes), but got {st[-1]}")
     if not wider:
@@ -119,7 +125,9 @@ def _view_dtype(self, dtype):
     else:
         for i, s in enumerate(st[:-1]):
             if s % k:
-                raise RuntimeError(f"self.stride({i}) must be divisible by {k} to view {names} (different element sizes), but got {s}")
+                raise RuntimeError(
+                    f"self.stride({i}) must be divisible by {k} to view {names} (different element sizes), but got {s}"
+                )
         shape, st, off = (*self._shape[:-1], self._shape[-1] // k), (*[s // k for s in st[:-1]], 1), self._offset // k
     return shape, _norm(shape, st), off, dtype
 
@@ -130,7 +138,10 @@ view("Tensor.view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", _view_d
 @composite("reshape(Tensor self, int[] shape) -> Tensor", varargs="shape", out=False)
 def reshape(self, shape):
     """A view where one exists, else a copy."""
-    if self._stride is not None and view_strides(self._shape, self._stride, infer_size(shape, numel(self._shape))) is None:
+    if (
+        self._stride is not None
+        and view_strides(self._shape, self._stride, infer_size(shape, numel(self._shape))) is None
+    ):
         return _unsafe_view.call(self.contiguous(), shape)
     return _view.call(self, shape)
 
@@ -161,7 +172,9 @@ def unflatten(self, dim, sizes):
     try:
         sizes = infer_size(tuple(sizes), n)
     except RuntimeError:
-        raise RuntimeError(f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({n}) in the input tensor") from None
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({n}) in the input tensor"
+        ) from None
     return self.view(changed(self._shape, d, *sizes))
 
 
@@ -183,8 +196,12 @@ def _transpose_geometry(self, dim0, dim1):
 
 _TRANSPOSE_INT = dict(derivative=lambda g, dim0, dim1: T.transpose(g, dim0, dim1), inplace=False)
 view("transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", _transpose_geometry, **_TRANSPOSE_INT)
-composite("swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)", out=False)(lambda self, axis0, axis1: T.transpose(self, axis0, axis1))
-composite("swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", out=False)(lambda self, dim0, dim1: T.transpose(self, dim0, dim1))
+composite("swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)", out=False)(
+    lambda self, axis0, axis1: T.transpose(self, axis0, axis1)
+)
+composite("swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", out=False)(
+    lambda self, dim0, dim1: T.transpose(self, dim0, dim1)
+)
 
 
 def _permute_geometry(self, dims):
@@ -210,10 +227,20 @@ def _inverse(dims):
     return out
 
 
-view("permute(Tensor(a) self, int[] dims) -> Tensor(a)", _permute_geometry, derivative=lambda g, dims: T.permute(g, _inverse(dims)), varargs="dims")
+view(
+    "permute(Tensor(a) self, int[] dims) -> Tensor(a)",
+    _permute_geometry,
+    derivative=lambda g, dims: T.permute(g, _inverse(dims)),
+    varargs="dims",
+)
 
 
-@composite("movedim(Tensor self, int[1] source, int[1] destination) -> Tensor", alias=("moveaxis",), out=False, sparse="composite")
+@composite(
+    "movedim(Tensor self, int[1] source, int[1] destination) -> Tensor",
+    alias=("moveaxis",),
+    out=False,
+    sparse="composite",
+)
 def movedim(self, source, destination):
     n = len(self._shape)
     if len(source) != len(destination):
@@ -294,7 +321,9 @@ def _h(self):
 Tensor.T = property(_reversed, doc="dimensions reversed")
 Tensor.mT = property(_mt, doc="last two dimensions swapped")
 Tensor.H = property(_h, doc="conjugate transpose of a matrix")
-Tensor.mH = property(lambda self: _adjoint(self, "Tensor.mH", "tensor.mH"), doc="conjugate transpose of the last two dimensions")
+Tensor.mH = property(
+    lambda self: _adjoint(self, "Tensor.mH", "tensor.mH"), doc="conjugate transpose of the last two dimensions"
+)
 
 
 # ------------------------------------------------------------------------------------------------ size-1 dimensions
@@ -310,7 +339,9 @@ def _unsqueeze_geometry(self, dim):
     return shape, _norm(shape, st), self._offset
 
 
-view("unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", _unsqueeze_geometry, derivative=lambda g, dim: T.squeeze(g, dim))
+view(
+    "unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", _unsqueeze_geometry, derivative=lambda g, dim: T.squeeze(g, dim)
+)
 
 
 def _drop(self, dims):
@@ -329,9 +360,23 @@ def _squeeze_dims(self, dims):
 
 
 _squeeze_grad = lambda g, self_shape: T.reshape(g, self_shape)
-view("squeeze(Tensor(a) self) -> Tensor(a)", lambda self: _drop(self, {i for i, s in enumerate(self._shape) if s == 1}), derivative=_squeeze_grad)
-view("squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", lambda self, dim: _squeeze_dims(self, (dim,)), derivative=_squeeze_grad, node="SqueezeBackward1")
-view("squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)", _squeeze_dims, derivative=_squeeze_grad, node="SqueezeBackward2")
+view(
+    "squeeze(Tensor(a) self) -> Tensor(a)",
+    lambda self: _drop(self, {i for i, s in enumerate(self._shape) if s == 1}),
+    derivative=_squeeze_grad,
+)
+view(
+    "squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)",
+    lambda self, dim: _squeeze_dims(self, (dim,)),
+    derivative=_squeeze_grad,
+    node="SqueezeBackward1",
+)
+view(
+    "squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)",
+    _squeeze_dims,
+    derivative=_squeeze_grad,
+    node="SqueezeBackward2",
+)
 
 
 # ------------------------------------------------------------------------------------------------ expand
@@ -351,7 +396,9 @@ def _expand_geometry(self, size, implicit=False):
         want = size[i]
         if i < off:
             if want < 0:
-                raise RuntimeError(f"The expanded size of the tensor ({want}) isn't allowed in a leading, non-existing dimension {i}")
+                raise RuntimeError(
+                    f"The expanded size of the tensor ({want}) isn't allowed in a leading, non-existing dimension {i}"
+                )
             out[i], ost[i] = want, (out[i + 1] * ost[i + 1] if i + 1 < k else 1) if want == 1 else 0
             continue
         have, s = shape[i - off], st[i - off]
@@ -376,9 +423,16 @@ def _tensor_name(t):
 
 
 _expand_grad = lambda g, self_shape: M.sum_to_size(g, self_shape) if g._shape != self_shape else g
-view("Tensor.expand(Tensor(a) self, int[] size, *, bool implicit=False) -> Tensor(a)", _expand_geometry, derivative=_expand_grad, varargs="size")
+view(
+    "Tensor.expand(Tensor(a) self, int[] size, *, bool implicit=False) -> Tensor(a)",
+    _expand_geometry,
+    derivative=_expand_grad,
+    varargs="size",
+)
 composite("Tensor.expand_as(Tensor self, Tensor other) -> Tensor")(lambda self, other: self.expand(other._shape))
-composite("broadcast_to(Tensor self, int[] size) -> Tensor", varargs="size", out=False)(lambda self, size: self.expand(size))
+composite("broadcast_to(Tensor self, int[] size) -> Tensor", varargs="size", out=False)(
+    lambda self, size: self.expand(size)
+)
 
 
 # ------------------------------------------------------------------------------------------------ select, slice, narrow
@@ -389,7 +443,9 @@ def _select_geometry(self, dim, index):
     d = wrap_dim(dim, n)
     size = self._shape[d]
     if not -size <= index < size:
-        raise IndexError(f"select(): index {index} out of range for tensor of size {list(self._shape)} at dimension {d}")
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size {list(self._shape)} at dimension {d}"
+        )
     st = _strides(self)
     shape = changed(self._shape, d)
     return shape, _norm(shape, (*st[:d], *st[d + 1 :])), self._offset + (index + size if index < 0 else index) * st[d]
@@ -430,15 +486,24 @@ def _slice_geometry(self, dim, start, end, step):
     return shape, _norm(shape, st), offset
 
 
-@composite("aten.slice_backward(Tensor grad_output, int[] input_sizes, int dim, int start, int end, int step) -> Tensor")
+@composite(
+    "aten.slice_backward(Tensor grad_output, int[] input_sizes, int dim, int start, int end, int step) -> Tensor"
+)
 def slice_backward(grad_output, input_sizes, dim, start, end, step):
     """The gradient of what was sliced, zero elsewhere."""
     return T.slice_scatter(grad_output.new_zeros(input_sizes), grad_output, dim, start, end, step)
 
 
-_slice_grad = lambda g, self_shape, dim, start, end, step: ATEN.slice_backward(g, self_shape, dim, start or 0, 2**63 - 1 if end is None else end, step)
+_slice_grad = lambda g, self_shape, dim, start, end, step: ATEN.slice_backward(
+    g, self_shape, dim, start or 0, 2**63 - 1 if end is None else end, step
+)
 _SLICE = dict(derivative=_slice_grad, function=True, method=True)
-view("_slice(Tensor(a) self, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor(a)", _slice_geometry, **_SLICE, aten="slice.Tensor")
+view(
+    "_slice(Tensor(a) self, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor(a)",
+    _slice_geometry,
+    **_SLICE,
+    aten="slice.Tensor",
+)
 
 
 @composite("narrow(Tensor self, int dim, int start, int length) -> Tensor", out=False)
@@ -478,10 +543,17 @@ def _unbind_geometry(self, dim):
 
 def _zeros_for(gs, node):
     """Gradients of a list of outputs with zeros where none came."""
-    return [T.zeros(m[0], dtype=m[1], device=m[2]) if g is None else g for g, m in zip(list(gs) + [None] * (len(node._out_meta) - len(gs)), node._out_meta)]
+    return [
+        T.zeros(m[0], dtype=m[1], device=m[2]) if g is None else g
+        for g, m in zip(list(gs) + [None] * (len(node._out_meta) - len(gs)), node._out_meta)
+    ]
 
 
-view("unbind.int(Tensor(a) self, int dim=0) -> Tensor(a)[]", _unbind_geometry, derivative=lambda gs, node, dim: T.stack(_zeros_for(gs, node), dim))
+view(
+    "unbind.int(Tensor(a) self, int dim=0) -> Tensor(a)[]",
+    _unbind_geometry,
+    derivative=lambda gs, node, dim: T.stack(_zeros_for(gs, node), dim),
+)
 
 
 def _split_geometry(self, split_sizes, dim):
@@ -497,20 +569,34 @@ def _split_geometry(self, split_sizes, dim):
 def _equal_parts(self, split_size, dim):
     n = self._shape[wrap_dim(dim, len(self._shape))]
     count = max(-(-n // split_size), 1) if split_size else 1
-    return _split_geometry(self, [min(split_size, n - i * split_size) for i in range(count)] if split_size else [0], dim)
+    return _split_geometry(
+        self, [min(split_size, n - i * split_size) for i in range(count)] if split_size else [0], dim
+    )
 
 
 _PARTS = dict(derivative=lambda gs, node, dim: T.cat(_zeros_for(gs, node), dim), method=False)
 _SPLIT_WITH_SIZES = dict(aten="split_with_sizes.default", node="SplitWithSizesBackward0", **_PARTS)
-view("_split_with_sizes(Tensor(a) self, int[] split_sizes, int dim=0) -> Tensor(a)[]", _split_geometry, **_SPLIT_WITH_SIZES)
-view("_split(Tensor(a) self, int split_size, int dim=0) -> Tensor(a)[]", _equal_parts, aten="split.Tensor", node="SplitBackward0", **_PARTS)
+view(
+    "_split_with_sizes(Tensor(a) self, int[] split_sizes, int dim=0) -> Tensor(a)[]",
+    _split_geometry,
+    **_SPLIT_WITH_SIZES,
+)
+view(
+    "_split(Tensor(a) self, int split_size, int dim=0) -> Tensor(a)[]",
+    _equal_parts,
+    aten="split.Tensor",
+    node="SplitBackward0",
+    **_PARTS,
+)
 
 
 @composite("split_with_sizes(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]")
 def split_with_sizes(self, split_sizes, dim):
     n = self.size(dim) if self._shape else 0
     if any(s < 0 for s in split_sizes):
-        raise RuntimeError(f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(split_sizes)}")
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(split_sizes)}"
+        )
     if sum(split_sizes) != n:
         raise RuntimeError(
             f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at dimension {dim}), but got split_sizes={list(split_sizes)}"
@@ -555,11 +641,15 @@ def _split_dim(self, dim):
     return wrap_dim(dim, len(self._shape))
 
 
-@composite("tensor_split.tensor_indices_or_sections(Tensor self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor[]")
+@composite(
+    "tensor_split.tensor_indices_or_sections(Tensor self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor[]"
+)
 def tensor_split_tensor(self, tensor_indices_or_sections, dim):
     wanted = tensor_indices_or_sections
     if wanted.dtype is not dt.int64:
-        raise RuntimeError(f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {dt.scalar_name(wanted.dtype)}")
+        raise RuntimeError(
+            f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {dt.scalar_name(wanted.dtype)}"
+        )
     if len(wanted._shape) > 1:
         raise RuntimeError(
             "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but got a tensor with "
@@ -575,7 +665,9 @@ def tensor_split_sections(self, sections, dim):
         raise RuntimeError(f"number of sections must be larger than 0, got {sections}")
     small, extra = divmod(self._shape[d], sections)
     starts = [i * small + min(i, extra) for i in range(sections + 1)]
-    return tuple(self._slice(d, a, b, 1) for a, b in zip(starts, starts[1:]))  # which may be written to, as the parts of split() may not
+    return tuple(
+        self._slice(d, a, b, 1) for a, b in zip(starts, starts[1:])
+    )  # which may be written to, as the parts of split() may not
 
 
 @composite("tensor_split.indices(Tensor self, int[] indices, int dim=0) -> Tensor[]")
@@ -590,7 +682,9 @@ def _named_split(name, dim_of, least):
     def checked(self):
         n = len(self._shape)
         if n < least:
-            raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {n} dimensions!")
+            raise RuntimeError(
+                f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {n} dimensions!"
+            )
         return dim_of(n)
 
     @composite(f"{name}.int(Tensor self, int sections) -> Tensor[]")
@@ -603,7 +697,9 @@ def _named_split(name, dim_of, least):
             )
         return T.tensor_split(self, sections, d)
 
-    composite(f"{name}.array(Tensor self, int[] indices) -> Tensor[]")(lambda self, indices: T.tensor_split(self, indices, checked(self)))
+    composite(f"{name}.array(Tensor self, int[] indices) -> Tensor[]")(
+        lambda self, indices: T.tensor_split(self, indices, checked(self))
+    )
 
 
 _named_split("hsplit", lambda n: 0 if n == 1 else 1, 1)
@@ -633,8 +729,15 @@ def diagonal_backward(grad_output, input_sizes, offset, dim1, dim2):
 
 
 _diagonal_grad = lambda g, self_shape, offset, dim1, dim2: ATEN.diagonal_backward(g, self_shape, offset, dim1, dim2)
-view("diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)", _diagonal_geometry, derivative=_diagonal_grad, alias=("linalg._diagonal",))
-composite("linalg.diagonal(Tensor A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor")(lambda A, offset, dim1, dim2: T.diagonal(A, offset, dim1, dim2))
+view(
+    "diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)",
+    _diagonal_geometry,
+    derivative=_diagonal_grad,
+    alias=("linalg._diagonal",),
+)
+composite("linalg.diagonal(Tensor A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor")(
+    lambda A, offset, dim1, dim2: T.diagonal(A, offset, dim1, dim2)
+)
 
 
 def _unfold_geometry(self, dimension, size, step):
@@ -655,7 +758,11 @@ def _unfold_geometry(self, dimension, size, step):
 
 
 _unfold_grad = lambda g, self_shape, dimension, size, step: ATEN.unfold_backward(g, self_shape, dimension, size, step)
-view("Tensor.unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)", _unfold_geometry, derivative=_unfold_grad)
+view(
+    "Tensor.unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
+    _unfold_geometry,
+    derivative=_unfold_grad,
+)
 
 
 @composite("aten.unfold_backward(Tensor grad_in, int[] input_sizes, int dim, int size, int step) -> Tensor")
@@ -665,7 +772,9 @@ def unfold_backward(g, shape, dimension, size, step):
         return g.sum()
     d = wrap_dim(dimension, len(shape))
     n = shape[d]
-    index = (T.arange(0, g._shape[d], device=g.device).unsqueeze(1) * step + T.arange(0, size, device=g.device)).reshape((-1,))
+    index = (
+        T.arange(0, g._shape[d], device=g.device).unsqueeze(1) * step + T.arange(0, size, device=g.device)
+    ).reshape((-1,))
     g = g.movedim(-1, d + 1).flatten(d, d + 1)
     return g.new_zeros(changed(shape, d, n)).index_add(d, index, g)
 
@@ -695,9 +804,19 @@ def _as_strided_geometry(self, size, stride, storage_offset=None):
 
 
 _as_strided_grad = lambda g, self, size, stride, storage_offset: as_strided_backward(
-    g, self._shape, self.stride(), self._offset, size, stride, self._offset if storage_offset is None else storage_offset
+    g,
+    self._shape,
+    self.stride(),
+    self._offset,
+    size,
+    stride,
+    self._offset if storage_offset is None else storage_offset,
 )
-view("as_strided(Tensor(a) self, int[] size, int[] stride, int? storage_offset=None) -> Tensor(a)", _as_strided_geometry, derivative=_as_strided_grad)
+view(
+    "as_strided(Tensor(a) self, int[] size, int[] stride, int? storage_offset=None) -> Tensor(a)",
+    _as_strided_geometry,
+    derivative=_as_strided_grad,
+)
 
 
 # ------------------------------------------------------------------------------------------------ complex parts
@@ -710,8 +829,18 @@ def _real_view(self, at):
     return self._shape, _norm(self._shape, st), self._offset * 2 + at, self.dtype.to_real()
 
 
-view("_real(Tensor(a) self) -> Tensor(a)", lambda self: _real_view(self, 0), derivative=lambda g: T.complex(g, T.zeros_like(g)), aten="real.default")
-view("imag(Tensor(a) self) -> Tensor(a)", lambda self: _real_view(self, 1), derivative=lambda g: T.complex(T.zeros_like(g), g), method=False)
+view(
+    "_real(Tensor(a) self) -> Tensor(a)",
+    lambda self: _real_view(self, 0),
+    derivative=lambda g: T.complex(g, T.zeros_like(g)),
+    aten="real.default",
+)
+view(
+    "imag(Tensor(a) self) -> Tensor(a)",
+    lambda self: _real_view(self, 1),
+    derivative=lambda g: T.complex(T.zeros_like(g), g),
+    method=False,
+)
 
 
 @composite("real(Tensor self) -> Tensor", method=False, out=False)
@@ -720,10 +849,14 @@ def real(self):
 
 
 Tensor.real = property(
-    lambda self: real(self), lambda self, v: self.real.copy_(v) if self.dtype.is_complex else self.copy_(v), doc="The real parts: a view, for writing as well."
+    lambda self: real(self),
+    lambda self, v: self.real.copy_(v) if self.dtype.is_complex else self.copy_(v),
+    doc="The real parts: a view, for writing as well.",
 )
 Tensor.imag = property(
-    lambda self: T.imag(self), lambda self, v: self.imag.copy_(v), doc="The imaginary parts: a view, for writing as well. RuntimeError for real dtypes."
+    lambda self: T.imag(self),
+    lambda self, v: self.imag.copy_(v),
+    doc="The imaginary parts: a view, for writing as well. RuntimeError for real dtypes.",
 )
 
 
@@ -754,9 +887,25 @@ def _view_as_complex(self):
     return tuple(shape), _norm(tuple(shape), tuple(s // 2 for s in st[:-1])), self._offset // 2, self.dtype.to_complex()
 
 
-view("view_as_real(Tensor(a) self) -> Tensor(a)", _view_as_real, derivative=lambda g: T.view_as_complex(g.contiguous()), method=False)
-view("view_as_complex(Tensor(a) self) -> Tensor(a)", _view_as_complex, derivative=lambda g: T.view_as_real(g), method=False, autocast=FLOAT32)
-view("_alias(Tensor(a) self) -> Tensor(a)", lambda self: (self._shape, self._stride, self._offset), derivative=lambda g: g, aten="alias.default")
+view(
+    "view_as_real(Tensor(a) self) -> Tensor(a)",
+    _view_as_real,
+    derivative=lambda g: T.view_as_complex(g.contiguous()),
+    method=False,
+)
+view(
+    "view_as_complex(Tensor(a) self) -> Tensor(a)",
+    _view_as_complex,
+    derivative=lambda g: T.view_as_real(g),
+    method=False,
+    autocast=FLOAT32,
+)
+view(
+    "_alias(Tensor(a) self) -> Tensor(a)",
+    lambda self: (self._shape, self._stride, self._offset),
+    derivative=lambda g: g,
+    aten="alias.default",
+)
 
 
 def inplace_view(self, out):
@@ -777,7 +926,12 @@ def inplace_view(self, out):
 def _as_it_is(self):
     """The tensor that a formula reads shape and strides of, which the tensor itself is about to lose."""
     old = alias(self)
-    old._requires_grad, old._grad_fn, old._output_nr, old._vc = self._requires_grad, self._get_grad_fn(), self._output_nr, None
+    old._requires_grad, old._grad_fn, old._output_nr, old._vc = (
+        self._requires_grad,
+        self._get_grad_fn(),
+        self._output_nr,
+        None,
+    )
     return carry(self, old) if STATE.duals else old
 
 

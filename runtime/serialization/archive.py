@@ -1,6 +1,7 @@
 """The zip container of torch.save, byte for byte as PyTorch lays it out.
 
-Reading is zipfile's. Writing is not: PyTorch finds records by computing where they must lie (aligned by padding, sizes after the data,
+Reading is zipfile's. Writing is not: PyTorch finds records by computing where they must lie (aligned by padding, sizes
+after the data,
 none after empty records) and lets checksums be left out; zipfile's writer can do neither.
 """
 
@@ -21,7 +22,14 @@ class Writer:
     """Writes records to a stream that needs nothing but write()."""
 
     def __init__(self, stream, name="archive", alignment=64, checksums=True):
-        self.stream, self.name, self.alignment, self.checksums, self.at, self.records = stream, name, alignment, checksums, 0, []
+        self.stream, self.name, self.alignment, self.checksums, self.at, self.records = (
+            stream,
+            name,
+            alignment,
+            checksums,
+            0,
+            [],
+        )
 
     def _write(self, *parts):
         for part in parts:
@@ -61,16 +69,44 @@ class Writer:
         """The last two records and the directory."""
         self.record("version", b"%d\n" % version)
         names = zlib.crc32(b"".join(r[0] for r in self.records))
-        self.record(".data/serialization_id", f"{names:020d}{zlib.crc32(repr([r[2] for r in self.records]).encode()):020d}".encode())
+        self.record(
+            ".data/serialization_id",
+            f"{names:020d}{zlib.crc32(repr([r[2] for r in self.records]).encode()):020d}".encode(),
+        )
         start, count = self.at, len(self.records)
         for name, flags, crc, n, at, wide in self.records:
             size, place = (M32 if v >= LIMIT else v for v in (n, at))
-            self._write(struct.pack("<4s6H3I5H2I", b"PK\1\2", 0, 0, flags, 0, 0, 0, crc, size, size, len(name), len(wide), 0, 0, 0, 0, place), name, wide)
+            self._write(
+                struct.pack(
+                    "<4s6H3I5H2I",
+                    b"PK\1\2",
+                    0,
+                    0,
+                    flags,
+                    0,
+                    0,
+                    0,
+                    crc,
+                    size,
+                    size,
+                    len(name),
+                    len(wide),
+                    0,
+                    0,
+                    0,
+                    0,
+                    place,
+                ),
+                name,
+                wide,
+            )
         end = self.at
         self._write(
             struct.pack("<4sQ2H2I4Q", b"PK\6\6", 44, 798, 45, 0, 0, count, count, end - start, start),
             struct.pack("<4sIQI", b"PK\6\7", 0, end, 1),
-            struct.pack("<4s4H2IH", b"PK\5\6", 0, 0, *[min(count, 0xFFFF)] * 2, min(end - start, M32), min(start, M32), 0),
+            struct.pack(
+                "<4s4H2IH", b"PK\5\6", 0, 0, *[min(count, 0xFFFF)] * 2, min(end - start, M32), min(start, M32), 0
+            ),
         )
 
 
@@ -89,7 +125,9 @@ class Reader:
             why = "not a ZIP archive" if short else "failed finding central directory"
             raise RuntimeError(f"PytorchStreamReader failed reading zip archive: {why}. {HELP}") from e
         if not entries:
-            raise RuntimeError(f"PytorchStreamReader failed reading zip archive: archive does not contain any files. {HELP}")
+            raise RuntimeError(
+                f"PytorchStreamReader failed reading zip archive: archive does not contain any files. {HELP}"
+            )
         name = entries[0].filename.partition("/")[0]
         self.records = {e.filename[len(name) + 1 :]: e for e in entries if e.filename.startswith(name + "/")}
         if not {"version", ".data/version"} & self.records.keys():
@@ -113,7 +151,9 @@ class Reader:
         self.file.seek(e.header_offset)
         head = self.file.read(30)
         if len(head) != 30 or head[:4] != b"PK\3\4":
-            raise RuntimeError(f"PytorchStreamReader failed reading file {name}: invalid header or archive is corrupted. {HELP}")
+            raise RuntimeError(
+                f"PytorchStreamReader failed reading file {name}: invalid header or archive is corrupted. {HELP}"
+            )
         return e.header_offset + 30 + sum(struct.unpack_from("<2H", head, 26))
 
     def size(self, name):
@@ -139,7 +179,9 @@ class Reader:
     def read_into(self, name, array):
         """A record into a uint8 array of its size, straight from the file where it is stored plain."""
         if array.nbytes != self.size(name):
-            raise RuntimeError(f"PytorchStreamReader failed reading file {name}: it has {self.size(name)} bytes, not {array.nbytes}")
+            raise RuntimeError(
+                f"PytorchStreamReader failed reading file {name}: it has {self.size(name)} bytes, not {array.nbytes}"
+            )
         if self.stored(name):
             self.file.seek(self.offset(name))
             read_exactly(self.file, array)

@@ -53,8 +53,12 @@ def check_module_version_greater_or_equal(module, req_version_tuple, error_if_ma
 
 
 def check_dill_version(pickle_module):
-    if getattr(pickle_module, "__name__", "") == "dill" and not check_module_version_greater_or_equal(pickle_module, (0, 3, 1), False):
-        raise ValueError(f"'torch' supports dill >= 0.3.1, but you have dill {pickle_module.__version__}. Please upgrade dill or switch to 'pickle'")
+    if getattr(pickle_module, "__name__", "") == "dill" and not check_module_version_greater_or_equal(
+        pickle_module, (0, 3, 1), False
+    ):
+        raise ValueError(
+            f"'torch' supports dill >= 0.3.1, but you have dill {pickle_module.__version__}. Please upgrade dill or switch to 'pickle'"
+        )
 
 
 def dump(obj, file, pickle_module, protocol, persistent_id):

@@ -27,7 +27,11 @@ def legacy_save(obj, file, pickle_module, protocol, storages):
         return found and ("storage", found[0], str(found[1]), *found[2:], None)
 
     sizes = {"short": struct.calcsize("=h"), "int": struct.calcsize("=i"), "long": struct.calcsize("=l")}
-    for header in (MAGIC_NUMBER, PROTOCOL_VERSION, {"protocol_version": PROTOCOL_VERSION, "little_endian": sys.byteorder == "little", "type_sizes": sizes}):
+    for header in (
+        MAGIC_NUMBER,
+        PROTOCOL_VERSION,
+        {"protocol_version": PROTOCOL_VERSION, "little_endian": sys.byteorder == "little", "type_sizes": sizes},
+    ):
         pickle_module.dump(header, file, protocol=protocol)
     dump(obj, file, pickle_module, protocol, persistent_id)
     pickle_module.dump([str(index) for index, _, _ in storages], file, protocol=protocol)
@@ -53,18 +57,29 @@ class _Reader:
         self.views: dict = {}
 
     def persistent_load(self, saved_id):
-        if isinstance(saved_id, tuple) and len(saved_id) > 1 and _text(saved_id[0]) == "module" and not self.weights_only:
+        if (
+            isinstance(saved_id, tuple)
+            and len(saved_id) > 1
+            and _text(saved_id[0]) == "module"
+            and not self.weights_only
+        ):
             return saved_id[1]  # a module class with its source beside it, which PyTorch compares only to warn
         d, key, location, nbytes, view = storage_id(saved_id, 6)
         if key not in self.loaded:
             if nbytes > _remaining(self.file):
-                raise RuntimeError(f"unexpected EOF, a storage of {nbytes} bytes cannot be in the file. The file might be corrupted.")
+                raise RuntimeError(
+                    f"unexpected EOF, a storage of {nbytes} bytes cannot be in the file. The file might be corrupted."
+                )
             storage = self.restore(UntypedStorage._from_array(np.empty(nbytes, np.uint8)), location)
             self.loaded[key] = TypedStorage(wrap_storage=storage, dtype=d, _internal=True)
         if view is None:
             found = self.loaded[key]
             # an empty one may be of several types
-            return found if nbytes or found.dtype is d else TypedStorage(wrap_storage=found._untyped_storage, dtype=d, _internal=True)
+            return (
+                found
+                if nbytes or found.dtype is d
+                else TypedStorage(wrap_storage=found._untyped_storage, dtype=d, _internal=True)
+            )
         view_key, offset, size = view
         if view_key not in self.views:
             part = self.loaded[key]._untyped_storage[offset * d.itemsize : (offset + size) * d.itemsize]
@@ -97,7 +112,9 @@ def _check_header(file, pickle_module, args):
     file.seek(257)
     if start == 0 and file.read(5) == b"ustar":
         if pickle_module is safe:
-            raise RuntimeError("Cannot use ``weights_only=True`` with files saved in the legacy .tar format. " + UNSAFE_MESSAGE)
+            raise RuntimeError(
+                "Cannot use ``weights_only=True`` with files saved in the legacy .tar format. " + UNSAFE_MESSAGE
+            )
         raise NotImplementedError("torch.load: the .tar format of PyTorch 0.1 is not supported")
     file.seek(start)
     if pickle_module.load(file, **args) != MAGIC_NUMBER:

@@ -32,7 +32,9 @@ def _is_weights_only(weights_only, pickle_module):
     """What the argument, the environment and a pickle module of the caller's own come to."""
     force, force_not = _env("TORCH_FORCE_WEIGHTS_ONLY_LOAD"), _env("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD")
     if force and force_not:
-        raise RuntimeError("Only one of `TORCH_FORCE_WEIGHTS_ONLY_LOAD` or `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD` should be set, but both were set.")
+        raise RuntimeError(
+            "Only one of `TORCH_FORCE_WEIGHTS_ONLY_LOAD` or `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD` should be set, but both were set."
+        )
     if force:
         weights_only = True
     elif weights_only is None and force_not:
@@ -53,7 +55,8 @@ def _is_weights_only(weights_only, pickle_module):
 def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=None, **pickle_load_args):
     """Load what save() or PyTorch's save() wrote, from a path or a binary stream.
 
-    weights_only (the default) admits tensors, plain Python data and what add_safe_globals allowed; mmap maps the file instead of
+    weights_only (the default) admits tensors, plain Python data and what add_safe_globals allowed; mmap maps the file
+    instead of
     reading it.
     """
     weights_only = _is_weights_only(weights_only, pickle_module)
@@ -106,7 +109,9 @@ def _get_wo_message(message):
     issue = (
         ""
         if re.search(r"whose module (\S+) is blocked", message)
-        else ("Please file an issue with the following so that we can make `weights_only=True` compatible with your use case: WeightsUnpickler error: ")
+        else (
+            "Please file an issue with the following so that we can make `weights_only=True` compatible with your use case: WeightsUnpickler error: "
+        )
     )
     return f"Weights only load failed. {UNSAFE_MESSAGE}\n{issue}\n\n{message}{docs}"
 
@@ -137,7 +142,9 @@ def _read(archive, name, nbytes, mapped):
             raise RuntimeError(f"PytorchStreamReader failed reading file {name}: it does not have {nbytes} bytes")
         return mapped[start : start + nbytes]
     if nbytes != archive.size(name):
-        raise RuntimeError(f"PytorchStreamReader failed reading file {name}: it has {archive.size(name)} bytes, not {nbytes}")
+        raise RuntimeError(
+            f"PytorchStreamReader failed reading file {name}: it has {archive.size(name)} bytes, not {nbytes}"
+        )
     array = np.empty(nbytes, np.uint8)
     archive.read_into(name, array)
     return UntypedStorage._from_array(array, resizable=False)  # as in PyTorch
@@ -174,7 +181,9 @@ def storage_loader(archive, map_location, mapped=None, folder="data"):
 def _load(archive, map_location, pickle_module, to_map, args):
     if "constants.pkl" in archive:
         if pickle_module is safe:
-            raise RuntimeError("Cannot use ``weights_only=True`` with TorchScript archives passed to ``torch.load``. " + UNSAFE_MESSAGE)
+            raise RuntimeError(
+                "Cannot use ``weights_only=True`` with TorchScript archives passed to ``torch.load``. " + UNSAFE_MESSAGE
+            )
         raise NotImplementedError("torch.load: TorchScript archives are not supported")
     persistent_load = storage_loader(archive, map_location, None if to_map is None else _mapped(to_map))
     return unpickle(io.BytesIO(archive.read("data.pkl")), pickle_module, args, persistent_load)
@@ -187,5 +196,7 @@ def get_unsafe_globals_in_checkpoint(f):
             raise ValueError("Expected input to be a checkpoint returned by torch.save")
         archive = Reader(file)
         if "constants.pkl" in archive:
-            raise ValueError("Expected input to be a checkpoint returned by torch.save but got a torchscript checkpoint")
+            raise ValueError(
+                "Expected input to be a checkpoint returned by torch.save but got a torchscript checkpoint"
+            )
         return list(safe.globals_in(archive.read("data.pkl")) - set(safe.allowed()) - set(safe.LATE))

@@ -12,7 +12,9 @@ _package_registry: list[tuple] = []
 
 
 def register_package(priority, tagger, deserializer):
-    """Say how storages of a device are tagged when saved, and brought there when loaded; lower priorities are asked first."""
+    """Say how storages of a device are tagged when saved, and brought there when loaded;
+    lower priorities are asked first.
+    """
     _package_registry.append((priority, tagger, deserializer))
     _package_registry.sort(key=lambda entry: entry[0])
 
@@ -23,7 +25,9 @@ def _validate_device(location, backend):
     count = of_type(ACCELERATOR).device_count() if backend == ACCELERATOR else 0
     advice = "If you are running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your storages to the CPU."
     if not count:
-        raise RuntimeError(f"Attempting to deserialize object on a {name} device but torch.{backend}.is_available() is False. {advice}")
+        raise RuntimeError(
+            f"Attempting to deserialize object on a {name} device but torch.{backend}.is_available() is False. {advice}"
+        )
     if (where.index or 0) >= count:
         raise RuntimeError(
             f"Attempting to deserialize object on {name} device {where.index} but torch.{backend}.device_count() is "
@@ -40,9 +44,13 @@ def _register_backend(priority, name):
     register_package(priority, lambda s: str(s.device) if s.device.type == name else None, restore)
 
 
-register_package(10, lambda s: "cpu" if s.device.type == "cpu" else None, lambda s, location: s if location == "cpu" else None)
 register_package(
-    22, lambda s: "meta" if s.device.type == "meta" else None, lambda s, location: UntypedStorage._meta(s.nbytes()) if location == "meta" else None
+    10, lambda s: "cpu" if s.device.type == "cpu" else None, lambda s, location: s if location == "cpu" else None
+)
+register_package(
+    22,
+    lambda s: "meta" if s.device.type == "meta" else None,
+    lambda s, location: UntypedStorage._meta(s.nbytes()) if location == "meta" else None,
 )
 for _priority, _name in ((20, "cuda"), (23, ACCELERATOR), (24, "hpu"), (25, "xpu"), (26, "mtia")):
     _register_backend(_priority, _name)

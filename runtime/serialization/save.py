@@ -14,12 +14,23 @@ from .storages import Storages
 DEFAULT_PROTOCOL = 2
 
 
-def save(obj, f, pickle_module=pickle, pickle_protocol=DEFAULT_PROTOCOL, _use_new_zipfile_serialization=True, _disable_byteorder_record=False):
+def save(
+    obj,
+    f,
+    pickle_module=pickle,
+    pickle_protocol=DEFAULT_PROTOCOL,
+    _use_new_zipfile_serialization=True,
+    _disable_byteorder_record=False,
+):
     """Save an object to a path or a binary stream, in PyTorch's zip format (or its old one)."""
     check_dill_version(pickle_module)
     if not (_is_path(f) or hasattr(f, "write")):
         raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
-    if _is_path(f) and _use_new_zipfile_serialization and not os.path.isdir(parent := os.path.dirname(os.path.abspath(os.fspath(f)))):
+    if (
+        _is_path(f)
+        and _use_new_zipfile_serialization
+        and not os.path.isdir(parent := os.path.dirname(os.path.abspath(os.fspath(f))))
+    ):
         raise RuntimeError(f"Parent directory {parent} does not exist.")
     storages = Storages()
     if not _use_new_zipfile_serialization:
@@ -37,7 +48,12 @@ def save(obj, f, pickle_module=pickle, pickle_protocol=DEFAULT_PROTOCOL, _use_ne
     dump(obj, data, pickle_module, pickle_protocol, persistent_id)
     stem = os.path.basename(os.fspath(f)).rpartition(".")[0] or os.path.basename(os.fspath(f)) if _is_path(f) else ""
     with _open_file_like(f, "wb") as file:
-        out = Writer(file, stem if stem and stem.isascii() else "archive", save_config.storage_alignment, save_config.compute_crc32)
+        out = Writer(
+            file,
+            stem if stem and stem.isascii() else "archive",
+            save_config.storage_alignment,
+            save_config.compute_crc32,
+        )
         out.record("data.pkl", data.getbuffer())
         out.record(".format_version", b"1")
         out.record(".storage_alignment", b"%d" % save_config.storage_alignment)

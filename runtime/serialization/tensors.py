@@ -69,7 +69,9 @@ def _rebuild_tensor(storage, storage_offset, size, stride):
 
 @_named("torch._utils")
 def _rebuild_tensor_v2(storage, storage_offset, size, stride, requires_grad, backward_hooks, metadata=None):
-    return _rebuild_tensor_v3(storage, storage_offset, size, stride, requires_grad, backward_hooks, storage.dtype, metadata)
+    return _rebuild_tensor_v3(
+        storage, storage_offset, size, stride, requires_grad, backward_hooks, storage.dtype, metadata
+    )
 
 
 @_named("torch._utils")
@@ -105,7 +107,9 @@ def _rebuild_device_tensor_from_cpu_tensor(data, dtype, device, requires_grad):
     if isinstance(where, dict):
         where = where.get(device, device)
     elif callable(where):
-        raise RuntimeError("Callable map_location not supported with _rebuild_wrapper_subclass or _rebuild_device_tensor_from_numpy")
+        raise RuntimeError(
+            "Callable map_location not supported with _rebuild_wrapper_subclass or _rebuild_device_tensor_from_numpy"
+        )
     return data.to(dtype=dtype, device=device if where is None else where)._requiring_grad(requires_grad)
 
 
@@ -168,7 +172,9 @@ def _slots(cls):
 
 
 def _get_obj_state(obj):
-    """A tensor's Python attributes: its __dict__, with (dict, slots) where a subclass has slots; falsy where there are none."""
+    """A tensor's Python attributes: its __dict__, with (dict, slots) where a subclass has slots;
+    falsy where there are none.
+    """
     own = getattr(type(obj), "__getstate__", None)
     if own is not None and own is not getattr(object, "__getstate__", None):
         return own(obj)
@@ -190,7 +196,9 @@ def _set_obj_state(obj, state):
 def _reduce_plain(t):
     if t.device is META:
         if _serialization_tls.skip_data:
-            warnings.warn("Serializing tensors on the meta device under skip_data context manager is a no-op", stacklevel=2)
+            warnings.warn(
+                "Serializing tensors on the meta device under skip_data context manager is a no-op", stacklevel=2
+            )
         return _rebuild_meta_tensor_no_storage, (t.dtype, tuple(t.shape), t.stride(), t.requires_grad)
     if t.device is not HOST:
         if _serialization_tls.skip_data:
@@ -244,7 +252,9 @@ def _copied_storage(self, memo):
         return self.clone()
     if self.device is not HOST:
         return alias(self).clone()
-    return rebuild(copy.deepcopy(self.untyped_storage(), memo), self.dtype, self.storage_offset(), self.shape, self.stride())
+    return rebuild(
+        copy.deepcopy(self.untyped_storage(), memo), self.dtype, self.storage_offset(), self.shape, self.stride()
+    )
 
 
 def _as_class(new, self):
@@ -323,7 +333,15 @@ def _reduce_sparse(self, proto):
 
 def _reduce_quantized(self, proto):
     t = self.cpu()
-    return _rebuild_qtensor, (t._typed_storage(), t.storage_offset(), tuple(t.shape), t.stride(), t._q.saved(), False, OrderedDict())
+    return _rebuild_qtensor, (
+        t._typed_storage(),
+        t.storage_offset(),
+        tuple(t.shape),
+        t.stride(),
+        t._q.saved(),
+        False,
+        OrderedDict(),
+    )
 
 
 # sparse and quantized tensors and storages do not know how they are saved

@@ -1,4 +1,6 @@
-"""The unpickler of weights_only loads: the standard library's, with every opcode that could run code refused or restricted."""
+"""The unpickler of weights_only loads: the standard library's, with every opcode that could run code refused or
+restricted.
+"""
 
 import pickle
 import warnings
@@ -22,7 +24,8 @@ ALLOWED: dict = {
     "builtins.bytearray": bytearray,
     "builtins.complex": complex,
 }
-LATE: dict = {}  # more of ALLOWED, by functions that are called when a pickle names them: for classes not imported otherwise
+# more of ALLOWED, by functions that are called when a pickle names them: for classes not imported otherwise
+LATE: dict = {}
 _user: dict = {}  # what the user allowed, in order
 
 
@@ -67,9 +70,13 @@ def allowed():
     for item in _user:
         if isinstance(item, tuple):
             if len(item) != 2:
-                raise ValueError(f"Expected tuple of length 2 (global, str of callable full path), but got tuple of length: {len(item)}")
+                raise ValueError(
+                    f"Expected tuple of length 2 (global, str of callable full path), but got tuple of length: {len(item)}"
+                )
             if type(item[1]) is not str:
-                raise TypeError(f"Expected second item in tuple to be str of callable full path, but got: {type(item[1])}")
+                raise TypeError(
+                    f"Expected second item in tuple to be str of callable full path, but got: {type(item[1])}"
+                )
             table[item[1]] = item[0]
         else:
             table[f"{item.__module__}.{item.__qualname__}"] = item
@@ -103,7 +110,9 @@ def _on(code):
 
 
 class Unpickler(_base):
-    """Tensors, numbers, strings, plain containers and allowed globals; anything else is an UnpicklingError, or what a damaged stream runs into."""
+    """Tensors, numbers, strings, plain containers and allowed globals;
+    anything else is an UnpicklingError, or what a damaged stream runs into.
+    """
 
     dispatch = _dispatch
 
@@ -154,7 +163,8 @@ class Unpickler(_base):
         args, func = self.stack.pop(), self.stack.pop()
         if id(func) not in self.known:
             raise UnpicklingError(
-                f"Trying to call reduce for unrecognized function {func}" + (f" which belongs to {func.__self__}" if hasattr(func, "__self__") else "")
+                f"Trying to call reduce for unrecognized function {func}"
+                + (f" which belongs to {func.__self__}" if hasattr(func, "__self__") else "")
             )
         self.append(func(*args))
 
@@ -162,14 +172,18 @@ class Unpickler(_base):
     def _newobj(self):
         args, cls = self.stack.pop(), self.stack.pop()
         if id(cls) not in self.known or not isinstance(cls, type):
-            raise UnpicklingError(f"Can only create new object for nn.Parameter or classes allowlisted via `add_safe_globals` but got {cls}")
+            raise UnpicklingError(
+                f"Can only create new object for nn.Parameter or classes allowlisted via `add_safe_globals` but got {cls}"
+            )
         self.append(cls.__new__(cls, *args))
 
     @_on(pickle.BUILD)
     def _build(self):
         state, inst = self.stack.pop(), self.stack[-1]
         if id(type(inst)) not in self.known:
-            raise UnpicklingError(f"Can only build Tensor, Parameter, OrderedDict or types allowlisted via `add_safe_globals`, but got {type(inst)}")
+            raise UnpicklingError(
+                f"Can only build Tensor, Parameter, OrderedDict or types allowlisted via `add_safe_globals`, but got {type(inst)}"
+            )
         if hasattr(inst, "__setstate__"):
             inst.__setstate__(state)
             return

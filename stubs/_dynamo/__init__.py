@@ -1,4 +1,7 @@
-"""torch._dynamo: graphs of torch functions for backends that ask for them (capture.py). The named ones that would generate code run functions as they are."""
+"""torch._dynamo: graphs of torch functions for backends that ask for them (capture.py).
+
+The named ones that would generate code run functions as they are.
+"""
 
 import functools
 
@@ -40,9 +43,24 @@ __all__ = [
     "substitute_in_graph",
 ]
 _BACKENDS = ["cudagraphs", "inductor", "openxla", "tvm"]
-_DEBUG_BACKENDS = ["aot_eager", "aot_eager_decomp_partition", "eager", "eager_debug", "onnxrt", "tensorrt", "torchxla_trivial"]
+_DEBUG_BACKENDS = [
+    "aot_eager",
+    "aot_eager_decomp_partition",
+    "eager",
+    "eager_debug",
+    "onnxrt",
+    "tensorrt",
+    "torchxla_trivial",
+]
 _registered = {}
-_STANCES = ("default", "eager_then_compile", "aot_eager_then_compile", "force_eager", "eager_on_recompile", "fail_on_recompile")
+_STANCES = (
+    "default",
+    "eager_then_compile",
+    "aot_eager_then_compile",
+    "force_eager",
+    "eager_on_recompile",
+    "fail_on_recompile",
+)
 
 
 def list_backends(exclude_tags=("debug", "experimental")):
@@ -109,7 +127,17 @@ def substitute_in_graph(original_fn, **kwargs):
     return _mark
 
 
-def optimize(backend="inductor", *, nopython=False, guard_export_fn=None, guard_fail_fn=None, guard_filter_fn=None, disable=False, dynamic=None, **kwargs):
+def optimize(
+    backend="inductor",
+    *,
+    nopython=False,
+    guard_export_fn=None,
+    guard_fail_fn=None,
+    guard_filter_fn=None,
+    disable=False,
+    dynamic=None,
+    **kwargs,
+):
     """A decorator that compiles functions and modules with a backend: one that is callable gets their graphs."""
     if disable:
         return _mark
@@ -174,8 +202,17 @@ def _of_operators(module, decompositions, args):
 
 
 def export(f, *extra_args, aten_graph=False, **extra):
-    """A function that, called with arguments, gives (graph module, guards): the graph of ``f``, by torch functions or, with ``aten_graph``, operators."""
-    options = ("pre_dispatch", "decomposition_table", "tracing_mode", "dynamic_shapes", "assume_static_by_default", "same_signature")
+    """A function that, called with arguments, gives (graph module, guards): the graph of ``f``, by torch functions or,
+    with ``aten_graph``, operators.
+    """
+    options = (
+        "pre_dispatch",
+        "decomposition_table",
+        "tracing_mode",
+        "dynamic_shapes",
+        "assume_static_by_default",
+        "same_signature",
+    )
 
     def inner(*args, **kwargs):
         function = innermost_fn(f)
@@ -190,7 +227,9 @@ def export(f, *extra_args, aten_graph=False, **extra):
 
 
 class set_stance:
-    """How the compiler shall behave, from now on or within a block or a function: "force_eager" runs functions as they are."""
+    """How the compiler shall behave, from now on or within a block or a function: "force_eager" runs functions as they
+    are.
+    """
 
     def __init__(self, stance="default", *, skip_guard_eval_unsafe=False, force_backend=None):
         if stance not in _STANCES:

@@ -1,8 +1,11 @@
 """Graphs of torch functions, captured while a function runs, and what must hold for them to be run in its place.
 
-PyTorch reads bytecode; here the function itself runs once, and the calls of torch functions on the way become the nodes. What the function can reach
-(its arguments, closures, globals, the modules among them) is compared before and after and at each later call: a graph is used again only where all of
-it is as it was. Where that can't be said (a branch on a tensor's value, something changed or read from outside), the function runs as it is.
+PyTorch reads bytecode; here the function itself runs once, and the calls of torch functions on the way become the
+nodes. What the function can reach
+(its arguments, closures, globals, the modules among them) is compared before and after and at each later call: a graph
+is used again only where all of
+it is as it was. Where that can't be said (a branch on a tensor's value, something changed or read from outside), the
+function runs as it is.
 """
 
 import contextlib
@@ -24,9 +27,37 @@ from . import config
 from .exc import BackendCompilerFailed, Unsupported
 from .external_utils import compiling
 
-_PLAIN = (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device, torch.Size, torch.memory_format, torch.layout, type(...))
+_PLAIN = (
+    bool,
+    int,
+    float,
+    complex,
+    str,
+    bytes,
+    type(None),
+    torch.dtype,
+    torch.device,
+    torch.Size,
+    torch.memory_format,
+    torch.layout,
+    type(...),
+)
 # modules that a function may call without the graph being the less for it
-_PURE = ("torch", "math", "operator", "functools", "itertools", "collections", "typing", "types", "enum", "dataclasses", "contextlib", "copy", "abc")
+_PURE = (
+    "torch",
+    "math",
+    "operator",
+    "functools",
+    "itertools",
+    "collections",
+    "typing",
+    "types",
+    "enum",
+    "dataclasses",
+    "contextlib",
+    "copy",
+    "abc",
+)
 _LIMIT = 20_000  # objects that are looked at
 
 
@@ -38,7 +69,8 @@ class Break(Exception):
         self.reason, self.fundamental = reason, fundamental
 
 
-# ------------------------------------------------------------------------------------------------ what a function can reach
+# ------------------------------------------------------------------------------------------------ what a function can
+# reach
 class Reached:
     """What can be reached: `facts` to compare, `tensors` by path, `identities` that a run must not change."""
 
@@ -60,7 +92,9 @@ class Reached:
         self.identities.append((path, id(value)))
         if isinstance(value, torch.Tensor):
             self.tensors[path] = value
-            self.facts.append((path, type(value), value.dtype, tuple(value.shape), value.stride(), value.requires_grad, value.device))
+            self.facts.append(
+                (path, type(value), value.dtype, tuple(value.shape), value.stride(), value.requires_grad, value.device)
+            )
         else:
             self._inside(path, value)
 
@@ -136,7 +170,12 @@ def _names(code):
 def root_of(fn):
     """The module whose call this is, else the function itself."""
     owner = getattr(fn, "__self__", None)
-    return owner if isinstance(owner, torch.nn.Module) and fn.__name__ in ("__call__", "_call_impl", "_wrapped_call_impl", "forward") else fn
+    return (
+        owner
+        if isinstance(owner, torch.nn.Module)
+        and fn.__name__ in ("__call__", "_call_impl", "_wrapped_call_impl", "forward")
+        else fn
+    )
 
 
 def named_arguments(fn, args, kwargs, defaults=True):
@@ -175,7 +214,9 @@ _BY_VALUE = {"nonzero", "masked_select", "unique", "unique_consecutive", "argwhe
 
 
 class Recorder(TorchFunctionMode):
-    """Makes a node of each call of a torch function; tensors from outside become placeholders, named after where they were found."""
+    """Makes a node of each call of a torch function;
+    tensors from outside become placeholders, named after where they were found.
+    """
 
     def __init__(self, tensors, fullgraph):
         super().__init__()
@@ -233,7 +274,11 @@ class Recorder(TorchFunctionMode):
         else:
             node = self.graph.call_function(func, args, kwargs)
         within = type(self.modules[-1]) if self.modules else None
-        source = within if within is not None and within.__module__.startswith(("torch.nn.", "torch.ao.nn.")) else node.target
+        source = (
+            within
+            if within is not None and within.__module__.startswith(("torch.nn.", "torch.ao.nn."))
+            else node.target
+        )
         node.meta["source_fn_stack"] = [(node.name, source)]
         self._results(node, result)
 
@@ -279,7 +324,9 @@ class Recorder(TorchFunctionMode):
                 raise Break("Dynamic shape operator", fundamental=True)
 
 
-_OPERATORS = {name: getattr(operator, name) for name in "add sub mul matmul neg eq ne lt gt le ge pow".split()} | {"div": operator.truediv}
+_OPERATORS = {name: getattr(operator, name) for name in "add sub mul matmul neg eq ne lt gt le ge pow".split()} | {
+    "div": operator.truediv
+}
 
 
 def _operator_node(graph, name, args, kwargs):
@@ -327,7 +374,9 @@ class Captured:
             return
         self.leaves = [None if isinstance(x, torch.Tensor) else (x,) for x in leaves]
         self.paths, self.tensors = recorder.paths, recorder.kept_inputs
-        recorder.graph.eliminate_dead_code(lambda n: n.is_impure() or n.op == "call_function" and n.target is torch.nn.functional.dropout)
+        recorder.graph.eliminate_dead_code(
+            lambda n: n.is_impure() or n.op == "call_function" and n.target is torch.nn.functional.dropout
+        )
         self.module = GraphModule(torch.nn.Module(), recorder.graph)
 
     def inputs(self, now):

@@ -43,7 +43,15 @@ class _Context:
 class OptimizedModule(torch.nn.Module):
     """A compiled module around ``_orig_mod``, whose parameters, buffers, mode and attributes it shows as its own."""
 
-    _opt_mod_attributes = {"_orig_mod", "dynamo_ctx", "_torchdynamo_orig_callable", "get_compiler_config", "forward", "_forward", "__dict__"}
+    _opt_mod_attributes = {
+        "_orig_mod",
+        "dynamo_ctx",
+        "_torchdynamo_orig_callable",
+        "get_compiler_config",
+        "forward",
+        "_forward",
+        "__dict__",
+    }
 
     def __init__(self, mod, dynamo_ctx=None):
         super().__init__()
@@ -58,7 +66,9 @@ class OptimizedModule(torch.nn.Module):
         def forward(*args, **kwargs):
             return (mod if STANCE[0] == "force_eager" else run)(*args, **kwargs)
 
-        self.__dict__.update(forward=forward, _torchdynamo_orig_callable=mod.forward, get_compiler_config=context.get_compiler_config)
+        self.__dict__.update(
+            forward=forward, _torchdynamo_orig_callable=mod.forward, get_compiler_config=context.get_compiler_config
+        )
 
     @property
     def _orig_mod(self):
@@ -145,7 +155,12 @@ class ExplainOutput:
         self.op_count = sum(n.op == "call_function" for g in graphs for n in g.graph.nodes)
 
     def __str__(self):
-        lines = [f"Graph Count: {self.graph_count}", f"Graph Break Count: {self.graph_break_count}", f"Op Count: {self.op_count}", "Break Reasons:"]
+        lines = [
+            f"Graph Count: {self.graph_count}",
+            f"Graph Break Count: {self.graph_break_count}",
+            f"Op Count: {self.op_count}",
+            "Break Reasons:",
+        ]
         for i, reason in enumerate(self.break_reasons):
             lines += [f"  Break Reason {i + 1}:", f"    Reason: {reason}"]
         lines.append("Ops per Graph:")

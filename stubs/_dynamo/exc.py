@@ -41,4 +41,8 @@ for _name in (
     "FailOnRecompileLimitHit",
     "UncapturedHigherOrderOpError",
 ):
-    globals()[_name] = type(_name, (TorchDynamoException,), {"__module__": __name__, "__doc__": "An error of PyTorch's compiler, for except clauses."})
+    globals()[_name] = type(
+        _name,
+        (TorchDynamoException,),
+        {"__module__": __name__, "__doc__": "An error of PyTorch's compiler, for except clauses."},
+    )

@@ -1,4 +1,7 @@
-"""The table of decompositions that programs give the compiler. The compiler is not here, and `make_fx` can trace by the table."""
+"""The table of decompositions that programs give the compiler.
+
+The compiler is not here, and `make_fx` can trace by the table.
+"""
 
 import logging
 

@@ -24,9 +24,14 @@ _ARTIFACTS = set(
 
 
 def set_logs(*, all=None, modules=None, **settings):
-    """Set the level of parts by name; parts that are not named go back to their default. Artifacts are of compilations: none."""
+    """Set the level of parts by name; parts that are not named go back to their default.
+
+    Artifacts are of compilations: none.
+    """
     if "TORCH_LOGS" in os.environ:
-        logging.getLogger(__name__).warning("Using TORCH_LOGS environment variable for log settings, ignoring call to set_logs")
+        logging.getLogger(__name__).warning(
+            "Using TORCH_LOGS environment variable for log settings, ignoring call to set_logs"
+        )
         return
     for name in settings:
         if name not in _COMPONENTS and name not in _OTHERS and name not in _ARTIFACTS:

@@ -36,9 +36,13 @@ class FlagModule(types.ModuleType):
         kind = self.__dict__.get("_kinds", {}).get(name)
         if kind is not None:
             if _frozen:
-                raise RuntimeError(f"not allowed to set {self.__name__} flags after disable_global_flags; please use flags() context manager instead")
+                raise RuntimeError(
+                    f"not allowed to set {self.__name__} flags after disable_global_flags; please use flags() context manager instead"
+                )
             if not isinstance(value, kind):
-                raise RuntimeError(f"set_{name}_{self.__name__.rpartition('.')[2]} expects a {kind.__name__}, but got {type(value).__name__}")
+                raise RuntimeError(
+                    f"set_{name}_{self.__name__.rpartition('.')[2]} expects a {kind.__name__}, but got {type(value).__name__}"
+                )
         super().__setattr__(name, value)
 
 

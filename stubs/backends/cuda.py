@@ -1,4 +1,6 @@
-"""torch.backends.cuda without CUDA: the flags keep their values; which attention kernels may be used is kept here too."""
+"""torch.backends.cuda without CUDA: the flags keep their values;
+which attention kernels may be used is kept here too.
+"""
 
 import types
 from contextlib import contextmanager
@@ -18,7 +20,11 @@ class cuBLASModule:
     """Flags of matrix multiplication; allow_tf32 speaks of the same setting as set_float32_matmul_precision."""
 
     def __init__(self):
-        self.__dict__.update(allow_fp16_reduced_precision_reduction=True, allow_bf16_reduced_precision_reduction=True, allow_fp16_accumulation=False)
+        self.__dict__.update(
+            allow_fp16_reduced_precision_reduction=True,
+            allow_bf16_reduced_precision_reduction=True,
+            allow_fp16_accumulation=False,
+        )
 
     def __getattr__(self, name):
         if name == "allow_tf32":
@@ -56,7 +62,10 @@ def _switch(kind, setter, getter, change, current):
     def is_enabled():
         return current()
 
-    for name, f, doc in ((setter, enable, "Allow or forbid"), (getter, is_enabled, "Whether scaled_dot_product_attention may use")):
+    for name, f, doc in (
+        (setter, enable, "Allow or forbid"),
+        (getter, is_enabled, "Whether scaled_dot_product_attention may use"),
+    ):
         f.__name__ = f.__qualname__ = name
         f.__doc__ = f"{doc} the {kind} attention."
         globals()[name] = f
@@ -98,7 +107,15 @@ class SDPAParams(types.SimpleNamespace):
     """What scaled_dot_product_attention was called with."""
 
     def __init__(self, query, key, value, attn_mask, dropout, is_causal, enable_gqa=False):
-        super().__init__(query=query, key=key, value=value, attn_mask=attn_mask, dropout=dropout, is_causal=is_causal, enable_gqa=enable_gqa)
+        super().__init__(
+            query=query,
+            key=key,
+            value=value,
+            attn_mask=attn_mask,
+            dropout=dropout,
+            is_causal=is_causal,
+            enable_gqa=enable_gqa,
+        )
 
 
 def can_use_flash_attention(params, debug=False):

@@ -3,7 +3,15 @@
 from . import Precision, flag_module
 
 conv, rnn = Precision("tf32"), Precision("tf32")
-set_flags, _flags = flag_module(__name__, enabled=True, benchmark=False, benchmark_limit=None, deterministic=False, allow_tf32=True, fp32_precision="none")
+set_flags, _flags = flag_module(
+    __name__,
+    enabled=True,
+    benchmark=False,
+    benchmark_limit=None,
+    deterministic=False,
+    allow_tf32=True,
+    fp32_precision="none",
+)
 
 
 def is_available():
@@ -21,8 +29,15 @@ def is_acceptable(tensor):
     return False
 
 
-def flags(enabled=False, benchmark=False, benchmark_limit=10, deterministic=False, allow_tf32=True, fp32_precision="none"):
+def flags(
+    enabled=False, benchmark=False, benchmark_limit=10, deterministic=False, allow_tf32=True, fp32_precision="none"
+):
     """Set flags within a block."""
     return _flags(
-        enabled=enabled, benchmark=benchmark, benchmark_limit=benchmark_limit, deterministic=deterministic, allow_tf32=allow_tf32, fp32_precision=fp32_precision
+        enabled=enabled,
+        benchmark=benchmark,
+        benchmark_limit=benchmark_limit,
+        deterministic=deterministic,
+        allow_tf32=allow_tf32,
+        fp32_precision=fp32_precision,
     )

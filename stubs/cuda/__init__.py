@@ -88,18 +88,37 @@ _absent.functions(
 _absent.meters(globals(), ModuleNotFoundError("nvidia-ml-py does not seem to be installed or it can't be imported."))
 _absent.classes(
     globals(),
-    (_absent.dummy("{name}"), "__new__", "streams.Event(enable_timing=False, blocking=False, interprocess=False, external=False)"),
+    (
+        _absent.dummy("{name}"),
+        "__new__",
+        "streams.Event(enable_timing=False, blocking=False, interprocess=False, external=False)",
+    ),
     (_absent.dummy("{name}"), "__new__", "graphs.CUDAGraph(keep_graph=False) _CudaDeviceProperties(*args, **kwargs)"),
     (_absent.dummy("{name}"), "__init__", "memory.MemPool(allocator=None, use_on_oom=False, no_split=False)"),
-    (RuntimeError("torch.cuda.{name} requires CUDA support"), "__new__", "streams.Stream(device=None, priority=0, **kwargs)"),
-    (RuntimeError("PyTorch was compiled without CUDA support"), "__new__", "streams.ExternalStream(stream_ptr, device=None, **kwargs)"),
+    (
+        RuntimeError("torch.cuda.{name} requires CUDA support"),
+        "__new__",
+        "streams.Stream(device=None, priority=0, **kwargs)",
+    ),
+    (
+        RuntimeError("PyTorch was compiled without CUDA support"),
+        "__new__",
+        "streams.ExternalStream(stream_ptr, device=None, **kwargs)",
+    ),
     (
         RuntimeError("torch.cuda.Stream requires CUDA support"),
         "__init__",
         "graphs.graph(cuda_graph, pool=None, stream=None, capture_error_mode='global', enable_annotations=False, check_input_liveness=False)",
     ),
     (_error, "__init__", "memory.CUDAPluggableAllocator(path_to_so_file, alloc_fn_name, free_fn_name)"),
-    *((TypeError("type torch.cuda.{name} not available. Torch not compiled with CUDA enabled."), "__new__", f"{t}Tensor(*args, **kwargs)") for t in _TENSORS),
+    *(
+        (
+            TypeError("type torch.cuda.{name} not available. Torch not compiled with CUDA enabled."),
+            "__new__",
+            f"{t}Tensor(*args, **kwargs)",
+        )
+        for t in _TENSORS
+    ),
     *(
         (_error, "__new__", f"{t}Storage(*args, wrap_storage=None, dtype=None, device=None, _internal=False)")
         for t in (*_TENSORS, "ComplexDouble", "ComplexFloat")

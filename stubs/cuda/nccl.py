@@ -12,7 +12,10 @@ _absent.functions(
     (_absent.without("_nccl_unique_id"), "unique_id()"),
     (_absent.without("_nccl_init_rank"), "init_rank(num_ranks, uid, rank)"),
     (_absent.without("_nccl_all_reduce"), "all_reduce(inputs, outputs=None, op=0, streams=None, comms=None)"),
-    (_absent.without("_nccl_reduce"), "reduce(inputs, output=None, root=0, op=0, streams=None, comms=None, *, outputs=None)"),
+    (
+        _absent.without("_nccl_reduce"),
+        "reduce(inputs, output=None, root=0, op=0, streams=None, comms=None, *, outputs=None)",
+    ),
     (_absent.without("_nccl_broadcast"), "broadcast(inputs, root=0, streams=None, comms=None)"),
     (_absent.without("_nccl_all_gather"), "all_gather(inputs, outputs, streams=None, comms=None)"),
     (_absent.without("_nccl_reduce_scatter"), "reduce_scatter(inputs, outputs, op=0, streams=None, comms=None)"),

@@ -7,7 +7,10 @@ from .. import _absent_device as _absent
 __all__ = ["range_push", "range_pop", "range_start", "range_end", "mark", "range"]  # noqa: F822  (made by functions)
 _absent.functions(
     globals(),
-    (RuntimeError("NVTX functions not installed. Are you sure you have a CUDA build?"), "range_push(msg) range_pop() mark(msg)"),
+    (
+        RuntimeError("NVTX functions not installed. Are you sure you have a CUDA build?"),
+        "range_push(msg) range_pop() mark(msg)",
+    ),
     (AttributeError("'_NVTXStub' object has no attribute 'rangeStartA'"), "range_start(msg)"),
     (AttributeError("'_NVTXStub' object has no attribute 'rangeEnd'"), "range_end(range_id)"),
 )

@@ -8,7 +8,10 @@ _absent.functions(
         (_absent.without(f"_cuda_{lacking}"), text)
         for lacking, text in (
             ("tunableop_enable", "enable(val=True)"),
-            ("tunableop_is_enabled", "is_enabled() tune_gemm_in_file(filename) mgpu_tune_gemm_in_file(filename_pattern, num_gpus)"),
+            (
+                "tunableop_is_enabled",
+                "is_enabled() tune_gemm_in_file(filename) mgpu_tune_gemm_in_file(filename_pattern, num_gpus)",
+            ),
             ("tunableop_tuning_enable", "tuning_enable(val=True)"),
             ("tunableop_tuning_is_enabled", "tuning_is_enabled()"),
             ("record_untuned_enable", "record_untuned_enable(val=True)"),
@@ -23,7 +26,10 @@ _absent.functions(
             ("tunableop_get_validators", "get_validators()"),
             ("tunableop_set_rotating_buffer_size", "set_rotating_buffer_size(buffer_size)"),
             ("tunableop_get_rotating_buffer_size", "get_rotating_buffer_size()"),
-            ("tunableop_set_numerical_check_tolerances", "set_numerical_check_tolerances(enable, atol=1e-05, rtol=1e-05)"),
+            (
+                "tunableop_set_numerical_check_tolerances",
+                "set_numerical_check_tolerances(enable, atol=1e-05, rtol=1e-05)",
+            ),
         )
     ),
 )

@@ -45,8 +45,13 @@ def _to_interval(c):
 
 for _to in (biject_to, transform_to):
     _to.register(constraints.real, lambda c: transforms.identity_transform)
-    _to.register(constraints.independent, lambda c, _to=_to: transforms.IndependentTransform(_to(c.base_constraint), c.reinterpreted_batch_ndims))
-    _to.register(constraints.cat, lambda c, _to=_to: transforms.CatTransform([_to(p) for p in c.cseq], c.dim, c.lengths))
+    _to.register(
+        constraints.independent,
+        lambda c, _to=_to: transforms.IndependentTransform(_to(c.base_constraint), c.reinterpreted_batch_ndims),
+    )
+    _to.register(
+        constraints.cat, lambda c, _to=_to: transforms.CatTransform([_to(p) for p in c.cseq], c.dim, c.lengths)
+    )
     _to.register(constraints.stack, lambda c, _to=_to: transforms.StackTransform([_to(p) for p in c.cseq], c.dim))
     for _c in (constraints.greater_than, constraints.greater_than_eq):
         _to.register(_c, lambda c: _exp_then_affine(c.lower_bound, 1))

@@ -107,7 +107,10 @@ class _IndependentConstraint(Constraint):
     """A constraint whose last batch dimensions are part of the event."""
 
     def __init__(self, base_constraint, reinterpreted_batch_ndims):
-        self.base_constraint, self.reinterpreted_batch_ndims = _check_constraint(base_constraint), reinterpreted_batch_ndims
+        self.base_constraint, self.reinterpreted_batch_ndims = (
+            _check_constraint(base_constraint),
+            reinterpreted_batch_ndims,
+        )
 
     is_discrete = property(lambda self: self.base_constraint.is_discrete)
     event_dim = property(lambda self: self.base_constraint.event_dim + self.reinterpreted_batch_ndims)
@@ -248,11 +251,32 @@ class _Stack(Constraint):
         return torch.stack([c.check(v) for c, v in zip(self.cseq, value.unbind(self.dim))], self.dim)
 
 
-dependent, dependent_property, independent, cat, stack = _Dependent(), _DependentProperty, _IndependentConstraint, _Cat, _Stack
+dependent, dependent_property, independent, cat, stack = (
+    _Dependent(),
+    _DependentProperty,
+    _IndependentConstraint,
+    _Cat,
+    _Stack,
+)
 boolean = _constraint("Boolean", lambda self, value: (value == 0) | (value == 1), is_discrete=True)()
-one_hot = _constraint("OneHot", lambda self, value: ((value == 0) | (value == 1)).all(-1) & value.sum(-1).eq(1), is_discrete=True, event_dim=1)()
-_constraint("IntegerGreaterThan", lambda self, value: _is_integer(value) & (value >= self.lower_bound), "lower_bound", is_discrete=True)
-_constraint("IntegerLessThan", lambda self, value: _is_integer(value) & (value <= self.upper_bound), "upper_bound", is_discrete=True)
+one_hot = _constraint(
+    "OneHot",
+    lambda self, value: ((value == 0) | (value == 1)).all(-1) & value.sum(-1).eq(1),
+    is_discrete=True,
+    event_dim=1,
+)()
+_constraint(
+    "IntegerGreaterThan",
+    lambda self, value: _is_integer(value) & (value >= self.lower_bound),
+    "lower_bound",
+    is_discrete=True,
+)
+_constraint(
+    "IntegerLessThan",
+    lambda self, value: _is_integer(value) & (value <= self.upper_bound),
+    "upper_bound",
+    is_discrete=True,
+)
 nonnegative_integer, positive_integer = _IntegerGreaterThan(0), _IntegerGreaterThan(1)  # noqa: F821  (made by _constraint)
 integer_interval = _constraint(
     "IntegerInterval",
@@ -267,13 +291,30 @@ greater_than = _constraint("GreaterThan", lambda self, value: self.lower_bound <
 greater_than_eq = _constraint("GreaterThanEq", lambda self, value: self.lower_bound <= value, "lower_bound")
 less_than = _constraint("LessThan", lambda self, value: value < self.upper_bound, "upper_bound")
 positive, nonnegative = greater_than(0.0), greater_than_eq(0.0)
-interval = _constraint("Interval", lambda self, value: (self.lower_bound <= value) & (value <= self.upper_bound), "lower_bound", "upper_bound")
-half_open_interval = _constraint("HalfOpenInterval", lambda self, value: (self.lower_bound <= value) & (value < self.upper_bound), "lower_bound", "upper_bound")
+interval = _constraint(
+    "Interval",
+    lambda self, value: (self.lower_bound <= value) & (value <= self.upper_bound),
+    "lower_bound",
+    "upper_bound",
+)
+half_open_interval = _constraint(
+    "HalfOpenInterval",
+    lambda self, value: (self.lower_bound <= value) & (value < self.upper_bound),
+    "lower_bound",
+    "upper_bound",
+)
 unit_interval = interval(0.0, 1.0)
 multinomial = _constraint(
-    "Multinomial", lambda self, value: (value >= 0).all(-1) & (value.sum(-1) <= self.upper_bound), "upper_bound", is_discrete=True, event_dim=1, shown=False
+    "Multinomial",
+    lambda self, value: (value >= 0).all(-1) & (value.sum(-1) <= self.upper_bound),
+    "upper_bound",
+    is_discrete=True,
+    event_dim=1,
+    shown=False,
 )
-simplex = _constraint("Simplex", lambda self, value: (value >= 0).all(-1) & ((value.sum(-1) - 1).abs() < 1e-6), event_dim=1)()
+simplex = _constraint(
+    "Simplex", lambda self, value: (value >= 0).all(-1) & ((value.sum(-1) - 1).abs() < 1e-6), event_dim=1
+)()
 lower_triangular = _constraint("LowerTriangular", _lower_triangular, event_dim=2)()
 lower_cholesky = _constraint("LowerCholesky", _lower_cholesky, event_dim=2)()
 corr_cholesky = _constraint("CorrCholesky", _corr_cholesky, event_dim=2)()

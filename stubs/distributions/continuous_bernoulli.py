@@ -57,7 +57,9 @@ class ContinuousBernoulli(_ProbsOrLogits, ExponentialFamily):
         return torch.where(self._stable(), exact, 1 / 12 - (1 / 15 - 128 / 945 * x) * x)
 
     def rsample(self, sample_shape=torch.Size()):
-        return self.icdf(torch.rand(self._extended_shape(sample_shape), dtype=self.probs.dtype, device=self.probs.device))
+        return self.icdf(
+            torch.rand(self._extended_shape(sample_shape), dtype=self.probs.dtype, device=self.probs.device)
+        )
 
     def _log_prob(self, value):
         logits, value = broadcast_all(self.logits, value)

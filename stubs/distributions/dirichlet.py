@@ -62,7 +62,12 @@ class Dirichlet(ExponentialFamily):
     def entropy(self):
         c = self.concentration
         total = c.sum(-1)
-        return torch.lgamma(c).sum(-1) - torch.lgamma(total) - (c.size(-1) - total) * torch.digamma(total) - ((c - 1) * torch.digamma(c)).sum(-1)
+        return (
+            torch.lgamma(c).sum(-1)
+            - torch.lgamma(total)
+            - (c.size(-1) - total) * torch.digamma(total)
+            - ((c - 1) * torch.digamma(c)).sum(-1)
+        )
 
     _natural_params = property(lambda self: (self.concentration,))
 

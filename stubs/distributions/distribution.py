@@ -14,7 +14,8 @@ __all__ = ["Distribution"]
 class Distribution:
     """A probability distribution over events of ``event_shape``, for each index of ``batch_shape``.
 
-    Own subclasses write ``_log_prob`` and ``_cdf``, which get a validated value; their ``expand`` follows from ``arg_constraints``
+    Own subclasses write ``_log_prob`` and ``_cdf``, which get a validated value; their ``expand`` follows from
+    ``arg_constraints``
     and ``_nested``, the names of attributes that are distributions of the same batch shape.
     """
 
@@ -68,10 +69,16 @@ class Distribution:
     def expand(self, batch_shape, _instance=None):
         """The distribution with its batch shape expanded."""
         if type(self).__init__.__module__.rpartition(".")[0] != __package__ and _instance is None:
-            raise NotImplementedError(f"Subclass {type(self).__name__} that defines a custom __init__ method must also define a custom .expand() method.")
+            raise NotImplementedError(
+                f"Subclass {type(self).__name__} that defines a custom __init__ method must also define a custom .expand() method."
+            )
         new = type(self).__new__(type(self)) if _instance is None else _instance
         batch_shape = torch.Size(batch_shape)
-        kept = {k: v for k, v in self.__dict__.items() if k in self.arg_constraints or not isinstance(getattr(type(self), k, None), lazy_property)}
+        kept = {
+            k: v
+            for k, v in self.__dict__.items()
+            if k in self.arg_constraints or not isinstance(getattr(type(self), k, None), lazy_property)
+        }
         new.__dict__.update({k: v for k, v in kept.items() if k not in new.__dict__})
         for name, constraint in self.arg_constraints.items():
             if name in kept:
@@ -184,7 +191,9 @@ class Distribution:
         if not isinstance(value, torch.Tensor):
             raise ValueError("The value argument to log_prob must be a Tensor")
         if value.shape[value.dim() - len(self._event_shape) :] != self._event_shape:
-            raise ValueError(f"The right-most size of value must match event_shape: {value.shape} vs {self._event_shape}.")
+            raise ValueError(
+                f"The right-most size of value must match event_shape: {value.shape} vs {self._event_shape}."
+            )
         expected = self._batch_shape + self._event_shape
         if any(i != 1 and j != 1 and i != j for i, j in zip(reversed(value.shape), reversed(expected))):
             raise ValueError(f"Value is not broadcastable with batch_shape+event_shape: {value.shape} vs {expected}.")
@@ -205,7 +214,11 @@ class Distribution:
 
     def __repr__(self):
         params = {k: self.__dict__[k] for k in self.arg_constraints if k in self.__dict__}
-        return f"{type(self).__name__}(" + ", ".join(f"{k}: {v if v.numel() == 1 else v.size()}" for k, v in params.items()) + ")"
+        return (
+            f"{type(self).__name__}("
+            + ", ".join(f"{k}: {v if v.numel() == 1 else v.size()}" for k, v in params.items())
+            + ")"
+        )
 
 
 class _ProbsOrLogits(Distribution):

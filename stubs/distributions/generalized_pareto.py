@@ -18,7 +18,9 @@ class GeneralizedPareto(Distribution):
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self):
-        return constraints.interval(self.loc, torch.where(self.concentration < 0, self.loc - self.scale / self.concentration, torch.inf))
+        return constraints.interval(
+            self.loc, torch.where(self.concentration < 0, self.loc - self.scale / self.concentration, torch.inf)
+        )
 
     def _split(self):
         """Where the concentration is zero, and the concentration with ones there."""

@@ -23,10 +23,17 @@ class Gumbel(TransformedDistribution):
     def __init__(self, loc, scale, validate_args=None):
         self.loc, self.scale = broadcast_all(loc, scale)
         info = torch.finfo(self.loc.dtype)
-        base = Uniform(torch.full_like(self.loc, info.tiny), torch.full_like(self.loc, 1 - info.eps), validate_args=validate_args)
+        base = Uniform(
+            torch.full_like(self.loc, info.tiny), torch.full_like(self.loc, 1 - info.eps), validate_args=validate_args
+        )
         super().__init__(
             base,
-            [ExpTransform().inv, AffineTransform(0, -torch.ones_like(self.scale)), ExpTransform().inv, AffineTransform(loc, -self.scale)],
+            [
+                ExpTransform().inv,
+                AffineTransform(0, -torch.ones_like(self.scale)),
+                ExpTransform().inv,
+                AffineTransform(loc, -self.scale),
+            ],
             validate_args=validate_args,
         )
 

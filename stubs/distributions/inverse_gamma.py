@@ -11,7 +11,10 @@ from .transforms import PowerTransform
 class InverseGamma(TransformedDistribution):
     """The reciprocal of a gamma variable."""
 
-    arg_constraints, support = {"concentration": constraints.positive, "rate": constraints.positive}, constraints.positive
+    arg_constraints, support = (
+        {"concentration": constraints.positive, "rate": constraints.positive},
+        constraints.positive,
+    )
     concentration = property(lambda self: self.base_dist.concentration, doc="The shape parameter, alpha.")
     rate = property(lambda self: self.base_dist.rate, doc="The rate of the gamma whose inverse it is, beta.")
     mean = property(lambda self: torch.where(self.concentration > 1, self.rate / (self.concentration - 1), torch.inf))

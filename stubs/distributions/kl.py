@@ -77,13 +77,17 @@ def kl_divergence(p, q):
     if key not in _KL_MEMOIZE:
         _KL_MEMOIZE[key] = _dispatch_kl(*key)
     if _KL_MEMOIZE[key] is NotImplemented:
-        raise NotImplementedError(f"No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}")
+        raise NotImplementedError(
+            f"No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}"
+        )
     return _KL_MEMOIZE[key](p, q)
 
 
 def _same_events(p, q):
     if p.event_shape != q.event_shape:
-        raise ValueError("KL-divergence between two (Low Rank) Multivariate Normals with different event shapes cannot be computed")
+        raise ValueError(
+            "KL-divergence between two (Low Rank) Multivariate Normals with different event shapes cannot be computed"
+        )
 
 
 def _square_sum(m):
@@ -122,7 +126,9 @@ def _kl_dirichlet(p, q):
 @register_kl(ExponentialFamily, ExponentialFamily)
 def _kl_expfamily_expfamily(p, q):
     if type(p) is not type(q):
-        raise NotImplementedError("The cross KL-divergence between different exponential families cannot be computed using Bregman divergences")
+        raise NotImplementedError(
+            "The cross KL-divergence between different exponential families cannot be computed using Bregman divergences"
+        )
     params = [x.detach().requires_grad_() for x in p._natural_params]
     log_normalizer = p._log_normalizer(*params)
     gradients = torch.autograd.grad(log_normalizer.sum(), params, create_graph=True)
@@ -135,7 +141,9 @@ def _kl_expfamily_expfamily(p, q):
 @register_kl(Gumbel, Gumbel)
 def _kl_gumbel(p, q):
     ratio, shift = p.scale / q.scale, (q.loc - p.loc) / q.scale
-    return -ratio.log() - shift + ratio * euler_constant + torch.exp(shift + (1 + ratio).lgamma()) - (1 + euler_constant)
+    return (
+        -ratio.log() - shift + ratio * euler_constant + torch.exp(shift + (1 + ratio).lgamma()) - (1 + euler_constant)
+    )
 
 
 @register_kl(MultivariateNormal, MultivariateNormal)
@@ -152,7 +160,10 @@ def _kl_to_lowrank(p, q, p_log_det, roots):
     w, d, tril = q._unbroadcasted_cov_factor, q._unbroadcasted_cov_diag, q._capacitance_tril
     a = torch.linalg.solve_triangular(tril, w.mT / d.unsqueeze(-2), upper=False)
     trace = sum(_square_sum(r * d.rsqrt().unsqueeze(-1)) - _square_sum(a @ r) for r in roots)
-    log_det, distance = _batch_lowrank_logdet(w, d, tril) - p_log_det, _batch_lowrank_mahalanobis(w, d, q.loc - p.loc, tril)
+    log_det, distance = (
+        _batch_lowrank_logdet(w, d, tril) - p_log_det,
+        _batch_lowrank_mahalanobis(w, d, q.loc - p.loc, tril),
+    )
     return 0.5 * (log_det + trace + distance - p.event_shape[0])
 
 
@@ -210,7 +221,11 @@ def _kl_independent(p, q):
 @register_kl(Beta, Normal)
 def _kl_beta_normal(p, q):
     second = p.variance + p.mean.pow(2)
-    return -p.entropy() + 0.5 * (2 * math.pi * q.scale.pow(2)).log() + (0.5 * second - q.loc * p.mean + 0.5 * q.loc.pow(2)) / q.scale.pow(2)
+    return (
+        -p.entropy()
+        + 0.5 * (2 * math.pi * q.scale.pow(2)).log()
+        + (0.5 * second - q.loc * p.mean + 0.5 * q.loc.pow(2)) / q.scale.pow(2)
+    )
 
 
 @register_kl(Uniform, Beta)
@@ -264,7 +279,9 @@ def _mean_log(p):
 
 def _normal_cross(q, mean, second):
     """-E log q for a normal q, from the first two moments."""
-    return 0.5 * math.log(2 * math.pi) + q.scale.log() + (second - 2 * q.loc * mean + q.loc.pow(2)) / (2 * q.scale.pow(2))
+    return (
+        0.5 * math.log(2 * math.pi) + q.scale.log() + (second - 2 * q.loc * mean + q.loc.pow(2)) / (2 * q.scale.pow(2))
+    )
 
 
 def _gamma_cross(q, mean, mean_log):
@@ -284,7 +301,11 @@ def _second(p):
 _FORMULAS = {
     (Beta, Beta): lambda p, q: _kl_dirichlet(p._dirichlet, q._dirichlet),
     (ContinuousBernoulli, ContinuousBernoulli): lambda p, q: (
-        p.mean * (p.logits - q.logits) + p._cont_bern_log_norm() + (-p.probs).log1p() - q._cont_bern_log_norm() - (-q.probs).log1p()
+        p.mean * (p.logits - q.logits)
+        + p._cont_bern_log_norm()
+        + (-p.probs).log1p()
+        - q._cont_bern_log_norm()
+        - (-q.probs).log1p()
     ),
     (Exponential, Exponential): lambda p, q: q.rate / p.rate - (q.rate / p.rate).log() - 1,
     (Gamma, Gamma): lambda p, q: (
@@ -298,38 +319,63 @@ _FORMULAS = {
     (HalfNormal, HalfNormal): lambda p, q: _kl_normal(p.base_dist, q.base_dist),
     (OneHotCategorical, OneHotCategorical): lambda p, q: _kl_categorical(p._categorical, q._categorical),
     (Poisson, Poisson): lambda p, q: p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate),
-    (Uniform, Uniform): lambda p, q: torch.where((q.low > p.low) | (q.high < p.high), inf, ((q.high - q.low) / (p.high - p.low)).log()),
-    (Cauchy, Cauchy): lambda p, q: ((p.scale + q.scale).pow(2) + (p.loc - q.loc).pow(2)).log() - (4 * p.scale * q.scale).log(),
+    (Uniform, Uniform): lambda p, q: torch.where(
+        (q.low > p.low) | (q.high < p.high), inf, ((q.high - q.low) / (p.high - p.low)).log()
+    ),
+    (Cauchy, Cauchy): lambda p, q: (
+        ((p.scale + q.scale).pow(2) + (p.loc - q.loc).pow(2)).log() - (4 * p.scale * q.scale).log()
+    ),
     (Bernoulli, Poisson): lambda p, q: -p.entropy() - (p.probs * q.rate.log() - q.rate),
-    (Beta, ContinuousBernoulli): lambda p, q: -p.entropy() - p.mean * q.logits - torch.log1p(-q.probs) - q._cont_bern_log_norm(),
+    (Beta, ContinuousBernoulli): lambda p, q: (
+        -p.entropy() - p.mean * q.logits - torch.log1p(-q.probs) - q._cont_bern_log_norm()
+    ),
     (Beta, Exponential): lambda p, q: -p.entropy() - q.rate.log() + q.rate * p.mean,
-    (Beta, Gamma): lambda p, q: -p.entropy() + _gamma_cross(q, p.mean, digamma(p.concentration1) - digamma(p.concentration1 + p.concentration0)),
+    (Beta, Gamma): lambda p, q: (
+        -p.entropy() + _gamma_cross(q, p.mean, digamma(p.concentration1) - digamma(p.concentration1 + p.concentration0))
+    ),
     (Beta, Uniform): lambda p, q: torch.where((q.low > 0) | (q.high < 1), inf, -p.entropy() + (q.high - q.low).log()),
     (ContinuousBernoulli, Exponential): lambda p, q: -p.entropy() - q.rate.log() + q.rate * p.mean,
     (ContinuousBernoulli, Normal): lambda p, q: -p.entropy() + _normal_cross(q, p.mean, _second(p)),
-    (ContinuousBernoulli, Uniform): lambda p, q: torch.where((q.low >= 0) | (q.high <= 1), inf, -p.entropy() + (q.high - q.low).log()),
+    (ContinuousBernoulli, Uniform): lambda p, q: torch.where(
+        (q.low >= 0) | (q.high <= 1), inf, -p.entropy() + (q.high - q.low).log()
+    ),
     (Exponential, Gamma): lambda p, q: -p.entropy() + _gamma_cross(q, p.mean, -euler_constant - p.rate.log()),
-    (Exponential, Gumbel): lambda p, q: -p.entropy() + _gumbel_cross(q, p.mean, p.rate * q.scale / (p.rate * q.scale + 1)),
+    (Exponential, Gumbel): lambda p, q: (
+        -p.entropy() + _gumbel_cross(q, p.mean, p.rate * q.scale / (p.rate * q.scale + 1))
+    ),
     (Exponential, Normal): lambda p, q: -p.entropy() + _normal_cross(q, p.mean, _second(p)),
     (Gamma, Exponential): lambda p, q: -p.entropy() - q.rate.log() + q.rate * p.mean,
-    (Gamma, Gumbel): lambda p, q: -p.entropy() + _gumbel_cross(q, p.mean, (1 + (p.rate * q.scale).reciprocal()).pow(-p.concentration)),
+    (Gamma, Gumbel): lambda p, q: (
+        -p.entropy() + _gumbel_cross(q, p.mean, (1 + (p.rate * q.scale).reciprocal()).pow(-p.concentration))
+    ),
     (Gamma, Normal): lambda p, q: -p.entropy() + _normal_cross(q, p.mean, _second(p)),
     (Gumbel, Normal): lambda p, q: -p.entropy() + _normal_cross(q, p.mean, _second(p)),
     (Laplace, Normal): lambda p, q: -p.entropy() + _normal_cross(q, p.mean, _second(p)),
-    (Normal, Gumbel): lambda p, q: -p.entropy() + _gumbel_cross(q, p.mean, torch.exp(-p.loc / q.scale + 0.5 * (p.scale / q.scale).pow(2))),
+    (Normal, Gumbel): lambda p, q: (
+        -p.entropy() + _gumbel_cross(q, p.mean, torch.exp(-p.loc / q.scale + 0.5 * (p.scale / q.scale).pow(2)))
+    ),
     (Pareto, Exponential): lambda p, q: torch.where(
-        p.alpha <= 1, inf, (p.alpha / (p.scale * q.rate)).log() - p.alpha.reciprocal() + p.alpha * p.scale * q.rate / (p.alpha - 1) - 1
+        p.alpha <= 1,
+        inf,
+        (p.alpha / (p.scale * q.rate)).log() - p.alpha.reciprocal() + p.alpha * p.scale * q.rate / (p.alpha - 1) - 1,
     ),
     (Uniform, ContinuousBernoulli): lambda p, q: torch.where(
-        (p.high >= 1) | (p.low <= 0), inf, -p.entropy() - p.mean * q.logits - torch.log1p(-q.probs) - q._cont_bern_log_norm()
+        (p.high >= 1) | (p.low <= 0),
+        inf,
+        -p.entropy() - p.mean * q.logits - torch.log1p(-q.probs) - q._cont_bern_log_norm(),
     ),
     (Uniform, Exponential): lambda p, q: torch.where(p.low < 0, inf, -p.entropy() - q.rate.log() + q.rate * p.mean),
     (Uniform, Gamma): lambda p, q: torch.where(p.low < 0, inf, -p.entropy() + _gamma_cross(q, p.mean, _mean_log(p))),
     (Uniform, Gumbel): lambda p, q: (
-        -p.entropy() + _gumbel_cross(q, p.mean, q.scale / (p.high - p.low) * (torch.exp(-p.low / q.scale) - torch.exp(-p.high / q.scale)))
+        -p.entropy()
+        + _gumbel_cross(
+            q, p.mean, q.scale / (p.high - p.low) * (torch.exp(-p.low / q.scale) - torch.exp(-p.high / q.scale))
+        )
     ),
     (Uniform, Normal): lambda p, q: -p.entropy() + _normal_cross(q, p.mean, _second(p)),
-    (Uniform, Pareto): lambda p, q: torch.where(p.low < q.scale, inf, -p.entropy() - (q.alpha * q.scale.pow(q.alpha)).log() + (q.alpha + 1) * _mean_log(p)),
+    (Uniform, Pareto): lambda p, q: torch.where(
+        p.low < q.scale, inf, -p.entropy() - (q.alpha * q.scale.pow(q.alpha)).log() + (q.alpha + 1) * _mean_log(p)
+    ),
 }
 _KL_REGISTRY.update(_FORMULAS)
 # p has mass where q has none

@@ -19,10 +19,18 @@ class Kumaraswamy(TransformedDistribution):
 
     def __init__(self, concentration1, concentration0, validate_args=None):
         self.concentration1, self.concentration0 = broadcast_all(concentration1, concentration0)
-        base = Uniform(torch.full_like(self.concentration0, 0), torch.full_like(self.concentration0, 1), validate_args=validate_args)
+        base = Uniform(
+            torch.full_like(self.concentration0, 0),
+            torch.full_like(self.concentration0, 1),
+            validate_args=validate_args,
+        )
         super().__init__(
             base,
-            [PowerTransform(self.concentration0.reciprocal()), AffineTransform(1.0, -1.0), PowerTransform(self.concentration1.reciprocal())],
+            [
+                PowerTransform(self.concentration0.reciprocal()),
+                AffineTransform(1.0, -1.0),
+                PowerTransform(self.concentration1.reciprocal()),
+            ],
             validate_args=validate_args,
         )
 

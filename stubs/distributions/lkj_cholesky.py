@@ -40,4 +40,6 @@ class LKJCholesky(Distribution):
         order = 2 * (c - 1).unsqueeze(-1) + d - torch.arange(2, d + 1, device=c.device)
         unnormalized = (order * value.diagonal(dim1=-1, dim2=-2)[..., 1:].log()).sum(-1)
         alpha = c + 0.5 * (d - 1)
-        return unnormalized - (0.5 * (d - 1) * math.log(math.pi) + torch.mvlgamma(alpha - 0.5, d - 1) - torch.lgamma(alpha) * (d - 1))
+        return unnormalized - (
+            0.5 * (d - 1) * math.log(math.pi) + torch.mvlgamma(alpha - 0.5, d - 1) - torch.lgamma(alpha) * (d - 1)
+        )

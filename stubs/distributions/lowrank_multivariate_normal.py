@@ -45,9 +45,13 @@ class LowRankMultivariateNormal(Distribution):
         if cov_diag.shape[-1:] != event_shape:
             raise ValueError(f"cov_diag must be a batch of vectors with shape {event_shape}")
         try:
-            loc_, self.cov_factor, diag_ = torch.broadcast_tensors(loc.unsqueeze(-1), cov_factor, cov_diag.unsqueeze(-1))
+            loc_, self.cov_factor, diag_ = torch.broadcast_tensors(
+                loc.unsqueeze(-1), cov_factor, cov_diag.unsqueeze(-1)
+            )
         except RuntimeError as e:
-            raise ValueError(f"Incompatible batch shapes: loc {loc.shape}, cov_factor {cov_factor.shape}, cov_diag {cov_diag.shape}") from e
+            raise ValueError(
+                f"Incompatible batch shapes: loc {loc.shape}, cov_factor {cov_factor.shape}, cov_diag {cov_diag.shape}"
+            ) from e
         self.loc, self.cov_diag = loc_[..., 0], diag_[..., 0]
         self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag = cov_factor, cov_diag
         self._capacitance_tril = _batch_capacitance_tril(cov_factor, cov_diag)
@@ -68,7 +72,9 @@ class LowRankMultivariateNormal(Distribution):
     def scale_tril(self):
         w, root = self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag.sqrt().unsqueeze(-1)
         w = w / root
-        return self._expanded(root * torch.linalg.cholesky(w @ w.mT + torch.eye(w.size(-2), dtype=w.dtype, device=w.device)))
+        return self._expanded(
+            root * torch.linalg.cholesky(w @ w.mT + torch.eye(w.size(-2), dtype=w.dtype, device=w.device))
+        )
 
     @lazy_property
     def covariance_matrix(self):

@@ -11,8 +11,12 @@ class MixtureSameFamily(Distribution):
     """A mixture of the distributions along the last batch dimension of ``component_distribution``."""
 
     arg_constraints, _nested = {}, ("_mixture_distribution", "_component_distribution")
-    mixture_distribution = property(lambda self: self._mixture_distribution, doc="The Categorical that chooses the component.")
-    component_distribution = property(lambda self: self._component_distribution, doc="The components, batched in the last dimension.")
+    mixture_distribution = property(
+        lambda self: self._mixture_distribution, doc="The Categorical that chooses the component."
+    )
+    component_distribution = property(
+        lambda self: self._component_distribution, doc="The components, batched in the last dimension."
+    )
 
     def __init__(self, mixture_distribution, component_distribution, validate_args=None):
         if not isinstance(mixture_distribution, Categorical):
@@ -22,10 +26,14 @@ class MixtureSameFamily(Distribution):
         self._mixture_distribution, self._component_distribution = mixture_distribution, component_distribution
         mixed, batch = mixture_distribution.batch_shape, component_distribution.batch_shape[:-1]
         if any(a != 1 and b != 1 and a != b for a, b in zip(reversed(mixed), reversed(batch))):
-            raise ValueError(f"`mixture_distribution.batch_shape` ({mixed}) is not compatible with `component_distribution.batch_shape`({batch})")
+            raise ValueError(
+                f"`mixture_distribution.batch_shape` ({mixed}) is not compatible with `component_distribution.batch_shape`({batch})"
+            )
         self._num_component, found = mixture_distribution.logits.shape[-1], component_distribution.batch_shape[-1]
         if self._num_component != found:
-            raise ValueError(f"`mixture_distribution component` ({self._num_component}) does not equal `component_distribution.batch_shape[-1]` ({found})")
+            raise ValueError(
+                f"`mixture_distribution component` ({self._num_component}) does not equal `component_distribution.batch_shape[-1]` ({found})"
+            )
         self._event_ndims = len(component_distribution.event_shape)
         super().__init__(batch, component_distribution.event_shape, validate_args=validate_args)
 

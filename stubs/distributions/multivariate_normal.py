@@ -32,7 +32,11 @@ class _ByMatrix(Distribution):
     """A distribution given by one of three matrices, which keeps the Cholesky factor of the covariance unexpanded."""
 
     def _set_matrix(self, batch_shape, covariance_matrix, precision_matrix, scale_tril):
-        for name, matrix in (("scale_tril", scale_tril), ("covariance_matrix", covariance_matrix), ("precision_matrix", precision_matrix)):
+        for name, matrix in (
+            ("scale_tril", scale_tril),
+            ("covariance_matrix", covariance_matrix),
+            ("precision_matrix", precision_matrix),
+        ):
             if matrix is not None:
                 self.__dict__[name] = matrix.expand(batch_shape + (-1, -1))
                 self._given = name, matrix
@@ -81,7 +85,9 @@ class MultivariateNormal(_ByMatrix):
             raise ValueError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
         ((name, matrix),) = given.items()
         if matrix.dim() < 2:
-            raise ValueError(f"{name} {'matrix ' * (name == 'scale_tril')}must be at least two-dimensional, with optional leading batch dimensions")
+            raise ValueError(
+                f"{name} {'matrix ' * (name == 'scale_tril')}must be at least two-dimensional, with optional leading batch dimensions"
+            )
         batch_shape = torch.broadcast_shapes(matrix.shape[:-2], loc.shape[:-1])
         self._set_matrix(batch_shape, covariance_matrix, precision_matrix, scale_tril)
         self.loc = loc.expand(batch_shape + (-1,))

@@ -11,7 +11,11 @@ from .gamma import Gamma
 class NegativeBinomial(_WithCount):
     """The number of successes before ``total_count`` failures."""
 
-    arg_constraints = {"total_count": constraints.greater_than_eq(0), "probs": constraints.half_open_interval(0.0, 1.0), "logits": constraints.real}
+    arg_constraints = {
+        "total_count": constraints.greater_than_eq(0),
+        "probs": constraints.half_open_interval(0.0, 1.0),
+        "logits": constraints.real,
+    }
     support = constraints.nonnegative_integer
     mean = property(lambda self: self.total_count * torch.exp(self.logits))
     mode = property(lambda self: ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0.0))
@@ -28,4 +32,6 @@ class NegativeBinomial(_WithCount):
     def _log_prob(self, value):
         n = self.total_count
         normalizer = torch.lgamma(1.0 + value) + torch.lgamma(n) - torch.lgamma(n + value)
-        return (n * F.logsigmoid(-self.logits) + value * F.logsigmoid(self.logits)) - normalizer.masked_fill(n + value == 0, 0)
+        return (n * F.logsigmoid(-self.logits) + value * F.logsigmoid(self.logits)) - normalizer.masked_fill(
+            n + value == 0, 0
+        )

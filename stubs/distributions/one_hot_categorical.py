@@ -16,7 +16,9 @@ class _OfCategorical(Distribution):
     _param = property(lambda self: self._categorical._param)
     probs = property(lambda self: self._categorical.probs, doc="The probabilities.")
     logits = property(lambda self: self._categorical.logits, doc="The logarithms of the probabilities.")
-    param_shape = property(lambda self: self._categorical.param_shape, doc="The shape of the parameter, which ends in the categories.")
+    param_shape = property(
+        lambda self: self._categorical.param_shape, doc="The shape of the parameter, which ends in the categories."
+    )
 
     def _new(self, *args, **kwargs):
         return self._categorical._new(*args, **kwargs)
@@ -48,7 +50,9 @@ class OneHotCategorical(_OfCategorical):
 
     def enumerate_support(self, expand=True):
         n = self.event_shape[0]
-        values = torch.eye(n, dtype=self._param.dtype, device=self._param.device).view((n,) + (1,) * len(self.batch_shape) + (n,))
+        values = torch.eye(n, dtype=self._param.dtype, device=self._param.device).view(
+            (n,) + (1,) * len(self.batch_shape) + (n,)
+        )
         return values.expand((n,) + self.batch_shape + (n,)) if expand else values
 
 

@@ -11,12 +11,18 @@ class Pareto(TransformedDistribution):
     """A power law above ``scale``."""
 
     arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
-    support = constraints.dependent_property(lambda self: constraints.greater_than_eq(self.scale), is_discrete=False, event_dim=0)
+    support = constraints.dependent_property(
+        lambda self: constraints.greater_than_eq(self.scale), is_discrete=False, event_dim=0
+    )
     mode = property(lambda self: self.scale)
 
     def __init__(self, scale, alpha, validate_args=None):
         self.scale, self.alpha = broadcast_all(scale, alpha)
-        super().__init__(Exponential(self.alpha, validate_args=validate_args), [ExpTransform(), AffineTransform(0, self.scale)], validate_args=validate_args)
+        super().__init__(
+            Exponential(self.alpha, validate_args=validate_args),
+            [ExpTransform(), AffineTransform(0, self.scale)],
+            validate_args=validate_args,
+        )
 
     @property
     def mean(self):

@@ -33,7 +33,9 @@ class LogitRelaxedBernoulli(_ProbsOrLogits):
 
 
 class _Relaxed(TransformedDistribution):
-    temperature = property(lambda self: self.base_dist.temperature, doc="How far samples are from zero and one: the lower the nearer.")
+    temperature = property(
+        lambda self: self.base_dist.temperature, doc="How far samples are from zero and one: the lower the nearer."
+    )
     logits = property(lambda self: self.base_dist.logits, doc="The log-odds.")
     probs = property(lambda self: self.base_dist.probs, doc="The probabilities of one.")
 
@@ -44,4 +46,6 @@ class RelaxedBernoulli(_Relaxed):
     arg_constraints, support, has_rsample = LogitRelaxedBernoulli.arg_constraints, constraints.unit_interval, True
 
     def __init__(self, temperature, probs=None, logits=None, validate_args=None):
-        super().__init__(LogitRelaxedBernoulli(temperature, probs, logits), SigmoidTransform(), validate_args=validate_args)
+        super().__init__(
+            LogitRelaxedBernoulli(temperature, probs, logits), SigmoidTransform(), validate_args=validate_args
+        )

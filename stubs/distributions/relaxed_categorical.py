@@ -19,7 +19,9 @@ class ExpRelaxedCategorical(_OfCategorical):
         self._set_categorical(probs, logits, validate_args)
 
     def rsample(self, sample_shape=torch.Size()):
-        u = clamp_probs(torch.rand(self._extended_shape(sample_shape), dtype=self.logits.dtype, device=self.logits.device))
+        u = clamp_probs(
+            torch.rand(self._extended_shape(sample_shape), dtype=self.logits.dtype, device=self.logits.device)
+        )
         scores = (self.logits - (-u.log()).log()) / self.temperature
         return scores - scores.logsumexp(dim=-1, keepdim=True)
 
@@ -36,4 +38,8 @@ class RelaxedOneHotCategorical(_Relaxed):
     arg_constraints, support, has_rsample = ExpRelaxedCategorical.arg_constraints, constraints.simplex, True
 
     def __init__(self, temperature, probs=None, logits=None, validate_args=None):
-        super().__init__(ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args), ExpTransform(), validate_args=validate_args)
+        super().__init__(
+            ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args),
+            ExpTransform(),
+            validate_args=validate_args,
+        )

@@ -33,7 +33,13 @@ class StudentT(Distribution):
 
     def _log_prob(self, value):
         df, y = self.df, (value - self.loc) / self.scale
-        z = self.scale.log() + 0.5 * df.log() + 0.5 * math.log(math.pi) + torch.lgamma(0.5 * df) - torch.lgamma(0.5 * (df + 1.0))
+        z = (
+            self.scale.log()
+            + 0.5 * df.log()
+            + 0.5 * math.log(math.pi)
+            + torch.lgamma(0.5 * df)
+            - torch.lgamma(0.5 * (df + 1.0))
+        )
         return -0.5 * (df + 1.0) * torch.log1p(y**2.0 / df) - z
 
     def entropy(self):

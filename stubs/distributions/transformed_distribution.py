@@ -23,10 +23,15 @@ class TransformedDistribution(Distribution):
         if not all(isinstance(t, Transform) for t in transforms):
             raise ValueError("transforms must be a Transform or a list of Transforms")
         self.transforms, chain = transforms, ComposeTransform(transforms)
-        base_shape, base_dim = base_distribution.batch_shape + base_distribution.event_shape, len(base_distribution.event_shape)
+        base_shape, base_dim = (
+            base_distribution.batch_shape + base_distribution.event_shape,
+            len(base_distribution.event_shape),
+        )
         domain_dim, codomain_dim = chain.domain.event_dim, chain.codomain.event_dim
         if len(base_shape) < domain_dim:
-            raise ValueError(f"base_distribution needs to have shape with size at least {domain_dim}, but got {base_shape}.")
+            raise ValueError(
+                f"base_distribution needs to have shape with size at least {domain_dim}, but got {base_shape}."
+            )
         shape = chain.forward_shape(base_shape)
         expanded = chain.inverse_shape(shape)
         if expanded != base_shape:

@@ -182,7 +182,9 @@ class ComposeTransform(Transform):
         return constraints.independent(constraint, extra) if extra > 0 else constraint
 
     domain = constraints.dependent_property(lambda self: self._end(self.parts, "domain", "codomain"), is_discrete=False)
-    codomain = constraints.dependent_property(lambda self: self._end(self.parts[::-1], "codomain", "domain"), is_discrete=False)
+    codomain = constraints.dependent_property(
+        lambda self: self._end(self.parts[::-1], "codomain", "domain"), is_discrete=False
+    )
 
     @lazy_property
     def bijective(self):
@@ -240,11 +242,18 @@ class IndependentTransform(Transform):
 
     def __init__(self, base_transform, reinterpreted_batch_ndims, cache_size=0):
         super().__init__(cache_size=cache_size)
-        self.base_transform, self.reinterpreted_batch_ndims = base_transform.with_cache(cache_size), reinterpreted_batch_ndims
+        self.base_transform, self.reinterpreted_batch_ndims = (
+            base_transform.with_cache(cache_size),
+            reinterpreted_batch_ndims,
+        )
 
-    domain = constraints.dependent_property(lambda self: constraints.independent(self.base_transform.domain, self.reinterpreted_batch_ndims), is_discrete=False)
+    domain = constraints.dependent_property(
+        lambda self: constraints.independent(self.base_transform.domain, self.reinterpreted_batch_ndims),
+        is_discrete=False,
+    )
     codomain = constraints.dependent_property(
-        lambda self: constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims), is_discrete=False
+        lambda self: constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims),
+        is_discrete=False,
     )
     bijective = property(lambda self: self.base_transform.bijective)
     sign = property(lambda self: self.base_transform.sign)
@@ -286,7 +295,9 @@ class ReshapeTransform(Transform):
         super().__init__(cache_size=cache_size)
 
     domain = constraints.dependent_property(lambda self: constraints.independent(constraints.real, len(self.in_shape)))
-    codomain = constraints.dependent_property(lambda self: constraints.independent(constraints.real, len(self.out_shape)))
+    codomain = constraints.dependent_property(
+        lambda self: constraints.independent(constraints.real, len(self.out_shape))
+    )
 
     def _call(self, x):
         return x.reshape(self.forward_shape(x.shape))
@@ -344,10 +355,28 @@ def _logit(y):
 
 
 ExpTransform = _pointwise("ExpTransform", "exp(x)", lambda x: x.exp(), lambda y: y.log(), lambda x: x)
-SigmoidTransform = _pointwise("SigmoidTransform", "sigmoid(x)", _clipped_sigmoid, _logit, lambda x: -F.softplus(-x) - F.softplus(x), constraints.unit_interval)
-SoftplusTransform = _pointwise("SoftplusTransform", "log(1 + exp(x))", F.softplus, lambda y: (-y).expm1().neg().log() + y, lambda x: -F.softplus(-x))
+SigmoidTransform = _pointwise(
+    "SigmoidTransform",
+    "sigmoid(x)",
+    _clipped_sigmoid,
+    _logit,
+    lambda x: -F.softplus(-x) - F.softplus(x),
+    constraints.unit_interval,
+)
+SoftplusTransform = _pointwise(
+    "SoftplusTransform",
+    "log(1 + exp(x))",
+    F.softplus,
+    lambda y: (-y).expm1().neg().log() + y,
+    lambda x: -F.softplus(-x),
+)
 TanhTransform = _pointwise(
-    "TanhTransform", "tanh(x)", torch.tanh, torch.atanh, lambda x: 2 * (math.log(2) - x - F.softplus(-2 * x)), constraints.interval(-1.0, 1.0)
+    "TanhTransform",
+    "tanh(x)",
+    torch.tanh,
+    torch.atanh,
+    lambda x: 2 * (math.log(2) - x - F.softplus(-2 * x)),
+    constraints.interval(-1.0, 1.0),
 )
 AbsTransform = _pointwise("AbsTransform", "|x|, which has no inverse", torch.abs, lambda y: y)
 
@@ -593,12 +622,19 @@ class CatTransform(_Several):
         return torch.cat(parts, dim=self.dim)
 
     def log_abs_det_jacobian(self, x, y):
-        terms = [_sum_rightmost(t.log_abs_det_jacobian(a, b), self.event_dim - t.event_dim) for t, a, b in zip(self.transforms, self._parts(x), self._parts(y))]
+        terms = [
+            _sum_rightmost(t.log_abs_det_jacobian(a, b), self.event_dim - t.event_dim)
+            for t, a, b in zip(self.transforms, self._parts(x), self._parts(y))
+        ]
         dim = self.dim - (x.dim() if self.dim >= 0 else 0) + self.event_dim
         return torch.cat(terms, dim=dim) if dim < 0 else sum(terms)
 
-    domain = constraints.dependent_property(lambda self: constraints.cat([t.domain for t in self.transforms], self.dim, self.lengths))
-    codomain = constraints.dependent_property(lambda self: constraints.cat([t.codomain for t in self.transforms], self.dim, self.lengths))
+    domain = constraints.dependent_property(
+        lambda self: constraints.cat([t.domain for t in self.transforms], self.dim, self.lengths)
+    )
+    codomain = constraints.dependent_property(
+        lambda self: constraints.cat([t.codomain for t in self.transforms], self.dim, self.lengths)
+    )
 
 
 class StackTransform(_Several):
@@ -611,17 +647,25 @@ class StackTransform(_Several):
 
     def _parts(self, x):
         if x.size(self.dim) != len(self.transforms):
-            raise AssertionError(f"x.size({self.dim}) = {x.size(self.dim)} must equal len(transforms) {len(self.transforms)}")
+            raise AssertionError(
+                f"x.size({self.dim}) = {x.size(self.dim)} must equal len(transforms) {len(self.transforms)}"
+            )
         return x.unbind(self.dim)
 
     def _join(self, parts):
         return torch.stack(parts, dim=self.dim)
 
     def log_abs_det_jacobian(self, x, y):
-        return self._join([t.log_abs_det_jacobian(a, b) for t, a, b in zip(self.transforms, self._parts(x), self._parts(y))])
+        return self._join(
+            [t.log_abs_det_jacobian(a, b) for t, a, b in zip(self.transforms, self._parts(x), self._parts(y))]
+        )
 
-    domain = constraints.dependent_property(lambda self: constraints.stack([t.domain for t in self.transforms], self.dim))
-    codomain = constraints.dependent_property(lambda self: constraints.stack([t.codomain for t in self.transforms], self.dim))
+    domain = constraints.dependent_property(
+        lambda self: constraints.stack([t.domain for t in self.transforms], self.dim)
+    )
+    codomain = constraints.dependent_property(
+        lambda self: constraints.stack([t.codomain for t in self.transforms], self.dim)
+    )
 
 
 class CumulativeDistributionTransform(Transform):

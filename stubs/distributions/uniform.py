@@ -10,8 +10,12 @@ class Uniform(Distribution):
     """Uniform on [low, high)."""
 
     has_rsample = True
-    arg_constraints = property(lambda self: {"low": constraints.less_than(self.high), "high": constraints.greater_than(self.low)})
-    support = constraints.dependent_property(lambda self: constraints.interval(self.low, self.high), is_discrete=False, event_dim=0)
+    arg_constraints = property(
+        lambda self: {"low": constraints.less_than(self.high), "high": constraints.greater_than(self.low)}
+    )
+    support = constraints.dependent_property(
+        lambda self: constraints.interval(self.low, self.high), is_discrete=False, event_dim=0
+    )
     mean = property(lambda self: (self.high + self.low) / 2)
     mode = property(lambda self: torch.nan * self.high)
     stddev = property(lambda self: (self.high - self.low) / 12**0.5)

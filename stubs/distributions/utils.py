@@ -6,14 +6,24 @@ from numbers import Number
 import torch
 from torch.overrides import is_tensor_like
 
-__all__ = ["broadcast_all", "logits_to_probs", "clamp_probs", "probs_to_logits", "lazy_property", "tril_matrix_to_vec", "vec_to_tril_matrix"]
+__all__ = [
+    "broadcast_all",
+    "logits_to_probs",
+    "clamp_probs",
+    "probs_to_logits",
+    "lazy_property",
+    "tril_matrix_to_vec",
+    "vec_to_tril_matrix",
+]
 euler_constant = 0.57721566490153286060
 
 
 def broadcast_all(*values):
     """Numbers and tensors as tensors of one shape; numbers take dtype and device of the first tensor."""
     if not all(is_tensor_like(v) or isinstance(v, Number) for v in values):
-        raise ValueError("Input arguments must all be instances of Number, torch.Tensor or objects implementing __torch_function__.")
+        raise ValueError(
+            "Input arguments must all be instances of Number, torch.Tensor or objects implementing __torch_function__."
+        )
     like = next((v for v in values if isinstance(v, torch.Tensor)), None)
     options = {"dtype": torch.get_default_dtype()} if like is None else {"dtype": like.dtype, "device": like.device}
     return torch.broadcast_tensors(*[v if is_tensor_like(v) else torch.tensor(v, **options) for v in values])
@@ -83,7 +93,9 @@ def vec_to_tril_matrix(vec, diag=0):
     """Lower triangular matrices from their entries, row by row."""
     n = (-(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * vec.shape[-1] + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2
     if round(n) - n > torch.finfo(vec.dtype).eps:
-        raise ValueError(f"The size of last dimension is {vec.shape[-1]} which cannot be expressed as the lower triangular part of a square D x D matrix.")
+        raise ValueError(
+            f"The size of last dimension is {vec.shape[-1]} which cannot be expressed as the lower triangular part of a square D x D matrix."
+        )
     n = round(n)
     mat = vec.new_zeros(vec.shape[:-1] + (n, n))
     mat[..., _tril_mask(n, diag, vec.device)] = vec

@@ -14,8 +14,28 @@ _SMALL = (
     (0.5, 0.87890594, 0.51498869, 0.15084934, 0.2658733e-1, 0.301532e-2, 0.32411e-3),
 )
 _LARGE = (
-    (0.39894228, 0.1328592e-1, 0.225319e-2, -0.157565e-2, 0.916281e-2, -0.2057706e-1, 0.2635537e-1, -0.1647633e-1, 0.392377e-2),
-    (0.39894228, -0.3988024e-1, -0.362018e-2, 0.163801e-2, -0.1031555e-1, 0.2282967e-1, -0.2895312e-1, 0.1787654e-1, -0.420059e-2),
+    (
+        0.39894228,
+        0.1328592e-1,
+        0.225319e-2,
+        -0.157565e-2,
+        0.916281e-2,
+        -0.2057706e-1,
+        0.2635537e-1,
+        -0.1647633e-1,
+        0.392377e-2,
+    ),
+    (
+        0.39894228,
+        -0.3988024e-1,
+        -0.362018e-2,
+        0.163801e-2,
+        -0.1031555e-1,
+        0.2282967e-1,
+        -0.2895312e-1,
+        0.1787654e-1,
+        -0.420059e-2,
+    ),
 )
 
 
@@ -43,11 +63,17 @@ class VonMises(Distribution):
         self._setup(validate_args, loc=loc, concentration=concentration)
 
     def _log_prob(self, value):
-        return self.concentration * torch.cos(value - self.loc) - math.log(2 * math.pi) - _log_modified_bessel_fn(self.concentration)
+        return (
+            self.concentration * torch.cos(value - self.loc)
+            - math.log(2 * math.pi)
+            - _log_modified_bessel_fn(self.concentration)
+        )
 
     @lazy_property
     def variance(self):
-        return 1 - (_log_modified_bessel_fn(self.concentration, 1) - _log_modified_bessel_fn(self.concentration, 0)).exp()
+        return (
+            1 - (_log_modified_bessel_fn(self.concentration, 1) - _log_modified_bessel_fn(self.concentration, 0)).exp()
+        )
 
     @torch.no_grad()
     def sample(self, sample_shape=torch.Size()):
@@ -56,7 +82,10 @@ class VonMises(Distribution):
         tau = 1 + (1 + 4 * kappa**2).sqrt()
         rho = (tau - (2 * tau).sqrt()) / (2 * kappa)
         r = torch.where(kappa < 1e-5, 1 / kappa + kappa, (1 + rho**2) / (2 * rho))
-        x, done = torch.zeros(shape, dtype=loc.dtype, device=loc.device), torch.zeros(shape, dtype=torch.bool, device=loc.device)
+        x, done = (
+            torch.zeros(shape, dtype=loc.dtype, device=loc.device),
+            torch.zeros(shape, dtype=torch.bool, device=loc.device),
+        )
         while not done.all():
             u1, u2, u3 = torch.rand((3,) + shape, dtype=loc.dtype, device=loc.device).unbind()
             z = torch.cos(math.pi * u1)

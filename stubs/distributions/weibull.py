@@ -12,9 +12,14 @@ from .utils import broadcast_all, euler_constant
 class Weibull(TransformedDistribution):
     """The time to a failure whose rate is a power of the time."""
 
-    arg_constraints, support = {"scale": constraints.positive, "concentration": constraints.positive}, constraints.positive
+    arg_constraints, support = (
+        {"scale": constraints.positive, "concentration": constraints.positive},
+        constraints.positive,
+    )
     concentration_reciprocal = property(lambda self: self.concentration.reciprocal(), doc="One over the concentration.")
-    mode = property(lambda self: self.scale * ((self.concentration - 1) / self.concentration) ** self.concentration_reciprocal)
+    mode = property(
+        lambda self: self.scale * ((self.concentration - 1) / self.concentration) ** self.concentration_reciprocal
+    )
 
     def __init__(self, scale, concentration, validate_args=None):
         self.scale, self.concentration = broadcast_all(scale, concentration)

@@ -38,14 +38,19 @@ class Wishart(_ByMatrix, ExponentialFamily):
         if (self.df <= p - 1).any():
             raise ValueError(f"Value of df={df} expected to be greater than ndim - 1 = {p - 1}.")
         if (self.df < p).any():
-            warnings.warn("Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < ndim.", stacklevel=2)
+            warnings.warn(
+                "Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < ndim.",
+                stacklevel=2,
+            )
         self._set_matrix(batch_shape, covariance_matrix, precision_matrix, scale_tril)
         super().__init__(batch_shape, matrix.shape[-2:], validate_args=validate_args)
         self._unbroadcasted_scale_tril = self._factor()
 
     @lazy_property
     def _dist_chi2(self):
-        return Chi2(self.df.unsqueeze(-1) - torch.arange(self._event_shape[-1], dtype=self.df.dtype, device=self.df.device))
+        return Chi2(
+            self.df.unsqueeze(-1) - torch.arange(self._event_shape[-1], dtype=self.df.dtype, device=self.df.device)
+        )
 
     def _df(self):
         return self.df.view(self._batch_shape + (1, 1))
@@ -70,7 +75,9 @@ class Wishart(_ByMatrix, ExponentialFamily):
         root = self._dist_chi2.rsample(sample_shape).sqrt()
         noise = root.clamp(min=torch.finfo(root.dtype).eps).diag_embed()
         i, j = torch.tril_indices(p, p, offset=-1)
-        noise[..., i, j] = torch.randn(torch.Size(sample_shape) + self._batch_shape + (p * (p - 1) // 2,), dtype=noise.dtype, device=noise.device)
+        noise[..., i, j] = torch.randn(
+            torch.Size(sample_shape) + self._batch_shape + (p * (p - 1) // 2,), dtype=noise.dtype, device=noise.device
+        )
         factor = self._unbroadcasted_scale_tril @ noise
         return factor @ factor.mT
 
@@ -79,7 +86,9 @@ class Wishart(_ByMatrix, ExponentialFamily):
 
     def rsample(self, sample_shape=torch.Size(), max_try_correction=None):
         sample = self._bartlett_sampling(torch.Size(sample_shape))
-        again = self._of_batches(self.support.check(sample))  # PyTorch's first look takes the sound samples for singular: they are drawn once more
+        again = self._of_batches(
+            self.support.check(sample)
+        )  # PyTorch's first look takes the sound samples for singular: they are drawn once more
         if again.any():
             warnings.warn("Singular sample detected.", stacklevel=2)
             for _ in range(10 if max_try_correction is None else max_try_correction):
@@ -102,7 +111,9 @@ class Wishart(_ByMatrix, ExponentialFamily):
 
     def entropy(self):
         nu, p = self.df, self._event_shape[-1]
-        mvdigamma = torch.digamma((nu / 2).unsqueeze(-1) - torch.arange(p, dtype=nu.dtype, device=nu.device) / 2).sum(-1)
+        mvdigamma = torch.digamma((nu / 2).unsqueeze(-1) - torch.arange(p, dtype=nu.dtype, device=nu.device) / 2).sum(
+            -1
+        )
         return (
             (p + 1) * (p * math.log(2) / 2 + _half_log_det(self._unbroadcasted_scale_tril))
             + torch.mvlgamma(nu / 2, p=p)
@@ -116,4 +127,6 @@ class Wishart(_ByMatrix, ExponentialFamily):
 
     def _log_normalizer(self, x, y):
         p = self._event_shape[-1]
-        return (y + (p + 1) / 2) * (math.log(2) * p - torch.linalg.slogdet(-2 * x).logabsdet) + torch.mvlgamma(y + (p + 1) / 2, p=p)
+        return (y + (p + 1) / 2) * (math.log(2) * p - torch.linalg.slogdet(-2 * x).logabsdet) + torch.mvlgamma(
+            y + (p + 1) / 2, p=p
+        )

@@ -37,7 +37,10 @@ _absent.functions(
     (True, "is_bf16_supported(including_emulation=True)"),
     (list, "get_rng_state_all()"),
     (dict, "memory.memory_stats(device=None)"),
-    (None, "memory.reset_peak_memory_stats(device=None) record_memory_history(enabled='all', stacks='python', max_entries=0)"),
+    (
+        None,
+        "memory.reset_peak_memory_stats(device=None) record_memory_history(enabled='all', stacks='python', max_entries=0)",
+    ),
     (None, "seed() seed_all()"),
     (_absent.all_copied, "set_rng_state_all(new_states)"),
     (_absent.seeded, "manual_seed(seed) manual_seed_all(seed)"),

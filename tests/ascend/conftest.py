@@ -29,13 +29,17 @@ def pytest_terminal_summary(terminalreporter):
     results = sum((Counter(value) for r in reports for name, value in r.user_properties if name == PROPERTY), Counter())
     if results:
         good = 100 * share(results)
-        terminalreporter.write_line(f"operators on npu: {dict(results)}: {good:.2f} % equal or refused by CANN's dtypes")
+        terminalreporter.write_line(
+            f"operators on npu: {dict(results)}: {good:.2f} % equal or refused by CANN's dtypes"
+        )
 
 
 @pytest.fixture(scope="session")
 def cann():
     """The folder of the emulated CANN for the installed MindSpore."""
-    built = subprocess.run([sys.executable, EMULATOR / "build.py"], capture_output=True, text=True, env=clean_environment())
+    built = subprocess.run(
+        [sys.executable, EMULATOR / "build.py"], capture_output=True, text=True, env=clean_environment()
+    )
     if built.returncode:
         pytest.skip(f"no emulated NPU: {built.stderr.strip().splitlines()[-1]}")
     return Path(built.stdout.strip()).parents[1]
@@ -55,7 +59,9 @@ def launched(cann, oracle_python):
 
 @pytest.fixture(scope="session")
 def npu(launched):
-    """npu(*arguments, **variables): run this Python, activated, with an emulated NPU; its output, or with check=False the process."""
+    """npu(*arguments, **variables): run this Python, activated, with an emulated NPU;
+    its output, or with check=False the process.
+    """
 
     def run(*arguments, check=True, timeout=250, **variables):
         done = launched(sys.executable, "-m", "mindtorch_proxy", *arguments, timeout=timeout, **variables)

@@ -1,4 +1,6 @@
-"""Functions that one aclnn function computes, npu beside cpu: prints for each what went wrong and which primitives ran how often."""
+"""Functions that one aclnn function computes, npu beside cpu: prints for each what went wrong and which primitives ran
+how often.
+"""
 
 import json
 import traceback
@@ -63,17 +65,25 @@ CASES = {
     "groups": lambda: both(lambda *a: attention(*a, enable_gqa=True), q, k[:, :2], v[:, :2]),
     "rows first": lambda: both(lambda *a: attention(*(t.transpose(1, 2) for t in a)), q, k, v),
     "added mask": lambda: both(lambda *a: attention(*a, attn_mask=torch.ones(5, 5, device=a[0].device)), q, k, v),
-    "attention twice differentiated": lambda: both(lambda a: torch.autograd.grad(attention(a, a, a).sum(), a, create_graph=True)[0], q),
-    "cross entropy": lambda: [both(lambda x, t, r=r: F.cross_entropy(x, t, reduction=r), scores, classes) for r in ("mean", "sum", "none")],
+    "attention twice differentiated": lambda: both(
+        lambda a: torch.autograd.grad(attention(a, a, a).sum(), a, create_graph=True)[0], q
+    ),
+    "cross entropy": lambda: [
+        both(lambda x, t, r=r: F.cross_entropy(x, t, reduction=r), scores, classes) for r in ("mean", "sum", "none")
+    ],
     "cross entropy twice differentiated": lambda: both(
         lambda x: torch.autograd.grad(F.cross_entropy(x, classes.to(x.device)), x, create_graph=True)[0], scores
     ),
-    "smoothed cross entropy": lambda: both(lambda x: F.cross_entropy(x, classes.to(x.device), label_smoothing=0.1), scores),
+    "smoothed cross entropy": lambda: both(
+        lambda x: F.cross_entropy(x, classes.to(x.device), label_smoothing=0.1), scores
+    ),
     "layer norm": lambda: both(lambda x, w, b: F.layer_norm(x, (8,), w, b), x, w, b),
     "rms norm": lambda: both(lambda x, w: F.rms_norm(x, (8,), w, 1e-6), x, w),
     "adam": adam,
     "swiglu": lambda: both(lambda x: torch_npu.npu_swiglu(x) if x.is_npu else F.silu(x[..., :4]) * x[..., 4:], x),
-    "padded volumes": lambda: both(lambda x: F.pad(x, (1, 2, 0, 1, 2, 0), mode="replicate"), torch.randn(1, 2, 3, 4, 5)),
+    "padded volumes": lambda: both(
+        lambda x: F.pad(x, (1, 2, 0, 1, 2, 0), mode="replicate"), torch.randn(1, 2, 3, 4, 5)
+    ),
     "rotary": lambda: both(turned, q.transpose(1, 2).contiguous(), torch.randn(1, 5, 1, 8), torch.randn(1, 5, 1, 8)),
     "npu_fusion_attention": lambda: both(fusion, q, k, v),
 }

@@ -1,8 +1,11 @@
-"""pytest plugin for torch_npu's own tests: `torch_npu.testing` and its helpers come out of a checkout of github:Ascend/pytorch, torch_npu itself is ours.
+"""pytest plugin for torch_npu's own tests: `torch_npu.testing` and its helpers come out of a checkout of
+github:Ascend/pytorch, torch_npu itself is ours.
 
-    launch.py PYTHON -m pytest -p mindtorch_proxy -p npu_testing CHECKOUT/test/nn ...      (NPU_CHECKOUT names the checkout; PYTHONPATH this folder)
+    launch.py PYTHON -m pytest -p mindtorch_proxy -p npu_testing CHECKOUT/test/nn ...      (NPU_CHECKOUT names the
+    checkout; PYTHONPATH this folder)
 
-What is not there, is not answered: a file that imports torch_npu's internals is not collected, a test that uses them fails. NPU_RECORD: a file for a line
+What is not there, is not answered: a file that imports torch_npu's internals is not collected, a test that uses them
+fails. NPU_RECORD: a file for a line
 of JSON each test (its id, what became of it, why), also for files that can't be collected.
 """
 
@@ -16,7 +19,9 @@ CHECKOUT, RECORD = os.environ["NPU_CHECKOUT"], os.environ["NPU_RECORD"]
 # helpers of their tests: packages without their own __init__, which would load torch_npu's extension
 FOLDERS = {"torch_npu.testing": "torch_npu/testing", "torch_npu.utils": "torch_npu/utils"}
 FILES = {"testcase", "common_utils", "decorator"}
-NAMED = {"torch_npu.utils._path_manager": {"PathManager": type("PathManager", (), {})}}  # imported by these, used for files of timings alone
+NAMED = {
+    "torch_npu.utils._path_manager": {"PathManager": type("PathManager", (), {})}
+}  # imported by these, used for files of timings alone
 
 
 class Finder:
@@ -71,7 +76,11 @@ def pytest_runtest_logstart(nodeid, location):
 
 def pytest_runtest_logreport(report):
     if report.when == "call" or report.failed or report.skipped:
-        record(report.nodeid, report.outcome, "" if report.passed else str(report.longrepr[2])[:200] if report.skipped else last_line(report))
+        record(
+            report.nodeid,
+            report.outcome,
+            "" if report.passed else str(report.longrepr[2])[:200] if report.skipped else last_line(report),
+        )
 
 
 def pytest_collectreport(report):

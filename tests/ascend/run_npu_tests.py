@@ -2,9 +2,12 @@
 
     MINDTORCH_ORACLE_PYTHON=... PYTHON run_npu_tests.py CHECKOUT OUT [FOLDER...] [--page docs/ascend.md]
 
-CHECKOUT: of github:Ascend/pytorch; FOLDERs and files in its `test`, by default nn, npu, custom_ops and trans_contiguous. PYTHON: with this package, pytest and
-pytest-timeout. OUT takes a line of JSON for each test, and what was printed; what stands there is not run again. Every folder has a process of its own, and
-another one behind a test that ended it. --page: the table is written into that page. The last line tells how many of the tests pass that ask for nothing
+CHECKOUT: of github:Ascend/pytorch; FOLDERs and files in its `test`, by default nn, npu, custom_ops and
+trans_contiguous. PYTHON: with this package, pytest and
+pytest-timeout. OUT takes a line of JSON for each test, and what was printed; what stands there is not run again. Every
+folder has a process of its own, and
+another one behind a test that ended it. --page: the table is written into that page. The last line tells how many of
+the tests pass that ask for nothing
 which only torch_npu's own build has.
 """
 
@@ -22,22 +25,37 @@ FOLDERS = ["nn", "custom_ops", "npu", "trans_contiguous"]
 PLUGINS = ["mindtorch_proxy", "npu_testing"]
 # what only an NPU, or torch_npu's own build, has: files that are about nothing else. They are not run
 INTERNALS = [
-    ("captured graphs of kernels (`NPUGraph`)", r"npu/test_(aclgraph|aclnn_random_aclgraph|compile_aclgraph|graph_tree|npugraph)"),
+    (
+        "captured graphs of kernels (`NPUGraph`)",
+        r"npu/test_(aclgraph|aclnn_random_aclgraph|compile_aclgraph|graph_tree|npugraph)",
+    ),
     (
         "the allocator's settings, segments, pools and records",
         r"npu/test_(allocator|custom_segment|expandable|large_segment|roundup|memory_viz|mempool|no_npu_memory)",
     ),
-    ("the allocator's settings, segments, pools and records", r"npu/test_(multi_stream_lazy|per_process_memory|swapped_memory|pin_memory_host_register)"),
+    (
+        "the allocator's settings, segments, pools and records",
+        r"npu/test_(multi_stream_lazy|per_process_memory|swapped_memory|pin_memory_host_register)",
+    ),
     (
         "faults, repair, sanitizers and tracing of the runtime",
         r"npu/test_(fault_mode|recovery|uce|sanitizer|stream_check|kernel_check|mstx|emit_itt|ld_preload)",
     ),
-    ("faults, repair, sanitizers and tracing of the runtime", r"npu/test_(npu_sleep|npurt|ipc_event|check_over_flow|inf_nan_mode|errcode)"),
+    (
+        "faults, repair, sanitizers and tracing of the runtime",
+        r"npu/test_(npu_sleep|npurt|ipc_event|check_over_flow|inf_nan_mode|errcode)",
+    ),
     ("switches of torch_npu's own backends", r"npu/test_torch_(backends|fftplancache)"),
-    ("options of CANN's compiler", r"npu/test_(aoe|option|jit_compile|jit_ops_fusion|cann_version|soc_version|deterministic_level)"),
+    (
+        "options of CANN's compiler",
+        r"npu/test_(aoe|option|jit_compile|jit_ops_fusion|cann_version|soc_version|deterministic_level)",
+    ),
     ("torch_npu's lists of its own names", r"npu/test_(public_bindings|compatibility|ops_doc|unsupport_api)"),
     ("private memory formats", r"custom_ops/test_npu_format_cast"),
-    ("`torch_npu._C`", r"npu/test_(empty_strided_npu|npu_format|serialization_format|combine_tensors|cpu_fallback_control)"),
+    (
+        "`torch_npu._C`",
+        r"npu/test_(empty_strided_npu|npu_format|serialization_format|combine_tensors|cpu_fallback_control)",
+    ),
     ("several NPUs in one process, or hccl", r"npu/test_(multi_devices|c10d|parallelism)"),
     ("names of kernels in a profile", r"trans_contiguous/"),
     ("PyTorch's own harness", None),
@@ -45,9 +63,15 @@ INTERNALS = [
 # the same of single tests, by what they failed with
 WANTED = [
     ("private memory formats", r"memory format \d+ of a|allow_internal_format"),
-    ("several NPUs in one process, or hccl", r"HCCL|hccl|MindSpore drives one NPU|invalid device ordinal|common_distributed"),
+    (
+        "several NPUs in one process, or hccl",
+        r"HCCL|hccl|MindSpore drives one NPU|invalid device ordinal|common_distributed",
+    ),
     ("captured graphs of kernels (`NPUGraph`)", r"NPUGraph|graph_pool"),
-    ("`torch_npu._C`", r"torch_npu.*_C\b|torch_npu\.npu\.\w+'|torch_npu\.utils|torch_npu\._inductor|torch\.npu' has no attribute '_|PathManager"),
+    (
+        "`torch_npu._C`",
+        r"torch_npu.*_C\b|torch_npu\.npu\.\w+'|torch_npu\.utils|torch_npu\._inductor|torch\.npu' has no attribute '_|PathManager",
+    ),
     ("the status registers of floating-point units", r"float_status|overflow_flag"),
 ]
 
@@ -76,20 +100,41 @@ def run(o, where, files, record):
         "--import-mode=importlib",
         "--tb=short",
     ]
-    command += ["--rootdir", where, "-c", os.devnull, "-W", "ignore", "-p", "no:cacheprovider", "--continue-on-collection-errors", "--timeout", str(o.limit)]
+    command += [
+        "--rootdir",
+        where,
+        "-c",
+        os.devnull,
+        "-W",
+        "ignore",
+        "-p",
+        "no:cacheprovider",
+        "--continue-on-collection-errors",
+        "--timeout",
+        str(o.limit),
+    ]
     command += [x for p in PLUGINS for x in ("-p", p)] + files
-    environment = os.environ | {"NPU_CHECKOUT": str(o.checkout), "NPU_RECORD": str(record), "PYTHONPATH": str(HERE), "GLOG_v": "4"}
+    environment = os.environ | {
+        "NPU_CHECKOUT": str(o.checkout),
+        "NPU_RECORD": str(record),
+        "PYTHONPATH": str(HERE),
+        "GLOG_v": "4",
+    }
     before = -1
     while before < len(lines(record)):  # until a process begins no test
         before = len(lines(record))
         with open(record.with_suffix(".log"), "a") as log:
-            code = subprocess.run(command, cwd=where, env=environment, stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL).returncode
+            code = subprocess.run(
+                command, cwd=where, env=environment, stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL
+            ).returncode
         if code in (0, 1, 5):
             break
 
 
 def folder(o, name):
-    """(results of a folder's tests {id: (what became of it, why)}, why its other files are not run {why: how many tests})."""
+    """(results of a folder's tests {id: (what became of it, why)}, why its other files are not run {why: how many
+    tests}).
+    """
     where = o.checkout / "test" / name
     files, unfit = [], Counter()
     for file in sorted(where.rglob("test_*.py")) if where.is_dir() else [where]:
@@ -116,8 +161,15 @@ def row(name, found, unfit):
         else:
             failed[re.sub(r"\s+", " ", why if result != "started" else "ended its process").replace("|", "/")[:90]] += 1
     passed, skipped = (sum(result == r for result, _ in found.values()) for r in ("passed", "skipped"))
-    told = ("; ".join(f"{n} `{why}`" if why else str(n) for why, n in failed.most_common()), ", ".join(f"{n} {why}" for why, n in unfit.most_common()))
-    return f"| `test/{name}` | {passed} | {failed.total()} | {told[0]} | {skipped} | {told[1]} |", passed, passed + failed.total()
+    told = (
+        "; ".join(f"{n} `{why}`" if why else str(n) for why, n in failed.most_common()),
+        ", ".join(f"{n} {why}" for why, n in unfit.most_common()),
+    )
+    return (
+        f"| `test/{name}` | {passed} | {failed.total()} | {told[0]} | {skipped} | {told[1]} |",
+        passed,
+        passed + failed.total(),
+    )
 
 
 def main():
@@ -140,7 +192,14 @@ def main():
     table = "\n".join([*head, *(r[0] for r in rows), "", said + "."])
     print(table)
     if o.page:
-        o.page.write_text(re.sub(r"(?<=<!-- torch_npu's tests -->\n).*?(?=<!-- end of them -->)", lambda m: table + "\n", o.page.read_text(), flags=re.S))
+        o.page.write_text(
+            re.sub(
+                r"(?<=<!-- torch_npu's tests -->\n).*?(?=<!-- end of them -->)",
+                lambda m: table + "\n",
+                o.page.read_text(),
+                flags=re.S,
+            )
+        )
 
 
 if __name__ == "__main__":

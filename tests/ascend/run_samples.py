@@ -1,6 +1,8 @@
-"""The samples of operators on npu beside cpu: python -m mindtorch_proxy run_samples.py FOLDER OUT NAME... (FOLDER holds NAME.pkl, lists of samples).
+"""The samples of operators on npu beside cpu: python -m mindtorch_proxy run_samples.py FOLDER OUT NAME... (FOLDER holds
+NAME.pkl, lists of samples).
 
-A line of JSON for each operator: equal, refused (with reasons), and the others with what differs; the primitives that ran for equal results.
+A line of JSON for each operator: equal, refused (with reasons), and the others with what differs; the primitives that
+ran for equal results.
 """
 
 import json
@@ -23,8 +25,27 @@ from mindtorch_proxy.backends.ascend import BACKEND  # noqa: E402
 
 TIES = {"kthvalue", "topk", "mode", "median", "nanmedian"}  # of equal values any position
 # eigenvectors have a sign or a phase, eigenvalues of any matrix any order, bases of a space are many
-MANY = {"linalg.eig", "linalg.eigvals", "linalg.eigh", "linalg.svd", "svd", "pca_lowrank", "svd_lowrank", "lobpcg", "geqrf", "linalg.lstsq", "symeig"}
-FREE = MANY | {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"}  # memory as it was found
+MANY = {
+    "linalg.eig",
+    "linalg.eigvals",
+    "linalg.eigh",
+    "linalg.svd",
+    "svd",
+    "pca_lowrank",
+    "svd_lowrank",
+    "lobpcg",
+    "geqrf",
+    "linalg.lstsq",
+    "symeig",
+}
+FREE = MANY | {
+    "empty",
+    "empty_like",
+    "empty_permuted",
+    "empty_strided",
+    "new_empty",
+    "new_empty_strided",
+}  # memory as it was found
 
 
 def tolerance(dtype, expected):
@@ -41,7 +62,11 @@ def compare(name, sample):
     found = {}
     for kind, expected in here.items():
         got = there[kind]
-        if isinstance(got, tuple) and got[:2] == ("raises", "NotImplementedError") and not (isinstance(expected, tuple) and expected[:2] == got[:2]):
+        if (
+            isinstance(got, tuple)
+            and got[:2] == ("raises", "NotImplementedError")
+            and not (isinstance(expected, tuple) and expected[:2] == got[:2])
+        ):
             found[kind] = "refused", got[2]
             continue
         how = {"values": name not in FREE, "strides": kind != "gradients"}
@@ -57,7 +82,10 @@ def main(folder, out, *names):
     with open(out, "a") as f:
         for name in names:
             started = time.perf_counter()
-            row, before = {"name": name, "equal": 0, "refused": 0, "differs": 0, "why": []}, {plan: plan.calls for plan in BACKEND.plans}
+            row, before = (
+                {"name": name, "equal": 0, "refused": 0, "differs": 0, "why": []},
+                {plan: plan.calls for plan in BACKEND.plans},
+            )
             for sample in pickle.loads(Path(folder, f"{name}.pkl").read_bytes()):
                 for kind, result in compare(name, sample).items():
                     row[result[0] if result else "equal"] += 1

@@ -15,14 +15,20 @@ EMULATOR = Path(__file__).resolve().parent / "emulator"
 def test_signatures_are_read_out_of_the_wheel():
     import mindspore
 
-    rows = subprocess.run([sys.executable, EMULATOR / "signatures.py", mindspore.__path__[0]], capture_output=True, text=True, check=True).stdout
+    rows = subprocess.run(
+        [sys.executable, EMULATOR / "signatures.py", mindspore.__path__[0]], capture_output=True, text=True, check=True
+    ).stdout
     known = dict(line.split("\t") for line in rows.splitlines())
     assert known["aclnnAdd"] == "pppp" and known["aclnnSoftmax"] == "pip" and known["aclnnSort"] == "pbibpp"
     assert sum(codes != "?" for codes in known.values()) >= 390
 
 
 def test_calls_are_counted(npu, tmp_path):
-    npu("-c", "import torch; x = torch.ones(3, device='npu'); print((x + x).sum().item())", EMULATED_CANN_REPORT=tmp_path / "report")
+    npu(
+        "-c",
+        "import torch; x = torch.ones(3, device='npu'); print((x + x).sum().item())",
+        EMULATED_CANN_REPORT=tmp_path / "report",
+    )
     rows = {row["function"]: row for row in map(json.loads, (tmp_path / "report").read_text().splitlines())}
     assert rows["aclnnAdd"]["calls"] == 1 and rows["aclnnReduceSum"]["failed"] == 0
 
@@ -30,13 +36,21 @@ def test_calls_are_counted(npu, tmp_path):
 def test_a_missing_rule_is_named(oracle_python):
     program = "import server, torch\ntry: server.compute('Nothing', [torch.ones(2), 3])\nexcept NotImplementedError as e: print(e)"
     done = subprocess.run(
-        [oracle_python, "-c", program], env=os.environ | {"PYTHONPATH": str(EMULATOR), "MINDTORCH_ACTIVATE": "0"}, capture_output=True, text=True, timeout=60
+        [oracle_python, "-c", program],
+        env=os.environ | {"PYTHONPATH": str(EMULATOR), "MINDTORCH_ACTIVATE": "0"},
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert done.stdout.strip() == "aclnnNothing is not emulated; called with (float32[2], 3)"
 
 
 FAILURES = [
-    ("aclnnAdd:2", "y = x + x; z = x + x", "add failed on device npu:0 (Ascend910B1 (emulated)) for dtype torch.float32"),
+    (
+        "aclnnAdd:2",
+        "y = x + x; z = x + x",
+        "add failed on device npu:0 (Ascend910B1 (emulated)) for dtype torch.float32",
+    ),
     ("aclrtMallocPhysical:0", "y = torch.ones(1 << 24, device='npu') + 1", "memory"),
     ("device:3", "[x + x for _ in range(5)]", "the device is lost"),
 ]
@@ -44,7 +58,12 @@ FAILURES = [
 
 @pytest.mark.parametrize("fail, program, text", FAILURES, ids=[f[0] for f in FAILURES])
 def test_failures_made_on_purpose(npu, fail, program, text):
-    done = npu("-c", f"import torch; x = torch.ones(2).npu(); {program}; torch.npu.synchronize()", EMULATED_CANN_FAIL=fail, check=False)
+    done = npu(
+        "-c",
+        f"import torch; x = torch.ones(2).npu(); {program}; torch.npu.synchronize()",
+        EMULATED_CANN_FAIL=fail,
+        check=False,
+    )
     assert done.returncode == 1 and text in done.stderr
 
 

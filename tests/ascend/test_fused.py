@@ -1,4 +1,6 @@
-"""Functions that one aclnn function computes: which ran, the CPU's values and gradients, second derivatives, arguments that do not fit."""
+"""Functions that one aclnn function computes: which ran, the CPU's values and gradients, second derivatives, arguments
+that do not fit.
+"""
 
 import json
 from pathlib import Path

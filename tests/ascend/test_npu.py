@@ -7,8 +7,14 @@ CASES = {
         "x = torch.ones(2, device=0); print(x.device, torch.ones(2).npu().device, torch.ones(2).to('npu').is_npu, torch.accelerator.current_accelerator())",
         "npu:0 npu:0 True npu",
     ),
-    "mixed devices are refused": ("try: torch.ones(2).npu() + torch.ones(2)\nexcept RuntimeError as e: print('two devices, npu:0 and cpu' in str(e))", "True"),
-    "numbers of the host meet any device": ("print((torch.ones(2).npu() * torch.tensor(3.0) + 1).tolist())", "[4.0, 4.0]"),
+    "mixed devices are refused": (
+        "try: torch.ones(2).npu() + torch.ones(2)\nexcept RuntimeError as e: print('two devices, npu:0 and cpu' in str(e))",
+        "True",
+    ),
+    "numbers of the host meet any device": (
+        "print((torch.ones(2).npu() * torch.tensor(3.0) + 1).tolist())",
+        "[4.0, 4.0]",
+    ),
     "indices of the host": (
         "x = torch.arange(6.0).npu(); print(x[torch.tensor([4, 0])].tolist(), x[torch.tensor([True, False] * 3)].tolist())",
         "[4.0, 0.0] [0.0, 2.0, 4.0]",
@@ -22,12 +28,18 @@ CASES = {
         "x.index_copy_(0, torch.tensor([2]).npu(), torch.ones(1).npu()); print(x.tolist())",
         "[7.0, 2.0, 1.0, 2.0]",
     ),
-    "the host's later writes are not seen": ("h = torch.ones(2); x = h.npu(); h.fill_(9); y = x + h.npu(); h.fill_(0); print(y.tolist())", "[10.0, 10.0]"),
+    "the host's later writes are not seen": (
+        "h = torch.ones(2); x = h.npu(); h.fill_(9); y = x + h.npu(); h.fill_(0); print(y.tolist())",
+        "[10.0, 10.0]",
+    ),
     "empty": (
         "x = torch.empty(0, 3, device='npu'); print((x + 1).shape, x.sum().item(), torch.cat([x, torch.ones(1, 3).npu()]).tolist())",
         "torch.Size([0, 3]) 0.0 [[1.0, 1.0, 1.0]]",
     ),
-    "bfloat16": ("x = torch.tensor([1.5, 2.5], dtype=torch.bfloat16).npu(); print((x * 2).tolist(), x.cpu().dtype)", "[3.0, 5.0] torch.bfloat16"),
+    "bfloat16": (
+        "x = torch.tensor([1.5, 2.5], dtype=torch.bfloat16).npu(); print((x * 2).tolist(), x.cpu().dtype)",
+        "[3.0, 5.0] torch.bfloat16",
+    ),
     "a dtype that CANN lacks": (
         "try: torch.ones(2, 2, dtype=torch.float64, device='npu').log_softmax(0).exp() @ torch.ones(2, 2, dtype=torch.float64, device='npu')\n"
         "except NotImplementedError as e: print(e)",
@@ -37,7 +49,10 @@ CASES = {
         "w, V = torch.linalg.eig(torch.tensor([[2.0, 1], [1, 2]]).npu()); print(sorted(round(x.real, 4) for x in w.tolist()), V.device)",
         "[1.0, 3.0] npu:0",
     ),
-    "float64 where CANN has it": ("print((torch.ones(2, dtype=torch.float64, device='npu').exp().sum() * 2).item())", "10.87312731383618"),
+    "float64 where CANN has it": (
+        "print((torch.ones(2, dtype=torch.float64, device='npu').exp().sum() * 2).item())",
+        "10.87312731383618",
+    ),
     "complex": (
         "z = torch.complex(torch.ones(2), torch.arange(2.0)).npu(); z.real.add_(1); print((z * z).tolist(), z.imag.tolist())",
         "[(4+0j), (3+4j)] [0.0, 1.0]",
@@ -92,7 +107,10 @@ CASES = {
         "s.scale(loss).backward(); s.step(o); s.update(); print(y.dtype, m.weight.grad.device)",
         "torch.float16 npu:0",
     ),
-    "it says that it is emulated": ("print(torch.npu.get_device_name(), torch.npu.get_device_properties(0).total_memory > 0)", "Ascend910B1 (emulated) True"),
+    "it says that it is emulated": (
+        "print(torch.npu.get_device_name(), torch.npu.get_device_properties(0).total_memory > 0)",
+        "Ascend910B1 (emulated) True",
+    ),
     "torch_npu": (
         "import torch_npu\nx = torch.randn(2, 8).npu(); y, r = torch_npu.npu_rms_norm(x, torch.ones(8).npu())\n"
         "print(torch.allclose(y, torch.nn.functional.rms_norm(x, (8,), eps=1e-6)), r.shape, torch_npu.npu_swiglu(x).shape, torch_npu.get_npu_format(x))\n"
@@ -175,7 +193,10 @@ for use in (torch.npu.current_device, torch.npu.synchronize, torch.npu.Stream):
 try: torch.ones(2, device="npu")
 except RuntimeError as e: print("no Ascend NPU" in str(e))
 """
-    assert python("-m", "mindtorch_proxy", "-c", program) == "None False 0 0\n" + "Torch not compiled with NPU enabled\n" * 3 + "True"
+    assert (
+        python("-m", "mindtorch_proxy", "-c", program)
+        == "None False 0 0\n" + "Torch not compiled with NPU enabled\n" * 3 + "True"
+    )
 
 
 def test_the_cpu_stands_in_only_where_it_is_asked_to_and_is_counted(npu):

@@ -1,4 +1,6 @@
-"""Every operator on the emulated NPU beside the CPU, on samples of PyTorch's OpInfos: forward, gradients, in-place, out=."""
+"""Every operator on the emulated NPU beside the CPU, on samples of PyTorch's OpInfos: forward, gradients, in-place,
+out=.
+"""
 
 import json
 import os
@@ -53,7 +55,10 @@ def test_operators_on_npu(part, oracle, npu, tmp_path, tmp_path_factory, record_
     rows = {row["name"]: row for row in map(json.loads, (tmp_path / "out").read_text().splitlines())}
     assert rows.keys() == set(names)
     called = map(json.loads, (tmp_path / "report").read_text().splitlines())
-    ran, computed = {p for row in rows.values() for p in row["primitives"]}, {c["function"] for c in called if c["calls"] > c["failed"]}
+    ran, computed = (
+        {p for row in rows.values() for p in row["primitives"]},
+        {c["function"] for c in called if c["calls"] > c["failed"]},
+    )
     problems, refused = [], set()
     results = Counter(kind for row in rows.values() for kind in kinds(row))
     record_property(PROPERTY, dict(results))
@@ -86,12 +91,18 @@ def explained(refusal):
 def kinds(row):
     """What became of each result of an operator's samples."""
     refused = [by_dtype(what) for kind, what, *_ in row["why"] if kind == "refused"]
-    return ["equal"] * row["equal"] + ["differs"] * row["differs"] + ["refused by dtype" if dtype else "refused otherwise" for dtype in refused]
+    return (
+        ["equal"] * row["equal"]
+        + ["differs"] * row["differs"]
+        + ["refused by dtype" if dtype else "refused otherwise" for dtype in refused]
+    )
 
 
 def every_bound_function_was_compared_by_value(ran, called):
     """Each primitive that the table binds ran for equal results, or the aclnn functions that it reaches were computed."""
-    listed = subprocess.run([sys.executable, SIGNATURES, mindspore.__path__[0], "--primitives"], capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(
+        [sys.executable, SIGNATURES, mindspore.__path__[0], "--primitives"], capture_output=True, text=True, check=True
+    ).stdout
     reaches = {name: set(functions) for name, *functions in (line.split("\t") for line in listed.splitlines())}
     bound = {p for p in table.bound() if bindings.exists(p)}
     assert len(bound) > 200

@@ -19,7 +19,9 @@ rules = load()
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32], ids=str)
 def test_norms_compute_half_types_in_float32(dtype):
-    x = (torch.rand(3, 64, generator=torch.Generator().manual_seed(0)) * 300).to(dtype)  # squares that float16 cannot hold
+    x = (torch.rand(3, 64, generator=torch.Generator().manual_seed(0)) * 300).to(
+        dtype
+    )  # squares that float16 cannot hold
     gamma = torch.linspace(0.5, 2, 64).to(dtype)
     y, rstd = rules.rms_norm(x, gamma, 1e-6)
     exact = 1 / (x.double().square().mean(1, keepdim=True) + 1e-6).sqrt()

@@ -1,4 +1,6 @@
-"""Libraries train on the emulated NPU: they choose it by themselves, losses are those of the CPU, checkpoints load everywhere."""
+"""Libraries train on the emulated NPU: they choose it by themselves, losses are those of the CPU, checkpoints load
+everywhere.
+"""
 
 import importlib.util
 import re

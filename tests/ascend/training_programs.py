@@ -1,4 +1,7 @@
-"""Programs that choose their device by themselves: python training_programs.py NAME FOLDER. Each prints the device and the losses."""
+"""Programs that choose their device by themselves: python training_programs.py NAME FOLDER.
+
+Each prints the device and the losses.
+"""
 
 import os
 import sys
@@ -10,7 +13,14 @@ def model():
     from transformers import LlamaConfig, LlamaForCausalLM
 
     torch.manual_seed(0)
-    size = dict(vocab_size=64, hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2)
+    size = dict(
+        vocab_size=64,
+        hidden_size=32,
+        intermediate_size=48,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+    )
     return LlamaForCausalLM(LlamaConfig(**size, max_position_embeddings=32))
 
 
@@ -42,7 +52,15 @@ def trainer(folder):
     """transformers' Trainer, four steps."""
     from transformers import Trainer, TrainingArguments
 
-    args = TrainingArguments(folder, per_device_train_batch_size=4, num_train_epochs=1, logging_steps=1, report_to=[], save_strategy="no", seed=0)
+    args = TrainingArguments(
+        folder,
+        per_device_train_batch_size=4,
+        num_train_epochs=1,
+        logging_steps=1,
+        report_to=[],
+        save_strategy="no",
+        seed=0,
+    )
     t = Trainer(model(), args, train_dataset=[{"input_ids": row, "labels": row} for row in data()])
     t.train()
     return t.args.device, [row["loss"] for row in t.state.log_history if "loss" in row]

@@ -14,7 +14,11 @@ from mindtorch_proxy.runtime.registry import DECOMPOSITIONS, operators
 
 
 def test_every_binding_exists_on_ascend_with_the_arity_used():
-    wrong = [(op, prim, note) for op, prim, kind, note in table.rows() if kind == "pyboost" and note.startswith("called with")]
+    wrong = [
+        (op, prim, note)
+        for op, prim, kind, note in table.rows()
+        if kind == "pyboost" and note.startswith("called with")
+    ]
     assert not wrong
 
 
@@ -44,21 +48,35 @@ STAND_INS = [
         for include in (True, False)
         for x, d in ((X, 1), ([[7, -2, 5], [5, 9, -3], [1, 2, 3]], 0), ([[5.0, 2, 8, 1]] * 2, 1))
     ],
-    *[("scatter_reduce", ([[True, False, True]] * 2, 1, AT, [[False, True, False]] * 2, reduce, False)) for reduce in ("sum", "prod", "amin")],
+    *[
+        ("scatter_reduce", ([[True, False, True]] * 2, 1, AT, [[False, True, False]] * 2, reduce, False))
+        for reduce in ("sum", "prod", "amin")
+    ],
     *[("scatter_reduce", (ZERO_D, 0, torch.tensor(0), torch.tensor(3.0), reduce, True)) for reduce in ("mean", "prod")],
     ("scatter_reduce", ([1.0, 2], 0, torch.zeros(0, dtype=torch.int64), [3.0], "prod", False)),
     *[
         ("index_reduce", (*a, reduce, include))
         for reduce in ("prod", "mean", "amax", "amin")
         for include in (True, False)
-        for a in (([[1.0, 2], [3, N], [5, 6]], 0, [1, 1, 0, 1], [[4.0, 8], [3, 2], [N, 1], [0, 7]]), (ZERO_D, 0, [0], torch.tensor(3.0)))
+        for a in (
+            ([[1.0, 2], [3, N], [5, 6]], 0, [1, 1, 0, 1], [[4.0, 8], [3, 2], [N, 1], [0, 7]]),
+            (ZERO_D, 0, [0], torch.tensor(3.0)),
+        )
     ],
-    *[(name, (x, 1, *dtype)) for name, dtype in (("cumprod", (torch.float32,)), ("logcumsumexp", ())) for x in (X, torch.randn(2, 9), torch.randn(2, 1))],
+    *[
+        (name, (x, 1, *dtype))
+        for name, dtype in (("cumprod", (torch.float32,)), ("logcumsumexp", ()))
+        for x in (X, torch.randn(2, 9), torch.randn(2, 1))
+    ],
     ("cumprod", ([[3, -2, 7, 11, 1 << 61]], 1, torch.int64)),
     ("cumprod", (ZERO_D, 0, torch.float32)),
     ("logcumsumexp", ([-I, -I, 1.0, I], 0)),
     *[("_isin", a) for a in ((X, [N, 3.0, -2]), (AT, [2, 2, 7]), (X, torch.zeros(0)), (ZERO_D, [2.0]))],
-    *[("_repeat_interleave", (torch.tensor(r, dtype=d),)) for r in ([2, 0, 3, 1], [0, 0], []) for d in (torch.int32, torch.int64)],
+    *[
+        ("_repeat_interleave", (torch.tensor(r, dtype=d),))
+        for r in ([2, 0, 3, 1], [0, 0], [])
+        for d in (torch.int32, torch.int64)
+    ],
     ("_complex", ([[1.0], [I]], [2.0, N])),
     ("_conj", (torch.tensor([complex(-I, 2), complex(N, -0.0), complex(1, I)]),)),
     ("angle", (torch.tensor([complex(-I, 2), complex(N, -0.0), -1 + 0j]),)),
@@ -68,7 +86,10 @@ STAND_INS = [
         for side in ("left", "right")
         for row, d in zip(SHIFTS, (torch.int8, torch.uint8, torch.int64))
         for a in [
-            (torch.tensor(row, dtype=d)[:, None], torch.tensor([0, 1, 3, 7, 8, 63, 64, 255 if d is torch.uint8 else -1], dtype=d)),
+            (
+                torch.tensor(row, dtype=d)[:, None],
+                torch.tensor([0, 1, 3, 7, 8, 63, 64, 255 if d is torch.uint8 else -1], dtype=d),
+            ),
             (3, torch.tensor(row, dtype=d)),
             (torch.tensor(row, dtype=d), 2),
         ]
@@ -84,12 +105,21 @@ STAND_INS = [
     ("_nanmedian", ([N, N],)),
     *[("nanmedian.dim", (x, d, d == 1)) for x, d in ((X, 1), (X, 0), ([[3, 1, 2, 4]], 1), (ZERO_D, 0))],
     ("_safe_softmax", ([[-I, -I], [0.0, -I]], 1, None)),
-    *[("mode", (x, d, False)) for x, d in (([[3, 1, 3, 1, 2], [5, 5, 4, 4, 4]], 1), ([[2.0, 1.0], [2.0, 3.0], [1.0, 3.0]], 0), (ZERO_D, 0))],
+    *[
+        ("mode", (x, d, False))
+        for x, d in (([[3, 1, 3, 1, 2], [5, 5, 4, 4, 4]], 1), ([[2.0, 1.0], [2.0, 3.0], [1.0, 3.0]], 0), (ZERO_D, 0))
+    ],
     # no subnormals: the threads of MindSpore's pool take them for zero, and which thread computes is not said
     ("frexp", (torch.tensor([0.0, -0.0, 1, -3, 2.3e-308, 1.7e308, I, -I, N, 0.5], dtype=torch.float64),)),
     ("frexp", (torch.tensor([1e-42, 3e38, -0.1], dtype=torch.float32),)),
     *[
-        ("nextafter", (torch.tensor([0.0, -0.0, 1, 1, -1, -1, I, -I, 2, N, 1e-45], dtype=d), torch.tensor([1.0, -1, 2, 0, -2, 0, 0, 0, 2, 1, 0], dtype=d)))
+        (
+            "nextafter",
+            (
+                torch.tensor([0.0, -0.0, 1, 1, -1, -1, I, -I, 2, N, 1e-45], dtype=d),
+                torch.tensor([1.0, -1, 2, 0, -2, 0, 0, 0, 2, 1, 0], dtype=d),
+            ),
+        )
         for d in (torch.float32, torch.float64)
     ],
     *[
@@ -104,7 +134,11 @@ STAND_INS = [
     *[
         (
             f"_C._nn.max_pool{d}d_with_indices",
-            (torch.randn(2, *[5, 6, 4][:d]).masked_fill_(torch.rand(2, *[5, 6, 4][:d]) > 0.9, N), *((k,) * d for k in how), ceil),
+            (
+                torch.randn(2, *[5, 6, 4][:d]).masked_fill_(torch.rand(2, *[5, 6, 4][:d]) > 0.9, N),
+                *((k,) * d for k in how),
+                ceil,
+            ),
         )
         for d in (2, 3)
         for how in ((2, 2, 0, 1), (3, 2, 1, 1), (2, 1, 1, 2))
@@ -112,7 +146,16 @@ STAND_INS = [
     ],
     *[(f"_C._nn.adaptive_max_pool{d}d", (torch.randn(2, 3, *[5, 6, 4][:d]), [2, 3, 4][:d])) for d in (1, 2, 3)],
     *[
-        ("_C.ctc_loss", (torch.randn(6, 3, 5).log_softmax(2), torch.tensor([[1, 1, 2], [3, 4, 1], [2, 2, 2]]), (6, 4, inputs), (3, n, 0), 0))
+        (
+            "_C.ctc_loss",
+            (
+                torch.randn(6, 3, 5).log_softmax(2),
+                torch.tensor([[1, 1, 2], [3, 4, 1], [2, 2, 2]]),
+                (6, 4, inputs),
+                (3, n, 0),
+                0,
+            ),
+        )
         for inputs, n in ((5, 2), (0, 0), (2, 3))
     ],
     *[
@@ -120,7 +163,11 @@ STAND_INS = [
         for m, n in ((5, 3), (3, 5))
         for driver in ("gelsd", "gelsy", "gels")
     ],
-    *[("geqrf", (torch.randn(2, m, n, dtype=dtype),)) for m, n in ((5, 3), (3, 4)) for dtype in (torch.float32, torch.complex64)],
+    *[
+        ("geqrf", (torch.randn(2, m, n, dtype=dtype),))
+        for m, n in ((5, 3), (3, 4))
+        for dtype in (torch.float32, torch.complex64)
+    ],
     *[
         (name, args)
         for hermitian in (False, True)
@@ -134,25 +181,44 @@ STAND_INS = [
             ("linalg.ldl_solve", (LD, pivots, a[..., :3].clone(), hermitian)),
         )
     ],
-    *[(f"special.{n}", (torch.linspace(-9, 40, 99).double(),)) for n in "bessel_j0 bessel_j1 bessel_y0 bessel_y1 airy_ai erfcx log_ndtr".split()],
     *[
-        (f"special.{s}modified_bessel_k{n}", (torch.tensor([0.0, 1e-5, 0.5, 1.9, 2, 3, 50, I, -1, N], dtype=torch.float64),))
+        (f"special.{n}", (torch.linspace(-9, 40, 99).double(),))
+        for n in "bessel_j0 bessel_j1 bessel_y0 bessel_y1 airy_ai erfcx log_ndtr".split()
+    ],
+    *[
+        (
+            f"special.{s}modified_bessel_k{n}",
+            (torch.tensor([0.0, 1e-5, 0.5, 1.9, 2, 3, 50, I, -1, N], dtype=torch.float64),),
+        )
         for s in ("", "scaled_")
         for n in (0, 1)
     ],
     *[(f"special.modified_bessel_i{n}", (torch.tensor([0.0, -0.5, 3, 15, 16, 50]),)) for n in (0, 1)],
-    ("special.ndtri", (torch.tensor([0.0, 1, 1e-300, 1e-10, 0.3, 0.5, 0.9, 1 - 1e-10, -1, 2, N], dtype=torch.float64),)),
+    (
+        "special.ndtri",
+        (torch.tensor([0.0, 1, 1e-300, 1e-10, 0.3, 0.5, 0.9, 1 - 1e-10, -1, 2, N], dtype=torch.float64),),
+    ),
     *[
         (
             name,
             tuple(
-                t.double().reshape(-1) for t in torch.meshgrid(torch.tensor([0, 0.5, 3, 60, I, -1]), torch.tensor([0, 0.2, 2.5, 61, I, -1, N]), indexing="ij")
+                t.double().reshape(-1)
+                for t in torch.meshgrid(
+                    torch.tensor([0, 0.5, 3, 60, I, -1]), torch.tensor([0, 0.2, 2.5, 61, I, -1, N]), indexing="ij"
+                )
             ),
         )
         for name in ("igamma", "igammac")
     ],
     ("_standard_gamma_grad", (torch.tensor([0.5, 1, 3, 7]).double(), torch.tensor([0.4, 1, 5, 3]).double())),
-    ("_dirichlet_grad", (torch.tensor([0.2, 0.7, 0.5]).double(), torch.tensor([0.5, 2, 7]).double(), torch.tensor([1.5, 3, 9]).double())),
+    (
+        "_dirichlet_grad",
+        (
+            torch.tensor([0.2, 0.7, 0.5]).double(),
+            torch.tensor([0.5, 2, 7]).double(),
+            torch.tensor([1.5, 3, 9]).double(),
+        ),
+    ),
 ]
 
 
@@ -168,7 +234,13 @@ def test_stand_ins_give_the_operator_s_results_by_operators_that_ascend_has(name
 def test_eigenvalues_and_vectors_by_operators_that_ascend_has(dtype):
     torch.manual_seed(0)
     turned = torch.eye(4, dtype=dtype).roll(1, 0)  # its eigenvalues are all of one size
-    for a in (torch.randn(2, 5, 5, dtype=dtype), torch.randn(1, 1, dtype=dtype), turned, torch.zeros(3, 3, dtype=dtype), torch.zeros(0, 0, dtype=dtype)):
+    for a in (
+        torch.randn(2, 5, 5, dtype=dtype),
+        torch.randn(1, 1, dtype=dtype),
+        turned,
+        torch.zeros(3, 3, dtype=dtype),
+        torch.zeros(0, 0, dtype=dtype),
+    ):
         w, V = DECOMPOSITIONS["linalg.eig"](a)
         tolerance = dict(rtol=0, atol=1e-12 if dtype is torch.float64 else 2e-5)
         torch.testing.assert_close(a.to(w.dtype) @ V, V * w.unsqueeze(-2), **tolerance)
@@ -192,5 +264,11 @@ def test_gradients_of_ctc_loss_by_operators_that_ascend_has():
 
 def test_the_hardware_report_is_skipped_without_an_npu():
     tool = Path(__file__).resolve().parents[2] / "tools" / "npu_report.py"
-    done = subprocess.run([sys.executable, "-m", "mindtorch_proxy", tool], capture_output=True, text=True, timeout=120, env=os.environ | {"MINDTORCH_NPU": ""})
+    done = subprocess.run(
+        [sys.executable, "-m", "mindtorch_proxy", tool],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=os.environ | {"MINDTORCH_NPU": ""},
+    )
     assert done.returncode == 77 and done.stdout.startswith("skipped: no NPU")

@@ -26,7 +26,9 @@ def formulas():
 
 
 def reached(function, seen):
-    """The code that a function runs in runtime/: its own, what stands inside it, what it calls by name or holds in its closure."""
+    """The code that a function runs in runtime/: its own, what stands inside it, what it calls by name or holds in its
+    closure.
+    """
     function = inspect.unwrap(getattr(function, "func", function))
     code = getattr(function, "__code__", None)
     if code is None or code in seen or not code.co_filename.startswith(str(ROOT / "runtime")):
@@ -39,7 +41,9 @@ def reached(function, seen):
         todo += [c for c in inner.co_consts if isinstance(c, types.CodeType)]
         for name in inner.co_names:
             f = function.__globals__.get(name)
-            if isinstance(f, (types.FunctionType, functools.partial)) and not getattr(f, "__module__", "").endswith(BELOW):
+            if isinstance(f, (types.FunctionType, functools.partial)) and not getattr(f, "__module__", "").endswith(
+                BELOW
+            ):
                 yield from reached(f, seen)
     for cell in function.__closure__ or ():
         if isinstance(cell.cell_contents, types.FunctionType):
@@ -47,8 +51,23 @@ def reached(function, seen):
 
 
 # the pipeline and autograd's engine: they may touch what formulas may not
-BELOW = (".tensor", ".backend", ".storage", ".pipeline", ".dispatch", ".out", ".inplace", ".geometry", ".bind", ".engine", ".graph", ".modes", ".public")
-# operators that make tensors from host data, read values on the host or change a tensor's memory, as PyTorch's own of these names do
+BELOW = (
+    ".tensor",
+    ".backend",
+    ".storage",
+    ".pipeline",
+    ".dispatch",
+    ".out",
+    ".inplace",
+    ".geometry",
+    ".bind",
+    ".engine",
+    ".graph",
+    ".modes",
+    ".public",
+)
+# operators that make tensors from host data, read values on the host or change a tensor's memory, as PyTorch's own of
+# these names do
 HOST = ("creation.py", "dlpack.py")
 
 

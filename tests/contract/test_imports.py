@@ -11,7 +11,9 @@ ROOT = Path(ops.__file__).resolve().parents[2]
 
 
 def modules(folder):
-    """module name relative to the folder -> (path, is a package); of the hook's folder its own files, without the tree that it serves."""
+    """module name relative to the folder -> (path, is a package);
+    of the hook's folder its own files, without the tree that it serves.
+    """
     found = {}
     for path in folder.glob("*.py") if folder.name == "mindtorch_proxy" else folder.rglob("*.py"):
         parts = path.relative_to(folder).with_suffix("").parts
@@ -28,7 +30,12 @@ def edges(folder):
         here = name.split(".") if name else []
         targets = set()
         tree = ast.parse(path.read_text())
-        for_types = {id(n) for i in ast.walk(tree) if isinstance(i, ast.If) and "TYPE_CHECKING" in ast.dump(i.test) for n in ast.walk(i)}
+        for_types = {
+            id(n)
+            for i in ast.walk(tree)
+            if isinstance(i, ast.If) and "TYPE_CHECKING" in ast.dump(i.test)
+            for n in ast.walk(i)
+        }
         for node in ast.walk(tree):
             if not isinstance(node, ast.ImportFrom) or node.level == 0 or id(node) in for_types:
                 continue
@@ -66,7 +73,10 @@ def circle(graph):
     return next(filter(None, map(visit, sorted(graph))), None)
 
 
-@pytest.mark.parametrize("folder", ["mindtorch_proxy", "runtime", "backends", "mindtorch_proxy/torch/nn", "stubs/distributions", "stubs/_dynamo"])
+@pytest.mark.parametrize(
+    "folder",
+    ["mindtorch_proxy", "runtime", "backends", "mindtorch_proxy/torch/nn", "stubs/distributions", "stubs/_dynamo"],
+)
 def test_no_circle_of_imports(folder):
     found = circle(edges(ROOT / folder))
     assert found is None, " -> ".join([*found, found[0]])

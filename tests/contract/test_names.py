@@ -1,4 +1,6 @@
-"""A fact about an operator stands in its declaration or in a backend's table entry: no list of operators' names beside them."""
+"""A fact about an operator stands in its declaration or in a backend's table entry: no list of operators' names beside
+them.
+"""
 
 import ast
 from pathlib import Path
@@ -12,8 +14,23 @@ from mindtorch_proxy.runtime.registry import operators
 
 ROOT = Path(ops.__file__).resolve().parents[2]
 NAMES = {name for o in operators() for name in (o.name, o.full, *o.options.alias)}
-# what declares operators or enters kernels in a table; a list of names that such a call or its loop reads is a declaration
-DECLARING = {"op", "view", "composite", "decomposition", "decomposed", "legacy", "numpy", "quick", "pyboost_", "without", "update", "inplace", "provide"}
+# what declares operators or enters kernels in a table; a list of names that such a call or its loop reads is a
+# declaration
+DECLARING = {
+    "op",
+    "view",
+    "composite",
+    "decomposition",
+    "decomposed",
+    "legacy",
+    "numpy",
+    "quick",
+    "pyboost_",
+    "without",
+    "update",
+    "inplace",
+    "provide",
+}
 MANY = 3
 # (file, the list) -> why it is no fact about operators that a declaration could hold
 ALLOWED = {
@@ -26,7 +43,10 @@ ALLOWED = {
     ("runtime/ops/resample.py", "UPSAMPLE"): "the table from which these operators are declared",
     ("runtime/ops/shape.py", "_REDUCE"): "values of the argument `reduce`",
     ("runtime/decompositions/reduction.py", "_SEGMENTS"): "values of the argument `reduce`",
-    ("runtime/ops/sparse/gradients.py", "_NODES"): "PyTorch's names of nodes, where they are not those of the functions",
+    (
+        "runtime/ops/sparse/gradients.py",
+        "_NODES",
+    ): "PyTorch's names of nodes, where they are not those of the functions",
     ("backends/ascend/table.py", "INPLACE"): "the backend's table: which Inplace primitive writes for which operator",
     ("backends/cpu/refusals.py", "COMPLEX_HALF"): "the backend's table: what it computes for complex32",
     ("backends/cpu/refusals.py", "_NOT_HALF"): "the backend's table: what it computes for complex32",
@@ -35,21 +55,36 @@ ALLOWED = {
     ("backends/cpu/kernels/random.py", "FILLERS"): "values of the argument `kind` of _draw",
     ("backends/cpu/kernels/shape.py", "UFUNC"): "values of the argument `reduce`",
     ("backends/cpu/kernels/shape.py", "np_at"): "values of the argument `reduce`",
-    ("mindtorch_proxy/torch/sparse/__init__.py", "-"): "PyTorch's own names of the functions that torch.sparse has under others",
+    (
+        "mindtorch_proxy/torch/sparse/__init__.py",
+        "-",
+    ): "PyTorch's own names of the functions that torch.sparse has under others",
     ("mindtorch_proxy/torch/_foreach.py", "_UNARY"): "the table of torch._foreach_*",
     ("mindtorch_proxy/torch/_foreach.py", "_BINARY"): "the table of torch._foreach_*",
-    ("mindtorch_proxy/torch/jit/_builtins.py", "_OPERATORS"): "functions in PyTorch's Python files that are operators themselves",
+    (
+        "mindtorch_proxy/torch/jit/_builtins.py",
+        "_OPERATORS",
+    ): "functions in PyTorch's Python files that are operators themselves",
     ("mindtorch_proxy/torch/jit/_interpreter.py", "_NAMES"): "Python's own functions",
-    ("mindtorch_proxy/torch/jit/_interpreter.py", "_ON_VALUES"): "what TorchScript does under these names with values that are no tensors",
+    (
+        "mindtorch_proxy/torch/jit/_interpreter.py",
+        "_ON_VALUES",
+    ): "what TorchScript does under these names with values that are no tensors",
     ("mindtorch_proxy/torch/utils/_sympy/interp.py", "_OF_TWO"): "methods of what analyses an expression of SymPy's",
-    ("mindtorch_proxy/torch/nn/functional.py", "_ROOT"): "functions of torch that nn.functional holds too, as the same objects",
+    (
+        "mindtorch_proxy/torch/nn/functional.py",
+        "_ROOT",
+    ): "functions of torch that nn.functional holds too, as the same objects",
     ("mindtorch_proxy/torch/_functorch/_functionalization.py", "_BACK"): "the inverse of each view",
     ("mindtorch_proxy/torch/_functorch/_random.py", "_FACTORIES"): "how vmap draws: the arguments of factories",
     ("mindtorch_proxy/torch/_functorch/_random.py", "_LIKE"): "how vmap draws: the arguments of factories",
     ("mindtorch_proxy/torch/_functorch/_random.py", "_SAMPLERS"): "how vmap draws: the arguments of samplers",
     ("mindtorch_proxy/torch/_functorch/_random.py", "_FILLS"): "how vmap draws: what fills in place",
     ("mindtorch_proxy/torch/_functorch/_random.py", "_DROPOUTS"): "how vmap draws: what draws only in training",
-    ("mindtorch_proxy/torch/_functorch/_random.py", "_BATCH_OF_ITS_OWN"): "how vmap draws: what has a dimension of its own for the batch",
+    (
+        "mindtorch_proxy/torch/_functorch/_random.py",
+        "_BATCH_OF_ITS_OWN",
+    ): "how vmap draws: what has a dimension of its own for the batch",
     ("mindtorch_proxy/torch/_functorch/_random.py", "_IN_PARTS"): "how vmap draws: what consists of other functions",
     ("mindtorch_proxy/torch/_functorch/_refused.py", "_RECURRENT"): "PyTorch's refusals under vmap",
     ("mindtorch_proxy/torch/_functorch/_refused.py", "REFUSED"): "PyTorch's refusals under vmap",
@@ -57,7 +92,10 @@ ALLOWED = {
     ("mindtorch_proxy/torch/_functorch/vmap.py", "_DYNAMIC"): "the table of batching rules",
     ("mindtorch_proxy/torch/_functorch/vmap.py", "_ARITHMETIC"): "the table of batching rules",
     ("mindtorch_proxy/torch/_functorch/vmap.py", "_BY_NAME"): "the table of batching rules",
-    ("mindtorch_proxy/torch/_functorch/vmap.py", "_ALSO_POINTWISE"): "the table of batching rules: functions that no operator of their name declares",
+    (
+        "mindtorch_proxy/torch/_functorch/vmap.py",
+        "_ALSO_POINTWISE",
+    ): "the table of batching rules: functions that no operator of their name declares",
     ("mindtorch_proxy/torch/_functorch/vmap.py", "_PASS"): "the table of batching rules",
     ("mindtorch_proxy/torch/_functorch/vmap.py", "_PRODUCTS"): "the table of batching rules",
     ("mindtorch_proxy/torch/_functorch/vmap.py", "_LEAST_DIMS"): "the table of batching rules",
@@ -73,17 +111,38 @@ ALLOWED = {
     ("mindtorch_proxy/torch/fx/passes/tools_common.py", "-"): "a public list of PyTorch's",
     ("mindtorch_proxy/torch/fx/proxy.py", "_REFLECTED"): "Python's operators by their own names",
     ("mindtorch_proxy/torch/fx/proxy.py", "_MAGIC"): "Python's operators by their own names",
-    ("mindtorch_proxy/torch/masked/_ops.py", "_IDENTITY"): "the table from which torch.masked is made: the value that changes no result",
+    (
+        "mindtorch_proxy/torch/masked/_ops.py",
+        "_IDENTITY",
+    ): "the table from which torch.masked is made: the value that changes no result",
     ("mindtorch_proxy/torch/masked/_ops.py", "_ELEMENTWISE"): "the table from which torch.masked is made",
     ("mindtorch_proxy/torch/masked/_ops.py", "_REDUCTIONS"): "the table from which torch.masked is made",
     ("mindtorch_proxy/torch/masked/_ops.py", "-"): "the table from which torch.masked is made",
     ("mindtorch_proxy/torch/masked/_ops.py", "known"): "the table from which torch.masked is made",
-    ("mindtorch_proxy/torch/masked/maskedtensor/binary.py", "BINARY_NAMES"): "a public list of PyTorch's: what masked tensors take",
-    ("mindtorch_proxy/torch/masked/maskedtensor/binary.py", "INPLACE_BINARY_NAMES"): "a public list of PyTorch's: what masked tensors take",
-    ("mindtorch_proxy/torch/masked/maskedtensor/reductions.py", "REDUCE_NAMES"): "a public list of PyTorch's: what masked tensors take",
-    ("mindtorch_proxy/torch/masked/maskedtensor/unary.py", "UNARY_NAMES"): "a public list of PyTorch's: what masked tensors take",
-    ("mindtorch_proxy/torch/masked/maskedtensor/unary.py", "INPLACE_UNARY_NAMES"): "a public list of PyTorch's: what masked tensors take",
-    ("mindtorch_proxy/trace.py", "UNWRITTEN"): "what gives memory that nothing has written to: PyTorch has no tag for it",
+    (
+        "mindtorch_proxy/torch/masked/maskedtensor/binary.py",
+        "BINARY_NAMES",
+    ): "a public list of PyTorch's: what masked tensors take",
+    (
+        "mindtorch_proxy/torch/masked/maskedtensor/binary.py",
+        "INPLACE_BINARY_NAMES",
+    ): "a public list of PyTorch's: what masked tensors take",
+    (
+        "mindtorch_proxy/torch/masked/maskedtensor/reductions.py",
+        "REDUCE_NAMES",
+    ): "a public list of PyTorch's: what masked tensors take",
+    (
+        "mindtorch_proxy/torch/masked/maskedtensor/unary.py",
+        "UNARY_NAMES",
+    ): "a public list of PyTorch's: what masked tensors take",
+    (
+        "mindtorch_proxy/torch/masked/maskedtensor/unary.py",
+        "INPLACE_UNARY_NAMES",
+    ): "a public list of PyTorch's: what masked tensors take",
+    (
+        "mindtorch_proxy/trace.py",
+        "UNWRITTEN",
+    ): "what gives memory that nothing has written to: PyTorch has no tag for it",
     ("stubs/_dynamo/capture.py", "_BY_VALUE"): "what a graph cannot hold, because its size is known by values alone",
     ("stubs/_dynamo/capture.py", "_OPERATORS"): "Python's operators by their own names",
     ("mindtorch_proxy/torch/nn/init.py", "gains"): "values of the argument `nonlinearity`",
@@ -92,7 +151,9 @@ ALLOWED = {
 
 def declares(node, helpers):
     """Whether a node holds a call that declares, by itself or through a function of its file."""
-    return any(isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id in helpers for n in ast.walk(node))
+    return any(
+        isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id in helpers for n in ast.walk(node)
+    )
 
 
 def lists_of_names(path):
@@ -104,7 +165,13 @@ def lists_of_names(path):
         helpers |= {f.name for f in functions if declares(f, helpers)}
     read = set()
     for n in ast.walk(tree):
-        if isinstance(n, ast.For) and declares(n, helpers) or isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id in helpers:
+        if (
+            isinstance(n, ast.For)
+            and declares(n, helpers)
+            or isinstance(n, ast.Call)
+            and isinstance(n.func, ast.Name)
+            and n.func.id in helpers
+        ):
             names = {x.id for x in ast.walk(n.iter if isinstance(n, ast.For) else n) if isinstance(x, ast.Name)}
             read |= names | {id(x) for x in ast.walk(n)}
         if isinstance(n, ast.FunctionDef) and n.name in helpers:
@@ -113,7 +180,11 @@ def lists_of_names(path):
         targets = [t.id for t in getattr(statement, "targets", ()) if isinstance(t, ast.Name)]
         if not isinstance(statement, ast.stmt) or "__all__" in targets or read & set(targets):
             continue
-        for n in ast.iter_child_nodes(statement) if not isinstance(statement, (ast.FunctionDef, ast.ClassDef, ast.For, ast.If, ast.With, ast.Try)) else ():
+        for n in (
+            ast.iter_child_nodes(statement)
+            if not isinstance(statement, (ast.FunctionDef, ast.ClassDef, ast.For, ast.If, ast.With, ast.Try))
+            else ()
+        ):
             for found in ast.walk(n):
                 words = words_of(found)
                 if len(known := [w for w in words if w in NAMES]) >= MANY and id(found) not in read:
@@ -125,19 +196,31 @@ def words_of(node):
         return [e.value for e in node.elts if isinstance(e, ast.Constant) and isinstance(e.value, str)]
     if isinstance(node, ast.Dict):
         return [k.value for k in node.keys if isinstance(k, ast.Constant) and isinstance(k.value, str)]
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "split" and isinstance(node.func.value, ast.Constant):
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "split"
+        and isinstance(node.func.value, ast.Constant)
+    ):
         return node.func.value.value.split()
     return []
 
 
 @pytest.mark.parametrize("folder", ["runtime", "backends", "mindtorch_proxy", "stubs"])
 def test_no_list_of_operators_beside_the_declarations(folder):
-    found = {(p.relative_to(ROOT).as_posix(), target): known for p in sorted((ROOT / folder).rglob("*.py")) for _, target, known in lists_of_names(p)}
+    found = {
+        (p.relative_to(ROOT).as_posix(), target): known
+        for p in sorted((ROOT / folder).rglob("*.py"))
+        for _, target, known in lists_of_names(p)
+    }
     assert {k: v for k, v in found.items() if k not in ALLOWED} == {}
-    assert not [k for k in ALLOWED if k[0].startswith(folder + "/") and k not in found], "these are gone: take them off the list"
+    assert not [k for k in ALLOWED if k[0].startswith(folder + "/") and k not in found], (
+        "these are gone: take them off the list"
+    )
 
 
-# kernels of our own, of which PyTorch has no operator: parts of others, and formulas that PyTorch computes within one kernel
+# kernels of our own, of which PyTorch has no operator: parts of others, and formulas that PyTorch computes within one
+# kernel
 NO_COUNTERPART = set(
     """_trunc_quotient _isclose _distinct _lu_permutation _draw _C._bernoulli _C.convolution_weight _C.norm_backward
     _C._nn.avg_pool1d_backward _lstm_layer _gru_layer _rnn_tanh_layer _rnn_relu_layer _lstm_layer_backward _gru_layer_backward
@@ -157,7 +240,11 @@ def test_interceptors_see_pytorch_s_names(oracle_python, python):
 def test_the_runtime_names_no_device_type():
     found = {}
     for path in sorted((ROOT / "runtime").rglob("*.py")):
-        words = {n.value for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Constant) and n.value in ("cpu", "npu")}
+        words = {
+            n.value
+            for n in ast.walk(ast.parse(path.read_text()))
+            if isinstance(n, ast.Constant) and n.value in ("cpu", "npu")
+        }
         if words:
             found[path.relative_to(ROOT).as_posix()] = words
     # the default, Tensor.npu() and is_npu, PyTorch's table of autocast's types, what files call the host

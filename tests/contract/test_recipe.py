@@ -16,7 +16,11 @@ DOCS = REPOSITORY / "docs"
 def layout(tmp_path):
     """The product as a wheel lays it out, to be changed."""
     for folder in ("mindtorch_proxy", "mindtorch_proxy/runtime", "mindtorch_proxy/backends", "mindtorch_proxy/stubs"):
-        shutil.copytree(REPOSITORY / folder.removeprefix("mindtorch_proxy/"), tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(
+            REPOSITORY / folder.removeprefix("mindtorch_proxy/"),
+            tmp_path / folder,
+            ignore=shutil.ignore_patterns("__pycache__"),
+        )
     return tmp_path
 
 

@@ -1,4 +1,6 @@
-"""The functions that make a tensor write out all of its slots, with what runtime.tensor.STARTS says a fresh one has in them."""
+"""The functions that make a tensor write out all of its slots, with what runtime.tensor.STARTS says a fresh one has in
+them.
+"""
 
 import ast
 import inspect
@@ -12,11 +14,17 @@ TREE = ast.parse(inspect.getsource(tensor))
 MAKERS = {
     f.name: f
     for f in ast.walk(TREE)
-    if isinstance(f, ast.FunctionDef) and any(isinstance(n, ast.Call) and getattr(n.func, "id", "") == "_new" for n in ast.walk(f))
+    if isinstance(f, ast.FunctionDef)
+    and any(isinstance(n, ast.Call) and getattr(n.func, "id", "") == "_new" for n in ast.walk(f))
 }
-MAKERS["the pipeline's text"] = ast.parse("\n".join([*pipeline._WRAP, "out._ms = r"]))  # the last line follows the kernel
+MAKERS["the pipeline's text"] = ast.parse(
+    "\n".join([*pipeline._WRAP, "out._ms = r"])
+)  # the last line follows the kernel
 # what a tensor over the memory of another one, or over none, takes for these slots
-OTHERWISE = {"strided_view": {"_storage", "_stride", "_offset"}, "alias": {"_ms", "_np", "_storage", "_stride", "_offset"}}
+OTHERWISE = {
+    "strided_view": {"_storage", "_stride", "_offset"},
+    "alias": {"_ms", "_np", "_storage", "_stride", "_offset"},
+}
 OTHERWISE["_make_wrapper_subclass"] = {"_storage", "_stride", "_offset"}
 OTHERWISE |= {"wrap": {"_ms"}, "fresh": {"_np"}, "the pipeline's text": {"_ms"}}
 
@@ -32,7 +40,9 @@ def written(function):
             for target in node.targets:
                 whole = isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple)
                 pairs = zip(target.elts, node.value.elts) if whole else ((t, node.value) for t in flat(target))
-                yield from ((t.attr, value) for t, value in pairs if isinstance(t, ast.Attribute) and t.value.id in ("t", "out"))
+                yield from (
+                    (t.attr, value) for t, value in pairs if isinstance(t, ast.Attribute) and t.value.id in ("t", "out")
+                )
         elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("_set_dtype", "_set_device"):
             yield node.func.id.removeprefix("_set_"), None
 

@@ -1,6 +1,8 @@
-"""What stands in stubs/ would run on the real torch unchanged, and no package lies in both trees but torch and torch.utils.
+"""What stands in stubs/ would run on the real torch unchanged, and no package lies in both trees but torch and
+torch.utils.
 
-Stubs are the modules that fill gaps: _dynamo, distributions, utils.data, devices that are absent, settings, versions. They use names of
+Stubs are the modules that fill gaps: _dynamo, distributions, utils.data, devices that are absent, settings, versions.
+They use names of
 torch alone and have no engine and no state of their own below them.
 """
 
@@ -62,7 +64,13 @@ def names_read(tree):
             found = [dotted(node)]
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
             found = [f"{node.module}.{alias.name}" for alias in node.names]
-        yield from (name for name in found if name and name.startswith("torch.") and any(part[:1] == "_" and part[:2] != "__" for part in name.split(".")))
+        yield from (
+            name
+            for name in found
+            if name
+            and name.startswith("torch.")
+            and any(part[:1] == "_" and part[:2] != "__" for part in name.split("."))
+        )
 
 
 def trees():
@@ -82,13 +90,22 @@ ENGINE = {"_ms", "_np", "_storage", "_vc", "_acc", "_shape", "_stride", "_offset
 def engine_names(tree):
     """The engine's slots that a file reads or writes of anything but `self`."""
     return {
-        n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute) and n.attr in ENGINE and not (isinstance(n.value, ast.Name) and n.value.id == "self")
+        n.attr
+        for n in ast.walk(tree)
+        if isinstance(n, ast.Attribute)
+        and n.attr in ENGINE
+        and not (isinstance(n.value, ast.Name) and n.value.id == "self")
     }
 
 
 def test_stubs_touch_no_engine():
     assert {path: found for path, tree in trees().items() if (found := engine_names(tree))} == {}
-    imports = [ast.unparse(n) for tree in trees().values() for n in ast.walk(tree) if isinstance(n, (ast.Import, ast.ImportFrom))]
+    imports = [
+        ast.unparse(n)
+        for tree in trees().values()
+        for n in ast.walk(tree)
+        if isinstance(n, (ast.Import, ast.ImportFrom))
+    ]
     assert not [line for line in imports if "mindtorch_proxy" in line]
 
 
@@ -96,7 +113,10 @@ def packages_above():
     """The packages of the served tree that stand on operators alone, as .importlinter names them."""
     contracts = configparser.ConfigParser()
     contracts.read(SERVED.parents[1] / ".importlinter")
-    return [SERVED.joinpath(*name.split(".")[2:]) for name in contracts["importlinter:contract:above"]["source_modules"].split()]
+    return [
+        SERVED.joinpath(*name.split(".")[2:])
+        for name in contracts["importlinter:contract:above"]["source_modules"].split()
+    ]
 
 
 def test_packages_above_the_operators_touch_no_engine():
@@ -113,7 +133,9 @@ def test_packages_above_the_operators_touch_no_engine():
 
 def test_stubs_are_few():
     assert sum(len(path.read_text().splitlines()) for path in STUBS.rglob("*.py")) < LIMIT
-    assert {"_dynamo", "distributions"} <= {path.name for path in STUBS.iterdir()} and (STUBS / "utils/data/dataloader.py").exists()
+    assert {"_dynamo", "distributions"} <= {path.name for path in STUBS.iterdir()} and (
+        STUBS / "utils/data/dataloader.py"
+    ).exists()
 
 
 def packages(root):

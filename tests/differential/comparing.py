@@ -1,13 +1,15 @@
 """The one comparator of the differential tests: what a result of ours and the real torch's differ in.
 
-Results are dicts and lists of numbers, strings, arrays, and what run_cases.plain makes of tensors, sizes and exceptions.
+Results are dicts and lists of numbers, strings, arrays, and what run_cases.plain makes of tensors, sizes and
+exceptions.
 """
 
 from itertools import islice
 
 import numpy as np
 
-# (relative, absolute), torch.testing.assert_close's own defaults; all other dtypes must be equal. Python's numbers are mostly float32's.
+# (relative, absolute), torch.testing.assert_close's own defaults; all other dtypes must be equal. Python's numbers are
+# mostly float32's.
 TOLERANCE = {
     "float16": (1e-3, 1e-5),
     "bfloat16": (1.6e-2, 1e-5),
@@ -32,9 +34,13 @@ def by_dtype(dtype, expected):
 
 def drift(ours, theirs, what, near=None):
     """The differences of two results of a program, by `near`; None: they must be equal."""
-    floats = [np.abs(x).max() for _, x in leaves(theirs) if isinstance(x, np.ndarray) and x.dtype.kind == "f" and x.size]
+    floats = [
+        np.abs(x).max() for _, x in leaves(theirs) if isinstance(x, np.ndarray) and x.dtype.kind == "f" and x.size
+    ]
     relative, absolute = (near[0], near[1] * max(floats, default=1)) if near else (0, 0)
-    return differences(ours, theirs, what, lambda dtype, _: (relative, absolute) if dtype.startswith("float") else (0, 0))
+    return differences(
+        ours, theirs, what, lambda dtype, _: (relative, absolute) if dtype.startswith("float") else (0, 0)
+    )
 
 
 def tidy(x, values=True, strides=True):
@@ -55,7 +61,9 @@ def leaves(x, where=""):
 
 
 def differences(ours, theirs, where="result", tolerance=by_dtype, strides=True):
-    """A line for each difference; `tolerance` tells (relative, absolute) from the dtype's name and the expected value."""
+    """A line for each difference;
+    `tolerance` tells (relative, absolute) from the dtype's name and the expected value.
+    """
 
     def compare(a, b, where):
         if isinstance(b, dict) and isinstance(a, dict) and a.keys() == b.keys():

@@ -1,6 +1,7 @@
 """Loads a file of cases so that its results have names and cannot hide one another.
 
-A case returns what it found. `return [x + 1, x.T]` becomes `{"x + 1": ..., "x.T": ...}`, so that a difference names the expression that differs.
+A case returns what it found. `return [x + 1, x.T]` becomes `{"x + 1": ..., "x.T": ...}`, so that a difference names the
+expression that differs.
 A dictionary that is built with a key which it has already would lose a result: it raises KeyError instead.
 """
 
@@ -23,7 +24,9 @@ class Results(dict):
 
 
 def named(names, values):
-    """A dictionary of the values by their expressions, or the values as they are where there is only one or a name is not unique."""
+    """A dictionary of the values by their expressions, or the values as they are where there is only one or a name is
+    not unique.
+    """
     return dict(zip(names, values)) if len(set(names)) == len(names) else list(values)
 
 
@@ -34,7 +37,13 @@ class _Names(ast.NodeTransformer):
         if not node.name.startswith("case_"):
             return node
         own = list(_statements(node))
-        returned = {name.id for r in own if isinstance(r, ast.Return) and r.value for name in ast.walk(r.value) if isinstance(name, ast.Name)}
+        returned = {
+            name.id
+            for r in own
+            if isinstance(r, ast.Return) and r.value
+            for name in ast.walk(r.value)
+            if isinstance(name, ast.Name)
+        }
         for inner in own:
             if isinstance(inner, ast.Return) and inner.value is not None:
                 inner.value = self._named(inner.value)

@@ -1,7 +1,9 @@
 """Run the cases of one file under whatever `import torch` gives, and write what they return.
 
-    python run_cases.py OUT.pickle CASES.py      (real torch)      python -m mindtorch_proxy run_cases.py ...      (ours)
-A case is a function case_*(torch) that returns tensors, numbers, strings, or lists and dictionaries of them. An exception is a result too.
+    python run_cases.py OUT.pickle CASES.py      (real torch)      python -m mindtorch_proxy run_cases.py ...
+    (ours)
+A case is a function case_*(torch) that returns tensors, numbers, strings, or lists and dictionaries of them. An
+exception is a result too.
 """
 
 import os

@@ -1,7 +1,9 @@
 """Every case in cases/ gives here what it gives in the real torch: values, dtypes, shapes, strides, classes of errors.
 
-Each file of cases runs in a process of its own on both sides. A file may say otherwise than the defaults of this harness:
-TOLERANCE = {dtype: (relative, absolute)}, WIDER = {case: such a table}, STRIDES = False where the layout of results does not count.
+Each file of cases runs in a process of its own on both sides. A file may say otherwise than the defaults of this
+harness:
+TOLERANCE = {dtype: (relative, absolute)}, WIDER = {case: such a table}, STRIDES = False where the layout of results
+does not count.
 """
 
 import pickle
@@ -38,4 +40,10 @@ def test_case(file, name, ours, answers):
     failed = isinstance(expected, tuple) and expected[0] == "raises"
     assert not failed, f"the case itself fails in the real torch: {expected}"
     table = TOLERANCE | getattr(module, "TOLERANCE", {}) | getattr(module, "WIDER", {}).get(name, {})
-    same(ours(file)[name], expected, name, lambda dtype, _: table.get(dtype, (0, 0)), strides=getattr(module, "STRIDES", True))
+    same(
+        ours(file)[name],
+        expected,
+        name,
+        lambda dtype, _: table.get(dtype, (0, 0)),
+        strides=getattr(module, "STRIDES", True),
+    )

@@ -12,7 +12,9 @@ def main(path):
     set_seed(0)
     model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    data = torch.utils.data.TensorDataset(torch.linspace(-1, 1, 64).reshape(16, 4), torch.linspace(1, 2, 16).reshape(16, 1))
+    data = torch.utils.data.TensorDataset(
+        torch.linspace(-1, 1, 64).reshape(16, 4), torch.linspace(1, 2, 16).reshape(16, 1)
+    )
     loader = torch.utils.data.DataLoader(data, batch_size=2)
     model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
     seen, losses = [], []

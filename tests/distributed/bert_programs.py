@@ -10,8 +10,17 @@ def model():
     from transformers import BertConfig, BertForSequenceClassification
 
     torch.manual_seed(0)
-    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 48, "vocab_size": 60, "max_position_embeddings": 16}
-    return BertForSequenceClassification(BertConfig(**sizes, num_labels=3, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0))
+    sizes = {
+        "hidden_size": 32,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "intermediate_size": 48,
+        "vocab_size": 60,
+        "max_position_embeddings": 16,
+    }
+    return BertForSequenceClassification(
+        BertConfig(**sizes, num_labels=3, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
+    )
 
 
 def batch(step, rows):
@@ -34,7 +43,9 @@ def train(model, rows):
 
 
 def bert(rank, size):
-    """(losses of this process's share, those of one process with the whole, the largest difference of the parameters in the end)."""
+    """(losses of this process's share, those of one process with the whole, the largest difference of the parameters in
+    the end).
+    """
     shared = DistributedDataParallel(model(), bucket_cap_mb=0.02)
     mine = train(shared, slice(rank * SHARE, (rank + 1) * SHARE))
     buckets = len(shared.reducer.buckets)

@@ -18,7 +18,12 @@ from torch.distributed.checkpoint.default_planner import (
     create_default_local_load_plan,
     create_default_local_save_plan,
 )
-from torch.distributed.checkpoint.metadata import ChunkStorageMetadata, MetadataIndex, TensorProperties, TensorStorageMetadata
+from torch.distributed.checkpoint.metadata import (
+    ChunkStorageMetadata,
+    MetadataIndex,
+    TensorProperties,
+    TensorStorageMetadata,
+)
 from torch.distributed.checkpoint.planner_helpers import create_read_items_for_chunk_list
 from torch.distributed.checkpoint.state_dict import (
     StateDictOptions,
@@ -58,7 +63,9 @@ def emptied(state, placements):
     if isinstance(state, DTensor):
         return zeros(*state.shape, device_mesh=state.device_mesh, placements=placements)
     if isinstance(state, ShardedTensor):
-        return zeros_in_pieces(chunks(placements[0].dim if placements[0].is_shard() else 0, dist.get_world_size()), *state.size())
+        return zeros_in_pieces(
+            chunks(placements[0].dim if placements[0].is_shard() else 0, dist.get_world_size()), *state.size()
+        )
     if isinstance(state, torch.Tensor):
         return torch.zeros_like(state)
     if isinstance(state, dict):
@@ -120,7 +127,10 @@ def of_models(rank, size, makers):
         for full in (False, True):  # whole state shares its counters of steps with the optimizer
             options = StateDictOptions(full_state_dict=full)
             of_model, of_optimizer = get_state_dict(model, optimizer, options=options)
-            found[name, full] = [(k, rounded(v) if full else 0) for k, v in of_model.items()], sorted(of_optimizer["state"])
+            found[name, full] = (
+                [(k, rounded(v) if full else 0) for k, v in of_model.items()],
+                sorted(of_optimizer["state"]),
+            )
             other = maker()
             again = torch.optim.AdamW(other.parameters(), lr=0.01, foreach=False)
             if not full:
@@ -130,14 +140,21 @@ def of_models(rank, size, makers):
                 dcp.load({"model": of_model, "optimizer": of_optimizer}, checkpoint_id=folder)
             set_state_dict(other, again, model_state_dict=of_model, optim_state_dict=of_optimizer, options=options)
             train(other, rank, size, 2, again)
-            found[name, full, "continued"] = [(k, rounded(v)) for k, v in get_model_state_dict(other, options=StateDictOptions(full_state_dict=True)).items()]
-        flat = get_optimizer_state_dict(model, optimizer, options=StateDictOptions(full_state_dict=True, flatten_optimizer_state_dict=True))
+            found[name, full, "continued"] = [
+                (k, rounded(v))
+                for k, v in get_model_state_dict(other, options=StateDictOptions(full_state_dict=True)).items()
+            ]
+        flat = get_optimizer_state_dict(
+            model, optimizer, options=StateDictOptions(full_state_dict=True, flatten_optimizer_state_dict=True)
+        )
         found[name, "flat"] = sorted(flat)[:6], len(flat)
         only = get_model_state_dict(model, options=StateDictOptions(full_state_dict=True, cpu_offload=True))
         found[name, "on one"] = len(only)
         third = maker()
         set_model_state_dict(third, only, options=StateDictOptions(full_state_dict=True, broadcast_from_rank0=True))
-        found[name, "from one"] = rounded(get_model_state_dict(third, options=StateDictOptions(full_state_dict=True))["head.bias"])
+        found[name, "from one"] = rounded(
+            get_model_state_dict(third, options=StateDictOptions(full_state_dict=True))["head.bias"]
+        )
     return found
 
 
@@ -146,11 +163,21 @@ def walked(rank, size):
     state, found = {"a": torch.ones(3, 2), "b": 5}, []
     metadata, plan = _create_default_local_metadata(state), create_default_local_save_plan(state, True)
     found += [repr(metadata.state_dict_metadata), repr(plan), repr(dedup_tensors([plan, plan]))]
-    found += [repr(create_default_global_save_plan(dedup_tensors([plan, plan]))[0]), repr(create_default_local_load_plan(state, metadata))]
+    found += [
+        repr(create_default_global_save_plan(dedup_tensors([plan, plan]))[0]),
+        repr(create_default_local_load_plan(state, metadata)),
+    ]
     block = lambda at, count: ChunkStorageMetadata(torch.Size([at]), torch.Size([count]))
     saved = TensorStorageMetadata(TensorProperties(), torch.Size([16]), [block(0, 8), block(8, 8)])
     found.append(repr(create_read_items_for_chunk_list("a", saved, [block(4, 7)])))
-    for index in (MetadataIndex("a"), MetadataIndex("a", [0, 0]), MetadataIndex("b"), MetadataIndex("x"), MetadataIndex("a", [1, 0]), MetadataIndex("b", [0])):
+    for index in (
+        MetadataIndex("a"),
+        MetadataIndex("a", [0, 0]),
+        MetadataIndex("b"),
+        MetadataIndex("x"),
+        MetadataIndex("a", [1, 0]),
+        MetadataIndex("b", [0]),
+    ):
         try:
             found.append(repr(find_state_dict_object(state, index)))
         except ValueError as error:

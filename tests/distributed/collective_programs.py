@@ -13,7 +13,11 @@ def plain(x):
     """Tensors as (dtype, shape, numbers)."""
     if isinstance(x, torch.Tensor):
         numbers = torch.view_as_real(x) if x.is_complex() else x
-        return str(x.dtype), list(x.shape), (numbers.float() if x.dtype in (torch.bfloat16, torch.float8_e4m3fn) else numbers).tolist()
+        return (
+            str(x.dtype),
+            list(x.shape),
+            (numbers.float() if x.dtype in (torch.bfloat16, torch.float8_e4m3fn) else numbers).tolist(),
+        )
     return [plain(y) for y in x] if isinstance(x, (list, tuple)) else x
 
 
@@ -110,7 +114,10 @@ def shapes(rank, size):
         dist.all_gather(out := [torch.zeros(x.shape) for _ in range(size)], x)
         return out
 
-    found += [attempt(lambda: gathered(torch.zeros(0))), attempt(lambda: gathered((torch.arange(6.0).view(2, 3) + rank).t()))]
+    found += [
+        attempt(lambda: gathered(torch.zeros(0))),
+        attempt(lambda: gathered((torch.arange(6.0).view(2, 3) + rank).t())),
+    ]
 
     def uneven():
         sent = [(rank + r) % 3 for r in range(size)]
@@ -157,7 +164,14 @@ def groups(rank, size):
     y = torch.tensor([float(rank)])
     dist.broadcast(y, dist.get_process_group_ranks(mine)[-1], group=mine)
     dist.broadcast(z := torch.tensor([rank]), group_src=0, group=mine)
-    found += [plain(y), plain(z), len(every), dist.get_process_group_ranks(mine), dist.get_global_rank(mine, 1), dist.get_group_rank(mine, rank)]
+    found += [
+        plain(y),
+        plain(z),
+        len(every),
+        dist.get_process_group_ranks(mine),
+        dist.get_global_rank(mine, 1),
+        dist.get_group_rank(mine, rank),
+    ]
     found += [dist.get_backend(), dist.get_backend_config(), dist.get_pg_count(), dist.is_initialized()]
     if evens != dist.GroupMember.NON_GROUP_MEMBER:
         dist.destroy_process_group(evens)
@@ -189,7 +203,10 @@ def in_flight(rank, size):
     out = [torch.zeros(2) for _ in range(size)]
     w = dist.all_gather(out, torch.ones(2) * rank, async_op=True)
     w.wait()
-    operations = [dist.P2POp(dist.isend, torch.ones(2) * rank, (rank + 1) % size), dist.P2POp(dist.irecv, got := torch.zeros(2), (rank - 1) % size)]
+    operations = [
+        dist.P2POp(dist.isend, torch.ones(2) * rank, (rank + 1) % size),
+        dist.P2POp(dist.irecv, got := torch.zeros(2), (rank - 1) % size),
+    ]
     for w in dist.batch_isend_irecv(operations):
         w.wait()
     tagged = []
@@ -199,7 +216,11 @@ def in_flight(rank, size):
         dist.recv(first, 1, tag=1)
         tagged = plain([first, second, longer := torch.zeros(3)])[:2] + [dist.recv(longer), longer.tolist()]
     if rank == 1:
-        sent = [dist.isend(torch.tensor([1.0]), 0, tag=1), dist.isend(torch.tensor([2.0]), 0, tag=2), dist.isend(torch.ones(2), 0)]
+        sent = [
+            dist.isend(torch.tensor([1.0]), 0, tag=1),
+            dist.isend(torch.tensor([2.0]), 0, tag=2),
+            dist.isend(torch.ones(2), 0),
+        ]
         for w in sent:
             w.wait()
     dist.barrier()
@@ -241,7 +262,11 @@ def errors(rank, size):
 def engine_calls(rank, size):
     """The backend's own methods: short forms, several tensors of one rank, and what they refuse."""
     backend = dist.group.WORLD._get_backend(torch.device("cpu"))
-    one, two, double = (lambda: torch.full((1,), 1.0 + rank)), (lambda: torch.ones(2) * rank), (lambda: torch.zeros(1, dtype=torch.float64))
+    one, two, double = (
+        (lambda: torch.full((1,), 1.0 + rank)),
+        (lambda: torch.ones(2) * rank),
+        (lambda: torch.zeros(1, dtype=torch.float64)),
+    )
     sparse = lambda n=2: torch.sparse_coo_tensor([[rank % 2]], [1], size=(n,))
 
     def options(kind, **values):
@@ -269,7 +294,9 @@ def engine_calls(rank, size):
         lambda: wait("allgather", rows(1, 2), [one(), one() + 7]),
         lambda: wait("allgather_coalesced", [[torch.zeros(1), torch.zeros(2)] for _ in range(size)], [one(), two()]),
         lambda: dist.all_reduce_coalesced([one(), two()], async_op=True).wait(),
-        lambda: torch.futures.wait_all([dist.all_gather_coalesced([[torch.zeros(2)] for _ in range(size)], [two()], async_op=True)]),
+        lambda: torch.futures.wait_all(
+            [dist.all_gather_coalesced([[torch.zeros(2)] for _ in range(size)], [two()], async_op=True)]
+        ),
         lambda: wait("broadcast", [one()], options("Broadcast", rootRank=-1)),
         lambda: wait("broadcast", [one()], options("Broadcast", rootTensor=1)),
         lambda: wait("broadcast", [], options("Broadcast")),
@@ -341,7 +368,11 @@ def profiled(rank, size):
         dist.barrier()
         dist.send(x, 1) if rank == 0 else dist.recv(x) if rank == 1 else None
         dist.all_reduce(x, async_op=True).wait()
-    return [(e.name, e.is_async, e.input_shapes, e.count, e.cpu_time > 0) for e in found.function_events if e.name.startswith("gloo:")]
+    return [
+        (e.name, e.is_async, e.input_shapes, e.count, e.cpu_time > 0)
+        for e in found.function_events
+        if e.name.startswith("gloo:")
+    ]
 
 
 def random_rounds(rank, size, rounds=60):

@@ -50,14 +50,28 @@ def contracts(rank, size):
 
     make = lambda: nn.Sequential(nn.Linear(2, 2), nn.Sequential(nn.ReLU(), nn.BatchNorm1d(2)))
     model = make()
-    found = [_get_registry(model) is None, noted.state(model) is None, noted(model, by=4) is model, noted.state(model).number, list(_get_registry(model))]
+    found = [
+        _get_registry(model) is None,
+        noted.state(model) is None,
+        noted(model, by=4) is model,
+        noted.state(model).number,
+        list(_get_registry(model)),
+    ]
     found += [said(lambda: noted(model)), said(lambda: wrapped(model[0])), said(lambda: swapped(model[1]))]
     several = [make(), make()]
-    found += [noted([several[0], several[0][0], several[1]]) is not None, noted.state(several[0]) is noted.state(several[1]), noted.state(several[0][0])]
+    found += [
+        noted([several[0], several[0][0], several[1]]) is not None,
+        noted.state(several[0]) is noted.state(several[1]),
+        noted.state(several[0][0]),
+    ]
     found += [list(_get_registry(several[1])), _get_registry(several[0][0]), said(lambda: fewer([make(), make()]))]
     state = Kept()
     _insert_module_state(model, state)
-    found += [_get_module_state(model) is state, _get_module_state(model[0]), said(lambda: _insert_module_state(model, Kept()))]
+    found += [
+        _get_module_state(model) is state,
+        _get_module_state(model[0]),
+        said(lambda: _insert_module_state(model, Kept())),
+    ]
     del state
     found.append(said(lambda: _get_module_state(model)))
     return [noted.__name__, contract(Kept).__name__, *found]
@@ -103,7 +117,11 @@ def checkpointed(rank, size):
 
     fails, x = checkpoint(Fails()), numbers(2).requires_grad_()
     found += [entered, said(lambda: fails(x)), said(lambda: fails(x, fail=False).sum().backward()), x.grad.tolist()]
-    found += [said(lambda: checkpoint(nn.ReLU(), use_reentrant=True)), said(lambda: checkpoint(nn.ReLU(), other=1)), said(lambda: checkpoint(linear))]
+    found += [
+        said(lambda: checkpoint(nn.ReLU(), use_reentrant=True)),
+        said(lambda: checkpoint(nn.ReLU(), other=1)),
+        said(lambda: checkpoint(linear)),
+    ]
     return found[2:]
 
 
@@ -143,7 +161,12 @@ def replicated(rank, size):
     layers = replicate(fill(nn.Sequential(nn.Linear(2, 2), nn.ReLU())))
     found["slice"] = type(layers[:1]).__name__
     sharded = fully_shard(nn.Linear(4, 4))
-    refused = lambda: replicate(sharded), lambda: replicate(layers), lambda: copy.deepcopy(layers), lambda: replicate(nn.ReLU(), device_id="cpu")
+    refused = (
+        lambda: replicate(sharded),
+        lambda: replicate(layers),
+        lambda: copy.deepcopy(layers),
+        lambda: replicate(nn.ReLU(), device_id="cpu"),
+    )
     found["refused"] = [said(f) for f in refused]
     return found
 
@@ -155,7 +178,11 @@ def sharded(rank, size):
     for layer in model[:2]:
         fully_shard(checkpoint(layer))
     fully_shard(model)
-    found = [list(_get_registry(model[0])), fully_shard.state(model) is _get_module_state(model), fully_shard.state(model[2])]
+    found = [
+        list(_get_registry(model[0])),
+        fully_shard.state(model) is _get_module_state(model),
+        fully_shard.state(model[2]),
+    ]
     found += [isinstance(model, FSDPModule), type(model).__name__, said(lambda: fully_shard(model))]
     x = numbers(2, 4, seed=rank)
     model(x).square().mean().backward()

@@ -17,7 +17,9 @@ HERE = Path(__file__).resolve().parent
 
 def environment(active, **variables):
     """This process's environment, activated or not, with one thread for each process: they share the cores."""
-    merged = os.environ | child_environment(active=active) | {"OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"} | variables
+    merged = (
+        os.environ | child_environment(active=active) | {"OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"} | variables
+    )
     return {name: str(value) for name, value in merged.items() if value is not None}
 
 
@@ -25,7 +27,12 @@ def start(command, size, *, active=True, executable=sys.executable, **variables)
     """Start a command once for each rank: ``command(rank)`` is the list of its arguments."""
     return [
         subprocess.Popen(
-            [executable, *map(str, command(r))], env=environment(active, **variables), cwd="/", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            [executable, *map(str, command(r))],
+            env=environment(active, **variables),
+            cwd="/",
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
         )
         for r in range(size)
     ]
@@ -79,7 +86,9 @@ def both(ranks, oracle_python):
     def of_the_real_torch(*program):
         try:
             return ranks(*program, oracle_python)
-        except subprocess.TimeoutExpired:  # its tensorpipe hangs now and then when workers leave, more often on a busy machine
+        except (
+            subprocess.TimeoutExpired
+        ):  # its tensorpipe hangs now and then when workers leave, more often on a busy machine
             return ranks(*program, oracle_python)
 
     def run(module, functions, size):
@@ -99,7 +108,9 @@ def launch():
         path = os.pathsep.join([child_environment()["PYTHONPATH"], str(HERE)])
         merged = environment(True, PYTHONPATH=path)
         command = [sys.executable, "-m", module, *map(str, arguments)]
-        return subprocess.Popen(command, env=merged, cwd="/", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        return subprocess.Popen(
+            command, env=merged, cwd="/", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
 
     return start
 
@@ -113,7 +124,9 @@ def finished():
 def equal_but_for_rounding(a, b):
     """Nested results whose numbers went through other orders of additions."""
     if isinstance(b, float):
-        return isinstance(a, float) and (math.isclose(a, b, rel_tol=1e-3, abs_tol=2e-4) or math.isnan(a) and math.isnan(b))
+        return isinstance(a, float) and (
+            math.isclose(a, b, rel_tol=1e-3, abs_tol=2e-4) or math.isnan(a) and math.isnan(b)
+        )
     if isinstance(b, (list, tuple)):
         return type(a) is type(b) and len(a) == len(b) and all(map(equal_but_for_rounding, a, b))
     return a == b

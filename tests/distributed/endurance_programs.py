@@ -1,4 +1,6 @@
-"""A thousand random collectives, one rank late now and then, for both torches; and what a process holds before and after."""
+"""A thousand random collectives, one rank late now and then, for both torches;
+and what a process holds before and after.
+"""
 
 import os
 import random
@@ -11,7 +13,11 @@ import torch.distributed as dist
 
 def held():
     """Open files, threads and memory, of this process and of those that it has started."""
-    children = [int(c) for task in os.listdir("/proc/self/task") for c in open(f"/proc/self/task/{task}/children").read().split()]
+    children = [
+        int(c)
+        for task in os.listdir("/proc/self/task")
+        for c in open(f"/proc/self/task/{task}/children").read().split()
+    ]
 
     def memory(pid):
         return int(open(f"/proc/{pid}/statm").read().split()[1]) * 4096
@@ -23,7 +29,13 @@ def held():
         return sum(link.startswith("socket:") for link in links), len(links)
 
     sockets, files = zip(*map(opened, [os.getpid(), *children]))
-    return {"sockets": sockets, "files": files, "threads": threading.active_count(), "memory": memory(os.getpid()), "engine memory": sum(map(memory, children))}
+    return {
+        "sockets": sockets,
+        "files": files,
+        "threads": threading.active_count(),
+        "memory": memory(os.getpid()),
+        "engine memory": sum(map(memory, children)),
+    }
 
 
 def one(chance, rank, size):
@@ -59,7 +71,9 @@ def one(chance, rank, size):
             work.wait()
     elif kind == 7:
         other = torch.zeros_like(x)
-        works = dist.batch_isend_irecv([dist.P2POp(dist.isend, x, (rank + 1) % size), dist.P2POp(dist.irecv, other, (rank - 1) % size)])
+        works = dist.batch_isend_irecv(
+            [dist.P2POp(dist.isend, x, (rank + 1) % size), dist.P2POp(dist.irecv, other, (rank - 1) % size)]
+        )
         for work in works:
             work.wait()
         x = other

@@ -192,7 +192,9 @@ def replica(rank, size):
 
     warm()
 
-    model = DistributedDataParallel(torch.nn.Sequential(torch.nn.Linear(4, 64), torch.nn.Linear(64, 2)), bucket_cap_mb=0.0001)
+    model = DistributedDataParallel(
+        torch.nn.Sequential(torch.nn.Linear(4, 64), torch.nn.Linear(64, 2)), bucket_cap_mb=0.0001
+    )
     for step in range(1000):
         if rank == 1 and step == 3:
             model.module[0].weight.register_hook(lambda grad: os.kill(os.getpid(), 9))
@@ -208,7 +210,9 @@ def models(rank, size):
 
 def main(port, rank, size, scenario):
     rank, size, found = int(rank), int(size), {}
-    dist.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=size, timeout=timedelta(seconds=60))
+    dist.init_process_group(
+        "gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=size, timeout=timedelta(seconds=60)
+    )
     torch.ones(3).add(1)  # the first kernel loads what it needs
     dist.barrier()
     started = time.monotonic()

@@ -1,4 +1,7 @@
-"""A group of one process that says it is of several, for both torches: collectives move nothing. Run alone: it makes its own group."""
+"""A group of one process that says it is of several, for both torches: collectives move nothing.
+
+Run alone: it makes its own group.
+"""
 
 import json
 import sys
@@ -13,7 +16,15 @@ seen = []
 
 
 def make(common, options):
-    seen.append((isinstance(common, _DistributedBackendOptions), common.group_rank, common.group_size, common.global_ranks_in_group, common.group_id))
+    seen.append(
+        (
+            isinstance(common, _DistributedBackendOptions),
+            common.group_rank,
+            common.group_size,
+            common.global_ranks_in_group,
+            common.group_id,
+        )
+    )
     return FakeProcessGroup._create_internal(common.group_rank, common.group_size)
 
 

@@ -28,7 +28,11 @@ from torch.utils.checkpoint import checkpoint
 class Block(torch.nn.Module):
     def __init__(self, width):
         super().__init__()
-        self.norm, self.up, self.down = torch.nn.LayerNorm(width), torch.nn.Linear(width, 3 * width), torch.nn.Linear(3 * width, width)
+        self.norm, self.up, self.down = (
+            torch.nn.LayerNorm(width),
+            torch.nn.Linear(width, 3 * width),
+            torch.nn.Linear(3 * width, width),
+        )
 
     def forward(self, x):
         return x + self.down(F.gelu(self.up(self.norm(x))))
@@ -123,7 +127,11 @@ def no_sync(model, last):
 
 def per_parameter(rank, size):
     """fully_shard, in all its ways."""
-    found = {"alone": alone(rank, size), "alone clipped": alone(rank, size, clip=0.1), "steps": alone(rank, size, steps=50)}
+    found = {
+        "alone": alone(rank, size),
+        "alone clipped": alone(rank, size, clip=0.1),
+        "steps": alone(rank, size, steps=50),
+    }
 
     def result(model, **options):
         losses = train(model, rank, size, **options)
@@ -135,17 +143,31 @@ def per_parameter(rank, size):
     found["kept"] = attempt(lambda: result(make(reshard_after_forward=False)))
     found["clipped"] = attempt(lambda: result(make(), clip=0.1))
     found["accumulated"] = attempt(lambda: result(make(), accumulate=2, around=no_sync))
-    found["half"] = attempt(lambda: train(make(mp_policy=MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)), rank, size))
+    found["half"] = attempt(
+        lambda: train(
+            make(mp_policy=MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)), rank, size
+        )
+    )
     model = make()
-    found["shapes"] = [(n, [str(s) for s in p.placements], list(p.to_local().shape), list(p.shape)) for n, p in model.named_parameters()]
-    found["classes"] = [type(model).__name__, isinstance(model, FSDPModule), type(model.blocks[0]).__name__, type(model.state_dict()["head.weight"]).__name__]
+    found["shapes"] = [
+        (n, [str(s) for s in p.placements], list(p.to_local().shape), list(p.shape))
+        for n, p in model.named_parameters()
+    ]
+    found["classes"] = [
+        type(model).__name__,
+        isinstance(model, FSDPModule),
+        type(model.blocks[0]).__name__,
+        type(model.state_dict()["head.weight"]).__name__,
+    ]
     model.unshard()
     found["unsharded"] = type(model.head.weight).__name__ != "DTensor", list(model.head.weight.shape)
     model.reshard()
     found["sharded"] = type(model.head.weight).__name__
     loss = model(batch(0, rank, size)).sum()
     loss.backward()
-    found["grads"] = [(type(p.grad).__name__, list(p.grad.to_local().shape), rounded(p.grad)) for p in model.parameters()]
+    found["grads"] = [
+        (type(p.grad).__name__, list(p.grad.to_local().shape), rounded(p.grad)) for p in model.parameters()
+    ]
     state = {k: v.clone() for k, v in model.state_dict().items()}
     other = make()
     torch.nn.init.zeros_(other.head.weight)
@@ -160,13 +182,18 @@ def per_parameter(rank, size):
     empty.load_state_dict(state)
     found["from meta"] = attempt(lambda: rounded(empty(batch(0, rank, size)).sum()))
     found["plain"] = attempt(lambda: rounded(model(batch(0, rank, size)).sum()))
-    found["errors"] = [attempt(f) for f in (lambda: fully_shard(model), lambda: fully_shard(torch.nn.ModuleList([torch.nn.Linear(2, 2)])))]
+    found["errors"] = [
+        attempt(f)
+        for f in (lambda: fully_shard(model), lambda: fully_shard(torch.nn.ModuleList([torch.nn.Linear(2, 2)])))
+    ]
     found["many"] = attempt(lambda: train(torch.nn.Sequential(make()), rank, size, steps=2))
     return found
 
 
 def freed(rank, size):
-    """How many whole parameters are alive in a forward: those of the unit that runs and of the root; and after it, and in backward."""
+    """How many whole parameters are alive in a forward: those of the unit that runs and of the root;
+    and after it, and in backward.
+    """
     alive, seen = weakref.WeakSet(), []
     model = make(reshard_after_forward=True)
 
@@ -207,7 +234,11 @@ def replicated_and_sharded(rank, size):
         fully_shard(model, mesh=mesh["outer"])
         group = mesh.get_local_rank("outer")
         losses = train(model, group, 2)
-        return losses, [rounded(p) for p in model.parameters()], [tuple(map(str, p.placements)) for p in model.parameters()]
+        return (
+            losses,
+            [rounded(p) for p in model.parameters()],
+            [tuple(map(str, p.placements)) for p in model.parameters()],
+        )
 
     found["hybrid"] = attempt(hybrid)
     found["both"] = attempt(both)
@@ -216,7 +247,9 @@ def replicated_and_sharded(rank, size):
 
 def wrapped(policy=None, **options):
     torch.manual_seed(0)
-    return FullyShardedDataParallel(Model(), auto_wrap_policy=policy or ModuleWrapPolicy({Block}), device_id=torch.device("cpu"), **options)
+    return FullyShardedDataParallel(
+        Model(), auto_wrap_policy=policy or ModuleWrapPolicy({Block}), device_id=torch.device("cpu"), **options
+    )
 
 
 @contextlib.contextmanager
@@ -227,7 +260,11 @@ def wrapper_no_sync(model, last):
 
 def flat(rank, size):
     """FullyShardedDataParallel, in all its ways."""
-    found = {"alone": alone(rank, size), "alone clipped": alone(rank, size, clip=0.1), "steps": alone(rank, size, steps=50)}
+    found = {
+        "alone": alone(rank, size),
+        "alone clipped": alone(rank, size, clip=0.1),
+        "steps": alone(rank, size, steps=50),
+    }
 
     def result(model, **options):
         losses = train(model, rank, size, **options)
@@ -245,8 +282,12 @@ def flat(rank, size):
     half = MixedPrecision(param_dtype=torch.bfloat16, reduce_dtype=torch.float32, buffer_dtype=torch.bfloat16)
     found["half"] = attempt(lambda: train(wrapped(mixed_precision=half), rank, size))
     for name, policy in {
-        "custom": CustomPolicy(lambda m: {"sharding_strategy": ShardingStrategy.SHARD_GRAD_OP} if isinstance(m, Block) else False),
-        "by size": lambda module, recurse, nonwrapped_numel: size_based_auto_wrap_policy(module, recurse, nonwrapped_numel, min_num_params=100),
+        "custom": CustomPolicy(
+            lambda m: {"sharding_strategy": ShardingStrategy.SHARD_GRAD_OP} if isinstance(m, Block) else False
+        ),
+        "by size": lambda module, recurse, nonwrapped_numel: size_based_auto_wrap_policy(
+            module, recurse, nonwrapped_numel, min_num_params=100
+        ),
     }.items():
         found[name] = attempt(lambda: result(wrapped(policy)))
     for original in (False, True):
@@ -257,15 +298,21 @@ def flat(rank, size):
         full = model.state_dict()
         found["full", original] = [(k, rounded(v)) for k, v in full.items()]
         of_optimizer = FullyShardedDataParallel.optim_state_dict(model, optimizer)
-        found["optimizer", original] = [(k, sorted(v), rounded(v["exp_avg"])) for k, v in sorted(of_optimizer["state"].items())]
+        found["optimizer", original] = [
+            (k, sorted(v), rounded(v["exp_avg"])) for k, v in sorted(of_optimizer["state"].items())
+        ]
         found["groups", original] = sorted(of_optimizer["param_groups"][0]["params"])
-        with FullyShardedDataParallel.state_dict_type(model, StateDictType.FULL_STATE_DICT, FullStateDictConfig(rank0_only=True)):
+        with FullyShardedDataParallel.state_dict_type(
+            model, StateDictType.FULL_STATE_DICT, FullStateDictConfig(rank0_only=True)
+        ):
             found["on one", original] = list(model.state_dict())
         other = wrapped(use_orig_params=original)
         other.load_state_dict(full)
         again = torch.optim.AdamW(other.parameters(), lr=0.01, foreach=False)
         again.load_state_dict(FullyShardedDataParallel.optim_state_dict_to_load(other, again, of_optimizer))
-        found["continued", original] = attempt(lambda: result(other, steps=2, optimizer=again) == result(model, steps=2, optimizer=optimizer))
+        found["continued", original] = attempt(
+            lambda: result(other, steps=2, optimizer=again) == result(model, steps=2, optimizer=optimizer)
+        )
         with FullyShardedDataParallel.state_dict_type(model, StateDictType.SHARDED_STATE_DICT):
             sharded = model.state_dict()
             found["sharded", original] = list(sharded)
@@ -327,15 +374,25 @@ class Stack(nn.Module):
 
 
 def checkpointed(rank, size):
-    """Checkpoints around units, within units and over several, of both kinds of sharding: losses, and how often parts ran."""
+    """Checkpoints around units, within units and over several, of both kinds of sharding: losses, and how often parts
+    ran.
+    """
 
     def run(model, accumulate=False):
-        optimizer, losses, Part.runs = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], lr=0.1), [], 0
+        optimizer, losses, Part.runs = (
+            torch.optim.SGD([p for p in model.parameters() if p.requires_grad], lr=0.1),
+            [],
+            0,
+        )
         for step in range(4):
             if accumulate and hasattr(model, "set_requires_gradient_sync"):
                 model.set_requires_gradient_sync(step % 2 == 1)
             x = torch.arange(24.0).view(4, 6).mul(0.1 + rank + step).cos().requires_grad_()
-            with model.no_sync() if accumulate and hasattr(model, "no_sync") and step % 2 == 0 else contextlib.nullcontext():
+            with (
+                model.no_sync()
+                if accumulate and hasattr(model, "no_sync") and step % 2 == 0
+                else contextlib.nullcontext()
+            ):
                 loss = model(x).square().mean()
                 loss.backward()
             losses.append(loss.item())
@@ -363,7 +420,9 @@ def checkpointed(rank, size):
         return fully_shard(model)
 
     policy = lambda module, recurse, nonwrapped_numel: recurse or isinstance(module, Part)
-    flat = lambda model, **kw: FullyShardedDataParallel(model, auto_wrap_policy=policy, device_id=torch.device("cpu"), **kw)
+    flat = lambda model, **kw: FullyShardedDataParallel(
+        model, auto_wrap_policy=policy, device_id=torch.device("cpu"), **kw
+    )
     models = {"alone": Stack()}
     for reentrant in (None, False, True):
         models["each", reentrant] = each(Stack(reentrant))
@@ -371,8 +430,15 @@ def checkpointed(rank, size):
         models["freed at the root", reentrant] = each(Stack(reentrant), reshard_after_forward=True)
         models["flat", reentrant] = flat(Stack(reentrant), use_orig_params=True)
         models["flat alone", reentrant] = flat(Stack(reentrant))
-    models["within"], models["frozen"], models["frozen within"] = each(within(Stack())), each(frozen(Stack(False))), each(within(frozen(Stack())))
-    models["flat within"], models["within flat"] = flat(within(Stack()), use_orig_params=True), within(flat(Stack(), use_orig_params=True))
+    models["within"], models["frozen"], models["frozen within"] = (
+        each(within(Stack())),
+        each(frozen(Stack(False))),
+        each(within(frozen(Stack()))),
+    )
+    models["flat within"], models["within flat"] = (
+        flat(within(Stack()), use_orig_params=True),
+        within(flat(Stack(), use_orig_params=True)),
+    )
     models["accumulated"], models["accumulated flat"] = each(within(Stack())), flat(within(Stack()))
     models["in pairs"] = pairs(Stack(False))
     return {name: run(model, "accumulated" in name) for name, model in models.items()}

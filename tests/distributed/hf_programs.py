@@ -6,7 +6,10 @@ import os
 import torch
 import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
-from torch.distributed.checkpoint._consolidate_hf_safetensors import consolidate_safetensors_files, consolidate_safetensors_files_on_every_rank
+from torch.distributed.checkpoint._consolidate_hf_safetensors import (
+    consolidate_safetensors_files,
+    consolidate_safetensors_files_on_every_rank,
+)
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import Replicate, Shard, distribute_tensor
 
@@ -66,7 +69,10 @@ def loaded(rank, size):
     """Whole tensors of everything that `saved` has written, read into other placements."""
     mesh, result = init_device_mesh("cpu", (size,)), {}
     for name in ("together", "in_files", "apart", "every_rank", "afterwards"):
-        empty = {key: distribute_tensor(torch.zeros(t.shape, dtype=t.dtype), mesh, [Shard(t.ndim - 1)]) for key, t in state(size).items()}
+        empty = {
+            key: distribute_tensor(torch.zeros(t.shape, dtype=t.dtype), mesh, [Shard(t.ndim - 1)])
+            for key, t in state(size).items()
+        }
         dcp.load(empty, storage_reader=dcp.HuggingFaceStorageReader(f"{FOLDER}/{name}", thread_count=2))
         result[name] = {key: t.full_tensor().tolist() for key, t in empty.items()}
     return result

@@ -1,4 +1,6 @@
-"""One rank of a program, in either torch: python launch.py FOLDER RANK SIZE MODULE FUNCTION ...; each function's result is pickled to FOLDER."""
+"""One rank of a program, in either torch: python launch.py FOLDER RANK SIZE MODULE FUNCTION ...;
+each function's result is pickled to FOLDER.
+"""
 
 import importlib
 import os
@@ -15,7 +17,13 @@ def main(folder, rank, size, module, *functions):
     warnings.simplefilter("ignore")
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
     programs = importlib.import_module(module)
-    dist.init_process_group("gloo", init_method=f"file://{folder}/rendezvous", rank=int(rank), world_size=int(size), timeout=timedelta(seconds=60))
+    dist.init_process_group(
+        "gloo",
+        init_method=f"file://{folder}/rendezvous",
+        rank=int(rank),
+        world_size=int(size),
+        timeout=timedelta(seconds=60),
+    )
     for function in functions:
         try:
             result = getattr(programs, function)(int(rank), int(size))

@@ -26,17 +26,31 @@ class Model(lightning.LightningModule):
 
 def main(path):
     lightning.seed_everything(0)
-    data = torch.utils.data.TensorDataset(torch.linspace(-1, 1, 128).reshape(32, 4), torch.linspace(1, 2, 32).reshape(32, 1))
+    data = torch.utils.data.TensorDataset(
+        torch.linspace(-1, 1, 128).reshape(32, 4), torch.linspace(1, 2, 32).reshape(32, 1)
+    )
     model = Model()
     trainer = lightning.Trainer(
-        accelerator="cpu", devices=2, strategy="ddp", max_epochs=5, logger=False, enable_checkpointing=False, enable_progress_bar=False, default_root_dir=path
+        accelerator="cpu",
+        devices=2,
+        strategy="ddp",
+        max_epochs=5,
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        default_root_dir=path,
     )
     trainer.fit(model, torch.utils.data.DataLoader(data, batch_size=4))
     parameters = torch.cat([p.detach().flatten() for p in model.parameters()])
     every = [torch.empty_like(parameters) for _ in range(trainer.world_size)]
     torch.distributed.all_gather(every, parameters)
     if trainer.is_global_zero:
-        found = {"world": trainer.world_size, "steps": trainer.global_step, "losses": model.losses, "strategy": type(trainer.strategy).__name__}
+        found = {
+            "world": trainer.world_size,
+            "steps": trainer.global_step,
+            "losses": model.losses,
+            "strategy": type(trainer.strategy).__name__,
+        }
         torch.save({**found, "equal": all(torch.equal(e, every[0]) for e in every)}, f"{path}/found")
 
 

@@ -25,7 +25,9 @@ def mapped(rank, size):
     found = [plain(out), plain(x.grad), plain(w.grad)]
     many = local_map(several, out_placements=(columns, None, columns), in_placements=(columns, None))
     found.append([plain(v) for v in many(x, 3)])
-    moving = local_map(product, out_placements=rows, in_placements=(rows, whole), device_mesh=mesh, redistribute_inputs=True)
+    moving = local_map(
+        product, out_placements=rows, in_placements=(rows, whole), device_mesh=mesh, redistribute_inputs=True
+    )
     found.append(plain(moving(x, w)))
 
     @local_map(out_placements=columns)

@@ -4,8 +4,25 @@ import torch
 import torch.distributed as dist
 import torch.nn.functional as F
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
-from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_module, distribute_tensor, empty, full, ones, zeros
-from torch.distributed.tensor.parallel import ColwiseParallel, PrepareModuleInput, RowwiseParallel, SequenceParallel, parallelize_module
+from torch.distributed.tensor import (
+    DTensor,
+    Partial,
+    Replicate,
+    Shard,
+    distribute_module,
+    distribute_tensor,
+    empty,
+    full,
+    ones,
+    zeros,
+)
+from torch.distributed.tensor.parallel import (
+    ColwiseParallel,
+    PrepareModuleInput,
+    RowwiseParallel,
+    SequenceParallel,
+    parallelize_module,
+)
 
 
 def plain(x):
@@ -27,10 +44,31 @@ def attempt(f):
 def meshes(rank, size):
     found = []
     mesh = init_device_mesh("cpu", (2, size // 2), mesh_dim_names=("dp", "tp"))
-    show = lambda m: [m.mesh.tolist(), m.ndim, m.shape, m.size(), m.mesh_dim_names, m.get_coordinate(), m.device_type, repr(m)]
+    show = lambda m: [
+        m.mesh.tolist(),
+        m.ndim,
+        m.shape,
+        m.size(),
+        m.mesh_dim_names,
+        m.get_coordinate(),
+        m.device_type,
+        repr(m),
+    ]
     ranks = lambda group: dist.get_process_group_ranks(group)
-    found += [show(mesh), show(mesh["dp"]), show(mesh["tp"]), mesh["dp", "tp"] == mesh, mesh.get_local_rank("dp"), mesh["tp"].get_local_rank()]
-    found += [ranks(mesh.get_group("dp")), ranks(mesh.get_group(1)), [ranks(g) for g in mesh.get_all_groups()], ranks(mesh["dp"].get_group())]
+    found += [
+        show(mesh),
+        show(mesh["dp"]),
+        show(mesh["tp"]),
+        mesh["dp", "tp"] == mesh,
+        mesh.get_local_rank("dp"),
+        mesh["tp"].get_local_rank(),
+    ]
+    found += [
+        ranks(mesh.get_group("dp")),
+        ranks(mesh.get_group(1)),
+        [ranks(g) for g in mesh.get_all_groups()],
+        ranks(mesh["dp"].get_group()),
+    ]
     flat = mesh._flatten("all")
     found += [show(flat), ranks(flat.get_group()), show(mesh["dp"]._get_root_mesh()), mesh.size(0), mesh.size(1)]
     line = init_device_mesh("cpu", (size,), mesh_dim_names=("world",))
@@ -43,8 +81,15 @@ def meshes(rank, size):
         hash(line) == hash(init_device_mesh("cpu", (size,), mesh_dim_names=("world",))),
     ]
     given = DeviceMesh("cpu", torch.arange(size).flip(0))
-    found += [show(given), ranks(given.get_group()), given.get_local_rank(), show(DeviceMesh.from_group(dist.group.WORLD, "cpu"))]
-    found += [show(DeviceMesh.from_group([mesh.get_group(0), mesh.get_group(1)], "cpu", mesh.mesh, mesh_dim_names=("x", "y")))]
+    found += [
+        show(given),
+        ranks(given.get_group()),
+        given.get_local_rank(),
+        show(DeviceMesh.from_group(dist.group.WORLD, "cpu")),
+    ]
+    found += [
+        show(DeviceMesh.from_group([mesh.get_group(0), mesh.get_group(1)], "cpu", mesh.mesh, mesh_dim_names=("x", "y")))
+    ]
     errors = [
         lambda: mesh["no"],
         lambda: mesh["tp", "dp"],
@@ -85,7 +130,11 @@ def moves(rank, size):
             found[shape, op] = attempt(lambda: DTensor.from_local(x + rank, mesh, [Partial(op)]).full_tensor())
     found["checked"] = attempt(lambda: DTensor.from_local(numbers(3) + rank, mesh, [Replicate()], run_check=True))
     found["uneven"] = attempt(
-        lambda: DTensor.from_local(numbers(3 - min(rank, 2), 2), mesh, [Shard(0)], shape=torch.Size((5, 2)), stride=(2, 1)) if size == 2 else 0
+        lambda: (
+            DTensor.from_local(numbers(3 - min(rank, 2), 2), mesh, [Shard(0)], shape=torch.Size((5, 2)), stride=(2, 1))
+            if size == 2
+            else 0
+        )
     )
     found["made"] = attempt(lambda: [f(4, 3, device_mesh=mesh, placements=[Shard(0)]) for f in (ones, zeros)])
     found["full"] = attempt(lambda: full((5, 3), 2.5, device_mesh=mesh, placements=[Shard(1)]))
@@ -202,7 +251,9 @@ def elementwise(rank, size):
 
 
 def reductions(rank, size):
-    return _each(REDUCTIONS, init_device_mesh("cpu", (size,)), [numbers(4, 6)], [(Replicate(),), (Shard(0),), (Shard(1),)])
+    return _each(
+        REDUCTIONS, init_device_mesh("cpu", (size,)), [numbers(4, 6)], [(Replicate(),), (Shard(0),), (Shard(1),)]
+    )
 
 
 def views(rank, size):
@@ -211,7 +262,12 @@ def views(rank, size):
 
 def products(rank, size):
     kinds = (Replicate(), Shard(0), Shard(1))
-    return _each(PRODUCTS, init_device_mesh("cpu", (size,)), [numbers(4, 6), numbers(6, 4)], [(a, b) for a in kinds for b in kinds])
+    return _each(
+        PRODUCTS,
+        init_device_mesh("cpu", (size,)),
+        [numbers(4, 6), numbers(6, 4)],
+        [(a, b) for a in kinds for b in kinds],
+    )
 
 
 def partial_values(rank, size):
@@ -246,9 +302,15 @@ def layers(rank, size):
         "linear": (torch.nn.Linear(6, 3), lambda m: m(sharded(4, 6))),
         "layer norm": (torch.nn.LayerNorm(6), lambda m: m(sharded(4, 6))),
         "embedding": (torch.nn.Embedding(5, 6), lambda m: m(labels)),
-        "mlp": (torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.GELU(), torch.nn.Linear(8, 3)), lambda m: m(sharded(4, 2, 6))),
+        "mlp": (
+            torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.GELU(), torch.nn.Linear(8, 3)),
+            lambda m: m(sharded(4, 2, 6)),
+        ),
         "cross entropy": (torch.nn.Linear(6, 3), lambda m: F.cross_entropy(m(sharded(4, 6)), labels)),
-        "cross entropy sum": (torch.nn.Linear(6, 3), lambda m: F.cross_entropy(m(sharded(4, 6)), labels, reduction="sum")),
+        "cross entropy sum": (
+            torch.nn.Linear(6, 3),
+            lambda m: F.cross_entropy(m(sharded(4, 6)), labels, reduction="sum"),
+        ),
         "mse": (torch.nn.Linear(6, 3), lambda m: F.mse_loss(m(sharded(4, 6)), sharded(4, 3))),
     }
     for name, (module, f) in programs.items():
@@ -262,7 +324,10 @@ def layers(rank, size):
     for placement in (Replicate(), Shard(0), Shard(1)):
 
         def attend(causal):
-            q, k, v = (distribute_tensor(numbers(2, 4, 3, 8) * scale, mesh, [placement]).requires_grad_() for scale in (1, 0.5, 2))
+            q, k, v = (
+                distribute_tensor(numbers(2, 4, 3, 8) * scale, mesh, [placement]).requires_grad_()
+                for scale in (1, 0.5, 2)
+            )
             y = F.scaled_dot_product_attention(q, k, v, is_causal=causal)
             (y * y).sum().backward()
             return [y, q.grad, v.grad]
@@ -275,7 +340,9 @@ def layers(rank, size):
     x.add_(1).mul_(x)
     x[:, 1].fill_(9)
     found["in place"] = plain(x)
-    found["zeros_like"] = attempt(lambda: [torch.zeros_like(x), torch.ones_like(x, dtype=torch.int64), x.new_zeros(3), x.new_full((4, 6), 2.0)])
+    found["zeros_like"] = attempt(
+        lambda: [torch.zeros_like(x), torch.ones_like(x, dtype=torch.int64), x.new_zeros(3), x.new_full((4, 6), 2.0)]
+    )
     found["state"] = [type(p).__name__ for p in whole(torch.nn.Linear(2, 2)).state_dict().values()]
     return found
 
@@ -292,7 +359,11 @@ class Block(torch.nn.Module):
 class Tower(torch.nn.Module):
     def __init__(self):
         super().__init__()
-        self.words, self.blocks, self.head = torch.nn.Embedding(10, 8), torch.nn.ModuleList([Block(), Block()]), torch.nn.Linear(8, 10, bias=False)
+        self.words, self.blocks, self.head = (
+            torch.nn.Embedding(10, 8),
+            torch.nn.ModuleList([Block(), Block()]),
+            torch.nn.Linear(8, 10, bias=False),
+        )
 
     def forward(self, tokens):
         x = self.words(tokens)
@@ -313,7 +384,9 @@ PLANS = {
         "head": ColwiseParallel(input_layouts=Shard(1), output_layouts=Replicate()),
     },
     "prepared": {
-        "blocks.0": PrepareModuleInput(input_layouts=Replicate(), desired_input_layouts=Replicate(), use_local_output=True),
+        "blocks.0": PrepareModuleInput(
+            input_layouts=Replicate(), desired_input_layouts=Replicate(), use_local_output=True
+        ),
         "head": ColwiseParallel(output_layouts=Replicate()),
     },
 }
@@ -338,7 +411,9 @@ def tensor_parallel(rank, size):
                 loss.backward()
                 optimizer.step()
                 losses.append(round(loss.item(), 4))
-            return losses, [tuple(str(p) for p in w.placements) if isinstance(w, DTensor) else "" for w in model.parameters()]
+            return losses, [
+                tuple(str(p) for p in w.placements) if isinstance(w, DTensor) else "" for w in model.parameters()
+            ]
 
         found[name] = attempt(train)
     return found

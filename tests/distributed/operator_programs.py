@@ -8,7 +8,8 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor
 
 warnings.simplefilter("ignore")
-# what the real torch does not answer, or answers with a part of the sum, or (mse_loss) with a gradient that depends on the placement
+# what the real torch does not answer, or answers with a part of the sum, or (mse_loss) with a gradient that depends on
+# the placement
 ONLY_VALUES = {"equal", "allclose", "bool", "shape", "unique", "embedding", "bernoulli", "mse", "vnorminf", "nonzero"}
 MESH = []
 
@@ -131,7 +132,9 @@ OPERATORS = {
     "einsum": lambda x: torch.einsum("ij,kj->ik", x, x),
     "dot": lambda x: x.flatten().dot(x.flatten()),
     "outer": lambda x: torch.outer(x[:, 0], x[:, 1]),
-    "baddbmm": lambda x: torch.baddbmm(x.view(2, 4, 6) @ x.view(2, 4, 6).transpose(1, 2), x.view(2, 4, 6), x.view(2, 4, 6).transpose(1, 2)),
+    "baddbmm": lambda x: torch.baddbmm(
+        x.view(2, 4, 6) @ x.view(2, 4, 6).transpose(1, 2), x.view(2, 4, 6), x.view(2, 4, 6).transpose(1, 2)
+    ),
     "layer_norm": lambda x: F.layer_norm(x, (6,)),
     "rms_norm": lambda x: F.rms_norm(x, (6,)),
     "group_norm": lambda x: F.group_norm(x, 2),

@@ -45,7 +45,15 @@ def workers(body):
 
 
 def look(t):
-    return type(t).__name__, t.requires_grad, t.is_leaf, t.stride(), t.storage_offset(), t.untyped_storage().nbytes(), t.tolist()
+    return (
+        type(t).__name__,
+        t.requires_grad,
+        t.is_leaf,
+        t.stride(),
+        t.storage_offset(),
+        t.untyped_storage().nbytes(),
+        t.tolist(),
+    )
 
 
 def one_memory(a, b):
@@ -155,12 +163,24 @@ def calls():
     ):
         found += [rpc.rpc_sync("w1", look, args=(t,)), look(rpc.rpc_sync("w1", same, args=(t.detach(),)))]
     y = x.clone()
-    found += [rpc.rpc_sync(to, one_memory, args=(y, y[0])) for to in ("w0", "w1")] + [y.tolist(), rpc.rpc_sync("w0", same, args=(y,)) is y]
-    found += [rpc.rpc_sync("w1", torch.nn.Linear(3, 1, bias=False).requires_grad_(False), args=(x,)).shape, rpc.rpc_sync("w1", Counter(3).add, args=(4,))]
-    found += [rpc.rpc_async("w1", torch.add, (x, 1)).then(lambda f: f.wait().sum()).wait().item(), rpc.rpc_sync("w1", handed_on, args=("w2", 3))]
+    found += [rpc.rpc_sync(to, one_memory, args=(y, y[0])) for to in ("w0", "w1")] + [
+        y.tolist(),
+        rpc.rpc_sync("w0", same, args=(y,)) is y,
+    ]
+    found += [
+        rpc.rpc_sync("w1", torch.nn.Linear(3, 1, bias=False).requires_grad_(False), args=(x,)).shape,
+        rpc.rpc_sync("w1", Counter(3).add, args=(4,)),
+    ]
+    found += [
+        rpc.rpc_async("w1", torch.add, (x, 1)).then(lambda f: f.wait().sum()).wait().item(),
+        rpc.rpc_sync("w1", handed_on, args=("w2", 3)),
+    ]
     with rpc.api._wait_all():
         future = rpc.rpc_async("w1", sleeps, args=(0.2,))
-    found += [future.done(), [f.wait() for f in [rpc.rpc_async(f"w{i % 3}", torch.mul, args=(i, i)) for i in range(60)]]]
+    found += [
+        future.done(),
+        [f.wait() for f in [rpc.rpc_async(f"w{i % 3}", torch.mul, args=(i, i)) for i in range(60)]],
+    ]
     found += [rpc.rpc_sync("w1", tenfold, args=(to, torch.ones(2))).tolist() for to in ("w0", "w1", "w2")]
     big = torch.arange(1 << 20)
     return [*found, torch.equal(rpc.rpc_sync("w1", torch.add, args=(big, 1)), big + 1)]
@@ -174,15 +194,37 @@ def errors():
         ("w1", same, (torch.ones(2, device="meta"),)),
     ]  # fmt: skip
     found = [told(rpc.rpc_sync, *case) for case in cases]
-    found += [told(rpc.rpc_sync, "w1", sleeps, args=(1,), timeout=0.2), told(rpc.rpc_async("w1", sleeps, args=(1,), timeout=0.2).wait)]
+    found += [
+        told(rpc.rpc_sync, "w1", sleeps, args=(1,), timeout=0.2),
+        told(rpc.rpc_async("w1", sleeps, args=(1,), timeout=0.2).wait),
+    ]
     found += [told(rpc.rpc_sync, "w1", torch.add, args=(x, torch.ones(3)))[0], told(rpc.rpc_sync, "w1", no_future)[0]]
     found += [told(rpc.init_rpc, "w0", backend="x"), told(rpc.init_rpc, "w0", rpc_backend_options=3)]
     options = rpc.TensorPipeRpcBackendOptions()
-    found += [options.num_worker_threads, options.rpc_timeout, options.init_method, options.device_maps, options.devices]
-    found += [told(rpc.TensorPipeRpcBackendOptions, devices=["cpu"]), list(map(str, rpc.BackendType)), repr(rpc.BackendType.TENSORPIPE)]
+    found += [
+        options.num_worker_threads,
+        options.rpc_timeout,
+        options.init_method,
+        options.device_maps,
+        options.devices,
+    ]
+    found += [
+        told(rpc.TensorPipeRpcBackendOptions, devices=["cpu"]),
+        list(map(str, rpc.BackendType)),
+        repr(rpc.BackendType.TENSORPIPE),
+    ]
     mine, other = rpc.RRef(3), rpc.remote("w1", same, args=(3,))
-    found += [told(pickle.dumps, mine), told(other.local_value), told(other.rpc_sync().nothing), told(rpc.RRef, 3, type_hint=int)]
-    found += [told(rpc.remote("w1", fails).to_here), told(rpc.remote("w0", fails).local_value), told(rpc.remote("w1", sleeps, args=(1,)).to_here, timeout=0.2)]
+    found += [
+        told(pickle.dumps, mine),
+        told(other.local_value),
+        told(other.rpc_sync().nothing),
+        told(rpc.RRef, 3, type_hint=int),
+    ]
+    found += [
+        told(rpc.remote("w1", fails).to_here),
+        told(rpc.remote("w0", fails).local_value),
+        told(rpc.remote("w1", sleeps, args=(1,)).to_here, timeout=0.2),
+    ]
     return [*found, told(mine.backward), told(other.backward)]
 
 
@@ -190,10 +232,21 @@ def errors():
 def references():
     r = rpc.remote("w1", Counter, args=(5,))
     found = [r.is_owner(), repr(r.owner()), r.owner_name(), r.to_here().value, r.confirmed_by_owner(), str(r)]
-    found += [r.rpc_sync().add(1), r.rpc_async().add(3).wait(), r.remote().add(2).to_here(), r.to_here().value, r.rpc_sync().add_elsewhere("w2", 1).item()]
+    found += [
+        r.rpc_sync().add(1),
+        r.rpc_async().add(3).wait(),
+        r.remote().add(2).to_here(),
+        r.to_here().value,
+        r.rpc_sync().add_elsewhere("w2", 1).item(),
+    ]
     found += [rpc.rpc_sync("w1", inspect, args=(rpc.RRef(7),)), rpc.rpc_sync("w0", inspect, args=(rpc.RRef(7),))]
     found += [rpc.rpc_sync(to, inspect, args=(rpc.remote("w1", same, args=(8,)),)) for to in ("w0", "w1", "w2")]
-    for ref in (rpc.rpc_sync("w1", reference, args=(4,)), rpc.remote("w2", reference, args=(4,)).to_here(), rpc.RRef(4), rpc.remote("w0", same, args=(4,))):
+    for ref in (
+        rpc.rpc_sync("w1", reference, args=(4,)),
+        rpc.remote("w2", reference, args=(4,)).to_here(),
+        rpc.RRef(4),
+        rpc.remote("w0", same, args=(4,)),
+    ):
         found += [ref.is_owner(), ref.owner_name(), ref.to_here(), type(ref).__mro__[0].__name__ in ("RRef", "PyRRef")]
     kept = rpc.rpc_sync("w2", same, args=(r,))  # comes back: one more fork
     found += [rpc.rpc_sync("w1", alive)]
@@ -240,12 +293,25 @@ def remote_modules():
     x, found = torch.ones(2), []
     for place in ("w1/cpu", "w2", "rank:1/cpu"):
         module = RemoteModule(place, Scaled, args=(3.0,))
-        found += [module.on, module.device, module(x).tolist(), module.forward_async(x, shift=1).wait().tolist(), module.forward(x, 2).tolist()]
+        found += [
+            module.on,
+            module.device,
+            module(x).tolist(),
+            module.forward_async(x, shift=1).wait().tolist(),
+            module.forward(x, 2).tolist(),
+        ]
     found += [module.get_module_rref().owner_name(), [r.to_here().tolist() for r in module.remote_parameters()]]
     module.eval()
-    found += [module(x).tolist(), isinstance(module, torch.nn.Module), told(RemoteModule("w1", Scaled, kwargs={"factor": 2.0}).forward, x).tolist()]
+    found += [
+        module(x).tolist(),
+        isinstance(module, torch.nn.Module),
+        told(RemoteModule("w1", Scaled, kwargs={"factor": 2.0}).forward, x).tolist(),
+    ]
     found += [told(RemoteModule("w1", len, args=([],)).get_module_rref().to_here)[0], told(pickle.dumps, module)]
-    return found + [told(getattr(module, n)) for n in ("parameters", "named_parameters", "cpu", "state_dict", "children", "zero_grad")]
+    return found + [
+        told(getattr(module, n))
+        for n in ("parameters", "named_parameters", "cpu", "state_dict", "children", "zero_grad")
+    ]
 
 
 def before_and_after(rank, size):
@@ -262,7 +328,9 @@ late = []
 
 def later(to):
     """Returns at once, and has another worker called meanwhile."""
-    threading.Thread(target=lambda: rpc.rpc_async(to, sleeps, args=(0.3,)).then(lambda f: late.append(f.value()))).start()
+    threading.Thread(
+        target=lambda: rpc.rpc_async(to, sleeps, args=(0.3,)).then(lambda f: late.append(f.value()))
+    ).start()
     time.sleep(0.1)
 
 
@@ -294,7 +362,10 @@ def lost(rank, size):
 
 
 def strangers(rank, size):
-    """Who does not know the key is sent away, and who says nothing keeps nobody waiting. Ours alone: PyTorch lets everybody in."""
+    """Who does not know the key is sent away, and who says nothing keeps nobody waiting.
+
+    Ours alone: PyTorch lets everybody in.
+    """
     from torch.distributed.rpc import _workers
 
     with job("strangers", 0, 1):

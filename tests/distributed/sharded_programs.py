@@ -20,7 +20,12 @@ from torch.distributed._shard.sharded_tensor import (
     state_dict_hook,
     zeros,
 )
-from torch.distributed._shard.sharding_spec import ChunkShardingSpec, DevicePlacementSpec, EnumerableShardingSpec, _infer_sharding_spec_from_shards_metadata
+from torch.distributed._shard.sharding_spec import (
+    ChunkShardingSpec,
+    DevicePlacementSpec,
+    EnumerableShardingSpec,
+    _infer_sharding_spec_from_shards_metadata,
+)
 
 warnings.simplefilter("ignore")
 
@@ -40,7 +45,9 @@ def specs(rank, size):
     ]
     properties = TensorProperties(torch.float64, requires_grad=True)
     for n, count, dim in ((7, 3, 0), (2, 4, -1), (0, 2, 1), (6, 2, 1)):
-        built = ChunkShardingSpec(dim, [f"rank:{i}/cpu" for i in range(count)]).build_metadata(torch.Size((n, n)), properties)
+        built = ChunkShardingSpec(dim, [f"rank:{i}/cpu" for i in range(count)]).build_metadata(
+            torch.Size((n, n)), properties
+        )
         found.append((repr(built.shards_metadata), built.size, built.tensor_properties == properties))
         found.append(said(lambda: repr(_infer_sharding_spec_from_shards_metadata(built.shards_metadata))))
     for listed in (halves, quarters, pieces(((0, 0), (2, 4)), ((2, 0), (4, 4))), pieces(((0,), (5,)))):
@@ -62,7 +69,10 @@ def specs(rank, size):
         lambda: Shard(torch.ones(2), ShardMetadata([0], [3], "rank:0/cpu")),
     )
     found += [said(f) for f in refused]
-    found.append(pickle.loads(pickle.dumps(ShardedTensorMetadata(halves, torch.Size((6, 4)), properties))) == ShardedTensorMetadata(halves, (6, 4), properties))
+    found.append(
+        pickle.loads(pickle.dumps(ShardedTensorMetadata(halves, torch.Size((6, 4)), properties)))
+        == ShardedTensorMetadata(halves, (6, 4), properties)
+    )
     return found, repr(Shard.from_tensor_and_offsets(torch.ones(2, 2), [0, 2], 1).metadata)
 
 
@@ -71,10 +81,30 @@ def tensors(rank, size):
     spec = ChunkShardingSpec(0, [f"rank:{r}/cpu" for r in range(size)])
     whole = torch.arange(30.0).view(5, 6)
     made = _shard_tensor(whole if rank == 0 else torch.zeros(5, 6), spec)
-    found = [made.size(), made.dtype, made.requires_grad, repr(made.metadata().shards_metadata), made.local_tensor().tolist(), made.sharding_spec() == spec]
-    other = init_from_local_shards([Shard.from_tensor_and_offsets(torch.ones(2, 3, dtype=torch.int64) * rank, [0, 3 * rank], rank)], 2, 3 * size)
-    found += [repr(other.sharding_spec()), other.shape, other.ndim, len(other.local_shards()), repr(copy.deepcopy(other).local_tensor().tolist())]
-    for t, dtype in ((made, None), (other, torch.int64), (full(spec, (3, 2), 7.0), None), (zeros(spec, 4, 2, dtype=torch.float64), torch.float64)):
+    found = [
+        made.size(),
+        made.dtype,
+        made.requires_grad,
+        repr(made.metadata().shards_metadata),
+        made.local_tensor().tolist(),
+        made.sharding_spec() == spec,
+    ]
+    other = init_from_local_shards(
+        [Shard.from_tensor_and_offsets(torch.ones(2, 3, dtype=torch.int64) * rank, [0, 3 * rank], rank)], 2, 3 * size
+    )
+    found += [
+        repr(other.sharding_spec()),
+        other.shape,
+        other.ndim,
+        len(other.local_shards()),
+        repr(copy.deepcopy(other).local_tensor().tolist()),
+    ]
+    for t, dtype in (
+        (made, None),
+        (other, torch.int64),
+        (full(spec, (3, 2), 7.0), None),
+        (zeros(spec, 4, 2, dtype=torch.float64), torch.float64),
+    ):
         out = torch.empty(t.size(), dtype=dtype) if rank == 1 else None
         t.gather(1, out, dtype=dtype)
         found.append(None if out is None else out.tolist())
@@ -88,8 +118,12 @@ def tensors(rank, size):
         lambda: init_from_local_shards([local], 2 * size, 4),
         lambda: init_from_local_shards([Shard.from_tensor_and_offsets(torch.ones(2, 3), [0, 0], rank)], 2, 3),
         lambda: init_from_local_shards([], 2, 3),
-        lambda: init_from_local_shards([Shard.from_tensor_and_offsets(torch.ones(2, 3), [2 * rank, 0], 1 - rank)], 4, 3),
-        lambda: init_from_local_shards([Shard.from_tensor_and_offsets(torch.ones(2 + rank), [2 * rank], rank)], 5 + rank),
+        lambda: init_from_local_shards(
+            [Shard.from_tensor_and_offsets(torch.ones(2, 3), [2 * rank, 0], 1 - rank)], 4, 3
+        ),
+        lambda: init_from_local_shards(
+            [Shard.from_tensor_and_offsets(torch.ones(2 + rank), [2 * rank], rank)], 5 + rank
+        ),
     )
     return found, [said(f) for f in refused]
 
@@ -108,7 +142,13 @@ def in_modules(rank, size):
     model, other = make(1.0), make(5.0)
     state = model.state_dict()
     loaded = other.load_state_dict(state, strict=False)
-    return list(state), loaded.missing_keys, loaded.unexpected_keys, other.outer.local_tensor().tolist(), other[1].inner.local_tensor().tolist()
+    return (
+        list(state),
+        loaded.missing_keys,
+        loaded.unexpected_keys,
+        other.outer.local_tensor().tolist(),
+        other[1].inner.local_tensor().tolist(),
+    )
 
 
 def in_groups(rank, size):

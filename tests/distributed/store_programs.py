@@ -118,7 +118,13 @@ def servers(rank, size):
     """USE_LIBUV, and the URL's option, choose between PyTorch's two servers."""
     chosen = []
     for url, variable in (("env://", "0"), ("env://", "1"), ("env://?use_libuv=0", "1")):
-        os.environ |= {"USE_LIBUV": variable, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "0", "RANK": "0", "WORLD_SIZE": "1"}
+        os.environ |= {
+            "USE_LIBUV": variable,
+            "MASTER_ADDR": "127.0.0.1",
+            "MASTER_PORT": "0",
+            "RANK": "0",
+            "WORLD_SIZE": "1",
+        }
         store, *_ = next(dist.rendezvous(url))
         while isinstance(store, dist.PrefixStore):
             store = store.underlying_store
@@ -140,7 +146,12 @@ def barriers(rank, size):
 def reductions(rank, size):
     """A ReduceOp equals its kind; the kind equals no ReduceOp."""
     made = dist.ReduceOp(dist.ReduceOp.SUM)
-    kinds = [made == dist.ReduceOp.SUM, dist.ReduceOp.SUM == made, dist.ReduceOp.SUM != made, dist.ReduceOp.SUM == dist.ReduceOp.SUM]
+    kinds = [
+        made == dist.ReduceOp.SUM,
+        dist.ReduceOp.SUM == made,
+        dist.ReduceOp.SUM != made,
+        dist.ReduceOp.SUM == dist.ReduceOp.SUM,
+    ]
     return kinds + [dist.ReduceOp.SUM == 0, dist.ReduceOp.SUM in {dist.ReduceOp.SUM: 1}]
 
 

@@ -15,7 +15,9 @@ def complete(found, folders):
                 and state["scalar"] == [3.0]
             )
             assert state["nested"] == {"list": [[1.0, 1.0], {"a": 1}], "text": "abc", "number": 5}
-    assert found["missing"] == ["RuntimeError: Missing key in checkpoint state_dict: not there."] * len(found["missing"])
+    assert found["missing"] == ["RuntimeError: Missing key in checkpoint state_dict: not there."] * len(
+        found["missing"]
+    )
 
 
 def test_checkpoints_are_the_real_torch_s(ranks, oracle_python, tmp_path, monkeypatch):

@@ -2,7 +2,18 @@
 
 import pytest
 
-FUNCTIONS = ("reductions", "moves", "shapes", "groups", "objects", "in_flight", "errors", "engine_calls", "profiled", "random_rounds")
+FUNCTIONS = (
+    "reductions",
+    "moves",
+    "shapes",
+    "groups",
+    "objects",
+    "in_flight",
+    "errors",
+    "engine_calls",
+    "profiled",
+    "random_rounds",
+)
 # what the real torch rounds otherwise: it adds bfloat16 to bfloat16 step by step, ours adds in float32
 ROUNDING = 0.02
 
@@ -31,7 +42,9 @@ def test_programs_of_collectives_give_what_the_real_torch_s_gloo_gives(both, fun
     for rank in range(size):
         got, want = gist(ours[function][rank]), gist(theirs[function][rank])
         if isinstance(want, dict):
-            assert {k: v for k, v in got.items() if not same(v, want[k])} == {}, {k: v for k, v in want.items() if not same(got[k], v)}
+            assert {k: v for k, v in got.items() if not same(v, want[k])} == {}, {
+                k: v for k, v in want.items() if not same(got[k], v)
+            }
         elif not same(got, want):
             assert got == want
 

@@ -43,19 +43,39 @@ def test_a_late_rank():
     found = run("late", 3)
     for rank in range(3):
         text = error(found, rank)
-        assert found[rank]["type"] == "DistBackendError" and f"[Rank {rank}] all_reduce #3 ([5, 2] float32, SUM) failed" in text
-    assert "after waiting for the other ranks" in error(found, 0) + error(found, 2) and "nothing was heard from rank(s) 1" in error(found, 0) + error(found, 2)
+        assert (
+            found[rank]["type"] == "DistBackendError"
+            and f"[Rank {rank}] all_reduce #3 ([5, 2] float32, SUM) failed" in text
+        )
+    assert "after waiting for the other ranks" in error(found, 0) + error(
+        found, 2
+    ) and "nothing was heard from rank(s) 1" in error(found, 0) + error(found, 2)
     assert "The first failure: [Rank" in error(found, 1)
 
 
-@pytest.mark.parametrize("scenario", ["killed_in_collective", pytest.param("killed", marks=pytest.mark.slow), pytest.param("raises", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        "killed_in_collective",
+        pytest.param("killed", marks=pytest.mark.slow),
+        pytest.param("raises", marks=pytest.mark.slow),
+    ],
+)
 def test_a_rank_that_dies(scenario):
     found = run(scenario, 3)
     assert sorted(found) == [0, 2]
-    name = {"killed_in_collective": "reduce_scatter_tensor #3 ([12] float32, SUM)", "killed": "all_gather #3 ([7] float32)", "raises": "broadcast #3"}[scenario]
+    name = {
+        "killed_in_collective": "reduce_scatter_tensor #3 ([12] float32, SUM)",
+        "killed": "all_gather #3 ([7] float32)",
+        "raises": "broadcast #3",
+    }[scenario]
     for rank in (0, 2):
         text = error(found, rank)
-        assert found[rank]["type"] == "DistBackendError" and f"[Rank {rank}] {name}" in text and "nothing was heard from rank(s) 1" in text
+        assert (
+            found[rank]["type"] == "DistBackendError"
+            and f"[Rank {rank}] {name}" in text
+            and "nothing was heard from rank(s) 1" in text
+        )
 
 
 @pytest.mark.parametrize(
@@ -63,9 +83,17 @@ def test_a_rank_that_dies(scenario):
     [
         ("shape", ("all_reduce #3 ([4] float32, SUM)", "all_reduce #3 ([5] float32, SUM)")),
         ("collective", ("all_reduce #3 ([4] float32, SUM)", "broadcast #3 ([4] float32, root 0)")),
-        pytest.param("dtype", ("all_reduce #3 ([4] float32, SUM)", "all_reduce #3 ([4] int32, SUM)"), marks=pytest.mark.slow),
-        pytest.param("operation", ("all_reduce #3 ([4] float32, SUM)", "all_reduce #3 ([4] float32, MAX)"), marks=pytest.mark.slow),
-        pytest.param("root", ("broadcast #3 ([4] float32, root 0)", "broadcast #3 ([4] float32, root 1)"), marks=pytest.mark.slow),
+        pytest.param(
+            "dtype", ("all_reduce #3 ([4] float32, SUM)", "all_reduce #3 ([4] int32, SUM)"), marks=pytest.mark.slow
+        ),
+        pytest.param(
+            "operation",
+            ("all_reduce #3 ([4] float32, SUM)", "all_reduce #3 ([4] float32, MAX)"),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "root", ("broadcast #3 ([4] float32, root 0)", "broadcast #3 ([4] float32, root 1)"), marks=pytest.mark.slow
+        ),
         pytest.param("skipped", ("all_reduce #5 ([4] float32, SUM)", "barrier #5"), marks=pytest.mark.slow),
     ],
 )
@@ -73,7 +101,11 @@ def test_ranks_that_run_something_else(scenario, shown):
     found = run(scenario)
     for rank in range(2):
         text = error(found, rank)
-        assert found[rank]["type"] == "DistBackendError" and f"[Rank {rank}] {shown[rank]} failed" in text and shown[1 - rank] in text
+        assert (
+            found[rank]["type"] == "DistBackendError"
+            and f"[Rank {rank}] {shown[rank]} failed" in text
+            and shown[1 - rank] in text
+        )
 
 
 def test_in_detail_mistakes_are_found_before_anything_is_sent():
@@ -82,7 +114,10 @@ def test_in_detail_mistakes_are_found_before_anything_is_sent():
         errors, last = found[rank]["result"]
         assert last == [2.0, 2.0] and [kind for kind, _ in errors] == ["RuntimeError"] * 6
         for _, text in errors:
-            assert f"Detected mismatch between collectives on ranks. Rank {rank} is running collective: " in text and "#" in text
+            assert (
+                f"Detected mismatch between collectives on ranks. Rank {rank} is running collective: " in text
+                and "#" in text
+            )
     assert "all_reduce #3 ([4] float32, SUM)" in errors[0][1] and "all_reduce #3 ([5] float32, SUM)" in errors[0][1]
     assert found[0]["seconds"] < LONG
 
@@ -125,7 +160,9 @@ def test_a_replica_that_is_killed_in_backward():
 @pytest.mark.slow
 def test_replicas_of_other_shapes():
     found = run("models")
-    assert [error(found, r)[:36] for r in range(2)] == [f"[{r}]: params[0] in this process with s"[:36] for r in range(2)]
+    assert [error(found, r)[:36] for r in range(2)] == [
+        f"[{r}]: params[0] in this process with s"[:36] for r in range(2)
+    ]
 
 
 def test_a_rank_that_never_comes():
@@ -134,8 +171,15 @@ def test_a_rank_that_never_comes():
         "dist.init_process_group('gloo', init_method=sys.argv[1], rank=0, world_size=2, timeout=datetime.timedelta(seconds=2))\n"
     )
     started = time.monotonic()
-    ((status, output),) = processes.finish(processes.start(lambda rank: ["-c", code, "tcp://127.0.0.1:0".replace(":0", f":{_port()}")], 1), 60)
-    assert status == 1 and "num_workers_joined=1" in output and "world_size=2" in output and time.monotonic() - started < 30, output
+    ((status, output),) = processes.finish(
+        processes.start(lambda rank: ["-c", code, "tcp://127.0.0.1:0".replace(":0", f":{_port()}")], 1), 60
+    )
+    assert (
+        status == 1
+        and "num_workers_joined=1" in output
+        and "world_size=2" in output
+        and time.monotonic() - started < 30
+    ), output
 
 
 def _port():
@@ -153,7 +197,8 @@ def test_a_thousand_rounds_with_late_ranks(both, size):
         assert len(results) == 1000
         assert results == theirs["rounds"][rank][0]
         assert after["sockets"] == before["sockets"] and after["threads"] == before["threads"], (before, after)
-        # a piece of shared memory for each collective in flight: with more processes than cores there may once be more of them than before
+        # a piece of shared memory for each collective in flight: with more processes than cores there may once be more
+        # of them than before
         assert all(a - b <= 2 for a, b in zip(after["files"], before["files"], strict=True)), (before, after)
         for name in ("memory", "engine memory"):
             assert after[name] - before[name] < 8 << 20, (before, after)

@@ -18,7 +18,9 @@ def found(oracle_python):
     spec.loader.exec_module(processes)
 
     def run(executable, active):
-        ((status, output),) = processes.finish(processes.start(lambda rank: [PROGRAM], 1, active=active, executable=executable))
+        ((status, output),) = processes.finish(
+            processes.start(lambda rank: [PROGRAM], 1, active=active, executable=executable)
+        )
         lines = [line for line in output.splitlines() if line.startswith("FOUND ")]
         assert status == 0 and lines, output
         return json.loads(lines[0].removeprefix("FOUND "))

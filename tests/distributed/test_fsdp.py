@@ -19,7 +19,10 @@ def test_flat_parameters_train_as_whole_ones(both, close):
         # the real torch, on CPUs, gives zeros for the state of parameters whose pieces lie on other ranks
         want["optimizer", True], want["continued", True] = want["optimizer", False], True
         assert {k: (got[k], v) for k, v in want.items() if not close(got[k], v)} == {}
-        assert all(close(got[k], got["alone"]) for k in ("default", "SHARD_GRAD_OP", "NO_SHARD", "original", "custom", "by size"))
+        assert all(
+            close(got[k], got["alone"])
+            for k in ("default", "SHARD_GRAD_OP", "NO_SHARD", "original", "custom", "by size")
+        )
         assert close(got["clipped"], got["alone clipped"]) and close(got["long"], got["steps"])
 
 

@@ -40,7 +40,13 @@ def test_blocks_of_every_rank_become_whole_tensors(ranks, oracle_python, tmp_pat
     assert written["ours"] == written["theirs"]
     whole = [[float(10 * row + column) for column in range(10)] for row in range(7)]
     cube = [[[float(12 * i + 3 * j + k) for k in range(3)] for j in range(4)] for i in range(2)]
-    expected = {"rows": whole, "columns": whole, "both": [[2 * x for x in row] for row in whole], "half": whole, "cube": cube}
+    expected = {
+        "rows": whole,
+        "columns": whole,
+        "both": [[2 * x for x in row] for row in whole],
+        "half": whole,
+        "cube": cube,
+    }
     for who, of_ranks in read.items():
         for found in of_ranks:
             assert found == dict.fromkeys(("together", "in_files", "apart", "every_rank", "afterwards"), expected), who

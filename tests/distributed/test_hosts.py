@@ -29,7 +29,9 @@ def hosts():
     try:
         if any(ip("netns", "add", name).returncode for name in names):
             pytest.skip("this machine does not let us make network namespaces")
-        made = ip("link", "add", "cable0", "netns", names[0], "type", "veth", "peer", "name", "cable0", "netns", names[1])
+        made = ip(
+            "link", "add", "cable0", "netns", names[0], "type", "veth", "peer", "name", "cable0", "netns", names[1]
+        )
         if made.returncode:
             pytest.skip(f"this machine does not let us connect network namespaces: {made.stderr.strip()}")
         for name, address in zip(names, ADDRESSES):
@@ -49,7 +51,18 @@ def test_two_hosts(hosts, interface, finished):
     options = ["--nnodes=2", "--nproc-per-node=2", f"--master-addr={ADDRESSES[0]}", "--master-port=29500"]
     started = [
         subprocess.Popen(
-            ["ip", "netns", "exec", name, sys.executable, "-m", "torch.distributed.run", *options, f"--node-rank={i}", str(WORKER)],
+            [
+                "ip",
+                "netns",
+                "exec",
+                name,
+                sys.executable,
+                "-m",
+                "torch.distributed.run",
+                *options,
+                f"--node-rank={i}",
+                str(WORKER),
+            ],
             env=merged,
             cwd="/",
             stdout=subprocess.PIPE,
@@ -61,7 +74,9 @@ def test_two_hosts(hosts, interface, finished):
     done = [finished(process) for process in started]
     assert [status for status, _ in done] == [0, 0], done
     for node, (_, output) in enumerate(done):
-        found = [(ast.literal_eval(m[1]), ast.literal_eval(m[2])) for m in re.finditer(r"RESULT (\[.*?\]) (\{.*?\})", output)]
+        found = [
+            (ast.literal_eval(m[1]), ast.literal_eval(m[2])) for m in re.finditer(r"RESULT (\[.*?\]) (\{.*?\})", output)
+        ]
         assert [sums for sums, _ in found] == [[10.0, 10.0]] * 2
         assert {where["GROUP_RANK"] for _, where in found} == {str(node)}
         assert {where["RANK"] for _, where in found} == {str(2 * node), str(2 * node + 1)}

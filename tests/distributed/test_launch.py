@@ -31,7 +31,9 @@ def free_port():
 
 
 def test_ranks_meet_and_know_their_place(launch, finished):
-    status, output = finished(launch("--standalone", "--nproc-per-node=2", "--role", "trainer", WORKER, "--option", "x"))
+    status, output = finished(
+        launch("--standalone", "--nproc-per-node=2", "--role", "trainer", WORKER, "--option", "x")
+    )
     assert status == 0, output
     (sum0, first, arguments), (sum1, second, _) = results(output)
     assert sum0 == sum1 == [3.0, 3.0] and arguments == ["--option", "x"]
@@ -50,15 +52,26 @@ def test_ranks_meet_and_know_their_place(launch, finished):
 
 def test_a_worker_that_raises_ends_the_others_and_says_why(launch, finished, tmp_path):
     started = time.monotonic()
-    status, output = finished(launch("--nproc-per-node=2", "--log-dir", tmp_path, "--redirects=0:3", "--tee=1:3", WORKER, "raise"))
+    status, output = finished(
+        launch("--nproc-per-node=2", "--log-dir", tmp_path, "--redirects=0:3", "--tee=1:3", WORKER, "raise")
+    )
     assert status == 1 and time.monotonic() - started < 40, output
-    for words in ("worker.py FAILED", "rank      : 1 (local_rank: 1)", "exitcode  : 1", "ValueError: this rank raises", "[default1]:RESULT"):
+    for words in (
+        "worker.py FAILED",
+        "rank      : 1 (local_rank: 1)",
+        "exitcode  : 1",
+        "ValueError: this rank raises",
+        "[default1]:RESULT",
+    ):
         assert words in output, output
     assert "[default0]" not in output
     (run,) = tmp_path.iterdir()
     assert "RESULT" in (run / "attempt_0" / "0" / "stdout.log").read_text()
     written = json.loads((run / "attempt_0" / "1" / "error.json").read_text())
-    assert written["message"]["message"] == "ValueError: this rank raises" and "worker.py" in written["message"]["extraInfo"]["py_callstack"]
+    assert (
+        written["message"]["message"] == "ValueError: this rank raises"
+        and "worker.py" in written["message"]["extraInfo"]["py_callstack"]
+    )
 
 
 def test_a_killed_worker_is_named_with_its_signal(launch, finished):
@@ -69,16 +82,30 @@ def test_a_killed_worker_is_named_with_its_signal(launch, finished):
 def test_workers_start_again_after_a_failure(launch, finished):
     status, output = finished(launch("--nproc-per-node=2", "--max-restarts=1", WORKER, "exit"))
     assert status == 0, output
-    assert sorted((r[1]["RANK"], r[1]["TORCHELASTIC_RESTART_COUNT"]) for r in results(output)) == [("0", "0"), ("0", "1"), ("1", "0"), ("1", "1")]
+    assert sorted((r[1]["RANK"], r[1]["TORCHELASTIC_RESTART_COUNT"]) for r in results(output)) == [
+        ("0", "0"),
+        ("0", "1"),
+        ("1", "0"),
+        ("1", "1"),
+    ]
 
 
 @pytest.mark.parametrize("backend", ["static", "c10d"])
 def test_two_launchers_of_one_job(launch, finished, backend):
     port = free_port()
     if backend == "static":
-        nodes = [launch("--nnodes=2", f"--node-rank={i}", "--master-addr=127.0.0.1", f"--master-port={port}", WORKER) for i in range(2)]
+        nodes = [
+            launch("--nnodes=2", f"--node-rank={i}", "--master-addr=127.0.0.1", f"--master-port={port}", WORKER)
+            for i in range(2)
+        ]
     else:
-        options = ["--nnodes=2", "--rdzv-backend=c10d", f"--rdzv-endpoint=127.0.0.1:{port}", "--rdzv-id=job", "--max-restarts=1"]
+        options = [
+            "--nnodes=2",
+            "--rdzv-backend=c10d",
+            f"--rdzv-endpoint=127.0.0.1:{port}",
+            "--rdzv-id=job",
+            "--max-restarts=1",
+        ]
         nodes = [launch(*options, WORKER, "exit") for _ in range(2)]
     done = [finished(n) for n in nodes]
     assert [status for status, _ in done] == [0, 0], done
@@ -89,7 +116,9 @@ def test_two_launchers_of_one_job(launch, finished, backend):
 
 def test_a_signal_to_the_launcher_ends_the_workers(launch, finished, tmp_path):
     script = tmp_path / "sleeper.py"
-    script.write_text(f"import os, time\nopen(r'{tmp_path}/' + str(os.getpid()) + '.pid', 'w').close()\ntime.sleep(100)\n")
+    script.write_text(
+        f"import os, time\nopen(r'{tmp_path}/' + str(os.getpid()) + '.pid', 'w').close()\ntime.sleep(100)\n"
+    )
     process = launch("--nproc-per-node=2", script)
     while len(list(tmp_path.glob("*.pid"))) < 2:
         assert process.poll() is None
@@ -156,7 +185,9 @@ def test_options_are_read(monkeypatch):
 
     monkeypatch.setenv("OMP_NUM_THREADS", "")  # so that it is gone again after the test
     monkeypatch.delenv("OMP_NUM_THREADS")
-    config, command, arguments = run.config_from_args(run.parse_args(["--nnodes=1:3", "--nproc_per_node", "2", "-m", "package.module", "--x", "1"]))
+    config, command, arguments = run.config_from_args(
+        run.parse_args(["--nnodes=1:3", "--nproc_per_node", "2", "-m", "package.module", "--x", "1"])
+    )
     assert (config.min_nodes, config.max_nodes, config.nproc_per_node, command) == (1, 3, 2, sys.executable)
     assert arguments == ["-u", "-m", "package.module", "--x", "1"] and os.environ["OMP_NUM_THREADS"] == "1"
     assert Std.from_str("0:1,1:2") == {0: Std.OUT, 1: Std.ERR} and Std.from_str("3") is Std.ALL

@@ -7,7 +7,9 @@ import pytest
 import torch
 
 HERE = Path(__file__).resolve().parent
-needs_accelerate = pytest.mark.skipif(importlib.util.find_spec("accelerate") is None, reason="accelerate is not installed")
+needs_accelerate = pytest.mark.skipif(
+    importlib.util.find_spec("accelerate") is None, reason="accelerate is not installed"
+)
 
 
 @pytest.mark.slow
@@ -17,17 +19,31 @@ def test_bert_on_two_processes_is_bert_with_the_whole_batch(ranks):
     assert buckets >= 3 and whole == other
     assert max(distance, other_distance) < 1e-4
     assert max(abs((a + b) / 2 - w) for a, b, w in zip(first, second, whole)) < 1e-4
-    assert len({round(loss, 4) for loss in whole}) > 25  # the labels are drawn: there is nothing to learn, but the numbers move
+    assert (
+        len({round(loss, 4) for loss in whole}) > 25
+    )  # the labels are drawn: there is nothing to learn, but the numbers move
 
 
 @pytest.mark.slow
 @needs_accelerate
 def test_accelerate_launch(launch, finished, tmp_path):
-    options = ["--multi_gpu", "--num_processes=2", "--num_machines=1", "--mixed_precision=no", "--dynamo_backend=no"]  # on the CPU, since the script says so
-    status, output = finished(launch(*options, HERE / "accelerate_worker.py", tmp_path / "found", module="accelerate.commands.launch"))
+    options = [
+        "--multi_gpu",
+        "--num_processes=2",
+        "--num_machines=1",
+        "--mixed_precision=no",
+        "--dynamo_backend=no",
+    ]  # on the CPU, since the script says so
+    status, output = finished(
+        launch(*options, HERE / "accelerate_worker.py", tmp_path / "found", module="accelerate.commands.launch")
+    )
     assert status == 0, output
     found = torch.load(tmp_path / "found")
-    assert (found["processes"], found["type"], found["model"]) == (2, "DistributedType.MULTI_CPU", "DistributedDataParallel")
+    assert (found["processes"], found["type"], found["model"]) == (
+        2,
+        "DistributedType.MULTI_CPU",
+        "DistributedDataParallel",
+    )
     assert found["seen"] == 160 and found["equal"] and found["losses"][-1] < 0.01 * found["losses"][0]
 
 
@@ -46,7 +62,9 @@ def test_trainer(launch, finished, tmp_path):
 @pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("lightning") is None, reason="lightning is not installed")
 def test_lightning(launch, finished, tmp_path):
-    status, output = finished(launch(HERE / "lightning_worker.py", tmp_path, module="mindtorch_proxy"))  # it starts the second process itself
+    status, output = finished(
+        launch(HERE / "lightning_worker.py", tmp_path, module="mindtorch_proxy")
+    )  # it starts the second process itself
     assert status == 0, output
     found = torch.load(tmp_path / "found")
     assert (found["world"], found["strategy"], found["steps"]) == (2, "DDPStrategy", 20)

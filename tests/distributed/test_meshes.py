@@ -4,10 +4,19 @@ import pytest
 
 FUNCTIONS = ("moves", "elementwise", "reductions", "views", "products", "partial_values", "layers", "tensor_parallel")
 ON_FOUR = ("meshes", "moves_on_two_dimensions")
-# placements that are ours alone: norms and any() are whole where PyTorch keeps partial kinds that it has for them alone, and a flattened
+# placements that are ours alone: norms and any() are whole where PyTorch keeps partial kinds that it has for them
+# alone, and a flattened
 # second dimension is whole where PyTorch has it strided
-PLACED_OTHERWISE = {("norm", "S(0)"), ("norm", "S(1)"), ("norm1", "S(1)"), ("any", "S(0)"), ("any", "S(1)"), ("flatten", "S(1)")}
-# the real torch is wrong: item() of a partial sum gives a rank's own part, and mse_loss's gradient is the mean over a rank's own elements
+PLACED_OTHERWISE = {
+    ("norm", "S(0)"),
+    ("norm", "S(1)"),
+    ("norm1", "S(1)"),
+    ("any", "S(0)"),
+    ("any", "S(1)"),
+    ("flatten", "S(1)"),
+}
+# the real torch is wrong: item() of a partial sum gives a rank's own part, and mse_loss's gradient is the mean over a
+# rank's own elements
 WRONG_THERE = {("item", "S(0)"), ("item", "S(1)"), "mse"}
 # and it has no rule for attention on CPUs
 WRONG_THERE |= {(kind, placement) for kind in ("attention", "causal attention") for placement in ("R", "S(0)", "S(1)")}
@@ -45,7 +54,9 @@ def test_where_the_real_torch_is_wrong(ranks, close):
         assert close(found["layers"][rank]["mse"][2][2], [-0.34, 0.0696, 0.609])
         for kind in ("attention", "causal attention"):
             whole, *pieces = (found["layers"][rank][kind, placement] for placement in ("R", "S(0)", "S(1)"))
-            assert all(close(without_placements(p), without_placements(whole)) for p in pieces) and "Error" not in str(whole)
+            assert all(close(without_placements(p), without_placements(whole)) for p in pieces) and "Error" not in str(
+                whole
+            )
 
 
 @pytest.mark.slow

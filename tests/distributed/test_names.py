@@ -86,7 +86,10 @@ def test_what_is_not_there_says_so():
         (pipelining.pipe_split, "pipe_split"),
         (lambda: pipelining.build_stage(None, 0, None, "cpu"), "build_stage"),
         *((getattr(pipelining, n), n) for n in pipelining.__all__ if n[0].isupper() and n != "SplitPoint"),
-        (lambda: _maybe_wrap_with_numa_binding(len, gpu_index=0, numa_options=NumaOptions(AffinityMode.NODE)), "processors near a GPU"),
+        (
+            lambda: _maybe_wrap_with_numa_binding(len, gpu_index=0, numa_options=NumaOptions(AffinityMode.NODE)),
+            "processors near a GPU",
+        ),
         (lambda: torch.profiler._memory_profiler.MemoryProfileTimeline(None), "MemoryProfileTimeline"),
     ):
         with pytest.raises(NotImplementedError, match=said):
@@ -96,13 +99,21 @@ def test_what_is_not_there_says_so():
 
 
 def test_wrapping_policies():
-    from torch.distributed.fsdp.wrap import CustomPolicy, ModuleWrapPolicy, enable_wrap, size_based_auto_wrap_policy, wrap
+    from torch.distributed.fsdp.wrap import (
+        CustomPolicy,
+        ModuleWrapPolicy,
+        enable_wrap,
+        size_based_auto_wrap_policy,
+        wrap,
+    )
 
     model = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Sequential(torch.nn.Linear(2, 2)))
     assert set(ModuleWrapPolicy({torch.nn.Linear})._run_policy(model, set(), {})) == {model[0], model[1][0]}
     chosen = CustomPolicy(lambda m: {"a": 2} if m is model[0] else False)._run_policy(model, set(), {"a": 1, "b": 3})
     assert chosen == {model[0]: {"a": 2, "b": 3}}
-    assert size_based_auto_wrap_policy(model, True, 10, min_num_params=5) and not size_based_auto_wrap_policy(model, True, 4, min_num_params=5)
+    assert size_based_auto_wrap_policy(model, True, 10, min_num_params=5) and not size_based_auto_wrap_policy(
+        model, True, 4, min_num_params=5
+    )
     with enable_wrap(wrapper_cls=lambda module, name: (module, name), name="x"):
         assert wrap(model) == (model, "x") and wrap(model, name="y") == (model, "y")
     assert wrap(model) is model and inspect.isfunction(wrap)

@@ -3,9 +3,13 @@
 import pytest
 
 
-@pytest.mark.parametrize("function", ["calls", "errors", "references", "before_and_after", "outstanding", "together", "remote_modules"])
+@pytest.mark.parametrize(
+    "function", ["calls", "errors", "references", "before_and_after", "outstanding", "together", "remote_modules"]
+)
 def test_three_workers(both, function):
-    ours, theirs = both("rpc_programs", (function,), 3)  # one at a time: the real torch hangs in a second job after references have ended
+    ours, theirs = both(
+        "rpc_programs", (function,), 3
+    )  # one at a time: the real torch hangs in a second job after references have ended
     assert not isinstance(theirs[function][0], str), theirs[function][0]
     if isinstance(ours[function][0], list):
         for mine, wanted in zip(ours[function][0], theirs[function][0], strict=True):

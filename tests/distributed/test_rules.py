@@ -1,4 +1,6 @@
-"""The rules of DTensor, without processes: what an operator gives for the parts that a rule allows is, put together, what it gives for the whole."""
+"""The rules of DTensor, without processes: what an operator gives for the parts that a rule allows is, put together,
+what it gives for the whole.
+"""
 
 from types import SimpleNamespace
 
@@ -13,13 +15,36 @@ aten = torch.ops.aten
 MESH = SimpleNamespace(ndim=1, size=lambda dim=None: 2)
 X = (torch.rand(4, 2, 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64) - 0.5) * 8
 Y = X.flip(0) + 1
-ALONG = [aten.argmax.default, aten.argmin.default, aten.prod.dim_int, aten.any.dim, aten.all.dim, aten.max.dim, aten.min.dim, aten.median.dim]
+ALONG = [
+    aten.argmax.default,
+    aten.argmin.default,
+    aten.prod.dim_int,
+    aten.any.dim,
+    aten.all.dim,
+    aten.max.dim,
+    aten.min.dim,
+    aten.median.dim,
+]
 OVER = [aten.sum.dim_IntList, aten.mean.dim, aten.amax.default, aten.amin.default, aten.logsumexp.default]
 CALLS = [
     *((f, (X, [d] if f in OVER else d, keep), {}) for f in ALONG + OVER for d in (0, 1, -1) for keep in (False, True)),
     *((f, (X, [0, 2], keep), {}) for f in OVER for keep in (False, True)),
-    *((f, (X, [1]), {"correction": 0, "keepdim": keep}) for f in (aten.var.correction, aten.std_mean.correction) for keep in (False, True)),
-    *((f, (X,), {}) for f in (aten.sum.default, aten.mean.default, aten.max.default, aten.min.default, aten.prod.default, aten.argmax.default)),
+    *(
+        (f, (X, [1]), {"correction": 0, "keepdim": keep})
+        for f in (aten.var.correction, aten.std_mean.correction)
+        for keep in (False, True)
+    ),
+    *(
+        (f, (X,), {})
+        for f in (
+            aten.sum.default,
+            aten.mean.default,
+            aten.max.default,
+            aten.min.default,
+            aten.prod.default,
+            aten.argmax.default,
+        )
+    ),
     *((aten.aminmax.default, (X,), {"dim": d, "keepdim": keep}) for d in (0, 1, 2) for keep in (False, True)),
     *((f, (X, d, False), {}) for f in (aten._softmax.default, aten._log_softmax.default) for d in (0, 1, 2)),
     *((f, (X, d), {}) for f in (aten.cumsum.default, aten.sort.default, aten.cumprod.default) for d in (0, 1, 2)),
@@ -51,7 +76,13 @@ def parts(t, placement):
     return t, t
 
 
-JOINED = {"sum": torch.add, "avg": lambda a, b: (a + b) / 2, "max": torch.maximum, "min": torch.minimum, "product": torch.mul}
+JOINED = {
+    "sum": torch.add,
+    "avg": lambda a, b: (a + b) / 2,
+    "max": torch.maximum,
+    "min": torch.minimum,
+    "product": torch.mul,
+}
 
 
 def whole(pair, placement):
@@ -65,7 +96,12 @@ def whole(pair, placement):
 
 @pytest.mark.parametrize(
     "func, args, kwargs",
-    [pytest.param(*c, id=f"{c[0]} {c[1][1:] if len(c[1]) > 1 and not isinstance(c[1][1], torch.Tensor) else ''}{c[2] or ''}") for c in CALLS],
+    [
+        pytest.param(
+            *c, id=f"{c[0]} {c[1][1:] if len(c[1]) > 1 and not isinstance(c[1][1], torch.Tensor) else ''}{c[2] or ''}"
+        )
+        for c in CALLS
+    ],
 )
 def test_parts_are_put_together_to_the_whole(func, args, kwargs):
     call, expected = call_of(func, args, kwargs), func(*args, **kwargs)
@@ -76,6 +112,8 @@ def test_parts_are_put_together_to_the_whole(func, args, kwargs):
         pairs = [*zip(*results)] if several else [tuple(results)]
         outputs = outputs if isinstance(outputs, list) else [outputs] * len(pairs)
         for pair, placement, want in zip(pairs, outputs, expected if several else [expected]):
-            torch.testing.assert_close(whole(pair, placement), want, msg=lambda m, i=inputs, o=outputs: f"{i} -> {o}: {m}")
+            torch.testing.assert_close(
+                whole(pair, placement), want, msg=lambda m, i=inputs, o=outputs: f"{i} -> {o}: {m}"
+            )
         seen += 1
     assert seen or isinstance(expected, torch.Tensor) and expected.dim() == 0

@@ -13,5 +13,7 @@ def test_pieces_are_those_of_the_real_torch(both, function):
         assert not isinstance(want, str), want
         assert not isinstance(got, str), got
         for a, b in zip(got, want, strict=True):
-            differing = [(x, y) for x, y in zip(a, b, strict=True) if x != y] if isinstance(b, list) else [(a, b)] * (a != b)
+            differing = (
+                [(x, y) for x, y in zip(a, b, strict=True) if x != y] if isinstance(b, list) else [(a, b)] * (a != b)
+            )
             assert differing == []

@@ -4,10 +4,24 @@ import math
 
 import pytest
 
-FUNCTIONS = ("variants", "no_sync", "unused", "sparse", "checkpoints", "hooks", "uneven", "zero", "averaging", "mistakes", "kept", "reducer")
+FUNCTIONS = (
+    "variants",
+    "no_sync",
+    "unused",
+    "sparse",
+    "checkpoints",
+    "hooks",
+    "uneven",
+    "zero",
+    "averaging",
+    "mistakes",
+    "kept",
+    "reducer",
+)
 
 
-# Gradients went through float16: each summand, below one in size, may round the other way at a tie, and a sum of opposite ones keeps that step.
+# Gradients went through float16: each summand, below one in size, may round the other way at a tie, and a sum of
+# opposite ones keeps that step.
 COMPRESSED = ("FP16_COMPRESS", "wrapper", "built in")
 
 
@@ -20,7 +34,9 @@ def difference(ours, theirs, where=""):
     if isinstance(theirs, (list, tuple)):
         if type(ours) is not type(theirs) or len(ours) != len(theirs):
             return f"{where}: {ours} {theirs}"
-        return next(filter(None, (difference(o, t, f"{where}[{i}]") for i, (o, t) in enumerate(zip(ours, theirs)))), None)
+        return next(
+            filter(None, (difference(o, t, f"{where}[{i}]") for i, (o, t) in enumerate(zip(ours, theirs)))), None
+        )
     if isinstance(theirs, float):
         relative, absolute = (2**-10, 2**-11) if any(name in where for name in COMPRESSED) else (2e-4, 2e-5)
         close = isinstance(ours, float) and math.isclose(ours, theirs, rel_tol=relative, abs_tol=absolute)
@@ -36,7 +52,9 @@ def test_replicas_train_as_the_real_torch_s(both, function):
     for rank in range(2):
         want = theirs[function][rank]
         assert not (isinstance(want, str) and "Traceback" in want), want
-        assert difference(ours[function][rank], want, f"rank {rank}:") is None, ours[function][rank] if isinstance(ours[function][rank], str) else ""
+        assert difference(ours[function][rank], want, f"rank {rank}:") is None, (
+            ours[function][rank] if isinstance(ours[function][rank], str) else ""
+        )
 
 
 def test_a_bucket_as_one_matrix(ranks):
@@ -46,7 +64,9 @@ def test_a_bucket_as_one_matrix(ranks):
 
 
 def test_callbacks_may_wait_for_later_collectives(ranks):
-    assert ranks("training_programs", ["callbacks"], 2)["callbacks"] == [([6.0, 6.0], [13.0, 13.0], [4.0, 4.0, 2.0])] * 2
+    assert (
+        ranks("training_programs", ["callbacks"], 2)["callbacks"] == [([6.0, 6.0], [13.0, 13.0], [4.0, 4.0, 2.0])] * 2
+    )
 
 
 def test_synchronized_norms_are_those_of_the_whole_batch(ranks):

@@ -41,8 +41,16 @@ def main(folder):
     evaluation = trainer.evaluate()
     every = trainer.accelerator.gather(torch.cat([p.detach().flatten() for p in trainer.model.parameters()])[None])
     if trainer.is_world_process_zero():
-        found = {"world": arguments.world_size, "wrapped": type(trainer.model_wrapped).__name__, "losses": logs, "steps": trainer.state.global_step}
-        torch.save({**found, "equal": bool((every == every[0]).all()), "evaluation": evaluation["eval_loss"]}, f"{folder}/found.pt")
+        found = {
+            "world": arguments.world_size,
+            "wrapped": type(trainer.model_wrapped).__name__,
+            "losses": logs,
+            "steps": trainer.state.global_step,
+        }
+        torch.save(
+            {**found, "equal": bool((every == every[0]).all()), "evaluation": evaluation["eval_loss"]},
+            f"{folder}/found.pt",
+        )
     torch.distributed.destroy_process_group()
 
 

@@ -1,4 +1,7 @@
-"""Programs that train replicas, for both torches. Results are plain Python; no random numbers, so that both start alike."""
+"""Programs that train replicas, for both torches.
+
+Results are plain Python; no random numbers, so that both start alike.
+"""
 
 import contextlib
 import io
@@ -43,7 +46,12 @@ class Branches(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.a, self.b, self.c, self.unused = nn.Linear(4, 3), nn.Linear(4, 3), nn.Linear(4, 3), nn.Parameter(torch.ones(2))
+        self.a, self.b, self.c, self.unused = (
+            nn.Linear(4, 3),
+            nn.Linear(4, 3),
+            nn.Linear(4, 3),
+            nn.Parameter(torch.ones(2)),
+        )
 
     def forward(self, x, which):
         return (self.a if which else self.b)(x), {"second": self.c(x)}
@@ -84,12 +92,18 @@ def variants(rank, size):
         "buckets by list": {"bucket_cap_mb_list": [0.0001, 0.0005]},
         "batched copy": {"batched_grad_copy": True},
     }
-    return {name: train(DistributedDataParallel(fill(Net(), seed=1 + rank), **kw), rank) for name, kw in options.items()}
+    return {
+        name: train(DistributedDataParallel(fill(Net(), seed=1 + rank), **kw), rank) for name, kw in options.items()
+    }
 
 
 def no_sync(rank, size):
     found = {}
-    for name, kw in {"plain": {}, "views": {"gradient_as_bucket_view": True}, "unused": {"find_unused_parameters": True}}.items():
+    for name, kw in {
+        "plain": {},
+        "views": {"gradient_as_bucket_view": True},
+        "unused": {"find_unused_parameters": True},
+    }.items():
         model, seen = DistributedDataParallel(fill(Net()), **kw), []
         for step in range(3):
             model.zero_grad()
@@ -109,7 +123,13 @@ def unused(rank, size):
         for step in range(4):
             model.zero_grad()
             first, second = model(numbers(3, 4, seed=step + rank), (rank + step) % 3 == 0)
-            loss = first.sum() if step == 1 else second["second"].sum() if step == 2 else first.sum() + second["second"].square().sum()
+            loss = (
+                first.sum()
+                if step == 1
+                else second["second"].sum()
+                if step == 2
+                else first.sum() + second["second"].square().sum()
+            )
             loss.backward()
             seen.append(gradients(model))
         found[name] = seen
@@ -158,7 +178,13 @@ def checkpoints(rank, size):
 
 def hooks(rank, size):
     """Communication hooks."""
-    from torch.distributed.algorithms.ddp_comm_hooks import DDPCommHookType, default_hooks, post_localSGD_hook, powerSGD_hook, register_ddp_comm_hook
+    from torch.distributed.algorithms.ddp_comm_hooks import (
+        DDPCommHookType,
+        default_hooks,
+        post_localSGD_hook,
+        powerSGD_hook,
+        register_ddp_comm_hook,
+    )
 
     def model():
         return DistributedDataParallel(fill(Net()), bucket_cap_mb=0.0005)
@@ -187,10 +213,17 @@ def hooks(rank, size):
     m._register_builtin_comm_hook(dist.BuiltinCommHookType.FP16_COMPRESS)
     found["built in"] = train(m, rank)
     m = model()
-    m.register_comm_hook(post_localSGD_hook.PostLocalSGDState(None, dist.group.WORLD, 2), post_localSGD_hook.post_localSGD_hook)
+    m.register_comm_hook(
+        post_localSGD_hook.PostLocalSGDState(None, dist.group.WORLD, 2), post_localSGD_hook.post_localSGD_hook
+    )
     found["post local"] = train(m, rank)
-    m = DistributedDataParallel(fill(Net()))  # of one bucket: PyTorch's callbacks on gloo may meet in another order on each rank
-    m.register_comm_hook(powerSGD_hook.PowerSGDState(None, start_powerSGD_iter=2, matrix_approximation_rank=1), powerSGD_hook.powerSGD_hook)
+    m = DistributedDataParallel(
+        fill(Net())
+    )  # of one bucket: PyTorch's callbacks on gloo may meet in another order on each rank
+    m.register_comm_hook(
+        powerSGD_hook.PowerSGDState(None, start_powerSGD_iter=2, matrix_approximation_rank=1),
+        powerSGD_hook.powerSGD_hook,
+    )
     found["powerSGD"] = train(m, rank, steps=5)
     return found
 
@@ -240,7 +273,10 @@ def zero(rank, size):
     found = {}
     for name, kw in {"plain": {}, "views": {"parameters_as_bucket_view": True}}.items():
         model = DistributedDataParallel(fill(Net()))
-        groups = [{"params": [p for n, p in model.named_parameters() if "last" not in n]}, {"params": list(model.module.last.parameters()), "lr": 0.02}]
+        groups = [
+            {"params": [p for n, p in model.named_parameters() if "last" not in n]},
+            {"params": list(model.module.last.parameters()), "lr": 0.02},
+        ]
         optimizer = ZeroRedundancyOptimizer(groups, torch.optim.Adam, lr=0.05, eps=1e-3, **kw)
         scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 2, 0.5)
 
@@ -277,7 +313,10 @@ def averaging(rank, size):
     from torch.distributed.optim import PostLocalSGDOptimizer
 
     found = {}
-    for name, make in {"periodic": lambda: PeriodicModelAverager(2, 1), "hierarchical": lambda: HierarchicalModelAverager({2: size}, 0)}.items():
+    for name, make in {
+        "periodic": lambda: PeriodicModelAverager(2, 1),
+        "hierarchical": lambda: HierarchicalModelAverager({2: size}, 0),
+    }.items():
         model = fill(Net())
         optimizer = PostLocalSGDOptimizer(torch.optim.SGD(model.parameters(), lr=0.05), make())
         for step in range(4):
@@ -320,7 +359,9 @@ def mistakes(rank, size):
     found["two device ids"] = attempt(lambda: DistributedDataParallel(nn.Linear(2, 2), device_ids=[0, 1]))
     found["lazy"] = attempt(lambda: DistributedDataParallel(nn.LazyLinear(2)))
     found["forgotten"], found["twice"] = attempt(forgotten), attempt(twice)
-    found["numbers"] = attempt(lambda: DistributedDataParallel(nn.Sequential(*[nn.Linear(2, 2) for _ in range(1 + rank)])))
+    found["numbers"] = attempt(
+        lambda: DistributedDataParallel(nn.Sequential(*[nn.Linear(2, 2) for _ in range(1 + rank)]))
+    )
     model = DistributedDataParallel(nn.Linear(2, 2))
     found["hook"] = attempt(lambda: model.register_comm_hook(None, 3))
     wrong: dict = {}
@@ -343,7 +384,13 @@ def kept(rank, size):
     del model
     first = train(again, rank)
     copied = torch.load(io.BytesIO(_pickled(again)), weights_only=False)
-    return names, first, train(copied, rank), str(again).splitlines()[:2], isinstance(again, nn.parallel.DistributedDataParallel)
+    return (
+        names,
+        first,
+        train(copied, rank),
+        str(again).splitlines()[:2],
+        isinstance(again, nn.parallel.DistributedDataParallel),
+    )
 
 
 def _pickled(model):
@@ -353,11 +400,16 @@ def _pickled(model):
 
 
 def batched_power(rank, size):
-    """The whole bucket as one matrix, which PyTorch 2.13's own hook refuses: every rank gets the same, and the loss falls."""
+    """The whole bucket as one matrix, which PyTorch 2.13's own hook refuses: every rank gets the same, and the loss
+    falls.
+    """
     from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook
 
     model = DistributedDataParallel(fill(Net()))
-    model.register_comm_hook(powerSGD_hook.PowerSGDState(None, start_powerSGD_iter=2, matrix_approximation_rank=4), powerSGD_hook.batched_powerSGD_hook)
+    model.register_comm_hook(
+        powerSGD_hook.PowerSGDState(None, start_powerSGD_iter=2, matrix_approximation_rank=4),
+        powerSGD_hook.batched_powerSGD_hook,
+    )
     optimizer, losses = torch.optim.SGD(model.parameters(), lr=0.05), []
     for _ in range(20):
         optimizer.zero_grad()
@@ -375,7 +427,11 @@ def callbacks(rank, size):
     second = first.then(lambda f: dist.all_reduce(y, async_op=True).get_future().wait()[0] + f.value()[0][:2])
     third = second.then(lambda f: dist.all_reduce(total := f.value().clone(), async_op=True).wait() and total + 1)
     works = [dist.all_reduce(z := torch.ones(2), async_op=True)]
-    late = works[0].get_future().then(lambda f: (time.sleep(0.3), works.append(dist.all_reduce(f.value()[0], async_op=True))))
+    late = (
+        works[0]
+        .get_future()
+        .then(lambda f: (time.sleep(0.3), works.append(dist.all_reduce(f.value()[0], async_op=True))))
+    )
     works[0].wait()
     dist.all_reduce(w := torch.ones(1))  # while the callback is about to start one, in another thread
     late.wait()
@@ -414,7 +470,9 @@ def reducer(rank, size):
     loss.backward()
     ddp = DistributedDataParallel(_FirstOfTwo())
     attempt(lambda: ddp.register_comm_hook(None, 3))
-    told.append([ddp._get_ddp_logging_data().get("has_error"), "must be callable" in ddp._get_ddp_logging_data()["error"]])
+    told.append(
+        [ddp._get_ddp_logging_data().get("has_error"), "must be callable" in ddp._get_ddp_logging_data()["error"]]
+    )
     for _ in range(2):
         attempt(lambda: ddp(torch.ones(1, 2)).sum().backward())
     told.append([ddp._get_ddp_logging_data().get("has_error"), ddp._get_ddp_logging_data()["error"][:40]])
@@ -429,7 +487,11 @@ def reducer(rank, size):
     for step in range(14):
         whole(torch.ones(1, 2)).sum().backward()
         data = whole._get_ddp_logging_data()
-        times = [data.get(f"{prefix}{name}") for prefix in ("", "avg_") for name in ("forward_compute_time", "backward_compute_time", "backward_comm_time")]
+        times = [
+            data.get(f"{prefix}{name}")
+            for prefix in ("", "avg_")
+            for name in ("forward_compute_time", "backward_compute_time", "backward_comm_time")
+        ]
         told.append((data["iteration"], step == 0 or all(time > 0 for time in times)))
     return text, [p.grad is None for p in model.parameters()], told
 
@@ -437,7 +499,12 @@ def reducer(rank, size):
 def synchronized_norms(rank, size):
     """SyncBatchNorm on parts of a batch, one of them empty at times, and batch normalization on the whole."""
     found = []
-    for dims, kw in (((5,), {}), ((), {"momentum": None}), ((2, 3), {"affine": False}), ((5,), {"track_running_stats": False})):
+    for dims, kw in (
+        ((5,), {}),
+        ((), {"momentum": None}),
+        ((2, 3), {"affine": False}),
+        ((5,), {"track_running_stats": False}),
+    ):
         plain = {0: nn.BatchNorm1d, 1: nn.BatchNorm1d, 2: nn.BatchNorm2d}[len(dims)]
         whole = fill(nn.Sequential(plain(3, **kw)))
         mine = nn.SyncBatchNorm.convert_sync_batchnorm(fill(nn.Sequential(plain(3, **kw))))
@@ -452,7 +519,11 @@ def synchronized_norms(rank, size):
             (z * weights[cuts[rank] : cuts[rank + 1]]).sum().backward()
             for p in mine.parameters():
                 dist.all_reduce(p.grad)
-            pairs = [(wanted, z), (x.grad[cuts[rank] : cuts[rank + 1]], part.grad), *((p.grad, q.grad) for p, q in zip(whole.parameters(), mine.parameters()))]
+            pairs = [
+                (wanted, z),
+                (x.grad[cuts[rank] : cuts[rank + 1]], part.grad),
+                *((p.grad, q.grad) for p, q in zip(whole.parameters(), mine.parameters())),
+            ]
             pairs += list(zip(whole.buffers(), mine.buffers()))
             found.append([type(mine[0]).__name__, [(a - b).abs().max().item() if a.numel() else 0.0 for a, b in pairs]])
             whole.zero_grad()

@@ -84,7 +84,9 @@ if __name__ == "__main__":
 
 @pytest.mark.parametrize("how", ["script", "module", "install"])
 def test_children_inherit(python, tmp_path, how):
-    (tmp_path / "prog.py").write_text(("import mindtorch_proxy; mindtorch_proxy.install()" if how == "install" else "") + CHILDREN)
+    (tmp_path / "prog.py").write_text(
+        ("import mindtorch_proxy; mindtorch_proxy.install()" if how == "install" else "") + CHILDREN
+    )
     command = {"script": [*RUN, tmp_path / "prog.py"], "module": [*RUN, "-m", "prog"], "install": ["-m", "prog"]}[how]
     assert python(*command, cwd=tmp_path).split("\n") == ["spawn True", "fork True", "forkserver True", "ours", "ours"]
 
@@ -129,7 +131,11 @@ which; echo "${{MINDTORCH_ACTIVATE-unset}} $PYTHONPATH"
     (tmp_path / "s.sh").write_text(script)
     output = python(tmp_path / "s.sh", executable="bash", PY=sys.executable, PYTHONPATH=f"{ROOT}:{tmp_path}/a folder")
     *lines, last = output.split("\n")
-    assert lines[:3] == ["not ours", "ours", f"new processes of {os.path.realpath(sys.prefix)}: import torch is ours, 2.13.0+mindspore"]
+    assert lines[:3] == [
+        "not ours",
+        "ours",
+        f"new processes of {os.path.realpath(sys.prefix)}: import torch is ours, 2.13.0+mindspore",
+    ]
     assert lines[3:] == ["not ours", f"unset {ROOT}:{tmp_path}/a folder", "ours"]
     assert last == f"new processes of {os.path.realpath(sys.prefix)}: import torch is not ours"
     assert python(*ACTIVATE, "--status", check=False).returncode == 1
@@ -151,17 +157,39 @@ def test_pth_of_an_environment(python, tmp_path):
     pth = next(Path(tmp_path).rglob("mindtorch_proxy_activate.pth"))
     assert str(pth) in ask(*ACTIVATE, "--status")
     assert ask("-c", WHICH) == "not ours"
-    assert ask("-c", WHICH, MINDTORCH_ACTIVATE="0") == ask("-c", WHICH, MINDTORCH_ACTIVATE=os.path.realpath(sys.prefix)) == "not ours"
-    assert ask("-c", WHICH, MINDTORCH_ACTIVATE="1") == ask("-c", WHICH, MINDTORCH_ACTIVATE=os.path.realpath(tmp_path / "env")) == "ours"
+    assert (
+        ask("-c", WHICH, MINDTORCH_ACTIVATE="0")
+        == ask("-c", WHICH, MINDTORCH_ACTIVATE=os.path.realpath(sys.prefix))
+        == "not ours"
+    )
+    assert (
+        ask("-c", WHICH, MINDTORCH_ACTIVATE="1")
+        == ask("-c", WHICH, MINDTORCH_ACTIVATE=os.path.realpath(tmp_path / "env"))
+        == "ours"
+    )
     ask(*ACTIVATE, "--uninstall")
     assert not pth.exists() and ask("-c", WHICH, MINDTORCH_ACTIVATE="1") == "not ours"
 
 
 def test_pytest_plugin_comes_before_conftest(python, tmp_path):
-    (tmp_path / "conftest.py").write_text("import torch, importlib.metadata as m; assert m.version('torch') == torch.__version__")
+    (tmp_path / "conftest.py").write_text(
+        "import torch, importlib.metadata as m; assert m.version('torch') == torch.__version__"
+    )
     (tmp_path / "test_x.py").write_text("import torch\ndef test_x(): assert 'mindtorch_proxy' in torch.__file__")
     assert "1 passed" in python("-m", "pytest", "-q", "-p", "mindtorch_proxy", "test_x.py", cwd=tmp_path)
-    assert "2 passed" in python("-m", "pytest", "-q", "-n", "2", "-p", "mindtorch_proxy", "test_x.py", "test_x.py", "--keep-duplicates", cwd=tmp_path)
+    assert "2 passed" in python(
+        "-m",
+        "pytest",
+        "-q",
+        "-n",
+        "2",
+        "-p",
+        "mindtorch_proxy",
+        "test_x.py",
+        "test_x.py",
+        "--keep-duplicates",
+        cwd=tmp_path,
+    )
 
 
 def test_ipython_extension(python):
@@ -179,7 +207,9 @@ def test_report_comes_from_the_runtime(python):
 
 
 def test_protobuf_before_mindspore(python):
-    """MindSpore's protobuf code asks for the pure Python implementation, which must be said before anything imports protobuf."""
+    """MindSpore's protobuf code asks for the pure Python implementation, which must be said before anything imports
+    protobuf.
+    """
     name = "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"
     code = f"""
 import os, mindtorch_proxy
@@ -199,7 +229,9 @@ assert os.environ.get({name!r}) == before
 
 def test_two_copies_do_not_mix(python, tmp_path):
     """A hook that finds another checkout's runtime refuses, and says where both are."""
-    shutil.copytree(Path(ROOT) / "mindtorch_proxy", tmp_path / "mindtorch_proxy", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        Path(ROOT) / "mindtorch_proxy", tmp_path / "mindtorch_proxy", ignore=shutil.ignore_patterns("__pycache__")
+    )
     code = "import os, sys, mindtorch_proxy as m; before = dict(os.environ), [*sys.meta_path]"
     code += """
 try:

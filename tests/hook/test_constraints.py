@@ -18,7 +18,17 @@ from mindtorch_proxy.finder import TORCH_VERSION
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = Path(installation.CONSTRAINTS)
-PIP = (sys.executable, "-m", "pip", "install", "--dry-run", "--no-deps", "--no-index", "--no-build-isolation", "--disable-pip-version-check")
+PIP = (
+    sys.executable,
+    "-m",
+    "pip",
+    "install",
+    "--dry-run",
+    "--no-deps",
+    "--no-index",
+    "--no-build-isolation",
+    "--disable-pip-version-check",
+)
 
 
 def lines(name):
@@ -34,7 +44,9 @@ def pins(name):
             found |= pins(line[3:])
         else:
             need = Requirement(line)
-            assert need.name == canonicalize_name(need.name) and need.specifier and not need.marker and not need.extras, line
+            assert (
+                need.name == canonicalize_name(need.name) and need.specifier and not need.marker and not need.extras
+            ), line
             found[need.name] = str(need.specifier)
     return found
 
@@ -59,16 +71,34 @@ def extras():
 
 
 def test_the_files_agree_with_setup_cfg():
-    assert {path.name for path in FOLDER.glob("*.txt")} == {"base.txt", "cpu.txt", "torch.txt", "numpy2.txt", "numpy2-torch.txt"}
+    assert {path.name for path in FOLDER.glob("*.txt")} == {
+        "base.txt",
+        "cpu.txt",
+        "torch.txt",
+        "numpy2.txt",
+        "numpy2-torch.txt",
+    }
     base, cpu, torch = map(pins, ("base.txt", "cpu.txt", "torch.txt"))
     assert lines("base.txt")[0] == "numpy<2" and "mindspore" not in base and "torch" not in base
-    assert cpu == base | declared("options.extras_require", "cpu") == base | {"mindspore": f"=={installation.CPU_MINDSPORE}"}
+    assert (
+        cpu
+        == base | declared("options.extras_require", "cpu")
+        == base | {"mindspore": f"=={installation.CPU_MINDSPORE}"}
+    )
     assert torch == base | {"torch": f"=={Version(TORCH_VERSION).public}"}
     two, two_torch = pins("numpy2.txt"), pins("numpy2-torch.txt")
     assert two_torch == two | {"torch": torch["torch"]}
     wanted = SpecifierSet(declared("options", "install_requires")["numpy"])
-    for version, first, second in ((installation.LAST_NUMPY_1, True, False), ("1.25.0", True, False), ("2.0.0", False, True), ("2.4.6", False, True)):
-        assert version in wanted and (version in SpecifierSet(base["numpy"]), version in SpecifierSet(two["numpy"])) == (first, second)
+    for version, first, second in (
+        (installation.LAST_NUMPY_1, True, False),
+        ("1.25.0", True, False),
+        ("2.0.0", False, True),
+        ("2.4.6", False, True),
+    ):
+        assert version in wanted and (
+            version in SpecifierSet(base["numpy"]),
+            version in SpecifierSet(two["numpy"]),
+        ) == (first, second)
     assert "3.0.0" not in wanted and "3.0.0" not in SpecifierSet(two["numpy"])
     for name, needs in extras().items():  # no extra lets in what the files leave out
         first = re.fullmatch(r"<(\S+)", base[name])[1] if name in base else None
@@ -83,14 +113,21 @@ def test_the_first_command_of_the_readme_names_the_file():
 
 @pytest.mark.parametrize(
     "name, kept_out, because",
-    [(n, "numpy>=2", "numpy<2") for n in ("base.txt", "cpu.txt", "torch.txt")] + [(n, "numpy<2", "numpy<3,>=2") for n in ("numpy2.txt", "numpy2-torch.txt")],
+    [(n, "numpy>=2", "numpy<2") for n in ("base.txt", "cpu.txt", "torch.txt")]
+    + [(n, "numpy<2", "numpy<3,>=2") for n in ("numpy2.txt", "numpy2-torch.txt")],
 )
 def test_pip_takes_the_files(name, kept_out, because, tmp_path):
     """From any folder, by way of another file too; and it heeds them."""
     pytest.importorskip("pip")
 
     def pip(need):
-        return subprocess.run([*PIP, "-c", FOLDER / name, need], capture_output=True, text=True, cwd=tmp_path, env=os.environ | {"PIP_CONFIG_FILE": os.devnull})
+        return subprocess.run(
+            [*PIP, "-c", FOLDER / name, need],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env=os.environ | {"PIP_CONFIG_FILE": os.devnull},
+        )
 
     assert pip("packaging").returncode == 0
     done = pip(kept_out)
@@ -99,7 +136,10 @@ def test_pip_takes_the_files(name, kept_out, because, tmp_path):
 
 def test_the_command_prints_the_file_that_fits(python, monkeypatch):
     assert python("-m", "mindtorch_proxy.commands", "constraints") == installation.constraints()
-    for numpy, without, with_torch in (("1.26.4", "base.txt", "torch.txt"), ("2.4.6", "numpy2.txt", "numpy2-torch.txt")):
+    for numpy, without, with_torch in (
+        ("1.26.4", "base.txt", "torch.txt"),
+        ("2.4.6", "numpy2.txt", "numpy2-torch.txt"),
+    ):
         monkeypatch.setattr(installation, "_installed_numpy", lambda: numpy)
         monkeypatch.setattr(environment, "metadata_is_ours", lambda: False)
         assert installation.constraints() == str(FOLDER / without)

@@ -58,7 +58,9 @@ def test_no_numpy_no_mindspore(python, bare):
     executable, folder = bare
     message, found = said(python, executable, folder)
     assert "NumPy does not load" in message and len(found) == 2  # and MindSpore is missing too
-    assert message.strip().endswith(f": {executable} -m pip install -c {folder}/mindtorch_proxy/constraints/base.txt numpy")
+    assert message.strip().endswith(
+        f": {executable} -m pip install -c {folder}/mindtorch_proxy/constraints/base.txt numpy"
+    )
     package(folder, "numpy", "__version__ = '2.3.1'", "2.3.1")
     message, _ = said(python, executable, folder)
     assert "MindSpore is not installed" in message and "pip install mindspore==2.7.2" in message
@@ -68,7 +70,14 @@ def test_no_numpy_no_mindspore(python, bare):
 
 
 LIBRARIES = (
-    ("pandas", "3.1.1", "numpy>=1.26.0; python_version < '3'", "numpy>=2.0.2; python_version >= '3'", "numpy-financial>=9", "numpy>=3; extra == 'all'"),
+    (
+        "pandas",
+        "3.1.1",
+        "numpy>=1.26.0; python_version < '3'",
+        "numpy>=2.0.2; python_version >= '3'",
+        "numpy-financial>=9",
+        "numpy>=3; extra == 'all'",
+    ),
     ("Pyarrow", "26.0.1"),  # pip compares names without regard to case
     ("scikit_learn", "1.9.1", "numpy>=1.24.1"),
     ("old_one", "0.1", "numpy (<1.20)"),
@@ -88,7 +97,11 @@ def test_libraries_that_need_numpy_2_are_named_with_the_command_that_mends_them(
         "old_one 0.1 requires numpy (<1.20)",
         "pandas 3.1.1 requires numpy>=2.0.2",
     ]
-    assert command == f"{sys.executable} -m pip install -c {installation.constraints()} numpy Pyarrow old_one pandas" == installation.numpy_command()
+    assert (
+        command
+        == f"{sys.executable} -m pip install -c {installation.constraints()} numpy Pyarrow old_one pandas"
+        == installation.numpy_command()
+    )
 
 
 def test_libraries_that_need_another_numpy_than_2_are_named(monkeypatch, tmp_path):
@@ -101,13 +114,21 @@ def test_libraries_that_need_another_numpy_than_2_are_named(monkeypatch, tmp_pat
     for library in LIBRARIES:
         metadata(tmp_path, *library)
     command = f"{sys.executable} -m pip install -c {installation.CONSTRAINTS}/numpy2.txt numpy"
-    assert installation.library_problem("2.4.6") == f"NumPy 2.4.6 is installed, but old_one 0.1 requires numpy (<1.20): {command} old_one"
+    assert (
+        installation.library_problem("2.4.6")
+        == f"NumPy 2.4.6 is installed, but old_one 0.1 requires numpy (<1.20): {command} old_one"
+    )
     assert "mindtorch_proxy 0.1.0 requires numpy<3,>=1.25" in installation.library_problem("3.0.0")
     assert "mindtorch_proxy 0.1.0 requires numpy<3,>=1.25" in installation.library_problem("1.24.4")
 
 
 def test_libraries_that_go_with_numpy_1_are_no_problem(monkeypatch, tmp_path):
-    for library in (("pandas", "3.0.6", "numpy>=1.26.0"), ("pyarrow", "24.0.0"), ("rc", "1", "numpy>=1.26.0rc1"), ("unreadable", "1", "numpy>=2.*")):
+    for library in (
+        ("pandas", "3.0.6", "numpy>=1.26.0"),
+        ("pyarrow", "24.0.0"),
+        ("rc", "1", "numpy>=1.26.0rc1"),
+        ("unreadable", "1", "numpy>=2.*"),
+    ):
         metadata(tmp_path, *library)
     (tmp_path / "broken-1.0.dist-info").mkdir()  # has no METADATA
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
@@ -122,7 +143,10 @@ def test_without_packaging(monkeypatch, tmp_path):
     for name in ("packaging", "packaging.requirements"):
         monkeypatch.setitem(sys.modules, name, None)
     assert installation.numpy_command().endswith(" numpy Pyarrow old_one pandas scikit_learn")
-    assert installation.library_problem("1.26.4").startswith("packaging is not installed") and "polars" not in installation.numpy_command()
+    assert (
+        installation.library_problem("1.26.4").startswith("packaging is not installed")
+        and "polars" not in installation.numpy_command()
+    )
 
 
 def test_the_doctor_does_not_pass_over_a_broken_library(python, monkeypatch, tmp_path):
@@ -132,8 +156,12 @@ def test_the_doctor_does_not_pass_over_a_broken_library(python, monkeypatch, tmp
     done = python(*RUN, "doctor", check=False, PYTHONPATH=tmp_path)
     assert done.returncode == 1 and "nothing is wrong" not in done.stdout
     monkeypatch.setattr(installation, "_installed_numpy", lambda: "1.26.4")
-    wrong, command = re.search(r"WRONG: (NumPy 1.26.4 is installed, but .*\n.*?(\S+ -m pip .*))\n", done.stdout).groups()
-    assert "pandas 3.1.1 requires numpy>=2.0.2" in wrong and "pyarrow 26.0.1 requires NumPy 2 without stating it" in wrong
+    wrong, command = re.search(
+        r"WRONG: (NumPy 1.26.4 is installed, but .*\n.*?(\S+ -m pip .*))\n", done.stdout
+    ).groups()
+    assert (
+        "pandas 3.1.1 requires numpy>=2.0.2" in wrong and "pyarrow 26.0.1 requires NumPy 2 without stating it" in wrong
+    )
     assert f"-c {installation.constraints()} numpy " in command and {"pandas", "pyarrow"} <= set(command.split())
 
 
@@ -141,7 +169,11 @@ def test_mindspores_own_import_error(python, tmp_path):
     package(tmp_path, "mindspore", "raise ImportError('libgomp.so.1: cannot open shared object file')")
     message, found = said(python, sys.executable, tmp_path)
     assert "MindSpore is installed, but does not load (ImportError: libgomp.so.1" in message and "doctor" in message
-    assert found and any("libgomp" in problem["what"] for problem in found if "calculation" in problem["what"]) or "not known" in found[0]["what"]
+    assert (
+        found
+        and any("libgomp" in problem["what"] for problem in found if "calculation" in problem["what"])
+        or "not known" in found[0]["what"]
+    )
 
 
 @pytest.mark.parametrize("version", [(3, 9), (3, 13)])
@@ -153,15 +185,26 @@ def test_another_python(monkeypatch, version):
 
 def test_a_sound_installation(python):
     done = python(*RUN, "doctor")
-    assert done.endswith("nothing is wrong") and "a small calculation: right, on cpu" in done and "import torch is not ours" in done
+    assert (
+        done.endswith("nothing is wrong")
+        and "a small calculation: right, on cpu" in done
+        and "import torch is not ours" in done
+    )
     report = json.loads(python(*DOCTOR))
     assert not report["problems"] and report["versions"]["mindspore"] != "not installed" and not report["active"]
     assert "because MINDTORCH_ACTIVATE is not set" in report["activation"]
     assert python(*RUN, "doctor", "--nonsense", check=False).returncode == 2
     report = json.loads(
-        python("-c", "import subprocess, sys, mindtorch_proxy as m; m.install(); subprocess.run([sys.executable, '-m', 'mindtorch_proxy', 'doctor', '--json'])")
+        python(
+            "-c",
+            "import subprocess, sys, mindtorch_proxy as m; m.install(); subprocess.run([sys.executable, '-m', 'mindtorch_proxy', 'doctor', '--json'])",
+        )
     )
-    assert report["active"] and TORCH_VERSION in report["activation"][0] and "read through PYTHONPATH" in report["activation"][1]
+    assert (
+        report["active"]
+        and TORCH_VERSION in report["activation"][0]
+        and "read through PYTHONPATH" in report["activation"][1]
+    )
 
 
 def test_a_variable_without_effect_is_found(python):
@@ -171,7 +214,14 @@ def test_a_variable_without_effect_is_found(python):
     assert "nothing reads it" in report["activation"][1]
     assert (
         "means another environment"
-        in python("-m", "mindtorch_proxy.commands", "--status", check=False, MINDTORCH_ACTIVATE="/x", PYTHONPATH=mindtorch_proxy.activate.SITE).stdout
+        in python(
+            "-m",
+            "mindtorch_proxy.commands",
+            "--status",
+            check=False,
+            MINDTORCH_ACTIVATE="/x",
+            PYTHONPATH=mindtorch_proxy.activate.SITE,
+        ).stdout
     )
 
 
@@ -179,9 +229,15 @@ def test_the_first_kernel_says_what_takes_seconds(python):
     """On a terminal alone, and the line goes away."""
     code = "import torch; print((torch.ones(2) + 1).tolist())"
     master, slave = pty.openpty()
-    done = subprocess.run([sys.executable, *RUN, "-c", code], stdout=subprocess.PIPE, stderr=slave, text=True, timeout=100)
+    done = subprocess.run(
+        [sys.executable, *RUN, "-c", code], stdout=subprocess.PIPE, stderr=slave, text=True, timeout=100
+    )
     os.close(slave)
     with open(master, "rb", buffering=0) as terminal:
         told = terminal.read(1000)
-    assert done.stdout == "[2.0, 2.0]\n" and told.startswith(b"mindtorch_proxy: MindSpore is being loaded") and told.endswith(b"\r\x1b[K")
+    assert (
+        done.stdout == "[2.0, 2.0]\n"
+        and told.startswith(b"mindtorch_proxy: MindSpore is being loaded")
+        and told.endswith(b"\r\x1b[K")
+    )
     assert python(*RUN, "-c", code, check=False).stderr == ""

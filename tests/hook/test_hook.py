@@ -33,7 +33,9 @@ def other_torch(request, tmp_path):
     for pattern in needed:
         for found in Path(site).glob(pattern):
             (tmp_path / found.name).symlink_to(found)
-    return str(tmp_path), next(tmp_path.glob("torch-*.dist-info")).name.removeprefix("torch-").removesuffix(".dist-info")
+    return str(tmp_path), next(tmp_path.glob("torch-*.dist-info")).name.removeprefix("torch-").removesuffix(
+        ".dist-info"
+    )
 
 
 def test_off_means_off(python, other_torch):
@@ -90,7 +92,9 @@ try:
 except ModuleNotFoundError as error:
     print(error.name, "|", error)
 """
-    assert python("-m", "mindtorch_proxy", "-c", code) == "torch.no_such_module | No module named 'torch.no_such_module'"
+    assert (
+        python("-m", "mindtorch_proxy", "-c", code) == "torch.no_such_module | No module named 'torch.no_such_module'"
+    )
 
 
 def test_another_torch_already_imported(python, other_torch):
@@ -189,7 +193,8 @@ threads = [threading.Thread(target=work, args=(n,)) for n in names]
 assert len(got) == len(names) and all(sys.modules[n] is m for n, m in got)
 print(sum(type(f).__name__ == "TorchFinder" for f in sys.meta_path))
 """
-    # a package and its child imported first by two threads meet CPython's own import deadlock, in PyTorch too; attributes do not
+    # a package and its child imported first by two threads meet CPython's own import deadlock, in PyTorch too;
+    # attributes do not
     assert python("-c", code) == "1"
 
 

@@ -12,7 +12,9 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 def imported(path):
     """The distributions' names that a module imports, apart from those whose absence it answers (`except ImportError`)."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    optional = {id(n) for t in ast.walk(tree) if isinstance(t, ast.Try) and t.handlers for s in t.body for n in ast.walk(s)}
+    optional = {
+        id(n) for t in ast.walk(tree) if isinstance(t, ast.Try) and t.handlers for s in t.body for n in ast.walk(s)
+    }
     for node in ast.walk(tree):
         if id(node) not in optional and isinstance(node, ast.Import):
             yield from (a.name.partition(".")[0] for a in node.names)
@@ -20,15 +22,26 @@ def imported(path):
             yield node.module.partition(".")[0]
 
 
-# rich makes a table nicer where it is installed; torch.utils.tensorboard stands over tensorboard, and shows what others have made
+# rich makes a table nicer where it is installed; torch.utils.tensorboard stands over tensorboard, and shows what others
+# have made
 OPTIONAL = {"rich", "tensorboard", "google", "PIL", "matplotlib", "moviepy"}
 
 
 def test_what_the_rooms_import_is_declared():
     config = configparser.ConfigParser()
     config.read(REPOSITORY / "setup.cfg")
-    declared = {re.split(r"[^\w]", line.strip())[0] for line in config["options"]["install_requires"].splitlines() if line.strip()[:1] not in ("", "#")}
-    files = [p for room in ("mindtorch_proxy", "runtime", "backends", "stubs") for p in (REPOSITORY / room).rglob("*.py")]
+    declared = {
+        re.split(r"[^\w]", line.strip())[0]
+        for line in config["options"]["install_requires"].splitlines()
+        if line.strip()[:1] not in ("", "#")
+    }
+    files = [
+        p for room in ("mindtorch_proxy", "runtime", "backends", "stubs") for p in (REPOSITORY / room).rglob("*.py")
+    ]
     missing = {(str(p.relative_to(REPOSITORY)), name) for p in files for name in imported(p)}
-    missing = {(p, name) for p, name in missing if name not in declared | sys.stdlib_module_names | {"torch", "mindtorch_proxy"} | OPTIONAL}
+    missing = {
+        (p, name)
+        for p, name in missing
+        if name not in declared | sys.stdlib_module_names | {"torch", "mindtorch_proxy"} | OPTIONAL
+    }
     assert len(files) > 200 and not missing

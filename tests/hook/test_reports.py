@@ -28,15 +28,21 @@ def test_the_table_is_plain_rich_or_html(python):
 def test_times_are_the_operators_own(python):
     code = PROGRAM + "import json; print(json.dumps([report['times'], [list(row) for row in report.rows()]]))"
     times, rows = json.loads(python(*RUN, "-c", code))
-    assert 0 < times["mm"] < 5 and "nonzero" not in times  # MindSpore's loading is no operator's, what ran outside is not timed
+    assert (
+        0 < times["mm"] < 5 and "nonzero" not in times
+    )  # MindSpore's loading is no operator's, what ran outside is not timed
     assert rows[0][5] == max(row[5] or 0 for row in rows) > 0
     assert sum(times.values()) < 20
 
 
 def test_files(python, tmp_path):
-    python(*RUN, "-c", PROGRAM + f"report.html({str(tmp_path / 'r.html')!r}); report.json({str(tmp_path / 'r.json')!r})")
+    python(
+        *RUN, "-c", PROGRAM + f"report.html({str(tmp_path / 'r.html')!r}); report.json({str(tmp_path / 'r.json')!r})"
+    )
     report = json.loads((tmp_path / "r.json").read_text())
-    assert report["device"] == "cpu" and {"op", "device", "dtype", "kind", "primitive", "calls", "why", "role"} <= set(report["kernels"][0])
+    assert report["device"] == "cpu" and {"op", "device", "dtype", "kind", "primitive", "calls", "why", "role"} <= set(
+        report["kernels"][0]
+    )
     page = (tmp_path / "r.html").read_text()
     assert '"seconds"' in page and "Operators by kind" in page and "</script>" in page
 

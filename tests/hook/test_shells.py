@@ -68,7 +68,9 @@ def test_on_and_off(python, tmp_path, shell):
 
 def test_every_shells_syntax():
     values = {"A": "it's \\ $x", "B": None}
-    assert shells.script(values, "powershell") == "$env:A = 'it''s \\ $x'\nRemove-Item Env:B -ErrorAction SilentlyContinue"
+    assert (
+        shells.script(values, "powershell") == "$env:A = 'it''s \\ $x'\nRemove-Item Env:B -ErrorAction SilentlyContinue"
+    )
     assert json.loads(shells.script(values, "nu")) == {"A": "it's \\ $x", "B": ""}
     assert shells.known("pwsh") == "powershell" and shells.known("dash") == "bash" and shells.known("python") is None
 
@@ -84,7 +86,9 @@ def own(tmp_path, python):
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "env"], check=True)
 
     def ask(*arguments, check=True, **variables):
-        done = python(*arguments, executable=str(tmp_path / "env/bin/python"), check=False, **{"PYTHONPATH": ROOT, **variables})
+        done = python(
+            *arguments, executable=str(tmp_path / "env/bin/python"), check=False, **{"PYTHONPATH": ROOT, **variables}
+        )
         assert not check or done.returncode == 0, done.stderr
         return (done.stdout + done.stderr).strip()
 
@@ -166,7 +170,9 @@ def test_names_stay_after_an_interactive_start(python, tmp_path):
     for arguments in ((tmp_path / "prog.py",), ("-m", "prog"), (tmp_path / "fails.py",)):
         done = python("-i", "-m", "mindtorch_proxy", *arguments, stdin="print('x is', x)\n", check=False, cwd=tmp_path)
         assert "x is 7" in done.stdout, done
-    done = python("-i", "-m", "mindtorch_proxy", tmp_path / "prog.py", stdin="x = 8\nprint('f gives', f())\n", check=False)
+    done = python(
+        "-i", "-m", "mindtorch_proxy", tmp_path / "prog.py", stdin="x = 8\nprint('f gives', f())\n", check=False
+    )
     assert "f gives 8" in done.stdout
 
 

@@ -31,7 +31,13 @@ torch.no_such_function(1)
 torch.cat(3)
 """
 TENSOR = r"(torch\.)?Tensor"
-REVEALED = [TENSOR, rf"tuple\[{TENSOR}, {TENSOR}\]", r"(torch\.)?Size", TENSOR, r"(torch\.nn\.modules\.linear\.)?Linear"]
+REVEALED = [
+    TENSOR,
+    rf"tuple\[{TENSOR}, {TENSOR}\]",
+    r"(torch\.)?Size",
+    TENSOR,
+    r"(torch\.nn\.modules\.linear\.)?Linear",
+]
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +47,9 @@ def environment(tmp_path_factory):
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "env"], check=True)
     python = folder / "env/bin/python"
     site = next((folder / "env").glob("lib/python*/site-packages"))
-    done = subprocess.run([sys.executable, "-m", "mindtorch_proxy", "-m", "mindtorch_proxy.typings", site], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "mindtorch_proxy", "-m", "mindtorch_proxy.typings", site], capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     (folder / "sample.py").write_text(SAMPLE)
     return folder, python, site
@@ -63,10 +71,21 @@ def test_the_stubs_are_python(environment):
 def test_mypy(environment):
     pytest.importorskip("mypy")
     folder, python, _ = environment
-    command = [sys.executable, "-m", "mypy", "--no-incremental", "--config-file=", "--python-executable", python, "sample.py"]
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--no-incremental",
+        "--config-file=",
+        "--python-executable",
+        python,
+        "sample.py",
+    ]
     revealed, errors = checked(subprocess.run(command, capture_output=True, text=True, cwd=folder).stdout, folder)
     assert errors == [16, 17, 18]
-    assert len(revealed) == len(REVEALED) and all(re.fullmatch(p, text) for p, text in zip(REVEALED, revealed)), revealed
+    assert len(revealed) == len(REVEALED) and all(re.fullmatch(p, text) for p, text in zip(REVEALED, revealed)), (
+        revealed
+    )
 
 
 def test_pyright(environment):
@@ -110,7 +129,9 @@ def test_installed_and_removed(python, tmp_path):
     """The command, in an environment that finds our packages where this one has them."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "env"], check=True)
     site = next((tmp_path / "env").glob("lib/python*/site-packages"))
-    (site / "packages.pth").write_text(os.pathsep.join([str(p) for p in sys.path if p.endswith("site-packages")][:1]) + "\n")
+    (site / "packages.pth").write_text(
+        os.pathsep.join([str(p) for p in sys.path if p.endswith("site-packages")][:1]) + "\n"
+    )
     for finder in Path(next(p for p in sys.path if p.endswith("site-packages"))).glob("__editable__*mindtorch*.pth"):
         (site / finder.name).write_text(finder.read_text())
     before = sorted(site.iterdir())

@@ -20,10 +20,20 @@ def text(name):
 
 
 def public_names():
-    spaces = {"torch.": "torch", "torch.Tensor.": "Tensor", "torch.nn.functional.": "nn.functional", "torch.linalg.": "linalg"}
+    spaces = {
+        "torch.": "torch",
+        "torch.Tensor.": "Tensor",
+        "torch.nn.functional.": "nn.functional",
+        "torch.linalg.": "linalg",
+    }
     operators = [prefix + name for prefix, space in spaces.items() for name in names(space) if name[0] != "_"]
     modules = (torch.nn, torch.optim, torch.distributions, torch.utils.data)
-    written = [f"{module.__name__}.{name}" for module in modules for name in dir(module) if name[0] != "_" and inspect.isclass(getattr(module, name))]
+    written = [
+        f"{module.__name__}.{name}"
+        for module in modules
+        for name in dir(module)
+        if name[0] != "_" and inspect.isclass(getattr(module, name))
+    ]
     return random.Random(36).sample(sorted(operators), 60) + random.Random(36).sample(sorted(written), 20)
 
 
@@ -46,7 +56,11 @@ def test_every_operator_and_kernel_knows_its_place():
 
 def test_a_function_leads_to_its_kernel():
     found = text("torch.nn.functional.layer_norm")
-    line = next(i for i, line in enumerate((ROOT / "backends/cpu/kernels/norm.py").read_text().splitlines(), 1) if "def norm_backward" in line)
+    line = next(
+        i
+        for i, line in enumerate((ROOT / "backends/cpu/kernels/norm.py").read_text().splitlines(), 1)
+        if "def norm_backward" in line
+    )
     at = re.findall(r"backends/cpu/kernels/norm.py:(\d+) norm_backward\(\)", found)
     assert at and abs(int(at[0]) - line) <= 1  # the decorator's line
     assert "native_layer_norm_backward" in found and "_C.norm_backward" in found
@@ -68,4 +82,6 @@ def test_reports_name_the_entry():
 
     torch.ones(3).exp2()
     places = {kernel["op"]: kernel["where"] for kernel in report()["kernels"]}
-    assert re.fullmatch(r".*/(runtime|backends)/.*\.py:\d+", places["special.exp2"] if "special.exp2" in places else places["exp2"])
+    assert re.fullmatch(
+        r".*/(runtime|backends)/.*\.py:\d+", places["special.exp2"] if "special.exp2" in places else places["exp2"]
+    )

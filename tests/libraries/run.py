@@ -2,7 +2,8 @@
 
 run.py --real REALPY [--libraries FOLDER] [--json F] [NAMES]
 
-The libraries lie in a folder of their own (pip install --no-deps --target FOLDER -r requirements.txt), which both see: none brings its own torch, and
+The libraries lie in a folder of their own (pip install --no-deps --target FOLDER -r requirements.txt), which both see:
+none brings its own torch, and
 neither environment changes.
 """
 
@@ -34,8 +35,16 @@ def versions():
 
 def run(name, command, libraries, environment=None, limit=120):
     """What a program prints, or the last line of its error."""
-    env = dict(os.environ if environment is None else environment, PYTHONPATH=str(libraries), PYTHONWARNINGS="ignore", MPLBACKEND="Agg", HF_HUB_OFFLINE="1")
-    done = subprocess.run([*command, str(PROGRAM), name], env=env, cwd="/", capture_output=True, text=True, timeout=limit)
+    env = dict(
+        os.environ if environment is None else environment,
+        PYTHONPATH=str(libraries),
+        PYTHONWARNINGS="ignore",
+        MPLBACKEND="Agg",
+        HF_HUB_OFFLINE="1",
+    )
+    done = subprocess.run(
+        [*command, str(PROGRAM), name], env=env, cwd="/", capture_output=True, text=True, timeout=limit
+    )
     if done.returncode:
         return None, (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1]
     return json.loads(done.stdout.strip().splitlines()[-1])[name], None
@@ -50,7 +59,11 @@ def differences(real, ours, at=""):
         for i, (a, b) in enumerate(zip(real, ours)):
             yield from differences(a, b, f"{at}[{i}]")
     elif {type(real), type(ours)} <= {int, float}:
-        if real != ours and not (math.isnan(real) and math.isnan(ours)) and not abs(real - ours) <= ATOL + RTOL * abs(real):
+        if (
+            real != ours
+            and not (math.isnan(real) and math.isnan(ours))
+            and not abs(real - ours) <= ATOL + RTOL * abs(real)
+        ):
             yield at, real, ours
     elif real != ours or isinstance(real, bool) != isinstance(ours, bool):
         yield at, real, ours
@@ -65,7 +78,11 @@ def compare(name, real, libraries, environment=None):
     if error:
         return {"verdict": "fails", "why": error}
     found = list(differences(want, got))
-    return {"verdict": "differs", "why": "{}: real {}, ours {}".format(*found[0])} if found else {"verdict": "equal", "exact": want == got}
+    return (
+        {"verdict": "differs", "why": "{}: real {}, ours {}".format(*found[0])}
+        if found
+        else {"verdict": "equal", "exact": want == got}
+    )
 
 
 def main():

@@ -1,4 +1,5 @@
-"""Short programs of libraries that stand on torch, as their users write them. `short_programs.py NAME...` prints their results as JSON, a line each.
+"""Short programs of libraries that stand on torch, as their users write them. `short_programs.py NAME...` prints their
+results as JSON, a line each.
 
 A program's name is its library's as pip knows it, with _ for -; those of NIGHTLY run in the nightly workflow alone.
 """
@@ -65,7 +66,11 @@ def jaxtyping():
     from jaxtyping import Float, Int
 
     x = torch.ones(2, 3)
-    return [isinstance(x, Float[torch.Tensor, "2 n"]), isinstance(x, Int[torch.Tensor, "..."]), isinstance(x, Float[torch.Tensor, "a a"])]
+    return [
+        isinstance(x, Float[torch.Tensor, "2 n"]),
+        isinstance(x, Int[torch.Tensor, "..."]),
+        isinstance(x, Float[torch.Tensor, "a a"]),
+    ]
 
 
 def lion_pytorch():
@@ -73,7 +78,10 @@ def lion_pytorch():
 
     model = torch.nn.Linear(3, 1)
     x = torch.linspace(-1, 1, 12).reshape(4, 3)
-    return [trained(model, lambda m: m(x).square().mean(), Lion(model.parameters(), lr=1e-2, weight_decay=1e-2)), model.weight]
+    return [
+        trained(model, lambda m: m(x).square().mean(), Lion(model.parameters(), lr=1e-2, weight_decay=1e-2)),
+        model.weight,
+    ]
 
 
 def opt_einsum():
@@ -86,8 +94,13 @@ def opt_einsum():
 def ptflops():
     from ptflops import get_model_complexity_info
 
-    model = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(4 * 36, 5))
-    return [get_model_complexity_info(model, (3, 8, 8), as_strings=False, print_per_layer_stat=False, backend=kind) for kind in ("pytorch", "aten")]
+    model = torch.nn.Sequential(
+        torch.nn.Conv2d(3, 4, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(4 * 36, 5)
+    )
+    return [
+        get_model_complexity_info(model, (3, 8, 8), as_strings=False, print_per_layer_stat=False, backend=kind)
+        for kind in ("pytorch", "aten")
+    ]
 
 
 def pytorch_msssim():
@@ -163,7 +176,9 @@ def torchdiffeq():
 def torchinfo():
     from torchinfo import summary
 
-    model = torch.nn.Sequential(torch.nn.Conv2d(1, 2, 3), torch.nn.BatchNorm2d(2), torch.nn.Flatten(), torch.nn.Linear(2 * 36, 3))
+    model = torch.nn.Sequential(
+        torch.nn.Conv2d(1, 2, 3), torch.nn.BatchNorm2d(2), torch.nn.Flatten(), torch.nn.Linear(2 * 36, 3)
+    )
     s = summary(model, (1, 1, 8, 8), verbose=0)
     return [s.total_params, s.trainable_params, s.total_mult_adds, s.total_input, s.total_output_bytes, str(s)]
 
@@ -173,7 +188,9 @@ def torchmetrics():
     from torchmetrics.classification import MulticlassAccuracy, MulticlassConfusionMatrix, MulticlassF1Score
     from torchmetrics.regression import MeanSquaredError, R2Score
 
-    metrics = MetricCollection([MulticlassAccuracy(3), MulticlassF1Score(3, average="macro"), MulticlassConfusionMatrix(3)])
+    metrics = MetricCollection(
+        [MulticlassAccuracy(3), MulticlassF1Score(3, average="macro"), MulticlassConfusionMatrix(3)]
+    )
     for p, y in (([0, 1, 2, 2], [0, 1, 1, 2]), ([1, 1, 0, 2], [1, 2, 0, 2])):
         metrics.update(torch.tensor(p), torch.tensor(y))
     a, b = torch.tensor([0.1, 0.4, 0.7]), torch.tensor([0.2, 0.3, 0.9])
@@ -225,7 +242,9 @@ def local_attention():
     from local_attention import LocalAttention
 
     q = torch.linspace(-1, 1, 2 * 2 * 32 * 8).reshape(2, 2, 32, 8)
-    return LocalAttention(dim=8, window_size=8, causal=True, look_backward=1, autopad=True)(q, q.flip(-1), q * 0.5).sum(-1)
+    return LocalAttention(dim=8, window_size=8, causal=True, look_backward=1, autopad=True)(q, q.flip(-1), q * 0.5).sum(
+        -1
+    )
 
 
 @nightly
@@ -255,7 +274,13 @@ def torchquad():
 
     set_log_level("ERROR")
     set_up_backend("torch", data_type="float64")
-    return Simpson().integrate(lambda x: torch.sin(x[:, 0]) + x[:, 1] ** 2, dim=2, N=1089, integration_domain=[[0, 1], [-1, 1]], backend="torch")
+    return Simpson().integrate(
+        lambda x: torch.sin(x[:, 0]) + x[:, 1] ** 2,
+        dim=2,
+        N=1089,
+        integration_domain=[[0, 1], [-1, 1]],
+        backend="torch",
+    )
 
 
 @nightly
@@ -289,7 +314,13 @@ def zuko():
     maf = z.flows.MAF(3, 0, transforms=2, hidden_features=(8,))
     s, lp = maf().rsample_and_log_prob((4,))
     cnf = z.flows.CNF(2, hidden_features=(8,))
-    return [losses, s, lp, cnf().log_prob(x), z.distributions.BoxUniform(torch.zeros(2), torch.ones(2)).log_prob(x.sigmoid())]
+    return [
+        losses,
+        s,
+        lp,
+        cnf().log_prob(x),
+        z.distributions.BoxUniform(torch.zeros(2), torch.ones(2)).log_prob(x.sigmoid()),
+    ]
 
 
 @nightly
@@ -301,13 +332,22 @@ def opacus():
 
     torch.manual_seed(0)
     model = torch.nn.Sequential(
-        torch.nn.Embedding(10, 4), torch.nn.Flatten(), torch.nn.Linear(12, 6), torch.nn.GroupNorm(2, 6), torch.nn.ReLU(), torch.nn.Linear(6, 2)
+        torch.nn.Embedding(10, 4),
+        torch.nn.Flatten(),
+        torch.nn.Linear(12, 6),
+        torch.nn.GroupNorm(2, 6),
+        torch.nn.ReLU(),
+        torch.nn.Linear(6, 2),
     )
     gs = GradSampleModule(model)
     x, y = torch.randint(0, 10, (8, 3)), torch.randint(0, 2, (8,))
     torch.nn.functional.cross_entropy(gs(x), y).backward()
     grads = [p.grad_sample for p in gs.parameters()]
-    net = ModuleValidator.fix(torch.nn.Sequential(torch.nn.Conv2d(1, 4, 3), torch.nn.BatchNorm2d(4), torch.nn.Flatten(), torch.nn.Linear(16, 2)))
+    net = ModuleValidator.fix(
+        torch.nn.Sequential(
+            torch.nn.Conv2d(1, 4, 3), torch.nn.BatchNorm2d(4), torch.nn.Flatten(), torch.nn.Linear(16, 2)
+        )
+    )
     opt = torch.optim.SGD(net.parameters(), lr=0.1)
     data = DataLoader(TensorDataset(torch.randn(8, 1, 4, 4), y), batch_size=4)
     net, opt, data = PrivacyEngine(accountant="rdp").make_private(
@@ -365,7 +405,11 @@ def schedulefree():
 
     torch.manual_seed(0)
     found = []
-    for make in (lambda p: SGDScheduleFree(p, lr=0.1), lambda p: AdamWScheduleFree(p, lr=0.01, warmup_steps=2), lambda p: RAdamScheduleFree(p, lr=0.01)):
+    for make in (
+        lambda p: SGDScheduleFree(p, lr=0.1),
+        lambda p: AdamWScheduleFree(p, lr=0.01, warmup_steps=2),
+        lambda p: RAdamScheduleFree(p, lr=0.01),
+    ):
         net = torch.nn.Linear(3, 2)
         opt = make(net.parameters())
         opt.train()
@@ -394,10 +438,19 @@ def torchcde():
     coeffs = t.hermite_cubic_coefficients_with_backward_differences(x)
     X = t.CubicSpline(coeffs)
     f = F()
-    z = t.cdeint(X=X, func=f, z0=torch.zeros(2, 4), t=X.interval, method="rk4", options={"step_size": 0.5}, adjoint=False)
+    z = t.cdeint(
+        X=X, func=f, z0=torch.zeros(2, 4), t=X.interval, method="rk4", options={"step_size": 0.5}, adjoint=False
+    )
     z.sum().backward()
     lin = t.LinearInterpolation(t.linear_interpolation_coeffs(x, rectilinear=None))
-    return [z, f.l.weight.grad, X.derivative(torch.tensor(1.5)), lin.evaluate(torch.tensor(2.5)), t.natural_cubic_coeffs(x)[0, :2], t.logsig_windows.__name__]
+    return [
+        z,
+        f.l.weight.grad,
+        X.derivative(torch.tensor(1.5)),
+        lin.evaluate(torch.tensor(2.5)),
+        t.natural_cubic_coeffs(x)[0, :2],
+        t.logsig_windows.__name__,
+    ]
 
 
 @nightly
@@ -412,7 +465,15 @@ def ptwt():
     c2 = p.wavedec2(img, pywt.Wavelet("haar"), level=2)
     mat = p.MatrixWavedec(pywt.Wavelet("db2"), level=2)(x.detach())
     cwt, _ = p.cwt(x.detach(), torch.arange(1, 5).numpy(), "mexh")
-    return [list(c), x.grad, c2[0], p.waverec(c, pywt.Wavelet("db2")), p.waverec2(c2, pywt.Wavelet("haar")), list(mat), cwt]
+    return [
+        list(c),
+        x.grad,
+        c2[0],
+        p.waverec(c, pywt.Wavelet("db2")),
+        p.waverec2(c2, pywt.Wavelet("haar")),
+        list(mat),
+        cwt,
+    ]
 
 
 @nightly
@@ -421,11 +482,18 @@ def loralib():
 
     torch.manual_seed(0)
     net = torch.nn.Sequential(
-        l.Embedding(10, 4, r=2), torch.nn.Flatten(), l.Linear(12, 6, r=2, lora_alpha=4), l.MergedLinear(6, 6, r=2, enable_lora=[True, False, True])
+        l.Embedding(10, 4, r=2),
+        torch.nn.Flatten(),
+        l.Linear(12, 6, r=2, lora_alpha=4),
+        l.MergedLinear(6, 6, r=2, enable_lora=[True, False, True]),
     )
     l.mark_only_lora_as_trainable(net)
     ids = torch.randint(0, 10, (4, 3))
-    losses = trained(net, lambda m: (m(ids) - 1).pow(2).mean(), torch.optim.Adam([p for p in net.parameters() if p.requires_grad], 0.1))
+    losses = trained(
+        net,
+        lambda m: (m(ids) - 1).pow(2).mean(),
+        torch.optim.Adam([p for p in net.parameters() if p.requires_grad], 0.1),
+    )
     net.eval()
     conv = l.Conv2d(2, 2, kernel_size=3, r=2)
     return [losses, net(ids), sorted(l.lora_state_dict(net)), conv(torch.randn(1, 2, 5, 5)).shape]
@@ -437,7 +505,9 @@ def backpack_for_pytorch():
     from backpack.extensions import BatchGrad, BatchL2Grad, DiagGGNExact, DiagHessian, Variance
 
     torch.manual_seed(0)
-    model = extend(torch.nn.Sequential(torch.nn.Conv2d(1, 2, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(8, 3)))
+    model = extend(
+        torch.nn.Sequential(torch.nn.Conv2d(1, 2, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(8, 3))
+    )
     lossfunc = extend(torch.nn.CrossEntropyLoss())
     x, y = torch.randn(5, 1, 4, 4), torch.tensor([0, 1, 2, 0, 1])
     loss = lossfunc(model(x), y)
@@ -454,7 +524,9 @@ def backpack_for_pytorch():
     ]
 
 
-PROGRAMS = {name: f for name, f in list(globals().items()) if callable(f) and getattr(f, "__module__", None) == __name__}
+PROGRAMS = {
+    name: f for name, f in list(globals().items()) if callable(f) and getattr(f, "__module__", None) == __name__
+}
 for _name in ("nightly", "numbers", "trained"):
     del PROGRAMS[_name]
 

@@ -37,5 +37,7 @@ def test_differences_are_seen():
 
 def test_readme_has_the_table_of_the_kept_results():
     root = Path(__file__).resolve().parents[2]
-    done = subprocess.run([sys.executable, root / "tools/libraries_table.py", Path(__file__).parent / "results.json", "--check"])
+    done = subprocess.run(
+        [sys.executable, root / "tools/libraries_table.py", Path(__file__).parent / "results.json", "--check"]
+    )
     assert done.returncode == 0, "python tools/libraries_table.py tests/libraries/results.json"

@@ -8,9 +8,17 @@ GPT2 = {"vocab_size": 99, "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions"
 MIDDLE = {"vocab_size": 5003, "max_position_embeddings": 128}
 MODELS = {  # name: model class, config
     "gpt2": ("GPT2LMHeadModel", GPT2),
-    "gpt2, middle": ("GPT2LMHeadModel", GPT2 | {"vocab_size": 5003, "n_embd": 192, "n_layer": 4, "initializer_range": 0.1}),
+    "gpt2, middle": (
+        "GPT2LMHeadModel",
+        GPT2 | {"vocab_size": 5003, "n_embd": 192, "n_layer": 4, "initializer_range": 0.1},
+    ),
     "llama": ("LlamaForCausalLM", CAUSAL | {"max_position_embeddings": 64}),
-    "llama, middle": ("LlamaForCausalLM", CAUSAL | MIDDLE | {"hidden_size": 192, "intermediate_size": 500, "num_hidden_layers": 4, "initializer_range": 0.1}),
+    "llama, middle": (
+        "LlamaForCausalLM",
+        CAUSAL
+        | MIDDLE
+        | {"hidden_size": 192, "intermediate_size": 500, "num_hidden_layers": 4, "initializer_range": 0.1},
+    ),
 }
 WAYS = {
     "plain": {"top_k": 0},
@@ -38,5 +46,7 @@ def sample(name, folder):
     for way, options in WAYS.items():
         for seed in range(1 if "middle" in name else 3):
             torch.manual_seed(seed)
-            result[f"{way}, seed {seed}"] = arrays(model.generate(ids, attention_mask=mask, do_sample=True, max_new_tokens=8, **options))
+            result[f"{way}, seed {seed}"] = arrays(
+                model.generate(ids, attention_mask=mask, do_sample=True, max_new_tokens=8, **options)
+            )
     return result

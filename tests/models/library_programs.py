@@ -14,7 +14,9 @@ def llama(**options):
 
 def mlp():
     torch.manual_seed(0)
-    return torch.nn.Sequential(torch.nn.Linear(6, 12), torch.nn.GELU(), torch.nn.BatchNorm1d(12), torch.nn.Linear(12, 3))
+    return torch.nn.Sequential(
+        torch.nn.Linear(6, 12), torch.nn.GELU(), torch.nn.BatchNorm1d(12), torch.nn.Linear(12, 3)
+    )
 
 
 def batch():
@@ -60,7 +62,10 @@ def prepared(folder):
     weights = arrays(model.state_dict())
     accelerator.load_state(os.path.join(folder, "state"))
     result["again"] = epoch()
-    result["weights"], result["same"] = weights, all((weights[k] == v).all() for k, v in arrays(model.state_dict()).items())
+    result["weights"], result["same"] = (
+        weights,
+        all((weights[k] == v).all() for k, v in arrays(model.state_dict()).items()),
+    )
     accelerator.save_model(model, os.path.join(folder, "model"))
     return result | {"files": sorted(os.listdir(os.path.join(folder, "model"))), "rate": scheduler.get_last_lr()}
 
@@ -92,20 +97,53 @@ def offloaded(folder):
     model.save_pretrained(os.path.join(folder, "saved"), max_shard_size="20KB")
     result["cpu_offload"] = outputs(cpu_offload(llama(), "cpu"))
     result["disk_offload"] = outputs(disk_offload(llama(), os.path.join(folder, "disk"), "cpu"))
-    places = {"model.embed_tokens": "cpu", "model.layers.0": "cpu", "model.layers.1": "disk", "model.norm": "disk", "model.rotary_emb": "cpu", "lm_head": "cpu"}
-    result["dispatch"] = outputs(dispatch_model(llama(), places, main_device="cpu", offload_dir=os.path.join(folder, "dispatched"), force_hooks=True))
+    places = {
+        "model.embed_tokens": "cpu",
+        "model.layers.0": "cpu",
+        "model.layers.1": "disk",
+        "model.norm": "disk",
+        "model.rotary_emb": "cpu",
+        "lm_head": "cpu",
+    }
+    result["dispatch"] = outputs(
+        dispatch_model(
+            llama(), places, main_device="cpu", offload_dir=os.path.join(folder, "dispatched"), force_hooks=True
+        )
+    )
     with init_empty_weights():
         empty = llama()
     result["devices"] = sorted({p.device.type for p in empty.parameters()})
-    result["map"] = {k: str(v) for k, v in infer_auto_device_map(empty, {"cpu": "60KB", "disk": "1GB"}, no_split_module_classes=["LlamaDecoderLayer"]).items()}
-    loaded = load_checkpoint_and_dispatch(empty, os.path.join(folder, "saved"), device_map=places, offload_folder=os.path.join(folder, "offloaded"))
-    return result | {"loaded": outputs(loaded), "waiting": sorted(n for n, p in loaded.named_parameters() if p.device.type == "meta")}
+    result["map"] = {
+        k: str(v)
+        for k, v in infer_auto_device_map(
+            empty, {"cpu": "60KB", "disk": "1GB"}, no_split_module_classes=["LlamaDecoderLayer"]
+        ).items()
+    }
+    loaded = load_checkpoint_and_dispatch(
+        empty, os.path.join(folder, "saved"), device_map=places, offload_folder=os.path.join(folder, "offloaded")
+    )
+    return result | {
+        "loaded": outputs(loaded),
+        "waiting": sorted(n for n, p in loaded.named_parameters() if p.device.type == "meta"),
+    }
 
 
 ADAPTERS = {
-    "lora": ("LoraConfig", {"r": 4, "lora_alpha": 8, "lora_dropout": 0.1, "target_modules": ["q_proj", "v_proj", "down_proj"], "modules_to_save": ["lm_head"]}),
+    "lora": (
+        "LoraConfig",
+        {
+            "r": 4,
+            "lora_alpha": 8,
+            "lora_dropout": 0.1,
+            "target_modules": ["q_proj", "v_proj", "down_proj"],
+            "modules_to_save": ["lm_head"],
+        },
+    ),
     "dora": ("LoraConfig", {"r": 4, "use_dora": True, "target_modules": "all-linear"}),
-    "rslora, embeddings": ("LoraConfig", {"r": 4, "use_rslora": True, "init_lora_weights": "gaussian", "target_modules": ["embed_tokens", "k_proj"]}),
+    "rslora, embeddings": (
+        "LoraConfig",
+        {"r": 4, "use_rslora": True, "init_lora_weights": "gaussian", "target_modules": ["embed_tokens", "k_proj"]},
+    ),
     "ia3": ("IA3Config", {"target_modules": ["k_proj", "down_proj"], "feedforward_modules": ["down_proj"]}),
     "prompt": ("PromptTuningConfig", {"num_virtual_tokens": 3}),
     "prefix": ("PrefixTuningConfig", {"num_virtual_tokens": 3}),

@@ -2,7 +2,8 @@
 
     train(name, folder)     build, forward, backward, AdamW, generate, and write every kind of file into the folder
     load(name, folder)      read these files, whoever wrote them, and compute with what they hold
-    variants(name, folder)  the same model checkpointed, under autocast, with eager attention, on meta, with other embeddings
+    variants(name, folder)  the same model checkpointed, under autocast, with eager attention, on meta, with other
+    embeddings
 
 What they return is NumPy arrays, numbers, and dicts and lists of them.
 """
@@ -16,13 +17,40 @@ import torch
 import transformers
 from torch import nn
 
-TEXT = {"vocab_size": 99, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 37, "max_position_embeddings": 40}
+TEXT = {
+    "vocab_size": 99,
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 37,
+    "max_position_embeddings": 40,
+}
 SPECIAL = {"bos_token_id": 97, "eos_token_id": 98, "pad_token_id": 0}
 CAUSAL = TEXT | SPECIAL | {"num_key_value_heads": 2}
-MOE = CAUSAL | {"intermediate_size": 48, "num_experts": 4, "num_local_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 16}
+MOE = CAUSAL | {
+    "intermediate_size": 48,
+    "num_experts": 4,
+    "num_local_experts": 4,
+    "num_experts_per_tok": 2,
+    "moe_intermediate_size": 16,
+}
 SSM = {"vocab_size": 99, "hidden_size": 32, "num_hidden_layers": 2, "state_size": 8} | SPECIAL
-IMAGE = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 37, "image_size": 30, "patch_size": 6, "num_labels": 3}
-DECODING = {"bos_token_id": 1, "pad_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 2, "forced_eos_token_id": None}
+IMAGE = {
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 37,
+    "image_size": 30,
+    "patch_size": 6,
+    "num_labels": 3,
+}
+DECODING = {
+    "bos_token_id": 1,
+    "pad_token_id": 0,
+    "eos_token_id": 2,
+    "decoder_start_token_id": 2,
+    "forced_eos_token_id": None,
+}
 SEQ2SEQ = {
     "d_model": 32,
     "encoder_layers": 2,
@@ -105,7 +133,9 @@ class Lstm(nn.Module):
 
 
 def mlp():
-    return nn.Sequential(nn.Linear(10, 32), nn.ReLU(), nn.LayerNorm(32), nn.Dropout(0.1), nn.Linear(32, 16), nn.GELU(), nn.Linear(16, 4))
+    return nn.Sequential(
+        nn.Linear(10, 32), nn.ReLU(), nn.LayerNorm(32), nn.Dropout(0.1), nn.Linear(32, 16), nn.GELU(), nn.Linear(16, 4)
+    )
 
 
 def cnn():
@@ -168,7 +198,8 @@ def pixels(size=30, **labels):
 
 
 def pair():
-    # padding on the right: under a causal mask, rows of padding on the left see no key, and the real torch's fused attention has wrong gradients there
+    # padding on the right: under a causal mask, rows of padding on the left see no key, and the real torch's fused
+    # attention has wrong gradients there
     x = text(slice(6, None)) | {"pixel_values": torch.rand(3, 3, 30, 30), "return_loss": True}
     x["input_ids"][:, 5] = 98  # the end of the text, which stands for all of it
     return x
@@ -179,7 +210,12 @@ def seen():
     x = causal()
     x["input_ids"][:, :9], x["attention_mask"][:] = 96, 1
     ids = torch.cat([torch.full((3, 25), 96), torch.randint(3, 95, (3, 5))], 1)
-    return {"input_ids": ids, "attention_mask": torch.ones_like(ids), "pixel_values": torch.rand(3, 3, 30, 30), "labels": ids.masked_fill(ids == 96, -100)}
+    return {
+        "input_ids": ids,
+        "attention_mask": torch.ones_like(ids),
+        "pixel_values": torch.rand(3, 3, 30, 30),
+        "labels": ids.masked_fill(ids == 96, -100),
+    }
 
 
 def boxes():
@@ -213,18 +249,31 @@ MODELS = {  # name: model class, what its config says, how to make inputs
         lambda: text() | {"labels": torch.randint(99, (3, 9)), "sentence_order_label": torch.randint(2, (3,))},
     ),
     "bert": ("BertForMaskedLM", TEXT, lambda: text() | {"labels": torch.randint(99, (3, 9))}),
-    "distilbert": ("DistilBertForQuestionAnswering", {"vocab_size": 99, "dim": 32, "n_layers": 2, "n_heads": 4, "hidden_dim": 37}, spans),
+    "distilbert": (
+        "DistilBertForQuestionAnswering",
+        {"vocab_size": 99, "dim": 32, "n_layers": 2, "n_heads": 4, "hidden_dim": 37},
+        spans,
+    ),
     "roberta": ("RobertaForSequenceClassification", TEXT | {"num_labels": 3} | EAGER, classes),
     "electra": ("ElectraForTokenClassification", TEXT | {"embedding_size": 16, "num_labels": 5}, tokens),
     "deberta_v2": (
         "DebertaV2ForTokenClassification",
-        TEXT | {"relative_attention": True, "pos_att_type": ["p2c", "c2p"], "position_buckets": 8, "num_labels": 5, "type_vocab_size": 0},
+        TEXT
+        | {
+            "relative_attention": True,
+            "pos_att_type": ["p2c", "c2p"],
+            "position_buckets": 8,
+            "num_labels": 5,
+            "type_vocab_size": 0,
+        },
         tokens,
     ),
     "mpnet": ("MPNetForQuestionAnswering", TEXT, spans),
     "modernbert": (
         "ModernBertForMaskedLM",
-        TEXT | {"local_attention": 4, "global_attn_every_n_layers": 2, "pad_token_id": 0, "reference_compile": False} | EAGER,
+        TEXT
+        | {"local_attention": 4, "global_attn_every_n_layers": 2, "pad_token_id": 0, "reference_compile": False}
+        | EAGER,
         lambda: text() | {"labels": torch.randint(99, (3, 9))},
     ),
     "fnet": (
@@ -233,9 +282,17 @@ MODELS = {  # name: model class, what its config says, how to make inputs
         lambda: {"input_ids": torch.randint(99, (3, 9)), "labels": torch.randint(3, (3,))},
     ),
     "longformer": ("LongformerForTokenClassification", TEXT | {"attention_window": 4, "num_labels": 5}, tokens),
-    "xlnet": ("XLNetLMHeadModel", {"vocab_size": 99, "d_model": 32, "n_layer": 2, "n_head": 4, "d_inner": 37, "attn_type": "bi"}, causal),
+    "xlnet": (
+        "XLNetLMHeadModel",
+        {"vocab_size": 99, "d_model": 32, "n_layer": 2, "n_head": 4, "d_inner": 37, "attn_type": "bi"},
+        causal,
+    ),
     # decoders
-    "gpt2": ("GPT2LMHeadModel", {"vocab_size": 99, "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 40} | SPECIAL, causal),
+    "gpt2": (
+        "GPT2LMHeadModel",
+        {"vocab_size": 99, "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 40} | SPECIAL,
+        causal,
+    ),
     "gpt_neox": ("GPTNeoXForCausalLM", TEXT | SPECIAL, causal),
     "opt": ("OPTForCausalLM", TEXT | SPECIAL | {"ffn_dim": 37, "word_embed_proj_dim": 16} | EAGER, causal),
     "bloom": ("BloomForCausalLM", {"vocab_size": 99, "hidden_size": 32, "n_layer": 2, "n_head": 4} | SPECIAL, causal),
@@ -251,12 +308,17 @@ MODELS = {  # name: model class, what its config says, how to make inputs
     "gpt_oss": ("GptOssForCausalLM", MOE | {"head_dim": 8, "sliding_window": 5}, routed),
     "mamba": ("MambaForCausalLM", SSM, causal),
     "mamba2": ("Mamba2ForCausalLM", SSM | {"num_heads": 8, "head_dim": 8, "n_groups": 2, "chunk_size": 4}, causal),
-    "rwkv": ("RwkvForCausalLM", {"vocab_size": 99, "hidden_size": 32, "num_hidden_layers": 2, "intermediate_size": 37} | SPECIAL, causal),
+    "rwkv": (
+        "RwkvForCausalLM",
+        {"vocab_size": 99, "hidden_size": 32, "num_hidden_layers": 2, "intermediate_size": 37} | SPECIAL,
+        causal,
+    ),
     # encoder-decoders
     "t5": ("T5ForConditionalGeneration", T5 | {"feed_forward_proj": "gated-gelu"}, seq2seq),
     "switch": (
         "SwitchTransformersForConditionalGeneration",
-        T5 | {"num_experts": 4, "num_sparse_encoder_layers": 1, "num_sparse_decoder_layers": 1, "num_decoder_layers": 2},
+        T5
+        | {"num_experts": 4, "num_sparse_encoder_layers": 1, "num_sparse_decoder_layers": 1, "num_decoder_layers": 2},
         seq2seq,
     ),
     "bart": ("BartForConditionalGeneration", SEQ2SEQ | {"scale_embedding": True}, seq2seq),
@@ -268,10 +330,22 @@ MODELS = {  # name: model class, what its config says, how to make inputs
     "beit": ("BeitForImageClassification", IMAGE | {"use_relative_position_bias": True}, pixels),
     "swin": (
         "SwinForImageClassification",
-        {"image_size": 32, "patch_size": 4, "embed_dim": 16, "depths": [1, 2], "num_heads": [2, 4], "window_size": 4, "num_labels": 3},
+        {
+            "image_size": 32,
+            "patch_size": 4,
+            "embed_dim": 16,
+            "depths": [1, 2],
+            "num_heads": [2, 4],
+            "window_size": 4,
+            "num_labels": 3,
+        },
         lambda: pixels(32),
     ),
-    "convnext": ("ConvNextForImageClassification", {"hidden_sizes": [8, 16], "depths": [1, 2], "num_stages": 2, "num_labels": 3}, lambda: pixels(32)),
+    "convnext": (
+        "ConvNextForImageClassification",
+        {"hidden_sizes": [8, 16], "depths": [1, 2], "num_stages": 2, "num_labels": 3},
+        lambda: pixels(32),
+    ),
     "resnet": (
         "ResNetForImageClassification",
         {"embedding_size": 8, "hidden_sizes": [8, 16], "depths": [1, 2], "layer_type": "basic", "num_labels": 3},
@@ -297,7 +371,14 @@ MODELS = {  # name: model class, what its config says, how to make inputs
     # audio
     "whisper": (
         "WhisperForConditionalGeneration",
-        SEQ2SEQ | {"num_mel_bins": 8, "max_source_positions": 20, "max_target_positions": 40, "begin_suppress_tokens": None, "suppress_tokens": None},
+        SEQ2SEQ
+        | {
+            "num_mel_bins": 8,
+            "max_source_positions": 20,
+            "max_target_positions": 40,
+            "begin_suppress_tokens": None,
+            "suppress_tokens": None,
+        },
         lambda: {"input_features": torch.randn(3, 8, 40), "labels": torch.randint(3, 97, (3, 6))},
     ),
     "wav2vec2": ("Wav2Vec2ForCTC", SPEECH, speech),
@@ -317,7 +398,11 @@ MODELS = {  # name: model class, what its config says, how to make inputs
         },
         pair,
     ),
-    "siglip": ("SiglipModel", {"text_config": TEXT | {"projection_size": 32}, "vision_config": IMAGE}, lambda: pair() | {"interpolate_pos_encoding": False}),
+    "siglip": (
+        "SiglipModel",
+        {"text_config": TEXT | {"projection_size": 32}, "vision_config": IMAGE},
+        lambda: pair() | {"interpolate_pos_encoding": False},
+    ),
     "vilt": (
         "ViltForImagesAndTextClassification",
         TEXT | IMAGE | {"num_images": 1, "modality_type_vocab_size": 3},
@@ -340,7 +425,11 @@ MODELS = {  # name: model class, what its config says, how to make inputs
     ),
     # time series
     "time_series": ("TimeSeriesTransformerForPrediction", SERIES, series),
-    "informer": ("InformerForPrediction", SERIES | {"sampling_factor": 2, "attention_dropout": 0}, series),  # dropout over unsorted top k is chance
+    "informer": (
+        "InformerForPrediction",
+        SERIES | {"sampling_factor": 2, "attention_dropout": 0},
+        series,
+    ),  # dropout over unsorted top k is chance
     "patchtst": ("PatchTSTForPrediction", PATCHES, patches),
     "patchtsmixer": ("PatchTSMixerForPrediction", PATCHES, patches),
 }
@@ -436,7 +525,12 @@ def gradients(name, model):
 
 def train(name, folder):
     model = build(name)
-    result = {"weights": arrays(model.state_dict()), "inputs": arrays(inputs_of(name)), "outputs": evaluate(name, model), "losses": []}
+    result = {
+        "weights": arrays(model.state_dict()),
+        "inputs": arrays(inputs_of(name)),
+        "outputs": evaluate(name, model),
+        "losses": [],
+    }
     if name in MODELS and hasattr(model, "generate") and (model.can_generate() or MODELS[name][2] is series):
         result["generated"] = generate(name, model)
     optimizer = optimizer_for(model)
@@ -449,7 +543,10 @@ def train(name, folder):
     result["trained"] = arrays(model.state_dict())
     result["trained outputs"] = evaluate(name, model)
     state = torch.random.get_rng_state()
-    torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "random": state}, os.path.join(folder, "checkpoint.pt"))
+    torch.save(
+        {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "random": state},
+        os.path.join(folder, "checkpoint.pt"),
+    )
     result["pickled"] = attempt(torch.save, model, os.path.join(folder, "model.pt"))
     torch.save(model.state_dict(), os.path.join(folder, "legacy.pt"), _use_new_zipfile_serialization=False)
     if name in MODELS:
@@ -467,13 +564,20 @@ def load(name, folder):
     model.load_state_dict(checkpoint["model"])
     models = {"checkpoint": model, "legacy": build(name)}
     models["legacy"].load_state_dict(torch.load(os.path.join(folder, "legacy.pt")))
-    if not isinstance(pickled := attempt(lambda: torch.load(os.path.join(folder, "model.pt"), weights_only=False)), str):
+    if not isinstance(
+        pickled := attempt(lambda: torch.load(os.path.join(folder, "model.pt"), weights_only=False)), str
+    ):
         models["pickle"] = pickled
     if name in MODELS:
         for kind in ("safetensors", "bin"):
             # files do not say which attention: its rows without any key differ
-            models[kind] = type(model).from_pretrained(os.path.join(folder, kind), attn_implementation=model.config._attn_implementation)
-    result = {"weights": {kind: arrays(m.state_dict()) for kind, m in models.items()}, "outputs": {kind: evaluate(name, m) for kind, m in models.items()}}
+            models[kind] = type(model).from_pretrained(
+                os.path.join(folder, kind), attn_implementation=model.config._attn_implementation
+            )
+    result = {
+        "weights": {kind: arrays(m.state_dict()) for kind, m in models.items()},
+        "outputs": {kind: evaluate(name, m) for kind, m in models.items()},
+    }
     optimizer = optimizer_for(model)
     optimizer.load_state_dict(checkpoint["optimizer"])
     torch.random.set_rng_state(checkpoint["random"])
@@ -497,7 +601,9 @@ def on_meta(name, model):
         empty = build(name)
     tensors = [*empty.named_parameters(), *empty.named_buffers()]
     empty.load_state_dict(model.state_dict(), assign=True)
-    return [[n, str(t.device), str(t.dtype), list(t.shape)] for n, t in tensors] + [p.untyped_storage().data_ptr() != 0 for p in empty.parameters()]
+    return [[n, str(t.device), str(t.dtype), list(t.shape)] for n, t in tensors] + [
+        p.untyped_storage().data_ptr() != 0 for p in empty.parameters()
+    ]
 
 
 def checkpointed(name, model, reentrant):

@@ -1,4 +1,7 @@
-"""The real accelerate and peft on our torch. `pip install --no-deps accelerate peft`: they name torch among their requirements."""
+"""The real accelerate and peft on our torch.
+
+`pip install --no-deps accelerate peft`: they name torch among their requirements.
+"""
 
 import importlib.util
 
@@ -7,7 +10,11 @@ import pytest
 from comparing import COARSE, LATER, NEAR, SELF, drift
 
 CASES = [
-    pytest.param(case, id=f"{library}, {case}", marks=pytest.mark.skipif(importlib.util.find_spec(library) is None, reason=f"no {library}"))
+    pytest.param(
+        case,
+        id=f"{library}, {case}",
+        marks=pytest.mark.skipif(importlib.util.find_spec(library) is None, reason=f"no {library}"),
+    )
     for library, cases in library_programs.CASES.items()
     for case in cases
 ]

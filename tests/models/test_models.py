@@ -1,6 +1,8 @@
-"""Small models of real architectures, trained, generated from, saved and loaded: by themselves and against the real torch.
+"""Small models of real architectures, trained, generated from, saved and loaded: by themselves and against the real
+torch.
 
-What needs no oracle is checked always. With MINDTORCH_ORACLE_PYTHON a real torch runs the same program (model_programs.py), and each side
+What needs no oracle is checked always. With MINDTORCH_ORACLE_PYTHON a real torch runs the same program
+(model_programs.py), and each side
 reads the files that the other wrote.
 """
 
@@ -63,7 +65,9 @@ def test_variants(name, oracle, tmp_path):
     ours = model_programs.variants(name, tmp_path)
     problems, again = [], ours.get("checkpointed, use_reentrant=False")
     if again and not isinstance(again, str):
-        problems += drift(again, model_programs.gradients(name, model_programs.build(name))[1], "checkpointed", near=SELF)
+        problems += drift(
+            again, model_programs.gradients(name, model_programs.build(name))[1], "checkpointed", near=SELF
+        )
     for kind, result in (theirs() if oracle else {}).items():
         problems += drift(ours.get(kind), result, kind, near=COARSE if kind == "autocast" else NEAR)
     assert not problems, "\n".join(problems)

@@ -61,16 +61,27 @@ def parameters(function, annotations):
         return re.sub(r"['\"]|\b[\w.]+\.(?=\w)", "", inspect.formatannotation(value)) if annotations else ""
 
     signature = inspect.signature(function)
-    rows = [[p.name, str(p.kind), re.sub(" at 0x[0-9a-f]+", "", repr(p.default)), written(p.annotation)] for p in signature.parameters.values()]
+    rows = [
+        [p.name, str(p.kind), re.sub(" at 0x[0-9a-f]+", "", repr(p.default)), written(p.annotation)]
+        for p in signature.parameters.values()
+    ]
     return [*rows, written(signature.return_annotation)]
 
 
 def sample(nn, cls):
     """A module of the class."""
-    special = {"encoder_layer": lambda: nn.TransformerEncoderLayer(4, 2), "decoder_layer": lambda: nn.TransformerDecoderLayer(4, 2), "module": nn.ReLU}
+    special = {
+        "encoder_layer": lambda: nn.TransformerEncoderLayer(4, 2),
+        "decoder_layer": lambda: nn.TransformerDecoderLayer(4, 2),
+        "module": nn.ReLU,
+    }
     arguments = ARGUMENTS.get(cls.__name__)
     if arguments is None:
-        needed = [p.name for p in inspect.signature(cls).parameters.values() if p.default is p.empty and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+        needed = [
+            p.name
+            for p in inspect.signature(cls).parameters.values()
+            if p.default is p.empty and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
+        ]
         arguments = {name: special[name]() if name in special else REQUIRED[name] for name in needed}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

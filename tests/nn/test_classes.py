@@ -1,4 +1,6 @@
-"""The classes of torch.nn can be read, subclassed and pickled as PyTorch's: same signatures, bases and names, source where the class says."""
+"""The classes of torch.nn can be read, subclassed and pickled as PyTorch's: same signatures, bases and names, source
+where the class says.
+"""
 
 import importlib.util
 import inspect
@@ -15,8 +17,19 @@ classes = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(classes)
 NAMES = [n for n in dir(torch.nn) if isinstance(c := getattr(torch.nn, n), type) and issubclass(c, torch.nn.Module)]
 DEPRECATED = {"Container", "NLLLoss2d"}  # typing_extensions.deprecated wraps them in PyTorch
-ABSENT = {"ipu", "mtia", "gather", "parallel_apply", "replicate", "scatter"}  # no such devices here; the parts of DataParallel
-COMPUTED = {"_flat_weights", "_flat_weights_names", "_flat_weight_refs"}  # PyTorch stores them, ours are properties of RNNBase
+ABSENT = {
+    "ipu",
+    "mtia",
+    "gather",
+    "parallel_apply",
+    "replicate",
+    "scatter",
+}  # no such devices here; the parts of DataParallel
+COMPUTED = {
+    "_flat_weights",
+    "_flat_weights_names",
+    "_flat_weight_refs",
+}  # PyTorch stores them, ours are properties of RNNBase
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +92,9 @@ def test_a_subclass_may_use_any_name():
             self._member = torch.nn.Linear(2, 2)
             self.register_buffer("_swap", torch.ones(2))
             self._forget = torch.nn.Parameter(torch.ones(2))
-            self._check_name = self._set_buffer = self._load_tensor = self._run_pre_hooks = self._all_forward_hooks = None
+            self._check_name = self._set_buffer = self._load_tensor = self._run_pre_hooks = self._all_forward_hooks = (
+                None
+            )
 
         def forward(self, x):
             return self._member(x) + self._swap * self._forget

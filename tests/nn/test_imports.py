@@ -1,14 +1,21 @@
-"""No file of torch.nn imports another that needs it, not even through the package of a third; none imports inside a function."""
+"""No file of torch.nn imports another that needs it, not even through the package of a third;
+none imports inside a function.
+"""
 
 import ast
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2] / "mindtorch_proxy" / "torch" / "nn"
-FILES = {".".join(["torch.nn", *(p for p in path.relative_to(ROOT).with_suffix("").parts if p != "__init__")]): path for path in ROOT.rglob("*.py")}
+FILES = {
+    ".".join(["torch.nn", *(p for p in path.relative_to(ROOT).with_suffix("").parts if p != "__init__")]): path
+    for path in ROOT.rglob("*.py")
+}
 
 
 def imported(module, node):
-    """The files of torch.nn that an import statement loads: a module's packages are loaded with it, unless one is the importer's own."""
+    """The files of torch.nn that an import statement loads: a module's packages are loaded with it, unless one is the
+    importer's own.
+    """
     if isinstance(node, ast.Import):
         names = [alias.name for alias in node.names]
     else:
@@ -27,8 +34,12 @@ def imported(module, node):
 def test_no_circles():
     edges = {}
     for module, path in FILES.items():
-        statements = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, (ast.Import, ast.ImportFrom))]
-        edges[module] = {name for node in statements for name in imported(module, node) if name in FILES and name != module}
+        statements = [
+            node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, (ast.Import, ast.ImportFrom))
+        ]
+        edges[module] = {
+            name for node in statements for name in imported(module, node) if name in FILES and name != module
+        }
     free = set(edges)
     while leaves := {module for module in free if not edges[module] & free}:
         free -= leaves

@@ -19,13 +19,21 @@ def layer():
 def test_the_smallest_go_first_and_what_is_removed_stays_away():
     m = layer()
     prune.l1_unstructured(m, "weight", 3)
-    assert m.weight.tolist() == [[1, -3, 0.5, 2], [0, 0, 0, 4]] and sorted(m.state_dict()) == ["bias", "weight_mask", "weight_orig"]
+    assert m.weight.tolist() == [[1, -3, 0.5, 2], [0, 0, 0, 4]] and sorted(m.state_dict()) == [
+        "bias",
+        "weight_mask",
+        "weight_orig",
+    ]
     prune.l1_unstructured(m, "weight", 0.4)  # of the five that are left
     assert m.weight.tolist() == [[0, -3, 0, 2], [0, 0, 0, 4]] and len(next(iter(m._forward_pre_hooks.values()))) == 2
     m(torch.ones(1, 4)).sum().backward()
     assert m.weight_orig.grad.tolist() == [[0, 1, 0, 1], [0, 0, 0, 1]] and prune.is_pruned(m)
     prune.remove(m, "weight")
-    assert sorted(m.state_dict()) == ["bias", "weight"] and isinstance(m.weight, torch.nn.Parameter) and not prune.is_pruned(m)
+    assert (
+        sorted(m.state_dict()) == ["bias", "weight"]
+        and isinstance(m.weight, torch.nn.Parameter)
+        and not prune.is_pruned(m)
+    )
     assert m.weight.tolist() == [[0, -3, 0, 2], [0, 0, 0, 4]]
 
 

@@ -18,7 +18,21 @@ def test_a_row_of_minus_infinity_is_nan_and_spoils_no_other(f):
 
 
 @pytest.mark.parametrize("n", [64, 1 << 14])
-@pytest.mark.parametrize("f", [F.gelu, lambda x: F.gelu(x, approximate="tanh"), F.elu, F.selu, F.softplus, F.logsigmoid, F.mish, F.silu, F.relu, F.leaky_relu])
+@pytest.mark.parametrize(
+    "f",
+    [
+        F.gelu,
+        lambda x: F.gelu(x, approximate="tanh"),
+        F.elu,
+        F.selu,
+        F.softplus,
+        F.logsigmoid,
+        F.mish,
+        F.silu,
+        F.relu,
+        F.leaky_relu,
+    ],
+)
 def test_small_and_large_agree_with_float64(f, n):
     x = torch.linspace(-9, 9, n, requires_grad=True)
     y = x.detach().double().requires_grad_()
@@ -61,7 +75,14 @@ def test_grad_fn_names_are_pytorchs():
         assert f(x).grad_fn.name() == name
 
 
-IN_PLACE = {"relu_": (), "hardtanh_": (-0.5, 0.5), "leaky_relu_": (0.2,), "elu_": (), "threshold_": (0.1, 7.0), "celu_": ()}
+IN_PLACE = {
+    "relu_": (),
+    "hardtanh_": (-0.5, 0.5),
+    "leaky_relu_": (0.2,),
+    "elu_": (),
+    "threshold_": (0.1, 7.0),
+    "celu_": (),
+}
 
 
 @pytest.mark.parametrize("name", IN_PLACE)

@@ -29,7 +29,9 @@ def test_float64_losses_are_computed_in_float64():
 def test_logarithms_near_one_and_hardswish_at_infinity(n):
     x = torch.full((n,), 0.999999)
     assert abs(torch.log(x)[0].item() / torch.log(x.double())[0].item() - 1) < 1e-6
-    assert F.hardswish(torch.full((n,), -float("inf"))).isnan().all() and F.hardswish(torch.tensor(float("inf"))) == float("inf")
+    assert F.hardswish(torch.full((n,), -float("inf"))).isnan().all() and F.hardswish(
+        torch.tensor(float("inf"))
+    ) == float("inf")
 
 
 def test_the_gradient_of_tanh_is_conjugated_in_both_complex_types():
@@ -38,7 +40,9 @@ def test_the_gradient_of_tanh_is_conjugated_in_both_complex_types():
         z = torch.tensor([0.3 + 0.7j], dtype=d, requires_grad=True)
         z.tanh().backward(torch.ones(1, dtype=d))
         grads.append(z.grad.item())
-    assert abs(grads[0] - grads[1]) < 1e-5 and grads[1].imag * (1 - torch.tensor(0.3 + 0.7j).tanh() ** 2).imag.item() < 0
+    assert (
+        abs(grads[0] - grads[1]) < 1e-5 and grads[1].imag * (1 - torch.tensor(0.3 + 0.7j).tanh() ** 2).imag.item() < 0
+    )
 
 
 @pytest.mark.parametrize("d", HALVES)
@@ -95,13 +99,23 @@ def test_numbers_that_do_not_fit(call):
 
 
 def test_numbers_that_wrap_or_become_infinite():
-    assert torch.full((1,), -1, dtype=torch.uint8).item() == 255 and (torch.zeros(1, dtype=torch.uint8) + 2**63).item() == 0
+    assert (
+        torch.full((1,), -1, dtype=torch.uint8).item() == 255
+        and (torch.zeros(1, dtype=torch.uint8) + 2**63).item() == 0
+    )
     x = torch.zeros(2).half()
     x[0] = torch.finfo(torch.float32).min
     assert x[0] == -float("inf")
 
 
-@pytest.mark.parametrize("norm", [lambda x, p: F.layer_norm(x, (4,), p, p), lambda x, p: F.group_norm(x, 2, p, p), lambda x, p: F.batch_norm(x, p, p, p, p)])
+@pytest.mark.parametrize(
+    "norm",
+    [
+        lambda x, p: F.layer_norm(x, (4,), p, p),
+        lambda x, p: F.group_norm(x, 2, p, p),
+        lambda x, p: F.batch_norm(x, p, p, p, p),
+    ],
+)
 def test_norms_share_a_dtype(norm):
     for x, p in ((torch.float64, torch.float32), (torch.float32, torch.bfloat16), (torch.float16, torch.float64)):
         with pytest.raises(RuntimeError, match="mixed dtype"):
@@ -110,14 +124,19 @@ def test_norms_share_a_dtype(norm):
 
 
 def test_narrow_ranges_dropout_and_searches():
-    assert torch.arange(0, 2.5, dtype=torch.int32).tolist() == [0, 1, 2] and torch.arange(0, 10, 2.7, dtype=torch.uint8).tolist() == [0, 2, 4, 6]
+    assert torch.arange(0, 2.5, dtype=torch.int32).tolist() == [0, 1, 2] and torch.arange(
+        0, 10, 2.7, dtype=torch.uint8
+    ).tolist() == [0, 2, 4, 6]
     with pytest.raises(RuntimeError, match="can't be cast to the desired output type Long"):
         F.dropout(torch.ones(4, dtype=torch.int64))
     assert torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([2.5, 3.5])).tolist() == [1, 2]
     assert torch.trapezoid(torch.full((4,), 200, dtype=torch.uint8)).item() != 0
 
 
-@pytest.mark.parametrize("dtype, expected", [(torch.float32, torch.complex64), (torch.bfloat16, torch.complex64), (torch.float64, torch.complex128)])
+@pytest.mark.parametrize(
+    "dtype, expected",
+    [(torch.float32, torch.complex64), (torch.bfloat16, torch.complex64), (torch.float64, torch.complex128)],
+)
 def test_a_complex_number_takes_the_precision_of_the_tensor(dtype, expected):
     x = torch.ones(2, dtype=dtype)
     for number in (1j, torch.tensor(1j), torch.tensor(1j, dtype=torch.complex128)):
@@ -138,23 +157,36 @@ for a in kinds:
 
 
 def test_every_pair_of_dtypes_promotes_as_in_pytorch(oracle_python, python):
-    ours, theirs = python("-m", "mindtorch_proxy", "-c", PAIRS).splitlines(), python("-c", PAIRS, executable=oracle_python).splitlines()
+    ours, theirs = (
+        python("-m", "mindtorch_proxy", "-c", PAIRS).splitlines(),
+        python("-c", PAIRS, executable=oracle_python).splitlines(),
+    )
     assert len(ours) == 18**2 and [pair for pair in zip(ours, theirs) if pair[0] != pair[1]] == []
 
 
 def test_half_precision_of_many_numbers():
-    """Every pattern, all ties between neighbours and their neighbours, overflows, subnormals: as NumPy rounds each by itself."""
+    """Every pattern, all ties between neighbours and their neighbours, overflows, subnormals: as NumPy rounds each by
+    itself.
+    """
     every = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
     assert np.array_equal(torch.from_numpy(every).float().numpy(), every.astype(np.float32), equal_nan=True)
     finite = every[:0x7C00].astype(np.float32)
     ties = (finite[:-1] + finite[1:]) / 2
     numbers = np.concatenate([finite, ties, np.nextafter(ties, np.float32(0)), np.nextafter(ties, np.float32(9e9))])
-    numbers = np.concatenate([numbers, np.float32([65519.996, 65520, 1e30, np.inf, np.nan, 2.9802322e-8, 2.98e-8, 1e-40]), (numbers * 1e-9).astype(np.float32)])
+    numbers = np.concatenate(
+        [
+            numbers,
+            np.float32([65519.996, 65520, 1e30, np.inf, np.nan, 2.9802322e-8, 2.98e-8, 1e-40]),
+            (numbers * 1e-9).astype(np.float32),
+        ]
+    )
     for x in (numbers, -numbers, np.tile(numbers[:4096], 3).reshape(3, -1).T):
         with np.errstate(all="ignore"):
             expected = x.astype(np.float16)
         r = torch.from_numpy(x).half()
-        assert np.array_equal(r.numpy(), expected, equal_nan=True) and np.array_equal(np.signbit(r.numpy()), np.signbit(expected))
+        assert np.array_equal(r.numpy(), expected, equal_nan=True) and np.array_equal(
+            np.signbit(r.numpy()), np.signbit(expected)
+        )
 
 
 def test_tensors_of_long_lists():

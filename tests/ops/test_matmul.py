@@ -82,7 +82,10 @@ def test_attention_of_a_row_with_nothing_to_see_is_zero_and_so_is_its_gradient()
 
 
 def test_linear_has_second_derivatives():
-    x, w = torch.randn(3, 4, dtype=torch.float64, requires_grad=True), torch.randn(2, 4, dtype=torch.float64, requires_grad=True)
+    x, w = (
+        torch.randn(3, 4, dtype=torch.float64, requires_grad=True),
+        torch.randn(2, 4, dtype=torch.float64, requires_grad=True),
+    )
     (g,) = torch.autograd.grad(F.linear(x, w).pow(3).sum(), w, create_graph=True)
     (second,) = torch.autograd.grad(g.sum(), x)
     h = 1e-6
@@ -92,7 +95,9 @@ def test_linear_has_second_derivatives():
     def first(x):
         return torch.autograd.grad(F.linear(x, w).pow(3).sum(), w)[0].sum()
 
-    torch.testing.assert_close(second[1, 2], ((first(x + step) - first(x - step)) / (2 * h)).detach(), rtol=1e-6, atol=1e-6)
+    torch.testing.assert_close(
+        second[1, 2], ((first(x + step) - first(x - step)) / (2 * h)).detach(), rtol=1e-6, atol=1e-6
+    )
 
 
 def test_einsum_on_meta():
@@ -101,7 +106,9 @@ def test_einsum_on_meta():
 
 
 @pytest.mark.skipif(CHOICE == "fastest", reason="small products are NumPy's there")
-@pytest.mark.parametrize(("rows", "columns", "kind"), [(1, 96, "numpy"), (4, 96, "numpy"), (5, 96, "pyboost"), (4, 2048, "pyboost")])
+@pytest.mark.parametrize(
+    ("rows", "columns", "kind"), [(1, 96, "numpy"), (4, 96, "numpy"), (5, 96, "pyboost"), (4, 2048, "pyboost")]
+)
 def test_products_of_few_rows_are_numpy_s(rows, columns, kind):
     """MatMul takes 11 to 20 times as long there, with 64k elements too."""
     x, w, b = torch.randn(rows, 64), torch.randn(columns, 64), torch.randn(columns)

@@ -25,8 +25,16 @@ def test_values_through_python_functions():
 
 def test_dispatcher_names():
     aten, x = torch.ops.aten, torch.arange(6.0).view(2, 3)
-    assert aten.slice.Tensor(x, 1, 0, 2).tolist() == [[0, 1], [3, 4]] and aten.sym_size.int(x, 1) == 3 and aten.view.default(x, [6]).shape == (6,)
-    assert aten.add_.Tensor(x.clone(), 1).sum() == 21 and aten._local_scalar_dense(x[1, 2]) == 5 and aten.detach(x)._base is None
+    assert (
+        aten.slice.Tensor(x, 1, 0, 2).tolist() == [[0, 1], [3, 4]]
+        and aten.sym_size.int(x, 1) == 3
+        and aten.view.default(x, [6]).shape == (6,)
+    )
+    assert (
+        aten.add_.Tensor(x.clone(), 1).sum() == 21
+        and aten._local_scalar_dense(x[1, 2]) == 5
+        and aten.detach(x)._base is None
+    )
     with pytest.raises(AttributeError):
         aten.no_such_operator  # noqa: B018
 
@@ -47,8 +55,22 @@ def test_hand_written_methods_ask_for_overrides():
             return super().__torch_function__(func, types, args, kwargs)
 
     s = torch.ones(1).as_subclass(Sub)
-    assert type(s.detach()) is Sub and type(s.data) is Sub and s.item() == 1.0 and s.tolist() == [1.0] and len(s) == 1 and s.size() == (1,)
-    assert asked == [torch.Tensor.detach, torch.Tensor.data.__get__, torch.Tensor.item, torch.Tensor.tolist, torch.Tensor.__len__, torch.Tensor.size]
+    assert (
+        type(s.detach()) is Sub
+        and type(s.data) is Sub
+        and s.item() == 1.0
+        and s.tolist() == [1.0]
+        and len(s) == 1
+        and s.size() == (1,)
+    )
+    assert asked == [
+        torch.Tensor.detach,
+        torch.Tensor.data.__get__,
+        torch.Tensor.item,
+        torch.Tensor.tolist,
+        torch.Tensor.__len__,
+        torch.Tensor.size,
+    ]
 
 
 def test_streams_of_the_cpu():
@@ -73,8 +95,16 @@ def rows(*shapes):
 
 
 STEPS = {
-    "_adam_step_": [(0.1, 0.9, 0.99, decay, 0.05, decoupled, maximize) for decay in (0.0, 0.2) for decoupled in (False, True) for maximize in (False, True)],
-    "_sgd_step_": [(0.1, 0.9, damping, decay, nesterov, maximize) for damping, decay, nesterov, maximize in itertools.product((0.0, 0.3), (0.0, 0.2), *BOTH)],
+    "_adam_step_": [
+        (0.1, 0.9, 0.99, decay, 0.05, decoupled, maximize)
+        for decay in (0.0, 0.2)
+        for decoupled in (False, True)
+        for maximize in (False, True)
+    ],
+    "_sgd_step_": [
+        (0.1, 0.9, damping, decay, nesterov, maximize)
+        for damping, decay, nesterov, maximize in itertools.product((0.0, 0.3), (0.0, 0.2), *BOTH)
+    ],
 }
 
 

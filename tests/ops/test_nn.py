@@ -54,7 +54,9 @@ def test_windows_far_larger_than_the_image_take_no_memory(n):
     y.sum().backward()
     assert torch.allclose(x.grad, torch.full_like(x, 1 / n**2))
     assert torch.equal(F.max_pool2d(x, 2560, ceil_mode=True), x.amax((2, 3), keepdim=True))
-    with pytest.raises(RuntimeError, match=r"input image \(T: 3 H: 4 W: 5\) smaller than kernel size \(kT: 3 kH: 5 kW: 3\)"):
+    with pytest.raises(
+        RuntimeError, match=r"input image \(T: 3 H: 4 W: 5\) smaller than kernel size \(kT: 3 kH: 5 kW: 3\)"
+    ):
         F.avg_pool3d(torch.randn(1, 2, 3, 4, 5), (3, 5, 3), ceil_mode=True)
 
 
@@ -70,7 +72,10 @@ def test_pools_keep_nan_and_infinity():
 
 def test_convolution_differentiates_twice_with_output_padding_beyond_the_stride():
     """dilation > output_padding >= stride leaves room for windows that the input has not."""
-    x, w = torch.randn(1, 2, 5, dtype=torch.float64, requires_grad=True), torch.randn(2, 3, 3, dtype=torch.float64, requires_grad=True)
+    x, w = (
+        torch.randn(1, 2, 5, dtype=torch.float64, requires_grad=True),
+        torch.randn(2, 3, 3, dtype=torch.float64, requires_grad=True),
+    )
     y = F.conv_transpose1d(x, w, output_padding=1, dilation=2)
     gx, gw = torch.autograd.grad(y.square().sum(), (x, w), create_graph=True)
     assert gx.shape == x.shape and gw.shape == w.shape
@@ -88,7 +93,10 @@ def test_convolution_differentiates_twice_with_output_padding_beyond_the_stride(
 
 def test_second_derivatives_of_fused_norms():
     """create_graph takes the formula; both ways agree."""
-    x, w = torch.randn(4, 6, dtype=torch.float64, requires_grad=True), torch.randn(6, dtype=torch.float64, requires_grad=True)
+    x, w = (
+        torch.randn(4, 6, dtype=torch.float64, requires_grad=True),
+        torch.randn(6, dtype=torch.float64, requires_grad=True),
+    )
     g = torch.randn(4, 6, dtype=torch.float64)
     for f in (
         lambda: F.layer_norm(x, (6,), w),
@@ -103,7 +111,17 @@ def test_second_derivatives_of_fused_norms():
 
 def test_bytes_are_resampled_with_rounded_weights():
     x = torch.arange(16, dtype=torch.uint8).reshape(1, 1, 4, 4) * 16
-    assert F.interpolate(x, size=(3, 3), mode="bilinear").flatten().tolist() == [14, 35, 56, 99, 120, 141, 184, 205, 226]
+    assert F.interpolate(x, size=(3, 3), mode="bilinear").flatten().tolist() == [
+        14,
+        35,
+        56,
+        99,
+        120,
+        141,
+        184,
+        205,
+        226,
+    ]
     assert F.interpolate(x, size=(2, 2), mode="bilinear", antialias=True).dtype == torch.uint8
 
 
@@ -111,17 +129,38 @@ def test_bytes_are_resampled_with_rounded_weights():
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("sizes", [None, [3, 3, 2, 1]])
 def test_recurrent_kernels_are_the_decompositions(mode, width, reverse, sizes):
-    """What any device computes from the steps' operators; the kernels' results are compared with PyTorch's in tests/nn."""
+    """What any device computes from the steps' operators;
+    the kernels' results are compared with PyTorch's in tests/nn.
+    """
     gates, pair = {"lstm": 4, "gru": 3}.get(mode, 1), mode == "lstm"
     make = lambda *shape: torch.randn(shape, dtype=torch.float64)
     x = make(4, 3, 2) if sizes is None else make(9, 2)
-    tensors = [x, make(3, width), make(3, 5) if pair else None, make(gates * 5, 2), make(gates * 5, width), make(gates * 5), make(gates * 5)]
+    tensors = [
+        x,
+        make(3, width),
+        make(3, 5) if pair else None,
+        make(gates * 5, 2),
+        make(gates * 5, width),
+        make(gates * 5),
+        make(gates * 5),
+    ]
     tensors.append(make(2, 5) if width != 5 else None)
     forward, backward = f"_{mode}_layer", f"_{mode}_layer_backward"
     results = getattr(torch, forward)(*tensors, sizes, reverse, True)
     torch.testing.assert_close(DECOMPOSITIONS[forward](*tensors, sizes, reverse, True), results)
     out, *_, kept, more = results
-    args = *tensors, torch.randn_like(out), torch.randn_like(results[1]), None, out, kept, more, sizes, reverse, [t is not None for t in tensors]
+    args = (
+        *tensors,
+        torch.randn_like(out),
+        torch.randn_like(results[1]),
+        None,
+        out,
+        kept,
+        more,
+        sizes,
+        reverse,
+        [t is not None for t in tensors],
+    )
     torch.testing.assert_close(DECOMPOSITIONS[backward](*args), getattr(torch, backward)(*args))
 
 

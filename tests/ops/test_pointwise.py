@@ -16,7 +16,11 @@ def test_nan_and_signed_zeros_at_every_size(n):
     for f in (torch.maximum, torch.minimum):
         assert torch.equal(f(x, y).isnan(), x.isnan() | y.isnan())
     assert torch.equal(x.clamp(-0.5, 0.5).isnan(), x.isnan()) and torch.equal(x.relu().isnan(), x.isnan())
-    assert (x / 0)[0].isnan() and (1 / x)[5] == -math.inf and torch.equal((x / y).isnan(), (x.double() / y.double()).isnan())
+    assert (
+        (x / 0)[0].isnan()
+        and (1 / x)[5] == -math.inf
+        and torch.equal((x / y).isnan(), (x.double() / y.double()).isnan())
+    )
     assert torch.sign(x)[0] == 0
 
 
@@ -24,7 +28,9 @@ def test_nan_and_signed_zeros_at_every_size(n):
 @pytest.mark.parametrize("name", ["exp", "tanh", "expm1", "log1p", "sin", "erf", "rsqrt", "log2", "atan"])
 def test_float32_is_as_exact_as_float64_rounded(name, n):
     x = torch.linspace(0.01, 9, n)
-    torch.testing.assert_close(getattr(torch, name)(x), getattr(torch, name)(x.double()).float(), rtol=1.3e-6, atol=1e-7)
+    torch.testing.assert_close(
+        getattr(torch, name)(x), getattr(torch, name)(x.double()).float(), rtol=1.3e-6, atol=1e-7
+    )
 
 
 def test_integers_divided_by_zero_raise_and_leave_the_next_call_alone():
@@ -52,8 +58,16 @@ def test_the_short_way_keeps_the_checks():
 def test_complex_half_is_stored_and_computed_in_complex64():
     h, x = torch.tensor([1.5, 2.0]).half(), torch.tensor([1 + 2j, 3.5 - 0.25j], dtype=torch.complex32)
     assert (h * 1j).dtype is (h + torch.tensor(1j)).dtype is torch.complex32 and x.element_size() == 4
-    assert (x * x + h).tolist() == [-1.5 + 4j, 14.1875 - 1.75j] and x.abs().dtype is torch.float16 and (x == x).all() and x[1].item() == 3.5 - 0.25j
-    assert torch.view_as_real(x).tolist() == [[1, 2], [3.5, -0.25]] and torch.cat([x, h]).to(torch.complex64).sum() == 8 + 1.75j
+    assert (
+        (x * x + h).tolist() == [-1.5 + 4j, 14.1875 - 1.75j]
+        and x.abs().dtype is torch.float16
+        and (x == x).all()
+        and x[1].item() == 3.5 - 0.25j
+    )
+    assert (
+        torch.view_as_real(x).tolist() == [[1, 2], [3.5, -0.25]]
+        and torch.cat([x, h]).to(torch.complex64).sum() == 8 + 1.75j
+    )
     for f in (torch.exp, torch.sum, lambda v: v / v, lambda v: v @ v):
         with pytest.raises(NotImplementedError, match="ComplexHalf"):
             f(x)
@@ -80,7 +94,14 @@ def test_in_place_saves_the_value_before():
 
 def test_results_keep_the_order_of_dimensions():
     x = torch.randn(2, 3, 4, 5).to(memory_format=torch.channels_last)
-    for r in (x.exp(), x * 2, torch.where(x > 0, x, 0.0), torch.nn.functional.gelu(x), x[torch.tensor([1, 0])], x.roll(1, 1)):
+    for r in (
+        x.exp(),
+        x * 2,
+        torch.where(x > 0, x, 0.0),
+        torch.nn.functional.gelu(x),
+        x[torch.tensor([1, 0])],
+        x.roll(1, 1),
+    ):
         assert r.stride() == x.stride()
     assert x.masked_fill(x > 0, 1).is_contiguous()
 
@@ -91,9 +112,17 @@ def test_attention_lies_in_memory_as_its_query():
     assert r.stride() == q.stride() and r.transpose(1, 2).is_contiguous()
 
 
-@pytest.mark.parametrize("number", [np.float64(2), np.float32(2), np.float16(2), np.int64(2), np.uint8(2), np.bool_(True), np.complex128(2)])
+@pytest.mark.parametrize(
+    "number", [np.float64(2), np.float32(2), np.float16(2), np.int64(2), np.uint8(2), np.bool_(True), np.complex128(2)]
+)
 def test_numpy_numbers_are_python_numbers(number):
-    python = complex(number) if isinstance(number, complex) else int(number) if isinstance(number, np.integer) else float(number.real)
+    python = (
+        complex(number)
+        if isinstance(number, complex)
+        else int(number)
+        if isinstance(number, np.integer)
+        else float(number.real)
+    )
     for x in (torch.arange(1.0, 4.0), torch.arange(1, 4)):
         for f in (
             lambda x, n: n * x,
@@ -110,7 +139,12 @@ def test_numpy_numbers_are_python_numbers(number):
 
 def test_numpy_numbers_as_sizes_and_indices():
     x = torch.arange(3.0)
-    assert x[np.int64(1)] == 1 and x.view(np.int32(1), -1).shape == (1, 3) and x.sum(np.int8(0)) == 3 and len(x.split(np.int64(2))) == 2
+    assert (
+        x[np.int64(1)] == 1
+        and x.view(np.int32(1), -1).shape == (1, 3)
+        and x.sum(np.int8(0)) == 3
+        and len(x.split(np.int64(2))) == 2
+    )
     assert torch.linspace(0, 1, np.int32(3)).tolist() == torch.linspace(0, 1, torch.tensor(3)).tolist() == [0, 0.5, 1]
     assert x[np.array([2.0, 1.0])].tolist() == [2, 1] and x[[1.5]].tolist() == [1]
     for index in (0.5, np.float64(1)):
@@ -160,7 +194,11 @@ def test_python_classes_are_dtypes():
         assert torch.promote_types(name, torch.uint8) is torch.promote_types(d, torch.uint8)
         with pytest.raises(ValueError, match="invalid type"):
             x.type(name)
-    assert torch.finfo(float).bits == 64 and torch.iinfo(int).bits == 64 and torch.nn.Linear(2, 2).to(float).weight.dtype is torch.float64
+    assert (
+        torch.finfo(float).bits == 64
+        and torch.iinfo(int).bits == 64
+        and torch.nn.Linear(2, 2).to(float).weight.dtype is torch.float64
+    )
 
 
 def test_beside_numpy_arrays():
@@ -177,7 +215,13 @@ def test_arguments_may_not_share_part_of_what_is_written():
         return torch.arange(9.0).view(3, 3)
 
     def overlapping(y):
-        return (lambda: y.add_(y[0]), lambda: y.mul_(y.t()), lambda: y[1:].sub_(y[:-1]), lambda: torch.neg(y[1:], out=y[:2]), lambda: torch.cat([y, y], out=y))
+        return (
+            lambda: y.add_(y[0]),
+            lambda: y.mul_(y.t()),
+            lambda: y[1:].sub_(y[:-1]),
+            lambda: torch.neg(y[1:], out=y[:2]),
+            lambda: torch.cat([y, y], out=y),
+        )
 
     for change in overlapping(x()):
         with pytest.raises(RuntimeError, match="refer to a single memory location"):

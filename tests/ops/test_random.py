@@ -11,9 +11,14 @@ def seeded(f):
 
 
 def test_the_stream_is_pytorchs():
-    assert seeded(lambda: torch.rand(3)).tolist() == torch.tensor([0.49625658988952637, 0.7682217955589294, 0.08847743272781372]).tolist()
+    assert (
+        seeded(lambda: torch.rand(3)).tolist()
+        == torch.tensor([0.49625658988952637, 0.7682217955589294, 0.08847743272781372]).tolist()
+    )
     assert seeded(lambda: torch.randperm(5)).tolist() == [4, 0, 1, 3, 2]
-    torch.testing.assert_close(seeded(lambda: torch.randn(3)), torch.tensor([1.5409960746765137, -0.293428897857666, -2.1787893772125244]))
+    torch.testing.assert_close(
+        seeded(lambda: torch.randn(3)), torch.tensor([1.5409960746765137, -0.293428897857666, -2.1787893772125244])
+    )
 
 
 def test_a_fill_follows_memory_not_indices():

@@ -52,7 +52,10 @@ def test_prod_differentiates_twice_through_zeros(zeros):
     rest = [math.prod(v for j, v in enumerate(x.tolist()) if j != i) for i in range(3)]
     assert g.tolist() == rest
     (h,) = grad(g.sum(), x)
-    pairs = [sum(math.prod(v for j, v in enumerate(x.tolist()) if j not in (i, k)) for k in range(3) if k != i) for i in range(3)]
+    pairs = [
+        sum(math.prod(v for j, v in enumerate(x.tolist()) if j not in (i, k)) for k in range(3) if k != i)
+        for i in range(3)
+    ]
     assert h.tolist() == pairs
 
 

@@ -60,7 +60,9 @@ def test_searching_remembers_no_side():
 
 def test_variadic_functions_take_a_list_and_tensors():
     a, b = torch.arange(2), torch.arange(3)
-    assert [t.tolist() for t in torch.meshgrid(a, b, indexing="ij")] == [t.tolist() for t in torch.meshgrid([a, b], indexing="ij")]
+    assert [t.tolist() for t in torch.meshgrid(a, b, indexing="ij")] == [
+        t.tolist() for t in torch.meshgrid([a, b], indexing="ij")
+    ]
     assert torch.block_diag(a, b).shape == (2, 5) and torch.cartesian_prod(a, b).shape == (6, 2)
     assert isinstance(torch.atleast_2d(a), torch.Tensor) and len(torch.atleast_2d(a, b)) == 2
 

@@ -15,11 +15,21 @@ DENSE = torch.tensor([[0.0, 0.0, 4.0], [4.0, 0.0, 5.0]])
 
 def test_parts():
     s = example()
-    assert s.is_sparse and s.layout is torch.sparse_coo and s._nnz() == 4 and not s.is_coalesced() and (s.sparse_dim(), s.dense_dim()) == (2, 0)
+    assert (
+        s.is_sparse
+        and s.layout is torch.sparse_coo
+        and s._nnz() == 4
+        and not s.is_coalesced()
+        and (s.sparse_dim(), s.dense_dim()) == (2, 0)
+    )
     with pytest.raises(RuntimeError, match="uncoalesced"):
         s.indices()
     c = s.coalesce()
-    assert c.indices().tolist() == [[0, 1, 1], [2, 0, 2]] and c.values().tolist() == [4, 4, 5] and torch.equal(s.to_dense(), DENSE)
+    assert (
+        c.indices().tolist() == [[0, 1, 1], [2, 0, 2]]
+        and c.values().tolist() == [4, 4, 5]
+        and torch.equal(s.to_dense(), DENSE)
+    )
     assert repr(c) == (
         "tensor(indices=tensor([[0, 1, 1],\n                       [2, 0, 2]]),\n       values=tensor([4., 4., 5.]),\n"
         "       size=(2, 3), nnz=3, layout=torch.sparse_coo)"
@@ -46,7 +56,11 @@ def test_arithmetic_and_gradients():
         (a.sqrt(), DENSE.sqrt()),
     ):
         assert torch.equal(got.to_dense(), want)
-    assert torch.equal(DENSE + a, 2 * DENSE) and a.sum() == DENSE.sum() and torch.equal(torch.sparse.sum(a, 0).to_dense(), DENSE.sum(0))
+    assert (
+        torch.equal(DENSE + a, 2 * DENSE)
+        and a.sum() == DENSE.sum()
+        and torch.equal(torch.sparse.sum(a, 0).to_dense(), DENSE.sum(0))
+    )
 
 
 def test_sparse_gradients_meet_dense_ones():
@@ -87,9 +101,14 @@ def test_what_is_loaded_is_checked_where_that_is_wanted():
     f.seek(0)
     assert torch.load(f)._indices().item() == 5
     f.seek(0)
-    with torch.sparse.check_sparse_tensor_invariants(), pytest.raises(RuntimeError, match="size is 2 but found index 5"):
+    with (
+        torch.sparse.check_sparse_tensor_invariants(),
+        pytest.raises(RuntimeError, match="size is 2 but found index 5"),
+    ):
         torch.load(f)
-    assert torch.equal(torch.load(io.BytesIO(f.getvalue()))._values(), torch.ones(1)), "a failed load leaves nothing behind"
+    assert torch.equal(torch.load(io.BytesIO(f.getvalue()))._values(), torch.ones(1)), (
+        "a failed load leaves nothing behind"
+    )
 
 
 @pytest.mark.parametrize("name", ["csr", "csc", "bsr", "bsc"])
@@ -97,7 +116,11 @@ def test_round_trips(name):
     block = ((2, 3),) if name[0] == "b" else ()
     dense = torch.tensor([[0.0, 1, 0, 0, 0, 2], [0, 0, 0, 0, 3, 0], [0, 0, 0, 0, 0, 0], [4, 0, 0, 5, 0, 0]])
     x = getattr(dense, f"to_sparse_{name}")(*block)
-    assert torch.equal(x.to_dense(), dense) and torch.equal(x.to_sparse().to_dense(), dense) and torch.equal(x.t().to_dense(), dense.t())
+    assert (
+        torch.equal(x.to_dense(), dense)
+        and torch.equal(x.to_sparse().to_dense(), dense)
+        and torch.equal(x.t().to_dense(), dense.t())
+    )
     assert torch.equal(getattr(dense.to_sparse(), f"to_sparse_{name}")(*block).values(), x.values())
     v = x.values().detach().clone().requires_grad_()
     indices = (x.crow_indices(), x.col_indices()) if name[2] == "r" else (x.ccol_indices(), x.row_indices())

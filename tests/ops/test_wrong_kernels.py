@@ -1,11 +1,16 @@
-"""What MindSpore's CPU kernels get wrong: each case calls the raw primitive, which must miss the value, and the operator, which must not.
+"""What MindSpore's CPU kernels get wrong: each case calls the raw primitive, which must miss the value, and the
+operator, which must not.
 
-The first table serves what tools/probe-VERSION.tsv calls wrong, at the probe's own arguments and against its own references; the second what
+The first table serves what tools/probe-VERSION.tsv calls wrong, at the probe's own arguments and against its own
+references; the second what
 small samples don't show. A case that fails because the raw kernel is right asks to give that kernel back its operator.
 
-Not here, because nothing reproducible can be compared: uninitialised memory (matrix products that sum nothing, SumExt and MeanExt of nothing,
-NLLLoss at ignored targets), what ends the process or fails late (LayerNormExt without weight, MaskedScatter with too short a source),
-indices out of range, MindSpore's own gradients, and errors below PyTorch's tolerance (LinSpace, Svd, LayerNormGrad, float32 in LogSoftmax).
+Not here, because nothing reproducible can be compared: uninitialised memory (matrix products that sum nothing, SumExt
+and MeanExt of nothing,
+NLLLoss at ignored targets), what ends the process or fails late (LayerNormExt without weight, MaskedScatter with too
+short a source),
+indices out of range, MindSpore's own gradients, and errors below PyTorch's tolerance (LinSpace, Svd, LayerNormGrad,
+float32 in LogSoftmax).
 """
 
 import importlib.util
@@ -123,8 +128,10 @@ L.MatrixPower{3} | torch.linalg.matrix_power(a, 3)
 RFFT | torch.fft.rfft(a) | FD
 """
 
-# primitives (after another call, where ">" says so) | dtypes | arguments | operator | value, of the arguments in double precision, or "refused".
-# ~ relatively: the absolute tolerance would hide it. # what the backend prevents: numbers beside tensors, results of another dtype. < mended in 2.10.
+# primitives (after another call, where ">" says so) | dtypes | arguments | operator | value, of the arguments in double
+# precision, or "refused".
+# ~ relatively: the absolute tolerance would hide it. # what the backend prevents: numbers beside tensors, results of
+# another dtype. < mended in 2.10.
 FURTHER = r"""
 Exp | f | span(-9,9) | torch.exp(a) | np.exp(a)
 Tanh | f | span(-9,9) | torch.tanh(a) | np.tanh(a)
@@ -193,7 +200,9 @@ def probed(version):
         for column, size in (("wrong", ()), ("edges", (14, flag))):
             for code in cell[column]:
                 operator, refuses, *_ = operators.get(cell["primitive"], ("", ""))
-                cases.append(Case(cell["primitive"], seen[name], code, "", arguments, operator, reference, code in refuses, size))
+                cases.append(
+                    Case(cell["primitive"], seen[name], code, "", arguments, operator, reference, code in refuses, size)
+                )
         seen[name] += 1
     return cases
 
@@ -224,7 +233,9 @@ class Operands(dict):
 
 def tensor(a):
     if isinstance(a, (np.ndarray, np.generic)):
-        return torch.from_numpy(a.astype(np.float32)).bfloat16() if a.dtype.kind == "V" else torch.from_numpy(np.array(a))
+        return (
+            torch.from_numpy(a.astype(np.float32)).bfloat16() if a.dtype.kind == "V" else torch.from_numpy(np.array(a))
+        )
     return a
 
 
@@ -235,24 +246,37 @@ def grad(function, inputs, gradient):
 
 def sampled(case, wide=False):
     samples = probe.Samples(case.code, *case.size, wide=wide)
-    samples.update(t=lambda *v: np.array(v, samples["T"]), span=lambda a, b: np.linspace(a, b, 999).astype(samples["T"]))
+    samples.update(
+        t=lambda *v: np.array(v, samples["T"]), span=lambda a, b: np.linspace(a, b, 999).astype(samples["T"])
+    )
     return samples
 
 
 def values(case, given):
     """What is right: the reference's value in the arguments' dtype, or in the one that they are promoted to."""
     samples = sampled(case, wide=True)
-    samples.update(zip("abcdef", (a.astype(probe.WIDE.get(a.dtype.char, a.dtype)) if isinstance(a, np.ndarray) else a for a in given)))
+    samples.update(
+        zip(
+            "abcdef",
+            (a.astype(probe.WIDE.get(a.dtype.char, a.dtype)) if isinstance(a, np.ndarray) else a for a in given),
+        )
+    )
     want = probe.evaluate(case.reference, samples)
     for value in map(np.asarray, want if isinstance(want, tuple) else (want,)):
         own = table.CODES[case.code]
         if value.dtype.kind == "f":
             own = {"F": torch.float32, "D": torch.float64}.get(case.code, own)
-        yield tensor(value).to(own if own.is_floating_point or own.is_complex else torch.float32) if value.dtype.kind in "fc" else tensor(value)
+        yield (
+            tensor(value).to(own if own.is_floating_point or own.is_complex else torch.float32)
+            if value.dtype.kind in "fc"
+            else tensor(value)
+        )
 
 
 def differs(got, want, case, check_dtype=True):
-    """How PyTorch's own comparison tells them apart; but a kernel that computes float64 in float32 would stay within its tolerance."""
+    """How PyTorch's own comparison tells them apart;
+    but a kernel that computes float64 in float32 would stay within its tolerance.
+    """
     rtol = 1e-10 if case.code in "dD" else 1.3e-6
     tolerance = {"rtol": rtol, "atol": 0 if "~" in case.flags else rtol} if rtol == 1e-10 or "~" in case.flags else {}
     if got.dtype.is_complex and want.dtype.is_complex:
@@ -278,7 +302,9 @@ def test_the_raw_kernel_is_wrong_and_the_operator_is_right(case):
     if whole:
         wrong = probe.compare(raw, case.reference, sampled(case, wide=True), case.code)
     else:
-        wrong = case.reference == "refused" or any(differs(tensor(r), w, case, check_dtype=False) for r, w in zip(raw, want))
+        wrong = case.reference == "refused" or any(
+            differs(tensor(r), w, case, check_dtype=False) for r, w in zip(raw, want)
+        )
     assert wrong, f"{case.primitive} is right on MindSpore {pyboost.version()}: it can have its operator back"
     operands = Operands(samples, given, dtype=want[0].dtype if want else None)
     if case.refuses:
@@ -299,7 +325,11 @@ def test_every_entry_of_the_probe_has_a_case():
 
 
 def test_no_operator_is_handed_to_a_kernel_that_is_wrong():
-    wrong = {(c.primitive.partition("{")[0].removeprefix("L."), table.CODES[c.code]) for c in PROBED_CASES + FURTHER_CASES if "#" not in c.flags}
+    wrong = {
+        (c.primitive.partition("{")[0].removeprefix("L."), table.CODES[c.code])
+        for c in PROBED_CASES + FURTHER_CASES
+        if "#" not in c.flags
+    }
     operators = [o for o in registry.operators() if o.fn is None]
     handed = {
         (o.full, k.primitive, d)

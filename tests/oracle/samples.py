@@ -1,4 +1,5 @@
-"""Samples of an operator, taken from PyTorch's own OpInfos, and what they give: forward, gradients, in-place, out=, on meta.
+"""Samples of an operator, taken from PyTorch's own OpInfos, and what they give: forward, gradients, in-place, out=, on
+meta.
 
 samples(name, folder)  in the real torch: the samples as plain data, each with what the real torch gives for it
 run(torch, sample)     the same for either torch; each result is plain data
@@ -10,7 +11,12 @@ from itertools import islice
 import numpy as np
 
 DTYPES = "float32 float64 bfloat16 float16 int64 int32 uint8 bool complex64".split()
-FIRST, PICKED, REFERENCE, OTHERS = 3, 2, 4, 1  # samples: the first and some others in float32, reference inputs, and of each other dtype
+FIRST, PICKED, REFERENCE, OTHERS = (
+    3,
+    2,
+    4,
+    1,
+)  # samples: the first and some others in float32, reference inputs, and of each other dtype
 LARGEST = 2000  # elements
 
 
@@ -18,7 +24,13 @@ LARGEST = 2000  # elements
 def encode(torch, x):
     """A value as plain data, tensors with their memory."""
     if isinstance(x, torch.Tensor):
-        if type(x) is not torch.Tensor and type(x) is not torch.nn.Parameter or x.layout is not torch.strided or x.is_conj() or x.is_neg():
+        if (
+            type(x) is not torch.Tensor
+            and type(x) is not torch.nn.Parameter
+            or x.layout is not torch.strided
+            or x.is_conj()
+            or x.is_neg()
+        ):
             raise TypeError("no plain tensor")
         size = 1 + sum((n - 1) * s for n, s in zip(x.shape, x.stride())) if x.numel() else 0
         raw = x.detach().as_strided((size,), (1,)).clone().view(torch.uint8).numpy().tobytes() if size else b""
@@ -41,16 +53,29 @@ def decode(torch, x, device="cpu"):
     if kind == "tensor":
         raw, shape, stride, requires_grad = rest
         dtype = getattr(torch, value.removeprefix("torch."))
-        flat = torch.frombuffer(bytearray(raw), dtype=torch.uint8).clone().view(dtype) if raw else torch.empty(0, dtype=dtype)
-        t = flat.to(device).as_strided(shape, stride) if raw else torch.empty_strided(shape, stride, dtype=dtype, device=device)
+        flat = (
+            torch.frombuffer(bytearray(raw), dtype=torch.uint8).clone().view(dtype)
+            if raw
+            else torch.empty(0, dtype=dtype)
+        )
+        t = (
+            flat.to(device).as_strided(shape, stride)
+            if raw
+            else torch.empty_strided(shape, stride, dtype=dtype, device=device)
+        )
         return t.requires_grad_() if requires_grad else t
     if kind == "named":
         return torch.device(device) if value == "torch.device" else getattr(torch, value.removeprefix("torch."))
     if kind == "dict":
-        return {k: device if k == "device" and v[0] == "value" and v[1] else decode(torch, v, device) for k, v in value.items()}
+        return {
+            k: device if k == "device" and v[0] == "value" and v[1] else decode(torch, v, device)
+            for k, v in value.items()
+        }
     if kind == "value":
         return value
-    return {"list": list, "tuple": tuple, "Size": torch.Size, "slice": lambda v: slice(*v)}[kind]([decode(torch, v, device) for v in value])
+    return {"list": list, "tuple": tuple, "Size": torch.Size, "slice": lambda v: slice(*v)}[kind](
+        [decode(torch, v, device) for v in value]
+    )
 
 
 def alone(x):
@@ -83,7 +108,11 @@ def attempt(function, *args):
     try:
         return function(*args)
     except Exception as e:
-        return ("raises", next(c.__name__ for c in type(e).__mro__ if c.__module__ == "builtins"), str(e).split("\n")[0][:300])
+        return (
+            "raises",
+            next(c.__name__ for c in type(e).__mro__ if c.__module__ == "builtins"),
+            str(e).split("\n")[0][:300],
+        )
 
 
 def run(torch, sample, plain, meta=False, device="cpu"):
@@ -104,9 +133,14 @@ def run(torch, sample, plain, meta=False, device="cpu"):
         args, kwargs, result = call()
         inputs = [t for t in tensors(torch, [args, kwargs]) if t.requires_grad]
         results = [t for t in tensors(torch, result) if t.requires_grad]
-        weights = [torch.from_numpy(np.linspace(0.5, 1.5, t.numel(), dtype="f4")).reshape(t.shape).to(t) for t in results]
+        weights = [
+            torch.from_numpy(np.linspace(0.5, 1.5, t.numel(), dtype="f4")).reshape(t.shape).to(t) for t in results
+        ]
         loss = sum(torch.real(t * w).double().cpu().sum() for t, w in zip(results, weights))
-        return plain(torch, list(torch.autograd.grad(loss, inputs, allow_unused=True, materialize_grads=True)) if results else None)
+        return plain(
+            torch,
+            list(torch.autograd.grad(loss, inputs, allow_unused=True, materialize_grads=True)) if results else None,
+        )
 
     def inplace():
         args, kwargs = arguments()
@@ -123,7 +157,10 @@ def run(torch, sample, plain, meta=False, device="cpu"):
 
     def on_meta():
         args, kwargs = arguments("meta")
-        return [("tensor", str(t.dtype), tuple(t.shape), tuple(t.stride()), None, None) for t in tensors(torch, f(*args, **kwargs))]
+        return [
+            ("tensor", str(t.dtype), tuple(t.shape), tuple(t.stride()), None, None)
+            for t in tensors(torch, f(*args, **kwargs))
+        ]
 
     results = {}
     for kind, function, wanted in (
@@ -185,7 +222,12 @@ def samples(name, folder):
                     sample = {"name": name, "args": encode(torch, args), "kwargs": encode(torch, s.kwargs)}
                 except TypeError:
                     continue  # a function, a sparse tensor
-                inplace = info.inplace_variant is not None and not s.broadcasts_input and isinstance(s.input, torch.Tensor) and alone(s.input)
+                inplace = (
+                    info.inplace_variant is not None
+                    and not s.broadcasts_input
+                    and isinstance(s.input, torch.Tensor)
+                    and alone(s.input)
+                )
                 sample |= {
                     "label": f"{info.variant_test_name} {dtype} {s.input if not isinstance(s.input, torch.Tensor) else tuple(s.input.shape)} "
                     f"{[tuple(a.shape) if isinstance(a, torch.Tensor) else a for a in s.args]} {s.kwargs}"[:300],

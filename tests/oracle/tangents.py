@@ -1,4 +1,5 @@
-"""Forward mode on samples of an operator, taken from PyTorch's own OpInfos: the tangents of what it gives, in place too.
+"""Forward mode on samples of an operator, taken from PyTorch's own OpInfos: the tangents of what it gives, in place
+too.
 
 tangents(name, folder)  in the real torch: the samples as plain data, each with what the real torch gives for it
 run(torch, sample, plain)  the same for either torch
@@ -64,7 +65,10 @@ def tangents(name, folder):
             if not info.supports_autograd or dtype not in info.supported_backward_dtypes("cpu"):
                 continue
             torch.manual_seed(0)
-            inputs, pick = list(islice(info.sample_inputs("cpu", dtype, requires_grad=True), 40)), random.Random(f"{name} {dtype}")
+            inputs, pick = (
+                list(islice(info.sample_inputs("cpu", dtype, requires_grad=True), 40)),
+                random.Random(f"{name} {dtype}"),
+            )
             inputs = inputs[: count - 2] + pick.sample(inputs[count - 2 :], min(2, len(inputs[count - 2 :])))
             for s in inputs + [s.noncontiguous() for s in inputs[:1]]:
                 args = (s.input, *s.args)
@@ -74,8 +78,17 @@ def tangents(name, folder):
                     sample = {"name": name, "args": encode(torch, args), "kwargs": encode(torch, s.kwargs)}
                 except TypeError:
                     continue  # a function, a sparse tensor
-                sample["inplace"] = info.inplace_variant is not None and not s.broadcasts_input and isinstance(s.input, torch.Tensor) and alone(s.input)
-                sample["label"] = f"{info.variant_test_name} {dtype} {[tuple(a.shape) if isinstance(a, torch.Tensor) else a for a in args]} {s.kwargs}"[:300]
+                sample["inplace"] = (
+                    info.inplace_variant is not None
+                    and not s.broadcasts_input
+                    and isinstance(s.input, torch.Tensor)
+                    and alone(s.input)
+                )
+                sample["label"] = (
+                    f"{info.variant_test_name} {dtype} {[tuple(a.shape) if isinstance(a, torch.Tensor) else a for a in args]} {s.kwargs}"[
+                        :300
+                    ]
+                )
                 if not isinstance(attempt(lambda: (resolve(torch, name)(*args, **s.kwargs), 0)[1]), tuple):
                     found.append((sample, run(torch, sample, plain)))
     return found

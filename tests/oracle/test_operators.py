@@ -1,4 +1,6 @@
-"""Every public operator gives on samples of PyTorch's own OpInfos what the real torch gives: values, dtypes, shapes, strides, errors."""
+"""Every public operator gives on samples of PyTorch's own OpInfos what the real torch gives: values, dtypes, shapes,
+strides, errors.
+"""
 
 import numpy as np
 import pytest
@@ -9,11 +11,29 @@ from names import NAMES
 from recording import has_nothing
 from run_cases import plain
 
-UNDEFINED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"}  # memory as it was found
+UNDEFINED = {
+    "empty",
+    "empty_like",
+    "empty_permuted",
+    "empty_strided",
+    "new_empty",
+    "new_empty_strided",
+}  # memory as it was found
 TIES = {"kthvalue", "topk", "mode", "median", "nanmedian"}  # of equal values any position
 # eigenvectors have a sign or a phase, bases of a space are many
-FREE = {"linalg.eig", "linalg.eigh", "linalg.svd", "svd", "pca_lowrank", "svd_lowrank", "lobpcg", "geqrf", "linalg.lstsq"}
-# what PyTorch itself gets wrong: out= stays unwritten or gets what lay in memory, a derivative raises, constants are read as another dtype,
+FREE = {
+    "linalg.eig",
+    "linalg.eigh",
+    "linalg.svd",
+    "svd",
+    "pca_lowrank",
+    "svd_lowrank",
+    "lobpcg",
+    "geqrf",
+    "linalg.lstsq",
+}
+# what PyTorch itself gets wrong: out= stays unwritten or gets what lay in memory, a derivative raises, constants are
+# read as another dtype,
 # the gradient at NaN is another for the last few elements than for those before them
 BROKEN = {
     "fft.ihfft2": "out",
@@ -46,7 +66,13 @@ def failed(x):
 
 
 def tensors(x):
-    return [x] if isinstance(x, tuple) and x and x[0] == "tensor" else [t for v in x for t in tensors(v)] if isinstance(x, list) else []
+    return (
+        [x]
+        if isinstance(x, tuple) and x and x[0] == "tensor"
+        else [t for v in x for t in tensors(v)]
+        if isinstance(x, list)
+        else []
+    )
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in has_nothing("samples")])
@@ -68,7 +94,11 @@ def test_operator(name, answers):
             except AssertionError as e:
                 problems.append(f"{sample['label']}\n    {' '.join(str(e).split())[:400]}")
         # a value is asked for where there is none: says so
-        if failed(ours["forward"]) or failed(ours["meta"]) and (ours["meta"][1] == "NotImplementedError" or "meta" in ours["meta"][2]):
+        if (
+            failed(ours["forward"])
+            or failed(ours["meta"])
+            and (ours["meta"][1] == "NotImplementedError" or "meta" in ours["meta"][2])
+        ):
             continue
         here = [t[1:4] for t in tensors(tidy(ours["forward"]))]
         if failed(ours["meta"]) or [t[1:4] for t in map(tidy, ours["meta"])] != here:

@@ -1,6 +1,8 @@
-"""What is computed in another way from some size on is tested at small sizes too, and large results are those of their parts.
+"""What is computed in another way from some size on is tested at small sizes too, and large results are those of their
+parts.
 
-backends/thresholds.py has the sizes. With all of them at 8 the samples of PyTorch's own tests reach what is made for large tensors.
+backends/thresholds.py has the sizes. With all of them at 8 the samples of PyTorch's own tests reach what is made for
+large tensors.
 """
 
 from pathlib import Path
@@ -20,12 +22,25 @@ F = torch.nn.functional
 @pytest.mark.timeout(900)
 def test_samples_with_all_thresholds_at_8(python):
     tests = Path(__file__).parent / "test_operators.py"
-    done = python("-m", "pytest", "-q", "-n", "0", tests, check=False, cwd=tests.parents[2], timeout=900, MINDTORCH_TEST_THRESHOLD=8)
+    done = python(
+        "-m",
+        "pytest",
+        "-q",
+        "-n",
+        "0",
+        tests,
+        check=False,
+        cwd=tests.parents[2],
+        timeout=900,
+        MINDTORCH_TEST_THRESHOLD=8,
+    )
     assert done.returncode == 0, done.stdout[-4000:]
 
 
 def switches():
-    """(operator, dtype, the size from which on another kernel computes it) of the elementwise operators in the CPU's table."""
+    """(operator, dtype, the size from which on another kernel computes it) of the elementwise operators in the CPU's
+    table.
+    """
     for op in operators():
         for dtype in (torch.float32, torch.float64, torch.int64) if op.promote is not None else ():
             sizes = [kernel.above for kernel in table.kernels(op) if 0 < kernel.above < SPREAD and kernel.takes(dtype)]
@@ -51,7 +66,10 @@ def operands(op, n, dtype):
 def test_an_elementwise_result_is_that_of_its_parts(op, dtype, size):
     n, half = size + 1001, size // 2
     args = [*operands(op, n, dtype)]
-    parts = [op.call(*(a[i : i + half].clone() if isinstance(a, torch.Tensor) else a for a in args)) for i in range(0, n, half)]
+    parts = [
+        op.call(*(a[i : i + half].clone() if isinstance(a, torch.Tensor) else a for a in args))
+        for i in range(0, n, half)
+    ]
     torch.testing.assert_close(op.call(*args), torch.cat(parts), equal_nan=True)
 
 
@@ -79,7 +97,9 @@ BY_ROWS = {
     "gradient of layer_norm": backward(lambda x: F.layer_norm(x, x.shape[1:])),
     "group_norm": lambda x: F.group_norm(x.unflatten(1, (4, -1)), 2),
     "gradient of group_norm": backward(lambda x: F.group_norm(x.unflatten(1, (4, -1)), 2)),
-    "batch_norm in evaluation": lambda x: F.batch_norm(x.unflatten(1, (4, -1)), torch.arange(4.0), torch.arange(4.0) + 1),
+    "batch_norm in evaluation": lambda x: F.batch_norm(
+        x.unflatten(1, (4, -1)), torch.arange(4.0), torch.arange(4.0) + 1
+    ),
     "topk": lambda x: x.topk(5)[0],
     "smallest": lambda x: x.topk(5, largest=False)[0],
     "sort": lambda x: x.sort(1)[0],
@@ -114,7 +134,9 @@ def test_sums_over_a_large_tensor_are_those_of_its_parts():
     parts = x.split(few)
     torch.testing.assert_close(x.norm(), torch.stack([p.norm() for p in parts]).norm())
     torch.testing.assert_close(x.sum(0), torch.stack([p.sum(0) for p in parts]).sum(0), rtol=0, atol=5e-5)
-    assert (x > 0).nonzero().tolist() == [[i * few + r, c] for i, p in enumerate(parts) for r, c in (p > 0).nonzero().tolist()]
+    assert (x > 0).nonzero().tolist() == [
+        [i * few + r, c] for i, p in enumerate(parts) for r, c in (p > 0).nonzero().tolist()
+    ]
 
 
 def test_gradients_of_a_large_batch_are_sums_over_its_parts():
@@ -124,7 +146,9 @@ def test_gradients_of_a_large_batch_are_sums_over_its_parts():
     def gradient(i, s):
         return torch.autograd.grad((F.embedding(i, weight) * s).sum(), weight)[0]
 
-    torch.testing.assert_close(gradient(index, scale), sum(gradient(*pair) for pair in zip(index.split(4), scale.split(4))))
+    torch.testing.assert_close(
+        gradient(index, scale), sum(gradient(*pair) for pair in zip(index.split(4), scale.split(4)))
+    )
 
 
 def test_the_gradient_of_batch_norm_by_channels_is_that_of_each_channel():
@@ -134,7 +158,9 @@ def test_the_gradient_of_batch_norm_by_channels_is_that_of_each_channel():
     parts = []
     for k in range(0, 300, 10):
         part = x[:, k : k + 10].detach().clone().requires_grad_()
-        parts.append(torch.autograd.grad(F.batch_norm(part, None, None, training=True), part, g[:, k : k + 10].contiguous())[0])
+        parts.append(
+            torch.autograd.grad(F.batch_norm(part, None, None, training=True), part, g[:, k : k + 10].contiguous())[0]
+        )
     torch.testing.assert_close(whole, torch.cat(parts, 1))
 
 

@@ -1,4 +1,5 @@
-"""Forward mode gives on samples of PyTorch's own OpInfos the tangents that the real torch gives, and refuses what the real torch refuses.
+"""Forward mode gives on samples of PyTorch's own OpInfos the tangents that the real torch gives, and refuses what the
+real torch refuses.
 
 The same samples show that several gradients of one graph in one pass are those of as many passes.
 """
@@ -18,9 +19,12 @@ nn.functional.gelu nn.functional.interpolate nn.functional.layer_norm nn.functio
 sigmoid softmax sort split std sum take_along_dim transpose unfold var view_as_complex where""".split()
 # vectors with a sign or a phase, and how those turn
 FREE = {"linalg.eig", "linalg.eigh"}
-# what has no one answer: tangents that are not symmetric of symmetric matrices (cholesky, triangular_solve with what lies beside the triangle),
-# places that are written to twice; where PyTorch's tangents are undefined or NaN (prod of scatter_reduce), or inexact: for logcumsumexp it adds 1e-13 to
-# what it divides by, which shows where the first elements are far below the largest one (case_tangents_of_running_logarithms has others)
+# what has no one answer: tangents that are not symmetric of symmetric matrices (cholesky, triangular_solve with what
+# lies beside the triangle),
+# places that are written to twice; where PyTorch's tangents are undefined or NaN (prod of scatter_reduce), or inexact:
+# for logcumsumexp it adds 1e-13 to
+# what it divides by, which shows where the first elements are far below the largest one
+# (case_tangents_of_running_logarithms has others)
 OTHERWISE = {
     "cholesky_inverse": "",
     "linalg.cholesky": "upper",
@@ -43,7 +47,9 @@ def check_batches(sample):
     inputs = [t for t in tensors(torch, [args, kwargs]) if t.requires_grad]
     if outputs and inputs:
         rows = [[factor * tangents.direction(torch, o) for o in outputs] for factor in (1, -0.25, 3)]
-        ask = lambda cotangents, **named: torch.autograd.grad(outputs, inputs, cotangents, retain_graph=True, allow_unused=True, **named)  # noqa: E731
+        ask = lambda cotangents, **named: torch.autograd.grad(
+            outputs, inputs, cotangents, retain_graph=True, allow_unused=True, **named
+        )  # noqa: E731
         together = ask([torch.stack(column) for column in zip(*rows)], is_grads_batched=True)
         for got, *each in zip(together, *map(ask, rows)):
             torch.testing.assert_close(got, None if each[0] is None else torch.stack(each), equal_nan=True)

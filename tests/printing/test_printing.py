@@ -84,14 +84,26 @@ SHAPES = [
     "(3, 0, 5)",
     "(0, 3)",
 ]
-BIG = [f"torch.arange(math.prod(s := {s})).to(torch.{d}).reshape(s)" for s in SHAPES for d in ("float32", "int64", "complex64")]
+BIG = [
+    f"torch.arange(math.prod(s := {s})).to(torch.{d}).reshape(s)"
+    for s in SHAPES
+    for d in ("float32", "int64", "complex64")
+]
 DTYPES = [
     "torch.tensor([0, 1, 2], dtype=torch.%s)" % d
     for d in "uint8 int8 int16 int32 int64 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 bool "
     "float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz".split()
 ]
-DTYPES += ["torch.tensor([.1, 200., 3.3]).to(torch.%s)" % d for d in "float16 bfloat16 float64 float8_e4m3fn float8_e5m2 complex128 float8_e8m0fnu".split()]
-DTYPES += ["torch.empty(0, dtype=torch.int32)", "torch.empty(2, 0, dtype=torch.float64)", "torch.empty(0, dtype=torch.complex64)", "torch.empty(0, 1)"]
+DTYPES += [
+    "torch.tensor([.1, 200., 3.3]).to(torch.%s)" % d
+    for d in "float16 bfloat16 float64 float8_e4m3fn float8_e5m2 complex128 float8_e8m0fnu".split()
+]
+DTYPES += [
+    "torch.empty(0, dtype=torch.int32)",
+    "torch.empty(2, 0, dtype=torch.float64)",
+    "torch.empty(0, dtype=torch.complex64)",
+    "torch.empty(0, 1)",
+]
 SUFFIX = [
     "torch.ones(2, requires_grad=True)",
     "torch.ones(2, requires_grad=True) * 2",
@@ -178,7 +190,9 @@ def stand_in(raw, dtype, shape, where, requires_grad, node, module, name):
     array = None if raw is None else np.frombuffer(raw, d.np).reshape(shape)
     cls = type(name, (), {"__module__": module, "_array": lambda self: array})
     t = cls()
-    vars(t).update(dtype=d, shape=shape, device=device(where), requires_grad=requires_grad, grad_fn=node and type(node, (), {})())
+    vars(t).update(
+        dtype=d, shape=shape, device=device(where), requires_grad=requires_grad, grad_fn=node and type(node, (), {})()
+    )
     return t
 
 
@@ -190,7 +204,14 @@ def test_same_text(oracle, case):
 
 
 def test_default_dtype_and_contents():
-    t = types.SimpleNamespace(dtype=dt.float32, shape=(2,), device=device("cpu"), requires_grad=False, grad_fn=None, _array=lambda: np.ones(2, "f4"))
+    t = types.SimpleNamespace(
+        dtype=dt.float32,
+        shape=(2,),
+        device=device("cpu"),
+        requires_grad=False,
+        grad_fn=None,
+        _array=lambda: np.ones(2, "f4"),
+    )
     dt._State.default = dt.float64
     try:
         assert printing.tensor_str(t) == "SimpleNamespace([1., 1.], dtype=torch.float32)"
@@ -204,4 +225,8 @@ def test_options_come_back():
     with printing.printoptions(profile="full", precision=7, sci_mode=True):
         now = printing.get_printoptions()
         assert now["threshold"] == float("inf") and now["precision"] == 7 and now["sci_mode"] is True
-    assert printing.get_printoptions() == before == {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": None}
+    assert (
+        printing.get_printoptions()
+        == before
+        == {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": None}
+    )

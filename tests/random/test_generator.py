@@ -17,7 +17,23 @@ from mindtorch_proxy.runtime.mt19937 import MT19937
 
 ORACLE = os.environ.get("MINDTORCH_ORACLE_PYTHON", "")
 N = (0, 1, 3, 15, 16, 17, 24, 31, 100, 1000, 70001)
-NP = {n: np.dtype(n) for n in ("float32", "float64", "float16", "int64", "int32", "int16", "int8", "uint8", "uint16", "uint32", "uint64", "bool")}
+NP = {
+    n: np.dtype(n)
+    for n in (
+        "float32",
+        "float64",
+        "float16",
+        "int64",
+        "int32",
+        "int16",
+        "int8",
+        "uint8",
+        "uint16",
+        "uint32",
+        "uint64",
+        "bool",
+    )
+}
 NP["bfloat16"] = np.dtype(ml_dtypes.bfloat16)
 FLOATS = ("float32", "float64", "float16", "bfloat16")
 
@@ -46,16 +62,32 @@ def cases():
         yield from fill(False, 999, d, "log_normal_", "log_normal")
         yield from fill(False, 999, d, "cauchy_", "cauchy", 0.5, 2.5)
         yield from fill(True, 999, d, "geometric_", "geometric", 0.2)
-        yield True, f"torch.multinomial(torch.arange(1., 51).to(dt('{d}')), 20, True)", ("multinomial", d, (50,), 20, True)
-        yield True, f"torch.multinomial(torch.arange(1., 61).to(dt('{d}')).view(3, 20), 7, True)", ("multinomial", d, (3, 20), 7, True)
+        yield (
+            True,
+            f"torch.multinomial(torch.arange(1., 51).to(dt('{d}')), 20, True)",
+            ("multinomial", d, (50,), 20, True),
+        )
+        yield (
+            True,
+            f"torch.multinomial(torch.arange(1., 61).to(dt('{d}')).view(3, 20), 7, True)",
+            ("multinomial", d, (3, 20), 7, True),
+        )
     for d in ("float32", "float64"):
         yield True, f"torch.multinomial(torch.arange(1., 51).to(dt('{d}')), 20)", ("multinomial", d, (50,), 20)
         yield True, f"torch.multinomial(torch.arange(1., 51).to(dt('{d}')), 50)", ("multinomial", d, (50,), 50)
-        yield True, f"torch.multinomial(torch.arange(1., 61).to(dt('{d}')).view(3, 20), 1)", ("multinomial", d, (3, 20), 1)
+        yield (
+            True,
+            f"torch.multinomial(torch.arange(1., 61).to(dt('{d}')).view(3, 20), 1)",
+            ("multinomial", d, (3, 20), 1),
+        )
         yield False, f"torch._standard_gamma(steps(0, 5, '{d}'))", ("standard_gamma", d, 0, 5)
         yield False, f"torch._sample_dirichlet(steps(.01, 5, '{d}').view(20, 20))", ("dirichlet", d, 0.01, 5)
         for n in (3.0, 40.0, 1e4):
-            yield True, f"torch.binomial(torch.full((400,), {n}, dtype=dt('{d}')), steps(0, 1, '{d}'))", ("binomial", d, n)
+            yield (
+                True,
+                f"torch.binomial(torch.full((400,), {n}, dtype=dt('{d}')), steps(0, 1, '{d}'))",
+                ("binomial", d, n),
+            )
     for d in FLOATS:
         for top in (4, 50):
             yield True, f"torch.poisson(steps(0, {top}, '{d}'))", ("poisson", d, 0, top)
@@ -116,7 +148,9 @@ def oracle():
     if not ORACLE:
         pytest.skip("MINDTORCH_ORACLE_PYTHON is not set")
     env = {k: v for k, v in os.environ.items() if not k.startswith(("MINDTORCH", "PYTHON"))}
-    r = subprocess.run([ORACLE, "-c", SCRIPT], input=pickle.dumps([c[1] for c in CASES]), capture_output=True, timeout=120, env=env)
+    r = subprocess.run(
+        [ORACLE, "-c", SCRIPT], input=pickle.dumps([c[1] for c in CASES]), capture_output=True, timeout=120, env=env
+    )
     assert r.returncode == 0, r.stderr.decode()[-2000:]
     return pickle.loads(r.stdout)
 
@@ -135,7 +169,11 @@ def ours(gen, spec):
 
 
 def steps(lo, hi, d):
-    return (np.arange(400) * ((hi - lo) / 400) + lo).astype(np.float32 if d in ("float16", "bfloat16") else np.float64).astype(NP[d])
+    return (
+        (np.arange(400) * ((hi - lo) / 400) + lo)
+        .astype(np.float32 if d in ("float16", "bfloat16") else np.float64)
+        .astype(NP[d])
+    )
 
 
 @pytest.mark.filterwarnings("ignore:.*out of bounds")
@@ -155,7 +193,8 @@ def test_same_numbers(oracle, case):
         wide = np.float64 if dtype == "float64" else np.float32
         g, w = got.astype(wide), want.astype(wide)
         if g.size:
-            # NumPy's log, cos, tan against PyTorch's own: mostly equal, a few units in the last place where not; in float64
+            # NumPy's log, cos, tan against PyTorch's own: mostly equal, a few units in the last place where not; in
+            # float64
             # cancellation (mean) and poles (tan) show more of it
             eps = {"float64": 1e-14, "float32": 2.0**-21, "float16": 2.0**-10, "bfloat16": 2.0**-7}[dtype]
             assert np.all(np.abs(g - w) <= eps * np.maximum(np.abs(w), 1e-3 * np.abs(w).mean())), np.abs(g - w).max()
@@ -205,11 +244,23 @@ def test_seeds():
     [
         (lambda: G.uniform(None, 3, NP["float32"], 3, 1), RuntimeError, r"found from=3 > to=1"),
         (lambda: G.uniform(None, 3, NP["float16"], 0, 1e6), RuntimeError, "to is out of bounds for c10::Half"),
-        (lambda: G.uniform(None, 3, NP["int32"]), NotImplementedError, "\"check_uniform_bounds\" not implemented for 'Int'"),
+        (
+            lambda: G.uniform(None, 3, NP["int32"]),
+            NotImplementedError,
+            "\"check_uniform_bounds\" not implemented for 'Int'",
+        ),
         (lambda: G.normal(None, 0, NP["float32"], 0, -1), RuntimeError, "found std -1"),
         (lambda: G.random_from_to(None, 3, NP["float32"], 5, 5), RuntimeError, "from=5 >= to=5"),
-        (lambda: G.random_from_to(None, 3, NP["int8"], 0, 1000), RuntimeError, "to - 1 is out of bounds for signed char"),
-        (lambda: G.random_from_to(None, 3, NP["float16"], 0, 70000), RuntimeError, "to - 1 is out of bounds for c10::Half"),
+        (
+            lambda: G.random_from_to(None, 3, NP["int8"], 0, 1000),
+            RuntimeError,
+            "to - 1 is out of bounds for signed char",
+        ),
+        (
+            lambda: G.random_from_to(None, 3, NP["float16"], 0, 70000),
+            RuntimeError,
+            "to - 1 is out of bounds for c10::Half",
+        ),
         (lambda: G.random_(None, 3, NP["uint16"]), NotImplementedError, "'UInt16'"),
         (lambda: G.bernoulli(None, 3, NP["float32"], 1.5), RuntimeError, "p=1.5"),
         (lambda: G.multinomial(None, np.array([1.0, -1]), 1), RuntimeError, "element < 0"),

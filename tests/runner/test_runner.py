@@ -97,20 +97,38 @@ def test_each_failure_costs_itself_alone(checkout, tmp_path):
     results = {t["id"].partition("::")[2]: t for t in report["tests"] if "test_bad" in t["id"]}
     assert {name: t.get("category", t["outcome"]) for name, t in results.items()} == EXPECTED
     assert list(results) == list(EXPECTED)
-    assert "SIGSEGV" in results["BadTest::test_2_crash"]["message"] and "status 3" in results["BadTest::test_exit"]["message"]
-    assert "killed" in results["BadTest::test_4_hang"]["message"] and "pytest-timeout" in results["BadTest::test_5_slow"]["message"]
+    assert (
+        "SIGSEGV" in results["BadTest::test_2_crash"]["message"]
+        and "status 3" in results["BadTest::test_exit"]["message"]
+    )
+    assert (
+        "killed" in results["BadTest::test_4_hang"]["message"]
+        and "pytest-timeout" in results["BadTest::test_5_slow"]["message"]
+    )
     assert results["BadTest::test_6_skipped"]["message"] == "Skipped: why not"
     assert report["counts"] == {"passed": 6, "failed": 9, "skipped": 2}
     assert output.rstrip().endswith("6 passed, 9 failed, 2 skipped") and "    2 failed: crash\n" in output
     suite = ET.parse(tmp_path / "r.xml").getroot()[0]
-    assert {k: suite.get(k) for k in ("tests", "failures", "errors", "skipped")} == dict(tests="17", failures="8", errors="1", skipped="2")
+    assert {k: suite.get(k) for k in ("tests", "failures", "errors", "skipped")} == dict(
+        tests="17", failures="8", errors="1", skipped="2"
+    )
 
 
 def test_junit_names_are_pytests_own(checkout, tmp_path):
     file = checkout / "tests/models/good/test_good.py"
     run(file, "--junitxml", tmp_path / "ours.xml")
     subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "mindtorch_proxy", f"--rootdir={checkout}", file, f"--junitxml={tmp_path}/pytests.xml"],
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "mindtorch_proxy",
+            f"--rootdir={checkout}",
+            file,
+            f"--junitxml={tmp_path}/pytests.xml",
+        ],
         env={"HF_HUB_OFFLINE": "1"},
         check=True,
         stdout=subprocess.DEVNULL,
@@ -127,7 +145,9 @@ def test_pauses_between_tests_are_counted_one_by_one(checkout):
     (checkout / "tests/conftest.py").write_text(
         "import pytest, time\n@pytest.hookimpl(hookwrapper=True, tryfirst=True)\ndef pytest_runtest_protocol():\n    yield\n    time.sleep(4)\n"
     )
-    (checkout / "tests/models/good/test_many.py").write_text("def test_1(): pass\ndef test_2(): pass\ndef test_3(): pass\ndef test_4(): pass\n")
+    (checkout / "tests/models/good/test_many.py").write_text(
+        "def test_1(): pass\ndef test_2(): pass\ndef test_3(): pass\ndef test_4(): pass\n"
+    )
     assert "4 passed, 0 failed, 0 skipped" in run(checkout / "tests/models/good/test_many.py", "--test-timeout", 1)
 
 
@@ -158,7 +178,9 @@ def test_ledger(checkout, tmp_path):
     (tmp_path / "l.toml").write_text(f'["{name}test_3_value"]\ncategory = "dtype"\nreason = "rounding"\n')
     assert "the ledger expects: dtype" in run(*arguments, code=1)
     (tmp_path / "l.toml").write_text(f'["{name}test_1_good"]\ncategory = "crash"\nreason = "oneDNN"\n')
-    assert "passed, but the ledger expects a failure" in run(checkout / "tests/models/bad", "-k", "good", *arguments[3:], code=1)
+    assert "passed, but the ledger expects a failure" in run(
+        checkout / "tests/models/bad", "-k", "good", *arguments[3:], code=1
+    )
     (tmp_path / "l.toml").write_text(f'["{name}test_1_good"]\ncategory = "crash"\n')
     assert "needs a reason" in run(*arguments, code=2)
 
@@ -173,7 +195,9 @@ def test_broken_test_file(checkout, tmp_path):
 
 
 def test_what_is_missing_is_said(checkout, tmp_path):
-    assert "no such file" in (output := run("/no/such/checkout/tests/models/bert", code=2)) and "--fetch FOLDER" in output
+    assert (
+        "no such file" in (output := run("/no/such/checkout/tests/models/bert", code=2)) and "--fetch FOLDER" in output
+    )
     (checkout / "src/transformers/__init__.py").write_text('__version__ = "4.0.0"\n')
     output = run(checkout / "tests/models/good", code=2)
     assert "transformers 4.0.0" in output and f"but {upstream_version()} is installed" in output
@@ -187,7 +211,9 @@ def test_what_is_missing_is_said(checkout, tmp_path):
 
 def test_report_of_kernels_is_merged(checkout, tmp_path):
     for name in "ab":
-        (checkout / f"tests/models/good/test_{name}.py").write_text("import torch\ndef test(): torch.ones(2) + torch.ones(2)\n")
+        (checkout / f"tests/models/good/test_{name}.py").write_text(
+            "import torch\ndef test(): torch.ones(2) + torch.ones(2)\n"
+        )
     run(checkout / "tests/models/good", "--report", tmp_path / "k.json")
     report = json.loads((tmp_path / "k.json").read_text())
     assert report["device"] == "cpu" and sum(k["calls"] for k in report["kernels"] if k["op"] == "add") == 2

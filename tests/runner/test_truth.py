@@ -1,4 +1,6 @@
-"""run_test_v2.py tells what became of each file, in the terminal, in JUnit, in JSON and by its exit code; what can be done with its results."""
+"""run_test_v2.py tells what became of each file, in the terminal, in JUnit, in JSON and by its exit code;
+what can be done with its results.
+"""
 
 import html
 import json
@@ -26,11 +28,19 @@ SCHEMA = json.loads(Path(runner.__file__).with_name("results.schema.json").read_
 # file -> (outcome, part of why)
 FILES = {
     "a/test_ok.py": ("import torch\ndef test_1(): pass\ndef test_2(): assert [1, 2] == [1, 3]\n", "ran", ""),
-    "b/test_dependency.py": ("import no_such_dependency\ndef test_1(): pass\n", "could not start", "no_such_dependency"),
+    "b/test_dependency.py": (
+        "import no_such_dependency\ndef test_1(): pass\n",
+        "could not start",
+        "no_such_dependency",
+    ),
     "c/test_conftest.py": ("def test_1(): pass\n", "could not start", "No module named 'absent_helper'"),
     "d/test_crash.py": ("import os\nos.abort()\n", "crashed", "SIGABRT"),
     "e/test_slow.py": ("import time\ndef test_1(): time.sleep(60)\ndef test_2(): pass\n", "timed out", "limit of 25 s"),
-    "f/test_exit.py": ("import pytest\ndef test_1(): pytest.exit('enough')\ndef test_2(): pass\n", "interrupted", "enough"),
+    "f/test_exit.py": (
+        "import pytest\ndef test_1(): pytest.exit('enough')\ndef test_2(): pass\n",
+        "interrupted",
+        "enough",
+    ),
 }
 
 
@@ -47,7 +57,14 @@ def checkout(tmp_path_factory):
 
 
 def run(*arguments, code=0, cwd="/", **variables):
-    done = subprocess.run([sys.executable, RUNNER, *map(str, arguments)], capture_output=True, text=True, cwd=cwd, timeout=200, env=os.environ | variables)
+    done = subprocess.run(
+        [sys.executable, RUNNER, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        timeout=200,
+        env=os.environ | variables,
+    )
     assert done.returncode == code, done.stdout + done.stderr
     return done.stdout + done.stderr
 
@@ -64,7 +81,9 @@ def whole(checkout, tmp_path_factory):
 def test_each_file_says_what_became_of_it(whole):
     output, report, _, _ = whole
     found = {file["name"].removeprefix("tests/"): file for file in report["files"]}
-    assert {name: file["outcome"] for name, file in found.items()} == {name: outcome for name, (_, outcome, _) in FILES.items()}
+    assert {name: file["outcome"] for name, file in found.items()} == {
+        name: outcome for name, (_, outcome, _) in FILES.items()
+    }
     for name, (_, outcome, why) in FILES.items():
         assert why in found[name]["why"]
         assert re.search(rf"^{outcome} .* {re.escape('tests/' + name)}$", output, re.M), output
@@ -75,7 +94,12 @@ def test_each_file_says_what_became_of_it(whole):
 def test_junit_has_an_error_for_every_file_that_did_not_run(whole):
     cases = {f"{case.get('classname')}.{case.get('name')}".lstrip("."): case for case in whole[2]}
     for name, (_, _, why) in FILES.items():
-        bad = [part.get("message") for where, case in cases.items() if where.startswith(f"tests.{name[0]}.") for part in case]
+        bad = [
+            part.get("message")
+            for where, case in cases.items()
+            if where.startswith(f"tests.{name[0]}.")
+            for part in case
+        ]
         assert any(why in message for message in bad), (name, bad)
     assert int(whole[2].get("errors")) == len(list(whole[2].iter("error"))) > 0
     assert int(whole[2].get("tests")) == len(cases)
@@ -90,19 +114,31 @@ def test_json_follows_its_schema_and_knows_torch_and_device(whole):
 def test_missing_dependencies_are_a_category_of_their_own(whole):
     output, report, _, _ = whole
     categories = {test["id"].rpartition("/")[2]: test["category"] for test in report["tests"] if "category" in test}
-    assert categories["test_dependency.py"] == "missing dependency" and categories["test_conftest.py"] == "missing dependency"
+    assert (
+        categories["test_dependency.py"] == "missing dependency"
+        and categories["test_conftest.py"] == "missing dependency"
+    )
     assert "pip install absent_helper no_such_dependency" in output
     assert category_of("ModuleNotFoundError: No module named 'torch.no_such'") == "missing API"
     assert missing_package("ModuleNotFoundError: No module named 'sklearn.utils'") == "scikit-learn"
-    assert missing_package("ImportError: \nX requires the librosa library but it was not found in your environment") == "librosa"
-    other = "ImportError: tokenizers>=0.22.0,<=0.23.0 is required for a normal functioning of this module, but found 0.23.3"
+    assert (
+        missing_package("ImportError: \nX requires the librosa library but it was not found in your environment")
+        == "librosa"
+    )
+    other = (
+        "ImportError: tokenizers>=0.22.0,<=0.23.0 is required for a normal functioning of this module, but found 0.23.3"
+    )
     assert category_of(other) == "missing dependency" and missing_package(other) == "'tokenizers>=0.22.0,<=0.23.0'"
     absent = "PackageNotFoundError: The 'regex>=2025' distribution was not found and is required by this application."
     assert category_of(absent) == "missing dependency" and missing_package(absent) == "'regex>=2025'"
 
 
 def test_failures_are_grouped_by_cause_with_a_command(whole, checkout):
-    assert cause_of("AssertionError: 0.25 != 0.5 within 1e-05") == cause_of("AssertionError: 1.25 != 7 within 2") == "AssertionError: N != N within N"
+    assert (
+        cause_of("AssertionError: 0.25 != 0.5 within 1e-05")
+        == cause_of("AssertionError: 1.25 != 7 within 2")
+        == "AssertionError: N != N within N"
+    )
     assert cause_of("RuntimeError: at 0x7f00 in /tmp/a/b.py\n") == cause_of("RuntimeError: at 0x1 in /home/b.py")
     assert "1 wrong value: assert [1, 2] == [1, 3]\n" in whole[0] and whole[1]["causes"][0].keys() >= {"cause", "count"}
     late = {"outcome": "failed", "category": "time-out"}
@@ -110,7 +146,9 @@ def test_failures_are_grouped_by_cause_with_a_command(whole, checkout):
     (group,) = groups(failures)  # shown with the numbers of the first
     assert (group["count"], group["cause"]) == (2, "Failed: Timeout (>8.0s) from pytest-timeout.")
     command = re.search(r"^ +(python\S* .*test_ok.py::test_2)$", whole[0], re.M)[1]
-    done = subprocess.run(command.replace("python", sys.executable, 1), shell=True, capture_output=True, text=True, cwd="/")
+    done = subprocess.run(
+        command.replace("python", sys.executable, 1), shell=True, capture_output=True, text=True, cwd="/"
+    )
     assert "0 passed, 1 failed, 0 skipped" in done.stdout, done
 
 
@@ -136,7 +174,9 @@ def test_compare_and_shards(checkout, whole, tmp_path):
     report["tests"].append({"id": "tests/a/test_ok.py::test_2", "outcome": "passed", "duration": 1.0})
     (tmp_path / "r.json").write_text(json.dumps(report))
     output = run(good, "--compare", tmp_path / "r.json", "--html", tmp_path / "r.html", code=1)
-    assert "newly failing: wrong value: assert [1, 2] == [1, 3]" in output and "1 of     2     1 newly failing" in output
+    assert (
+        "newly failing: wrong value: assert [1, 2] == [1, 3]" in output and "1 of     2     1 newly failing" in output
+    )
     assert '"earlier": {"counts"' in (tmp_path / "r.html").read_text()
     for selection in ([f"{good}::test_1"], [good, "-k", "test_1"], [good, "--deselect", "tests/a/test_ok.py::test_2"]):
         assert "1 of     1     0 newly failing" in run(*selection, "--compare", tmp_path / "r.json")
@@ -147,9 +187,20 @@ def test_compare_and_shards(checkout, whole, tmp_path):
 
 
 def test_an_interrupted_run_says_so(checkout, tmp_path):
-    (tmp_path / "test_long.py").write_text(f"import time\ndef test_a(): pass\ndef test_b():\n    open({str(tmp_path / 'on')!r}, 'w')\n    time.sleep(90)\n")
+    (tmp_path / "test_long.py").write_text(
+        f"import time\ndef test_a(): pass\ndef test_b():\n    open({str(tmp_path / 'on')!r}, 'w')\n    time.sleep(90)\n"
+    )
     process = subprocess.Popen(
-        [sys.executable, RUNNER, tmp_path / "test_long.py", checkout / "tests/a", "--json", tmp_path / "r.json", "--junitxml", tmp_path / "r.xml"],
+        [
+            sys.executable,
+            RUNNER,
+            tmp_path / "test_long.py",
+            checkout / "tests/a",
+            "--json",
+            tmp_path / "r.json",
+            "--junitxml",
+            tmp_path / "r.xml",
+        ],
         stdout=subprocess.PIPE,
         text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
@@ -161,7 +212,10 @@ def test_an_interrupted_run_says_so(checkout, tmp_path):
     output = process.communicate(timeout=30)[0]
     assert process.returncode == 130 and "2 files: 2 interrupted" in output
     report = json.loads((tmp_path / "r.json").read_text())
-    assert report["interrupted"] and [file["why"] for file in report["files"]] == ["1 of 2 tests were not run", "not started"]
+    assert report["interrupted"] and [file["why"] for file in report["files"]] == [
+        "1 of 2 tests were not run",
+        "not started",
+    ]
     assert [error.get("type") for error in ET.parse(tmp_path / "r.xml").iter("error")] == ["interrupted", "interrupted"]
 
 
@@ -178,7 +232,11 @@ def test_fetch(tmp_path, monkeypatch):
 
     def instead(place):
         key = f"url.{place}.insteadOf"
-        return {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": key, "GIT_CONFIG_VALUE_0": "https://github.com/huggingface/transformers"}
+        return {
+            "GIT_CONFIG_COUNT": "1",
+            "GIT_CONFIG_KEY_0": key,
+            "GIT_CONFIG_VALUE_0": "https://github.com/huggingface/transformers",
+        }
 
     there = instead(f"file://{upstream}")
     assert run("--fetch", tmp_path / "got", **there) == f"transformers v{version} is in {tmp_path}/got\n"
@@ -220,19 +278,46 @@ COLORS = {"light": [], "dark": ["--blink-settings=preferredColorScheme=0"]}
 @pytest.mark.slow
 @pytest.mark.parametrize("width, colors", [(1280, "light"), (390, "light"), (390, "dark")])
 def test_the_page_in_a_browser(whole, width, colors, tmp_path):
-    """In a frame of the width: Chromium's own window is never narrower than 500 pixels. Nothing on the console, nothing sticks out."""
+    """In a frame of the width:
+
+    Chromium's own window is never narrower than 500 pixels. Nothing on the console, nothing sticks out.
+    """
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if not browser:
         pytest.skip("no Chromium")
-    kernel = {"op": "_softmax_backward_data", "device": "cpu", "dtype": "float32", "kind": "pyboost", "primitive": "SoftmaxBackward", "calls": 12345}
+    kernel = {
+        "op": "_softmax_backward_data",
+        "device": "cpu",
+        "dtype": "float32",
+        "kind": "pyboost",
+        "primitive": "SoftmaxBackward",
+        "calls": 12345,
+    }
     kernels = {"kernels": [kernel | {"seconds": 12.3456, "why": "because " * 20}], "share": 0.5}
     (tmp_path / "kernels.html").write_text(render("Kernels", kernels=kernels))
     for page in (whole[3] / "r.html", tmp_path / "kernels.html"):
         assert "http" not in page.read_text().split("<script type")[0]  # nothing comes from elsewhere
         (tmp_path / "frame.html").write_text(FRAME.format(page=page.as_uri(), width=width))
-        flags = ["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--allow-file-access-from-files", "--virtual-time-budget=3000"]
-        flags += [*COLORS[colors], f"--user-data-dir={tmp_path}/user", "--window-size=1400,1000", "--host-resolver-rules=MAP * ~NOTFOUND"]
-        done = subprocess.run([browser, *flags, "--dump-dom", (tmp_path / "frame.html").as_uri()], capture_output=True, text=True, timeout=100)
+        flags = [
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--enable-logging=stderr",
+            "--allow-file-access-from-files",
+            "--virtual-time-budget=3000",
+        ]
+        flags += [
+            *COLORS[colors],
+            f"--user-data-dir={tmp_path}/user",
+            "--window-size=1400,1000",
+            "--host-resolver-rules=MAP * ~NOTFOUND",
+        ]
+        done = subprocess.run(
+            [browser, *flags, "--dump-dom", (tmp_path / "frame.html").as_uri()],
+            capture_output=True,
+            text=True,
+            timeout=100,
+        )
         assert "CONSOLE" not in done.stderr, done.stderr
         seen = json.loads(html.unescape(re.search(r"\{&quot;scroll.*\}|\{\"scroll.*\}", done.stdout)[0]))
         assert seen["scroll"] <= seen["client"] <= width and not seen["out"], seen
@@ -248,7 +333,13 @@ def test_runs_compared_by_the_command(tmp_path, capsys):
             json.dumps(
                 {
                     "tests": [
-                        {"id": f"tests/models/x/test_x.py::A::{test}", "outcome": outcome, "message": "why\nmore", "category": "dtype", "duration": seconds}
+                        {
+                            "id": f"tests/models/x/test_x.py::A::{test}",
+                            "outcome": outcome,
+                            "message": "why\nmore",
+                            "category": "dtype",
+                            "duration": seconds,
+                        }
                         for test, (outcome, seconds) in tests.items()
                     ]
                 }

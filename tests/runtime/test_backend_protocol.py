@@ -1,4 +1,6 @@
-"""What the runtime asks of a device stands in one protocol: a backend from outside fills it, and one that lacks something fails when it registers."""
+"""What the runtime asks of a device stands in one protocol: a backend from outside fills it, and one that lacks
+something fails when it registers.
+"""
 
 import io
 

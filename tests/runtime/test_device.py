@@ -17,7 +17,11 @@ MISSING = [
     ("cuda", AssertionError, "Torch not compiled with CUDA enabled"),
     ("cuda:1", AssertionError, "Torch not compiled with CUDA enabled"),
     ("xpu", AssertionError, "Torch not compiled with XPU enabled"),
-    ("mps", RuntimeError, "PyTorch is not linked with support for mps devices|Could not run 'aten::empty.memory_format' with arguments from the 'MPS' backend"),
+    (
+        "mps",
+        RuntimeError,
+        "PyTorch is not linked with support for mps devices|Could not run 'aten::empty.memory_format' with arguments from the 'MPS' backend",
+    ),
 ]
 
 
@@ -51,7 +55,11 @@ def test_default_device_belongs_to_the_thread_and_outlives_blocks():
 
 def test_a_device_cannot_be_changed():
     d = torch.device("cpu")
-    for name, message in [("type", "attribute 'type' of 'torch.device' objects is not writable"), ("index", "not writable"), ("more", "no attribute 'more'")]:
+    for name, message in [
+        ("type", "attribute 'type' of 'torch.device' objects is not writable"),
+        ("index", "not writable"),
+        ("more", "no attribute 'more'"),
+    ]:
         with pytest.raises(AttributeError, match=message):
             setattr(d, name, "meta")
         with pytest.raises(AttributeError, match=message):

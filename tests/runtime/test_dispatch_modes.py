@@ -20,7 +20,10 @@ def test_a_mode_sees_what_runs_forward_and_backward():
         assert is_in_torch_dispatch_mode()
         (x * 2 + 1).sum().backward()
     assert not is_in_torch_dispatch_mode()
-    forward, backward = ["mul.Tensor", "add.Tensor", "sum.default"], ["ones_like.default", "expand.default", "mul.Tensor", "detach.default"]
+    forward, backward = (
+        ["mul.Tensor", "add.Tensor", "sum.default"],
+        ["ones_like.default", "expand.default", "mul.Tensor", "detach.default"],
+    )
     assert mode.names == [f"aten.{name}" for name in forward + backward]
     assert x.grad.tolist() == [2, 2]
 

@@ -34,14 +34,19 @@ def test_small_products(python, tmp_path, choice, kind):
 def test_this_machine_s_table_goes_first(python, tmp_path):
     path = tmp_path / "kernels.json"
     path.write_text(json.dumps({"mindspore": tune.pyboost.version(), "kernels": {}}))
-    assert run(python, COUNT, MINDTORCH_KERNELS="fastest", MINDTORCH_KERNEL_TABLE=path).split() == ["fastest", "pyboost"]
+    assert run(python, COUNT, MINDTORCH_KERNELS="fastest", MINDTORCH_KERNEL_TABLE=path).split() == [
+        "fastest",
+        "pyboost",
+    ]
     path.write_text(json.dumps({"mindspore": "0.0", "kernels": {}}))  # measured with another MindSpore
     assert run(python, COUNT, MINDTORCH_KERNELS="fastest", MINDTORCH_KERNEL_TABLE=path).split() == ["fastest", "numpy"]
 
 
 def test_no_third_choice():
     done = subprocess.run(
-        [sys.executable, "-m", "mindtorch_proxy", "-c", "import torch; torch.ones(2) + 1"], env={"MINDTORCH_KERNELS": "quick"}, capture_output=True
+        [sys.executable, "-m", "mindtorch_proxy", "-c", "import torch; torch.ones(2) + 1"],
+        env={"MINDTORCH_KERNELS": "quick"},
+        capture_output=True,
     )
     assert done.returncode and b"expected 'primitives' or 'fastest'" in done.stderr
 
@@ -51,16 +56,28 @@ def test_ladder(monkeypatch):
     plain = table.ladder(ADD, torch.float32, fastest=False)
     monkeypatch.setattr(measured, "kinds", lambda full, dtype: ["numpy", "pyboost", "numpy", "pyboost"])
     found = table.ladder(ADD, torch.float32, fastest=True)
-    assert [(start, k.kind) for start, k, _ in found] == [(0, "numpy"), (512, "pyboost"), (16384, "numpy"), (262144, "pyboost"), (table.SPREAD, "numpy")]
+    assert [(start, k.kind) for start, k, _ in found] == [
+        (0, "numpy"),
+        (512, "pyboost"),
+        (16384, "numpy"),
+        (262144, "pyboost"),
+        (table.SPREAD, "numpy"),
+    ]
     assert found[1][1] is plain[0][1] and found[-1] == plain[-1]
-    assert table.ladder(ADD, torch.float16, fastest=True) == table.ladder(ADD, torch.float16, fastest=False)  # NumPy's takes no half type
+    assert table.ladder(ADD, torch.float16, fastest=True) == table.ladder(
+        ADD, torch.float16, fastest=False
+    )  # NumPy's takes no half type
 
 
 def test_measuring(tmp_path):
     said = []
     found = tune.measure(["mm", "bitwise_or"], said.append)
     assert found["mm"]["f"][0] == "numpy" and len(found["mm"]["f"]) == len(measured.SIZES)
-    assert {line.partition(":")[0] for line in said} == {"mm torch.float32", "mm torch.float64", "bitwise_or torch.bool"}
+    assert {line.partition(":")[0] for line in said} == {
+        "mm torch.float32",
+        "mm torch.float64",
+        "bitwise_or torch.bool",
+    }
     x = torch.ones(3, 3)
     assert (x @ x).tolist() == [[3.0] * 3] * 3
 

@@ -10,7 +10,14 @@ def test_marks():
     normal = torch.ones(2, 2)
     with torch.inference_mode():
         made, view = torch.ones(2, 2), normal.view(4)
-        assert [x.is_inference() for x in (made, made.view(4), normal + 1, normal, view, normal.clone())] == [True, True, True, False, False, True]
+        assert [x.is_inference() for x in (made, made.view(4), normal + 1, normal, view, normal.clone())] == [
+            True,
+            True,
+            True,
+            False,
+            False,
+            True,
+        ]
         made.add_(1)
         normal.add_(1)
         with torch.enable_grad():
@@ -22,7 +29,12 @@ def test_marks():
         t.start()
         t.join()
         assert other == [False]
-    assert made.is_inference() and torch.is_inference(made[0]) and not (made + 1).is_inference() and not made.clone().is_inference()
+    assert (
+        made.is_inference()
+        and torch.is_inference(made[0])
+        and not (made + 1).is_inference()
+        and not made.clone().is_inference()
+    )
     view.add_(1)
     assert normal._version == 2
 
@@ -46,7 +58,11 @@ def test_errors():
         with pytest.raises(RuntimeError, match="Inplace update to inference tensor"):
             change()
     assert made.tolist() == [1, 1]
-    for saving in (lambda: made * weight, lambda: torch.dot(made, weight), lambda: torch.stack([weight, made]).prod(0) * made):
+    for saving in (
+        lambda: made * weight,
+        lambda: torch.dot(made, weight),
+        lambda: torch.stack([weight, made]).prod(0) * made,
+    ):
         with pytest.raises(RuntimeError, match="cannot be saved for backward"):
             saving()
     assert (made + weight).requires_grad

@@ -27,7 +27,9 @@ def test_calls_are_counted_under_pytorch_s_names():
         torch.mm(x, y.t())
         torch.nn.functional.linear(x, y)
     assert calls["aten.add.Tensor"] == calls["aten.mul.Tensor"] == calls["aten.exp_.default"] == 1
-    assert calls["aten.mm.default"] == 2 and calls["aten.t.default"] == 3  # a layer is a product with the transposed weight
+    assert (
+        calls["aten.mm.default"] == 2 and calls["aten.t.default"] == 3
+    )  # a layer is a product with the transposed weight
     before = +calls
     x + y
     assert calls == before and STATE.active == 0
@@ -44,7 +46,9 @@ def test_it_is_below_autograd_and_the_node_hangs_on_the_result():
         y = (x * x).exp()
         assert y.grad_fn.name() == "ExpBackward0"
         y.backward(torch.ones(3))
-    assert [name for name, _ in seen][:2] == ["aten.mul.Tensor", "aten.exp.default"] and len(seen) > 2  # backward is seen too
+    assert [name for name, _ in seen][:2] == ["aten.mul.Tensor", "aten.exp.default"] and len(
+        seen
+    ) > 2  # backward is seen too
     assert not any(enabled for _, enabled in seen)
     torch.testing.assert_close(x.grad, (2 * x * (x * x).exp()).detach())
 
@@ -101,7 +105,11 @@ def test_gradients_of_in_place_operators():
 def test_saved_memory_is_copied_before_a_write_wherever_in_it_that_begins():
     """PyTorch tells memory by the address of a tensor's first element, and hands out what was written over."""
     saved = {"a view is saved": lambda b: b[1:], "the other end": lambda b: b[:1], "all of it": lambda b: b}
-    written = {"the base": lambda b: b, "a view": lambda b: b[1:], "the other end first": lambda b: (b[2:].mul_(3), b)[1]}
+    written = {
+        "the base": lambda b: b,
+        "a view": lambda b: b[1:],
+        "the other end first": lambda b: (b[2:].mul_(3), b)[1],
+    }
     for (what, view), (where, write) in ((s, w) for s in saved.items() for w in written.items()):
         with torch.autograd.graph.allow_mutation_on_saved_tensors():
             b, w = torch.arange(1.0, 5.0), torch.ones(4, requires_grad=True)
@@ -117,7 +125,9 @@ def test_what_is_saved_at_the_address_of_what_was_copied_is_another_tensor():
         first = w * b
         b.add_(1)
         (old,) = context.cloned
-        context.tid_to_weakhandle[id(b), b.data_ptr(), b._version] = old  # as if b were new, with the identity and the version of what is gone
+        context.tid_to_weakhandle[id(b), b.data_ptr(), b._version] = (
+            old  # as if b were new, with the identity and the version of what is gone
+        )
         second = w * b
         assert torch.equal(torch.autograd.grad(second.sum(), w)[0], torch.full((2,), 2.0))
         assert torch.equal(torch.autograd.grad(first.sum(), w)[0], torch.ones(2))

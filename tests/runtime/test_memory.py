@@ -23,7 +23,9 @@ def grown(one, before, count):
     return long_run.resident() - start
 
 
-@pytest.mark.skipif(pyboost.version().startswith("2.1"), reason="MindSpore 2.10 itself loses memory in every call (docs/status.md)")
+@pytest.mark.skipif(
+    pyboost.version().startswith("2.1"), reason="MindSpore 2.10 itself loses memory in every call (docs/status.md)"
+)
 def test_training_steps():
     assert grown(long_run.trainer(1, (8, 8)), 30, 60) < 1 << 20
 
@@ -43,7 +45,9 @@ def test_primitives_made_for_a_call(monkeypatch):
     assert len(pyboost._made) <= pyboost.MADE
 
 
-@pytest.mark.skipif(pyboost.version().startswith("2.1"), reason="MindSpore 2.10 itself loses memory in every call (docs/status.md)")
+@pytest.mark.skipif(
+    pyboost.version().startswith("2.1"), reason="MindSpore 2.10 itself loses memory in every call (docs/status.md)"
+)
 def test_new_shapes_of_a_product():
     """oneDNN compiles for each shape, and keeps a thousand unless it is told otherwise under the name it knows."""
     sizes = iter((torch.ones(a, b), torch.ones(b, c)) for a in range(2, 12) for b in range(2, 12) for c in range(2, 12))

@@ -1,4 +1,6 @@
-"""NumPy 1 and NumPy 2 alike: the state of NumPy's errors, MindSpore's look for NumPy's C interface, arrays over MindSpore's memory."""
+"""NumPy 1 and NumPy 2 alike: the state of NumPy's errors, MindSpore's look for NumPy's C interface, arrays over
+MindSpore's memory.
+"""
 
 import os
 import threading
@@ -112,7 +114,10 @@ print(pyboost.primitive("AddExt")(x, x, 2), (torch.ones(2, 2, requires_grad=True
     assert done.stdout.splitlines()[-1] == "[0 3 6] 8.0 [2.0, 2.0]"
 
 
-@pytest.mark.parametrize("dtype", [ml_dtypes.bfloat16, np.float16, np.float32, np.float64, np.int8, np.uint8, np.int64, np.bool_, np.complex64])
+@pytest.mark.parametrize(
+    "dtype",
+    [ml_dtypes.bfloat16, np.float16, np.float32, np.float64, np.int8, np.uint8, np.int64, np.bool_, np.complex64],
+)
 def test_arrays_over_mindspore_s_memory(dtype):
     a = np.arange(6).reshape(2, 3).astype(dtype)
     t = pyboost.tensor_from_array(a)
@@ -127,7 +132,10 @@ def test_half_types_in_kernels_that_look_at_values(dtype):
     x = torch.tensor([[3.0, -1.0, 2.0, 0.5], [1.0, 4.0, -2.0, 8.0]], dtype=dtype)
     assert x.sort(1)[1].tolist() == [[1, 3, 2, 0], [2, 0, 1, 3]] and x.topk(2)[1].tolist() == [[0, 2], [3, 1]]
     assert torch.tensor(2.0, dtype=dtype).repeat(2).tolist() == [2.0, 2.0] and x.cumsum(1)[0, -1].item() == 4.5
-    assert torch.nn.functional.group_norm(x.reshape(2, 4, 1), 2).dtype is dtype and torch.nn.functional.batch_norm(x, None, None, training=True).dtype is dtype
+    assert (
+        torch.nn.functional.group_norm(x.reshape(2, 4, 1), 2).dtype is dtype
+        and torch.nn.functional.batch_norm(x, None, None, training=True).dtype is dtype
+    )
     assert torch.nn.functional.avg_pool1d(x[None], 2).tolist() == [[[1.0, 1.25], [2.5, 3.0]]]
     grown = torch.nn.functional.interpolate(x[None], size=8, mode="linear")
     assert grown.dtype is dtype and torch.linalg.qr(x.float())[1].shape == (2, 4)

@@ -93,14 +93,18 @@ def _workers(code, **environment):
 
 
 def test_one_thread_is_one_thread():
-    """Where one is asked for, or there is one core: else each kernel of 2,048 elements and more waits for another thread of MindSpore's."""
+    """Where one is asked for, or there is one core: else each kernel of 2,048 elements and more waits for another
+    thread of MindSpore's.
+    """
     code = "computed(); in_a_child(); products(); print(workers())"
     assert _workers(code, OMP_NUM_THREADS="1") == ["0"]
 
 
 @pytest.mark.skipif(not 2 <= os.cpu_count() <= 4, reason="few cores, yet more than one")
 def test_only_much_work_is_shared():
-    """On few cores small kernels stay with the thread that calls them, whatever is said; products worth more use all cores, but not in a forked child."""
+    """On few cores small kernels stay with the thread that calls them, whatever is said;
+    products worth more use all cores, but not in a forked child.
+    """
     code = """
 import ctypes, glob, os
 os.sched_setaffinity(0, range(os.cpu_count()))  # workers of xdist have a core each
@@ -121,7 +125,9 @@ products(); print(torch.get_num_threads())
 
 
 def test_a_signal_while_mindspore_loads(python):
-    """An exception from a signal's handler reaches the program when MindSpore is whole: amid its import it would break every later operator."""
+    """An exception from a signal's handler reaches the program when MindSpore is whole: amid its import it would break
+    every later operator.
+    """
     code = """
 import signal, sys, torch
 class Alarm(Exception): pass

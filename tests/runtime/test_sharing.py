@@ -42,7 +42,12 @@ def test_what_comes_through_a_queue_is_shared():
     plain, parameter, turned = queue.get(timeout=30)
     end.set()
     process.join(30)
-    assert plain.tolist() == [0, 1, 2] and plain.is_shared() and type(parameter) is torch.nn.Parameter and parameter.requires_grad
+    assert (
+        plain.tolist() == [0, 1, 2]
+        and plain.is_shared()
+        and type(parameter) is torch.nn.Parameter
+        and parameter.requires_grad
+    )
     assert turned.tolist() == [[0, 2], [1, 3]] and turned.stride() == (1, 2)
 
 

@@ -45,7 +45,11 @@ def test_memory_of_others_does_not_grow(tmp_path):
 def test_a_tensor_over_an_array_does_not_grow(make):
     t = make(np.arange(4.0))
     assert not t.untyped_storage().resizable()
-    for change in (lambda: t.resize_(100), lambda: t.resize_as_(torch.ones(100)), lambda: t.set_(t.untyped_storage(), 0, (100,), (1,))):
+    for change in (
+        lambda: t.resize_(100),
+        lambda: t.resize_as_(torch.ones(100)),
+        lambda: t.set_(t.untyped_storage(), 0, (100,), (1,)),
+    ):
         with pytest.raises(RuntimeError, match=NOT_RESIZABLE):
             change()
     assert t.resize_(2).shape == (2,) and t.resize_(4).tolist() == make(np.arange(4.0)).tolist()

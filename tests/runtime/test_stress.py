@@ -81,7 +81,9 @@ def test_locks_are_free_in_a_child(stress):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="threads are asked for their state by /proc")
 def test_a_fork_waits_for_the_pool_to_sleep(monkeypatch):
-    """A worker of MindSpore's pool that a fork caught on its way to sleep left its mutex locked: the child's first kernel hung (one DataLoader in twenty)."""
+    """A worker of MindSpore's pool that a fork caught on its way to sleep left its mutex locked: the child's first
+    kernel hung (one DataLoader in twenty).
+    """
     asked, sleep = {}, threading.Event()
 
     def awake(task, names, awake=forks._awake):
@@ -93,10 +95,15 @@ def test_a_fork_waits_for_the_pool_to_sleep(monkeypatch):
     def work(started, rounds):
         ctypes.CDLL(None).prctl(15, b"KernelThread_7")  # PR_SET_NAME: this thread's
         started.set()
-        hashlib.pbkdf2_hmac("sha256", b"", b"", rounds)  # one call without the GIL: a thread that waits for it sleeps, as far as the system is asked
+        hashlib.pbkdf2_hmac(
+            "sha256", b"", b"", rounds
+        )  # one call without the GIL: a thread that waits for it sleeps, as far as the system is asked
         sleep.wait()
 
-    for seconds, rounds, waits in ((60.0, 1_000_000, True), (0.05, 10_000_000, False)):  # a fifth of a second of work, and two seconds
+    for seconds, rounds, waits in (
+        (60.0, 1_000_000, True),
+        (0.05, 10_000_000, False),
+    ):  # a fifth of a second of work, and two seconds
         started = threading.Event()
         asked.clear()
         thread = threading.Thread(target=work, args=(started, rounds))

@@ -77,12 +77,18 @@ def test_functions_of_the_program_that_we_call_stay():
 def test_a_program_that_ends_with_an_error(python, tmp_path):
     (tmp_path / "prog.py").write_text("import torch\nmodel = torch.nn.Linear(3, 4)\nmodel(torch.ones(2, 5))\n")
     error = python("-m", "mindtorch_proxy", tmp_path / "prog.py", check=False, MINDTORCH_TRACEBACK=None).stderr
-    assert error.count('\n  File "') + error.startswith('  File "') == 2 and "prog.py" in error and "<torch.linear #" in error, error
+    assert (
+        error.count('\n  File "') + error.startswith('  File "') == 2
+        and "prog.py" in error
+        and "<torch.linear #" in error
+    ), error
     assert "r = run(input, weight, bias)" in error and error.endswith("(2x5 and 3x4)\n")
 
 
 def test_it_costs_nothing_where_nothing_is_raised():
-    """From Python 3.11 on a try block is no instruction: between the one that begins it and the first of the call there is none."""
+    """From Python 3.11 on a try block is no instruction: between the one that begins it and the first of the call there
+    is none.
+    """
     code = type(torch.ones(2)).__add__.__code__
     names = [instruction.opname for instruction in dis.get_instructions(code)]
     assert sys.version_info < (3, 11) or "SETUP_FINALLY" not in names and code.co_exceptiontable

@@ -11,7 +11,9 @@ from torch.utils._pytree import tree_map
 class Wrapper(torch.Tensor):
     @staticmethod
     def __new__(cls, inner):
-        return torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype, device=inner.device, requires_grad=inner.requires_grad)
+        return torch.Tensor._make_wrapper_subclass(
+            cls, inner.shape, dtype=inner.dtype, device=inner.device, requires_grad=inner.requires_grad
+        )
 
     def __init__(self, inner):
         self.inner = inner
@@ -36,7 +38,14 @@ def test_a_wrapper_has_no_memory_and_its_class_answers_every_operator():
     y = torch.nn.functional.linear(x, torch.ones(4, 3), torch.zeros(4)).softmax(-1)
     y[:, 1:].sum().backward()
     assert type(y) is type(x.grad) is Wrapper and x.grad.inner.abs().max() < 1e-6
-    assert seen[:6] == ["aten.addmm.default", "aten._softmax.default", "aten.detach.default", "aten.slice.Tensor", "aten.sum.default", "aten.ones_like.default"]
+    assert seen[:6] == [
+        "aten.addmm.default",
+        "aten._softmax.default",
+        "aten.detach.default",
+        "aten.slice.Tensor",
+        "aten.sum.default",
+        "aten.ones_like.default",
+    ]
     with pytest.raises(RuntimeError, match="not supported for tensor subclasses"):
         x.detach().numpy()
     with pytest.raises(RuntimeError, match="without memory"):
@@ -60,7 +69,9 @@ def test_a_subclass_with_memory_hands_on():
             return super().__torch_dispatch__(func, types, args, kwargs)
 
     x = torch.Tensor._make_subclass(Logged, torch.ones(2, 2))
-    assert torch.equal(x @ x + 1, torch.full((2, 2), 3.0))  # what a class gives is no more than that: above autograd it takes no part
+    assert torch.equal(
+        x @ x + 1, torch.full((2, 2), 3.0)
+    )  # what a class gives is no more than that: above autograd it takes no part
     assert Logged.names[0] == "aten::mm" and "aten::add.Tensor" not in Logged.names and type(x + 1) is torch.Tensor
 
 
@@ -78,9 +89,21 @@ def test_overloads_have_schemas():
     add = torch.ops.aten.add
     assert add.overloads() == ["Tensor", "Scalar", "out", "Scalar_out"]
     assert str(add.Tensor._schema) == "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"
-    assert [a.name for a in add.Tensor._schema.arguments] == ["self", "other", "alpha"] and add.Tensor._schema.arguments[2].kwarg_only
-    assert add.out._schema.is_mutable and not add.Tensor._schema.is_mutable and torch.ops.aten.add_.Tensor._schema.arguments[0].is_write
-    assert add.Tensor.name() == "aten::add.Tensor" and str(add.Tensor) == "aten.add.Tensor" and add.Tensor.namespace == "aten"
+    assert [a.name for a in add.Tensor._schema.arguments] == [
+        "self",
+        "other",
+        "alpha",
+    ] and add.Tensor._schema.arguments[2].kwarg_only
+    assert (
+        add.out._schema.is_mutable
+        and not add.Tensor._schema.is_mutable
+        and torch.ops.aten.add_.Tensor._schema.arguments[0].is_write
+    )
+    assert (
+        add.Tensor.name() == "aten::add.Tensor"
+        and str(add.Tensor) == "aten.add.Tensor"
+        and add.Tensor.namespace == "aten"
+    )
     assert copy.deepcopy(add.Tensor) is pickle.loads(pickle.dumps(add.Tensor)) is add.Tensor
     assert torch.ops.aten.sum.dim_IntList(torch.ones(2, 3), [1]).tolist() == [3, 3]
     assert torch.ops.aten._softmax.default(torch.zeros(2), 0, False).tolist() == [0.5, 0.5]
@@ -90,7 +113,9 @@ def test_overloads_have_schemas():
 
 def test_new_tensors_like_a_parameter_are_its_class_s():
     x = Wrapper(torch.ones(2)).requires_grad_()
-    assert all(type(f(x)) is Wrapper for f in (torch.zeros_like, torch.empty_like, torch.rand_like, lambda t: t.new_zeros(3)))
+    assert all(
+        type(f(x)) is Wrapper for f in (torch.zeros_like, torch.empty_like, torch.rand_like, lambda t: t.new_zeros(3))
+    )
     assert torch.ones_like(x, requires_grad=True).requires_grad and not torch.ones_like(x).requires_grad
 
 
@@ -124,4 +149,8 @@ print(STATE.interceptors, Logged.seen[0])
         "y = torch.Tensor._make_wrapper_subclass(Logged, (2,))",
         "y = Logged([1.0, 2])",
     ):
-        assert python("-m", "mindtorch_proxy", "-c", code.replace("{make}", make)).split() == ["0", "1", "aten.add.Tensor"], make
+        assert python("-m", "mindtorch_proxy", "-c", code.replace("{make}", make)).split() == [
+            "0",
+            "1",
+            "aten.add.Tensor",
+        ], make

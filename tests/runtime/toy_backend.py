@@ -1,4 +1,7 @@
-"""A backend from outside, in fifty lines: MindSpore's CPU primitives over memory that the host does not see, under the device type `toy`."""
+"""A backend from outside, in fifty lines:
+
+MindSpore's CPU primitives over memory that the host does not see, under the device type `toy`.
+"""
 
 import numpy as np
 import torch
@@ -9,7 +12,15 @@ from mindtorch_proxy.runtime.registry import DECOMPOSITIONS
 from mindtorch_proxy.runtime.storage import UntypedStorage
 from mindtorch_proxy.runtime.tensor import from_array, wrap
 
-PRIMITIVES = {"add": "Add", "sub": "Sub", "mul": "Mul", "exp": "Exp", "neg": "Neg", "_bmm": "BatchMatMul", "_full": None}
+PRIMITIVES = {
+    "add": "Add",
+    "sub": "Sub",
+    "mul": "Mul",
+    "exp": "Exp",
+    "neg": "Neg",
+    "_bmm": "BatchMatMul",
+    "_full": None,
+}
 
 
 class Toy:
@@ -28,7 +39,10 @@ class Toy:
         if (op, dtype, device) not in self._plans:
             name, fn = PRIMITIVES.get(op.full), DECOMPOSITIONS.get(op.full)
             if op.full == "_full":  # from nothing
-                kernel = Kernel("composite", lambda shape, value, dtype, device: self.from_host(np.full(shape, value, dtype.np), dtype, device))
+                kernel = Kernel(
+                    "composite",
+                    lambda shape, value, dtype, device: self.from_host(np.full(shape, value, dtype.np), dtype, device),
+                )
             elif name or fn:
                 kernel = Kernel("pyboost", None, name) if name else Kernel("composite", fn)
             else:
@@ -49,7 +63,11 @@ class Toy:
         return pyboost.tensor_from_array(np.array(value, dtype.np))
 
     def operand(self, t, dtype, shape, full):
-        return self.number(t, dtype) if not isinstance(t, torch.Tensor) else (t if t.dtype is dtype else self.cast(t, dtype))._mstensor()
+        return (
+            self.number(t, dtype)
+            if not isinstance(t, torch.Tensor)
+            else (t if t.dtype is dtype else self.cast(t, dtype))._mstensor()
+        )
 
     def tensor(self, t, dtype):
         return t

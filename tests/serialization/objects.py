@@ -23,8 +23,21 @@ OBJECTS = {
         "bytearray": bytearray(b"xyz"),
         "counter": collections.Counter("aab"),
     },
-    "torch_things": lambda: [torch.float32, torch.bfloat16, torch.strided, torch.Size([1, 2]), torch.device("cpu"), torch.device("cuda:1")],
-    "views": lambda: {"base": shared, "row": shared.view(3, 4)[1], "t": shared.view(3, 4).t(), "step": shared[1::3], "expand": shared[:1].expand(4)},
+    "torch_things": lambda: [
+        torch.float32,
+        torch.bfloat16,
+        torch.strided,
+        torch.Size([1, 2]),
+        torch.device("cpu"),
+        torch.device("cuda:1"),
+    ],
+    "views": lambda: {
+        "base": shared,
+        "row": shared.view(3, 4)[1],
+        "t": shared.view(3, 4).t(),
+        "step": shared[1::3],
+        "expand": shared[:1].expand(4),
+    },
     "tied": lambda: collections.OrderedDict((k, shared) for k in "ab"),
     "empty": lambda: [torch.empty(0), torch.empty(2, 0, 3), torch.tensor(5), torch.empty(0, dtype=torch.int16)],
     "grad": lambda: torch.ones(3, requires_grad=True),
@@ -36,14 +49,28 @@ OBJECTS = {
     "parameter": lambda: torch.nn.Parameter(torch.arange(4.0)),
     "parameter_state": lambda: with_attribute(torch.nn.Parameter(torch.arange(4.0), requires_grad=False)),
     "state_dict": lambda: torch.nn.Linear(3, 2).state_dict(),
-    "sparse": lambda: [torch.eye(3).to_sparse(), torch.sparse_coo_tensor([[0, 0]], [1.0, 2.0], (3,)), torch.ones(2, 2, 2).to_sparse(1)],
-    "jagged": lambda: torch.nested.nested_tensor([torch.arange(4.0).view(2, 2), torch.arange(6.0).view(3, 2)], layout=torch.jagged),
-    "compressed": lambda: [torch.eye(4).to_sparse_csr(), torch.eye(4).to_sparse_csc(), torch.eye(4).to_sparse_bsr((2, 2)), torch.eye(4).to_sparse_bsc((1, 2))],
+    "sparse": lambda: [
+        torch.eye(3).to_sparse(),
+        torch.sparse_coo_tensor([[0, 0]], [1.0, 2.0], (3,)),
+        torch.ones(2, 2, 2).to_sparse(1),
+    ],
+    "jagged": lambda: torch.nested.nested_tensor(
+        [torch.arange(4.0).view(2, 2), torch.arange(6.0).view(3, 2)], layout=torch.jagged
+    ),
+    "compressed": lambda: [
+        torch.eye(4).to_sparse_csr(),
+        torch.eye(4).to_sparse_csc(),
+        torch.eye(4).to_sparse_bsr((2, 2)),
+        torch.eye(4).to_sparse_bsc((1, 2)),
+    ],
     **{
         d: lambda d=d: torch.arange(6).to(getattr(torch, d)).view(2, 3)[:, 1:]
         for d in "bool uint8 int8 int16 int32 int64 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128".split()
     },
-    **{d: lambda d=d: torch.tensor([0.5, 1.0, -2.0]).to(getattr(torch, d)) for d in "float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz".split()},
+    **{
+        d: lambda d=d: torch.tensor([0.5, 1.0, -2.0]).to(getattr(torch, d))
+        for d in "float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz".split()
+    },
 }
 
 
@@ -56,7 +83,14 @@ def describe(obj, seen=None):
     """Plain data that is equal where two objects are, sharing and memory layout included."""
     seen = {} if seen is None else seen
     if isinstance(obj, torch.Tensor) and obj.layout is torch.jagged:
-        return ("jagged", type(obj).__name__, obj.values().tolist(), obj.offsets().tolist(), obj._max_seqlen, obj.requires_grad)
+        return (
+            "jagged",
+            type(obj).__name__,
+            obj.values().tolist(),
+            obj.offsets().tolist(),
+            obj._max_seqlen,
+            obj.requires_grad,
+        )
     if isinstance(obj, torch.Tensor) and obj.layout is not torch.strided:
         return ("sparse", str(obj.layout), str(obj.dtype), repr(obj), obj.is_sparse and obj.is_coalesced())
     if isinstance(obj, torch.Tensor):
@@ -103,7 +137,9 @@ def write(folder):
 
 
 def read(folder):
-    """Descriptions of every object in every format: weights_only, free, mapped, mapped by computed offsets, from memory, pickled."""
+    """Descriptions of every object in every format: weights_only, free, mapped, mapped by computed offsets, from
+    memory, pickled.
+    """
     out = {}
     from torch.utils.serialization import config
 

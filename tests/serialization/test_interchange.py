@@ -1,4 +1,7 @@
-"""Files that PyTorch writes are read here, and the other way round. MINDTORCH_ORACLE_PYTHON names a Python with real PyTorch."""
+"""Files that PyTorch writes are read here, and the other way round.
+
+MINDTORCH_ORACLE_PYTHON names a Python with real PyTorch.
+"""
 
 import os
 import pickle
@@ -26,7 +29,10 @@ def both(tmp_path_factory):
     if not ORACLE:
         pytest.skip("MINDTORCH_ORACLE_PYTHON is not set")
     theirs, ours = (str(tmp_path_factory.mktemp(n)) for n in ("theirs", "ours"))
-    return {"theirs": (oracle("write", theirs), objects.read(theirs)), "ours": (objects.write(ours), oracle("read", ours))}
+    return {
+        "theirs": (oracle("write", theirs), objects.read(theirs)),
+        "ours": (objects.write(ours), oracle("read", ours)),
+    }
 
 
 @pytest.mark.parametrize("way", WAYS)

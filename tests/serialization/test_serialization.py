@@ -51,7 +51,17 @@ def test_layout_of_the_archive(tmp_path):
         names = [i.filename for i in z.infolist()]
         assert names == [
             f"a.b/{n}"
-            for n in ("data.pkl", ".format_version", ".storage_alignment", "byteorder", "data/0", "data/1", "data/2", "version", ".data/serialization_id")
+            for n in (
+                "data.pkl",
+                ".format_version",
+                ".storage_alignment",
+                "byteorder",
+                "data/0",
+                "data/1",
+                "data/2",
+                "version",
+                ".data/serialization_id",
+            )
         ]
         assert z.read("a.b/version") == b"3\n" and z.read("a.b/byteorder") == sys.byteorder.encode()
     with open(tmp_path / "a.b.pt", "rb") as f:
@@ -72,7 +82,9 @@ def test_zip64_fields(monkeypatch, tmp_path, request):
 
         env = {k: v for k, v in os.environ.items() if not k.startswith(("MINDTORCH", "PYTHON"))}
         text = f"import torch; print([t.sum().item() for t in torch.load({str(tmp_path / 'f.pt')!r})])"
-        out = subprocess.run([os.environ["MINDTORCH_ORACLE_PYTHON"], "-c", text], capture_output=True, text=True, env=env, timeout=60)
+        out = subprocess.run(
+            [os.environ["MINDTORCH_ORACLE_PYTHON"], "-c", text], capture_output=True, text=True, env=env, timeout=60
+        )
         assert out.stdout.strip() == "[19900, 10, 0.0, 44850.0]", out.stderr
 
 
@@ -114,7 +126,11 @@ def test_compressed_records_and_streams():
 
 
 def test_byte_order():
-    value = {"i": torch.arange(5, dtype=torch.int32), "c": torch.tensor([1 + 2j, -3j]), "b": torch.tensor([True, False])}
+    value = {
+        "i": torch.arange(5, dtype=torch.int32),
+        "c": torch.tensor([1 + 2j, -3j]),
+        "b": torch.tensor([True, False]),
+    }
     z = zipfile.ZipFile(saved(value))
     for record in (True, False):
         b = io.BytesIO()
@@ -143,7 +159,15 @@ def test_byte_order():
 def test_map_location():
     data = saved(torch.arange(3)).getvalue()
     seen = []
-    for where in (None, "cpu", torch.device("cpu"), {"cpu": "cpu"}, {"cuda:0": "cpu"}, lambda s, tag: seen.append((tag, s.nbytes())), lambda s, tag: s):
+    for where in (
+        None,
+        "cpu",
+        torch.device("cpu"),
+        {"cpu": "cpu"},
+        {"cuda:0": "cpu"},
+        lambda s, tag: seen.append((tag, s.nbytes())),
+        lambda s, tag: s,
+    ):
         assert load(data, map_location=where).tolist() == [0, 1, 2]
     assert seen == [("cpu", 24)]
     for where in ("meta", torch.device("meta"), {"cpu": "meta"}):
@@ -161,7 +185,10 @@ def test_mmap(tmp_path):
     base = torch.arange(1000)
     torch.save({"a": base, "b": base[10:20]}, path)
     r = torch.load(path, mmap=True)
-    assert r["b"].tolist() == list(range(10, 20)) and r["b"].untyped_storage().data_ptr() == r["a"].untyped_storage().data_ptr()
+    assert (
+        r["b"].tolist() == list(range(10, 20))
+        and r["b"].untyped_storage().data_ptr() == r["a"].untyped_storage().data_ptr()
+    )
     r["a"][0] = 99  # private: the file does not see it
     assert torch.load(path)["a"][0] == 0
     with torch.serialization.set_default_mmap_options(__import__("mmap").MAP_SHARED):
@@ -180,7 +207,9 @@ def test_register_package():
     log = []
     before = list(ser._package_registry)
     try:
-        torch.serialization.register_package(1, lambda s: "mine", lambda s, tag: log.append(tag) or (s if tag == "mine" else None))
+        torch.serialization.register_package(
+            1, lambda s: "mine", lambda s, tag: log.append(tag) or (s if tag == "mine" else None)
+        )
         data = saved(torch.ones(2)).getvalue()
     finally:
         keep = ser._package_registry[:]
@@ -237,12 +266,32 @@ def test_environment_decides(monkeypatch):
         (lambda: load(b"hello world"), KeyError, "101"),
         (lambda: load(b"abc"), IndexError, "pop from empty list"),
         (lambda: load(b"import os"), pickle.UnpicklingError, "Weights only load failed"),
-        (lambda: load(b"PK\3\4asdf"), RuntimeError, "PytorchStreamReader failed reading zip archive: not a ZIP archive"),
-        (lambda: load(b"PK\3\4asdfasdfasdfasdfasdf"), RuntimeError, "PytorchStreamReader failed reading zip archive: failed finding central directory"),
+        (
+            lambda: load(b"PK\3\4asdf"),
+            RuntimeError,
+            "PytorchStreamReader failed reading zip archive: not a ZIP archive",
+        ),
+        (
+            lambda: load(b"PK\3\4asdfasdfasdfasdfasdf"),
+            RuntimeError,
+            "PytorchStreamReader failed reading zip archive: failed finding central directory",
+        ),
         (lambda: load(pickle.dumps({"a": 1}, 2)), RuntimeError, "Invalid magic number; corrupt file?"),
-        (lambda: load(saved(torch.ones(4), _use_new_zipfile_serialization=False).getvalue()[:-5]), RuntimeError, "unexpected EOF"),
-        (lambda: saved([(x := torch.ones(4)), x.view(torch.int32)]), RuntimeError, "view the same data as different types"),
-        (lambda: torch.serialization.get_unsafe_globals_in_checkpoint(io.BytesIO(b"x")), ValueError, "Expected input to be a checkpoint"),
+        (
+            lambda: load(saved(torch.ones(4), _use_new_zipfile_serialization=False).getvalue()[:-5]),
+            RuntimeError,
+            "unexpected EOF",
+        ),
+        (
+            lambda: saved([(x := torch.ones(4)), x.view(torch.int32)]),
+            RuntimeError,
+            "view the same data as different types",
+        ),
+        (
+            lambda: torch.serialization.get_unsafe_globals_in_checkpoint(io.BytesIO(b"x")),
+            ValueError,
+            "Expected input to be a checkpoint",
+        ),
     ],
 )
 def test_errors(call, error, text):
@@ -260,9 +309,13 @@ def test_a_failed_save_leaves_the_file(tmp_path):
 # ------------------------------------------------------------ weights_only
 def test_allowing_globals():
     data = saved([Plain(5), os.getcwd]).getvalue()
-    assert sorted(torch.serialization.get_unsafe_globals_in_checkpoint(io.BytesIO(data))) == sorted([f"{__name__}.Plain", "posix.getcwd"])
+    assert sorted(torch.serialization.get_unsafe_globals_in_checkpoint(io.BytesIO(data))) == sorted(
+        [f"{__name__}.Plain", "posix.getcwd"]
+    )
     data = saved(Plain(5)).getvalue()
-    with pytest.raises(pickle.UnpicklingError, match=rf"GLOBAL {__name__}.Plain was not an allowed global(.|\n)*add_safe_globals"):
+    with pytest.raises(
+        pickle.UnpicklingError, match=rf"GLOBAL {__name__}.Plain was not an allowed global(.|\n)*add_safe_globals"
+    ):
         load(data)
     with torch.serialization.safe_globals([Plain]):
         assert torch.serialization.get_safe_globals() == [Plain] and load(data) == Plain(5)
@@ -298,17 +351,23 @@ HOSTILE = {
     "no stop": GOOD + b"K\x01",
     "empty stack": GOOD + b"0.",
     "pop of nothing": GOOD + b"R.",
-    "negative storage": GOOD + b"(X\x07\x00\x00\x00storagectorch\nFloatStorage\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpuJ\xff\xff\xff\xfftQ.",
-    "huge storage": GOOD + b"(X\x07\x00\x00\x00storagectorch\nFloatStorage\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpuJ\xff\xff\xff\x7ftQ.",
+    "negative storage": GOOD
+    + b"(X\x07\x00\x00\x00storagectorch\nFloatStorage\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpuJ\xff\xff\xff\xfftQ.",
+    "huge storage": GOOD
+    + b"(X\x07\x00\x00\x00storagectorch\nFloatStorage\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpuJ\xff\xff\xff\x7ftQ.",
     "strange storage": GOOD + b"(X\x07\x00\x00\x00storageK\x01X\x01\x00\x00\x000X\x03\x00\x00\x00cpuK\x01tQ.",
-    "path in a key": GOOD + b"(X\x07\x00\x00\x00storagectorch\nFloatStorage\nX\x04\x00\x00\x00/../X\x03\x00\x00\x00cpuK\x01tQ.",
+    "path in a key": GOOD
+    + b"(X\x07\x00\x00\x00storagectorch\nFloatStorage\nX\x04\x00\x00\x00/../X\x03\x00\x00\x00cpuK\x01tQ.",
 }
 
 
 @pytest.mark.parametrize("module", ["sys", "os", "posix", "nt"])
 def test_no_program_opens_modules_of_the_system_to_files(module):
     pkl = GOOD + f"c{module}\nsystem\n(X\x01\x00\x00\x00xtR.".encode()
-    with torch.serialization.safe_globals([(print, f"{module}.system")]), pytest.raises(pickle.UnpicklingError, match=f"whose module {module} is blocked"):
+    with (
+        torch.serialization.safe_globals([(print, f"{module}.system")]),
+        pytest.raises(pickle.UnpicklingError, match=f"whose module {module} is blocked"),
+    ):
         load(forge(pkl))
 
 
@@ -325,9 +384,15 @@ def forge(pkl):
 def test_hostile_pickles(name, monkeypatch):
     monkeypatch.setattr(os, "system", lambda *a: pytest.fail("code ran"))
     before = dict(vars(torch.Tensor))
-    with pytest.raises((RuntimeError, pickle.UnpicklingError, EOFError, IndexError)), pytest.warns() if name == "stack global" else open(os.devnull):
+    with (
+        pytest.raises((RuntimeError, pickle.UnpicklingError, EOFError, IndexError)),
+        pytest.warns() if name == "stack global" else open(os.devnull),
+    ):
         load(forge(HOSTILE[name]))
-    with pytest.raises((RuntimeError, pickle.UnpicklingError, EOFError, IndexError)), pytest.warns() if name == "stack global" else open(os.devnull):
+    with (
+        pytest.raises((RuntimeError, pickle.UnpicklingError, EOFError, IndexError)),
+        pytest.warns() if name == "stack global" else open(os.devnull),
+    ):
         load(b"".join(pickle.dumps(x, 2) for x in (ser.MAGIC_NUMBER, 1001, {})) + HOSTILE[name])
     assert dict(vars(torch.Tensor)) == before
     assert ser._rebuild_tensor_v2.__defaults__ == (None,)
@@ -355,8 +420,20 @@ def test_tensors_outside_their_storage(offset, size, stride):
 
 @pytest.mark.parametrize("new", [True, False])
 def test_truncated_and_damaged_files(new):
-    good = saved({"a": torch.arange(6.0).view(2, 3), "b": [1, "x", None]}, _use_new_zipfile_serialization=new).getvalue()
-    expected = (RuntimeError, pickle.UnpicklingError, EOFError, ValueError, LookupError, TypeError, AttributeError, OverflowError, struct.error)  # as PyTorch's
+    good = saved(
+        {"a": torch.arange(6.0).view(2, 3), "b": [1, "x", None]}, _use_new_zipfile_serialization=new
+    ).getvalue()
+    expected = (
+        RuntimeError,
+        pickle.UnpicklingError,
+        EOFError,
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        OverflowError,
+        struct.error,
+    )  # as PyTorch's
     for n in range(0, len(good), 3):
         with pytest.raises(expected):
             load(good[:n])
@@ -385,7 +462,9 @@ def test_torchscript_archives_are_refused():
 
 # ------------------------------------------------------------ pickles and copies
 def test_pickled_names():
-    data = saved([torch.ones(2), torch.ones(2, dtype=torch.uint16), torch.Size([1]), torch.device("cpu"), torch.strided])
+    data = saved(
+        [torch.ones(2), torch.ones(2, dtype=torch.uint16), torch.Size([1]), torch.device("cpu"), torch.strided]
+    )
     globals_ = unpickler.globals_in(zipfile.ZipFile(data).read("archive/data.pkl"))
     assert globals_ == {
         "torch._utils._rebuild_tensor_v2",
@@ -423,7 +502,13 @@ def test_copies():
     a.grad = torch.ones(2)
     a.note = [1]
     b = copy.deepcopy(a)
-    assert b.requires_grad and b.grad.tolist() == [1, 1] and b.grad is not a.grad and b.note == [1] and b.note is not a.note
+    assert (
+        b.requires_grad
+        and b.grad.tolist() == [1, 1]
+        and b.grad is not a.grad
+        and b.note == [1]
+        and b.note is not a.note
+    )
     with pytest.raises(RuntimeError, match="graph leaves"):
         copy.deepcopy(a * 2)
     assert copy.deepcopy(torch.ones(3, 4).t()).stride() == (1, 4)
@@ -439,7 +524,13 @@ def test_legacy_setstate():
 
 
 def test_flatten_and_exception_wrapper():
-    from torch._utils import ExceptionWrapper, KeyErrorMessage, _flatten_dense_tensors, _take_tensors, _unflatten_dense_tensors
+    from torch._utils import (
+        ExceptionWrapper,
+        KeyErrorMessage,
+        _flatten_dense_tensors,
+        _take_tensors,
+        _unflatten_dense_tensors,
+    )
 
     parts = [torch.ones(2, 2), torch.arange(3.0), torch.empty(0, 5)]
     flat = _flatten_dense_tensors(parts)
@@ -460,7 +551,9 @@ def test_flatten_and_exception_wrapper():
 def test_records_of_a_file(tmp_path):
     torch.save({"a": torch.arange(4.0)}, tmp_path / "f.pt")
     reader = torch.PyTorchFileReader(str(tmp_path / "f.pt"))
-    assert {"data.pkl", "data/0", ".data/serialization_id"} <= set(reader.get_all_records()) and not reader.has_record("data/1")
+    assert {"data.pkl", "data/0", ".data/serialization_id"} <= set(reader.get_all_records()) and not reader.has_record(
+        "data/1"
+    )
     assert reader.get_record("data/0") == torch.arange(4.0).numpy().tobytes() and reader.get_record_size("data/0") == 16
     storage = reader.get_storage_from_record("data/0", 4, torch.float32)
     assert storage.shape == (0,) and storage.untyped_storage().tolist() == list(reader.get_record("data/0"))
@@ -471,7 +564,10 @@ def test_records_of_a_file(tmp_path):
 @pytest.mark.parametrize("archive", [True, False])
 def test_an_empty_storage_of_several_types(archive):
     empty = torch.UntypedStorage(0)
-    given = [torch.tensor([], dtype=d).set_(torch.TypedStorage(wrap_storage=empty, dtype=d)) for d in (torch.float64, torch.float32, torch.bool)]
+    given = [
+        torch.tensor([], dtype=d).set_(torch.TypedStorage(wrap_storage=empty, dtype=d))
+        for d in (torch.float64, torch.float32, torch.bool)
+    ]
     file = io.BytesIO()
     torch.save(given, file, _use_new_zipfile_serialization=archive)
     file.seek(0)

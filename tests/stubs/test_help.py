@@ -1,4 +1,6 @@
-"""help(): every public function and method of operators has a sentence, its schema and a page of PyTorch's documentation."""
+"""help(): every public function and method of operators has a sentence, its schema and a page of PyTorch's
+documentation.
+"""
 
 import importlib
 import inspect
@@ -10,13 +12,15 @@ import torch
 from mindtorch_proxy.runtime import describe, registry
 
 MODULES = "nn nn.functional nn.init nn.utils linalg fft special optim optim.lr_scheduler distributions utils.data autograd random func sparse".split()
-CLASSES = "fx export profiler autograd.profiler_util autograd.graph storage utils.hooks utils.benchmark amp cpu".split() + [
-    "distributions.constraints",
-    "distributions.transforms",
-]
+CLASSES = (
+    "fx export profiler autograd.profiler_util autograd.graph storage utils.hooks utils.benchmark amp cpu".split()
+    + ["distributions.constraints", "distributions.transforms"]
+)
 
 
-@pytest.mark.parametrize("namespace", ["torch", "Tensor", "nn.functional", "linalg", "fft", "special", "signal.windows"])
+@pytest.mark.parametrize(
+    "namespace", ["torch", "Tensor", "nn.functional", "linalg", "fft", "special", "signal.windows"]
+)
 def test_operators(namespace):
     without = []
     for name in sorted(registry.names(namespace)):
@@ -39,7 +43,9 @@ def test_what_follows_from_the_declaration():
 
 def test_no_sentence_is_for_nothing():
     """Every line of the table describes something that exists."""
-    spaces = {namespace: {*registry.names(namespace), *operators} for namespace, operators in registry.OPERATORS.items()}
+    spaces = {
+        namespace: {*registry.names(namespace), *operators} for namespace, operators in registry.OPERATORS.items()
+    }
     all_names = set().union(*spaces.values())
     copies = {name[:-5] for name in all_names if name.endswith("_copy")} | {name.rstrip("_") for name in all_names}
     for key in describe.sentences():
@@ -58,7 +64,11 @@ def test_the_other_functions_and_classes():
         for name in getattr(module, "__all__", None) or dir(module):
             value = getattr(module, name)
             home = getattr(value, "__module__", None) or ""
-            if is_public(name, home) and (inspect.isfunction(value) or isinstance(value, type)) and not inspect.getdoc(value):
+            if (
+                is_public(name, home)
+                and (inspect.isfunction(value) or isinstance(value, type))
+                and not inspect.getdoc(value)
+            ):
                 without.append(f"{module.__name__}.{name}")
     assert not without
 
@@ -67,10 +77,16 @@ def test_methods_and_properties_of_classes():
     """What a class writes itself has a sentence, or that of the class whose method it overrides."""
     without, count = [], 0
     for module in [torch, *(importlib.import_module(f"torch.{name}") for name in MODULES + CLASSES)]:
-        for cls in {value for value in vars(module).values() if isinstance(value, type) and is_public(value.__name__, value.__module__)}:
+        for cls in {
+            value
+            for value in vars(module).values()
+            if isinstance(value, type) and is_public(value.__name__, value.__module__)
+        }:
             for name, value in vars(cls).items():
                 value = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
-                ours = is_public(name, getattr(value, "__module__", None) or "torch")  # transformers adds a method to Module
+                ours = is_public(
+                    name, getattr(value, "__module__", None) or "torch"
+                )  # transformers adds a method to Module
                 if ours and (inspect.isfunction(value) or isinstance(value, property)):
                     count += 1
                     if not inspect.getdoc(value):

@@ -33,7 +33,9 @@ def test_a_kernel_that_runs_in_one_thread_stays_for_the_others():
     library.impl("add.Tensor", subtract, "CPU")
     try:
         x, found = torch.ones(2), []
-        threads = [threading.Thread(target=lambda: found.extend(torch.add(x, x).tolist() for _ in range(5))) for _ in range(3)]
+        threads = [
+            threading.Thread(target=lambda: found.extend(torch.add(x, x).tolist() for _ in range(5))) for _ in range(3)
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:

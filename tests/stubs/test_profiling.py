@@ -55,7 +55,10 @@ def test_operators_that_others_make_up_are_events_around_them(x):
             x * 2
     events = {e.name: e for e in p.events()}
     assert events["aten::linear"].input_shapes == [[8, 8], [8, 8], [8]] and events["aten::linear"].cpu_parent is None
-    assert events["aten::addmm"].cpu_parent is events["aten::linear"] and [e.name for e in p.events()].count("aten::linear") == 1
+    assert (
+        events["aten::addmm"].cpu_parent is events["aten::linear"]
+        and [e.name for e in p.events()].count("aten::linear") == 1
+    )
     assert events["aten::addmm"].sequence_nr >= 0 > events["aten::mul"].sequence_nr
 
 
@@ -89,16 +92,24 @@ def test_averages_and_tables(x):
     assert "Self CPU Mem" in table and "Self CPU time total" in table and len(table.splitlines()) == 3 + 3 + 2
     assert "test_profiling.py" in p.key_averages(group_by_stack_n=1).table(sort_by="cpu_time_total")
     assert "Input Shapes" in p.key_averages(group_by_input_shape=True).table()
-    assert averages.table(sort_by="cpu_time_total").index("mine") < averages.table(sort_by="cpu_time_total").index("aten::mm")
+    assert averages.table(sort_by="cpu_time_total").index("mine") < averages.table(sort_by="cpu_time_total").index(
+        "aten::mm"
+    )
 
 
 def test_schedule_steps_and_ready_traces(x, tmp_path):
     ready = []
-    with profile(schedule=schedule(wait=1, warmup=1, active=2, repeat=1), on_trace_ready=lambda p: ready.append([e.name for e in p.events()])) as p:
+    with profile(
+        schedule=schedule(wait=1, warmup=1, active=2, repeat=1),
+        on_trace_ready=lambda p: ready.append([e.name for e in p.events()]),
+    ) as p:
         for _ in range(6):
             step(x)
             p.step()
-    assert len(ready) == 1 and [name for name in ready[0] if name[:8] == "Profiler"] == ["ProfilerStep#2", "ProfilerStep#3"]
+    assert len(ready) == 1 and [name for name in ready[0] if name[:8] == "Profiler"] == [
+        "ProfilerStep#2",
+        "ProfilerStep#3",
+    ]
     assert ready[0].count("mine") == 2
     with profile(on_trace_ready=torch.profiler.tensorboard_trace_handler(str(tmp_path), use_gzip=True)):
         step(x)
@@ -112,10 +123,16 @@ def test_files_for_viewers(x, tmp_path):
     p.export_chrome_trace(tmp_path / "t.json")
     trace = json.loads((tmp_path / "t.json").read_text())
     complete = [e for e in trace["traceEvents"] if e["ph"] == "X"]
-    assert trace["run"] == {"a": 1} and all(e.keys() >= {"name", "cat", "pid", "tid", "ts", "dur", "args"} and e["dur"] >= 0 for e in complete)
+    assert trace["run"] == {"a": 1} and all(
+        e.keys() >= {"name", "cat", "pid", "tid", "ts", "dur", "args"} and e["dur"] >= 0 for e in complete
+    )
     outer = next(e for e in complete if e["name"] == "mine")
     inner = next(e for e in complete if e["name"] == "aten::mm")
-    assert outer["ts"] <= inner["ts"] and inner["ts"] + inner["dur"] <= outer["ts"] + outer["dur"] and "Input Dims" in inner["args"]
+    assert (
+        outer["ts"] <= inner["ts"]
+        and inner["ts"] + inner["dur"] <= outer["ts"] + outer["dur"]
+        and "Input Dims" in inner["args"]
+    )
     p.export_stacks(tmp_path / "stacks.txt")
     assert any(re.search(r"_step;aten::mm \d+$", line) for line in (tmp_path / "stacks.txt").read_text().splitlines())
 
@@ -154,4 +171,7 @@ def test_calibration_is_no_measurement():
     measured = Timer("f()", globals={"f": first_is_slow}).blocked_autorange(min_run_time=0.05)
     assert max(measured.times) < 0.1 and len(measured.times) * measured.number_per_run < len(calls)
     calls.clear()
-    assert max(Timer("f()", globals={"f": first_is_slow}).adaptive_autorange(min_run_time=0.02, max_run_time=0.2).times) < 0.1
+    assert (
+        max(Timer("f()", globals={"f": first_is_slow}).adaptive_autorange(min_run_time=0.02, max_run_time=0.2).times)
+        < 0.1
+    )

@@ -1,4 +1,6 @@
-"""vmap against a loop over the samples: call forms of operators with their arguments by place, by keyword, negative, and left out."""
+"""vmap against a loop over the samples: call forms of operators with their arguments by place, by keyword, negative,
+and left out.
+"""
 
 import pytest
 import torch
@@ -112,7 +114,11 @@ WITHOUT_GRADIENTS = "heaviside", "//", "rounding_mode"
 
 def same(a, b):
     close = dict(atol=5e-4, rtol=1e-3, equal_nan=True)
-    return a.shape == b.shape and a.dtype == b.dtype and torch.allclose(a if a.is_complex() else a.double(), b if b.is_complex() else b.double(), **close)
+    return (
+        a.shape == b.shape
+        and a.dtype == b.dtype
+        and torch.allclose(a if a.is_complex() else a.double(), b if b.is_complex() else b.double(), **close)
+    )
 
 
 def stacked(f, x):
@@ -134,7 +140,10 @@ def test_each_form_gives_what_a_loop_gives(shape):
             continue
         compared += 1
         last = x.dim() - 1
-        if not (same(vmap(f)(x), wanted) and same(vmap(f, in_dims=last, out_dims=-1)(x.movedim(0, last)).movedim(-1, 0), wanted)):
+        if not (
+            same(vmap(f)(x), wanted)
+            and same(vmap(f, in_dims=last, out_dims=-1)(x.movedim(0, last)).movedim(-1, 0), wanted)
+        ):
             wrong.append(call)
     assert not wrong
     assert compared > {1: 100, 2: 150, 3: 300, 4: 400}[len(shape)]
@@ -150,7 +159,9 @@ def test_gradients_through_each_form():
             continue
         compared += 1
         (gradient,) = torch.autograd.grad(wanted.sum(), leaf)
-        if not (same(grad(lambda t: vmap(f)(t).sum())(x), gradient) and same(vmap(grad(lambda t: f(t).sum()))(x), gradient)):  # noqa: B023
+        if not (
+            same(grad(lambda t: vmap(f)(t).sum())(x), gradient) and same(vmap(grad(lambda t: f(t).sum()))(x), gradient)
+        ):  # noqa: B023
             wrong.append(call)
     assert not wrong
     assert compared > 250
@@ -159,15 +170,26 @@ def test_gradients_through_each_form():
 def test_nested_forms():
     x = torch.rand((2, 3, 4, 5, 6), generator=torch.Generator().manual_seed(0))
     calls = [f"lambda t: {call}" for call in CALLS]
-    wanted = [stacked(lambda row: torch.stack([f(t) for t in row]), x) for f in (eval(c, {"torch": torch, "F": F}) for c in calls)]  # noqa: B023
-    wrong = [c for c, w in zip(calls, wanted) if w is not None and not same(vmap(vmap(eval(c, {"torch": torch, "F": F})))(x), w)]
+    wanted = [
+        stacked(lambda row: torch.stack([f(t) for t in row]), x)
+        for f in (eval(c, {"torch": torch, "F": F}) for c in calls)
+    ]  # noqa: B023
+    wrong = [
+        c
+        for c, w in zip(calls, wanted)
+        if w is not None and not same(vmap(vmap(eval(c, {"torch": torch, "F": F})))(x), w)
+    ]
     assert not wrong
 
 
 class Convolutional(torch.nn.Module):
     def __init__(self):
         super().__init__()
-        self.convolution, self.norm, self.linear = torch.nn.Conv2d(1, 4, 3), torch.nn.GroupNorm(2, 4), torch.nn.Linear(36, 5)
+        self.convolution, self.norm, self.linear = (
+            torch.nn.Conv2d(1, 4, 3),
+            torch.nn.GroupNorm(2, 4),
+            torch.nn.Linear(36, 5),
+        )
 
     def forward(self, x):
         x = F.max_pool2d(F.relu(self.norm(self.convolution(x))), 2)
@@ -179,7 +201,10 @@ def test_networks_run_on_whole_batches():
     torch.manual_seed(0)
     models, images, labels = [Convolutional() for _ in range(3)], torch.rand(6, 1, 8, 8), torch.arange(6) % 5
     weights = {k: v.detach() for k, v in models[0].named_parameters()}
-    layer, tokens = torch.nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True).eval(), torch.rand(2, 3, 8)
+    layer, tokens = (
+        torch.nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True).eval(),
+        torch.rand(2, 3, 8),
+    )
 
     def loss(weights, image, label):
         return F.nll_loss(torch.func.functional_call(models[0], weights, (image.unsqueeze(0),)), label.unsqueeze(0))
@@ -188,7 +213,9 @@ def test_networks_run_on_whole_batches():
     torch._C._functorch._set_vmap_fallback_enabled(False)
     try:
         per_sample = vmap(grad(loss), (None, 0, 0))(weights, images, labels)
-        together = vmap(lambda w, b, x: torch.func.functional_call(models[0], (w, b), (x,)), (0, 0, None))(stacked_weights, buffers, images)
+        together = vmap(lambda w, b, x: torch.func.functional_call(models[0], (w, b), (x,)), (0, 0, None))(
+            stacked_weights, buffers, images
+        )
         of_image = torch.autograd.functional.jacobian(models[0], images[:1], vectorize=True)
         of_tokens = torch.func.jacrev(layer)(tokens)
         tokens_alone = vmap(layer)(tokens.unsqueeze(1))

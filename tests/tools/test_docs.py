@@ -33,18 +33,28 @@ def blocks(page, language="python"):
     return re.findall(rf"^```{language}\n(.*?)^```", PAGES[page].read_text(), re.S | re.M)
 
 
-@pytest.mark.parametrize("page, number", [(page, i) for page in PAGES if page not in PYTHON_ELSEWHERE for i in range(len(blocks(page)))])
+@pytest.mark.parametrize(
+    "page, number", [(page, i) for page in PAGES if page not in PYTHON_ELSEWHERE for i in range(len(blocks(page)))]
+)
 def test_programs_of_the_pages(python, page, number):
     if page == "distributed":
         pytest.importorskip("xoscar")  # the extra `distributed`
     block = blocks(page)[number]
-    if block not in (ROOT / "runtime/ops/pointwise.py").read_text():  # the declaration that how-a-call-runs shows, as it stands there
+    if (
+        block not in (ROOT / "runtime/ops/pointwise.py").read_text()
+    ):  # the declaration that how-a-call-runs shows, as it stands there
         python("-m", "mindtorch_proxy", "-c", CONTEXT.get(block.partition("\n")[0], "") + block)
 
 
 def commands():
     """The lines of all blocks of shell commands, without their comments, each once, but those that other tests run."""
-    lines = [line.partition(" #")[0].strip() for page in PAGES for block in blocks(page, "bash") for line in block.splitlines() if line[0] != "#"]
+    lines = [
+        line.partition(" #")[0].strip()
+        for page in PAGES
+        for block in blocks(page, "bash")
+        for line in block.splitlines()
+        if line[0] != "#"
+    ]
     return [line for line in dict.fromkeys(lines) if not any(re.match(pattern, line) for pattern in COMMANDS_ELSEWHERE)]
 
 
@@ -60,7 +70,9 @@ def test_commands_of_the_pages(python, tmp_path, command, request):
     (tmp_path / "train.py").write_text(TRAIN)
     (tmp_path / "tools").symlink_to(ROOT / "tools")
     (tmp_path / ".venv").symlink_to(sys.prefix)
-    output = python("-ec", command, executable="bash", cwd=tmp_path, PATH=f"{sys.prefix}/bin:{os.environ['PATH']}", PYTHONPATH=ROOT)
+    output = python(
+        "-ec", command, executable="bash", cwd=tmp_path, PATH=f"{sys.prefix}/bin:{os.environ['PATH']}", PYTHONPATH=ROOT
+    )
     assert "train.py" not in command or "trained 3.0" in output
 
 
@@ -72,7 +84,10 @@ def test_what_runs_the_other_blocks_exists():
         for language, block in re.findall(r"^```(\w*)\n(.*?)^```", PAGES[page].read_text(), re.S | re.M):
             assert language in known | {"yaml", "groovy"}, (page, language)
             for options in re.findall(r"run_test_v2\.py(.*)", block):
-                assert not {o for o in re.findall(r"(?<= )--[a-z-]+", options.partition(" #")[0]) if o not in usage}, (page, options)
+                assert not {o for o in re.findall(r"(?<= )--[a-z-]+", options.partition(" #")[0]) if o not in usage}, (
+                    page,
+                    options,
+                )
             if language == "yaml":
                 assert pytest.importorskip("yaml").safe_load(block)
 
@@ -80,13 +95,20 @@ def test_what_runs_the_other_blocks_exists():
 def test_the_site_builds(tmp_path):
     pytest.importorskip("mkdocs")
     pytest.importorskip("material")
-    done = subprocess.run([sys.executable, "-m", "mkdocs", "build", "--strict", "-q", "-d", tmp_path], cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "-q", "-d", tmp_path],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "troubleshooting/index.html").exists()
 
 
 def test_every_variable_is_documented():
-    rooms = [path for room in ("mindtorch_proxy", "runtime", "backends", "stubs") for path in (ROOT / room).rglob("*.py")]
+    rooms = [
+        path for room in ("mindtorch_proxy", "runtime", "backends", "stubs") for path in (ROOT / room).rglob("*.py")
+    ]
     used = {name for path in rooms for name in re.findall(r"MINDTORCH_[A-Z_]+", path.read_text())}
     documented = set(re.findall(r"^\| `(MINDTORCH_[A-Z_]+)`", (DOCS / "variables.md").read_text(), re.M))
     assert used - documented <= {"MINDTORCH_"} and documented - used == {"MINDTORCH_ORACLE_PYTHON", "MINDTORCH_ANSWERS"}
@@ -102,7 +124,11 @@ def test_messages_of_the_troubleshooting_page_exist():
     """What stands in backquotes in its first column is said by the code, up to the parts that vary."""
     said = "".join(path.read_text() for room in ("mindtorch_proxy", "stubs") for path in (ROOT / room).rglob("*.py"))
     rows = re.findall(r"^\| `(.*?)`", (DOCS / "troubleshooting.md").read_text(), re.M)
-    parts = [max(re.split(r"\.\.\.+|'[^']*'|^\w+Error: ", row), key=len).strip() for row in rows if row not in ("NotImplementedError", "pip check")]
+    parts = [
+        max(re.split(r"\.\.\.+|'[^']*'|^\w+Error: ", row), key=len).strip()
+        for row in rows
+        if row not in ("NotImplementedError", "pip check")
+    ]
     assert len(parts) > 6 and not [part for part in parts if part not in said]
 
 
@@ -113,7 +139,11 @@ def test_the_coverage_page_claims_nothing_that_is_absent(oracle_python):
     spec.loader.exec_module(tool)
 
     def not_working(text):
-        return {(module, name) for module, names in re.findall(r"^- `([\w.]+)`, \w+: (.*)$", text, re.M) for name in names.replace("`", "").split(", ")}
+        return {
+            (module, name)
+            for module, names in re.findall(r"^- `([\w.]+)`, \w+: (.*)$", text, re.M)
+            for name in names.replace("`", "").split(", ")
+        }
 
     now, then = tool.page(oracle_python), (DOCS / "coverage.md").read_text()
     assert int(re.search(r"Of (\d+) names", now)[1]) > 5000
@@ -137,20 +167,48 @@ def test_wheel_and_sdist(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     files = sorted((tmp_path / "dist").iterdir())
     assert [path.suffix for path in files] == [".gz", ".whl"]
-    assert subprocess.run([sys.executable, "-m", "twine", "check", "--strict", *files], capture_output=True).returncode == 0
+    assert (
+        subprocess.run([sys.executable, "-m", "twine", "check", "--strict", *files], capture_output=True).returncode
+        == 0
+    )
     names = zipfile.ZipFile(files[1]).namelist()
-    for part in ("page.html", "_site/sitecustomize.py", "runtime/descriptions.tsv", "torch/__init__.py", "stubs/distributions/kl.py", "doctor.py"):
+    for part in (
+        "page.html",
+        "_site/sitecustomize.py",
+        "runtime/descriptions.tsv",
+        "torch/__init__.py",
+        "stubs/distributions/kl.py",
+        "doctor.py",
+    ):
         assert f"mindtorch_proxy/{part}" in names, part
     assert not [name for name in names if name.startswith(("tests/", "runner/", "tools/"))]
-    sources = {name.partition("/")[2] for name in tarfile.open(files[0]).getnames()}  # with the tests, which README's second command runs
-    assert {"tests/conftest.py", "tests/hook/test_doctor.py", "runner/main.py", "run_test_v2.py", "examples/train_bert.py"} <= sources
+    sources = {
+        name.partition("/")[2] for name in tarfile.open(files[0]).getnames()
+    }  # with the tests, which README's second command runs
+    assert {
+        "tests/conftest.py",
+        "tests/hook/test_doctor.py",
+        "runner/main.py",
+        "run_test_v2.py",
+        "examples/train_bert.py",
+    } <= sources
     zipfile.ZipFile(files[1]).extractall(tmp_path / "site")
     others = next(path for path in sys.path if path.endswith("site-packages"))
     code = f"import sys; sys.path[:0] = [{str(tmp_path / 'site')!r}]; sys.path.append({others!r}); import runpy; sys.argv[1:1] = []; "
-    program = code + "import mindtorch_proxy as m; m.install(); import torch; print((torch.ones(2) + 1).tolist(), torch.__file__)"
+    program = (
+        code
+        + "import mindtorch_proxy as m; m.install(); import torch; print((torch.ones(2) + 1).tolist(), torch.__file__)"
+    )
     done = subprocess.run([sys.executable, "-I", "-S", "-c", program], capture_output=True, text=True)
     assert done.stdout.strip() == f"[2.0, 2.0] {tmp_path}/site/mindtorch_proxy/torch/__init__.py", done.stderr
     pytest.importorskip("transformers")
     demo = code + "from mindtorch_proxy.commands import demo; sys.exit(demo())"
-    done = subprocess.run([sys.executable, "-I", "-S", "-c", demo], capture_output=True, text=True, env=os.environ | {"HF_HUB_OFFLINE": "1"})
-    assert done.returncode == 0 and "accuracy after training" in done.stdout and f"from {tmp_path}/site" in done.stdout, done.stdout + done.stderr
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", demo],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"HF_HUB_OFFLINE": "1"},
+    )
+    assert (
+        done.returncode == 0 and "accuracy after training" in done.stdout and f"from {tmp_path}/site" in done.stdout
+    ), done.stdout + done.stderr

@@ -82,7 +82,9 @@ tests = ["test_bad.py"]
 
 
 def git(folder, *arguments):
-    subprocess.run(["git", "-c", "user.name=x", "-c", "user.email=x@x", *arguments], cwd=folder, check=True, capture_output=True)
+    subprocess.run(
+        ["git", "-c", "user.name=x", "-c", "user.email=x@x", *arguments], cwd=folder, check=True, capture_output=True
+    )
 
 
 @pytest.fixture
@@ -107,7 +109,13 @@ def tiny(tmp_path):
 
 
 def run(folder, *arguments):
-    return subprocess.run([sys.executable, folder / "tools" / "mutations.py", *arguments], cwd=folder, capture_output=True, text=True, timeout=120)
+    return subprocess.run(
+        [sys.executable, folder / "tools" / "mutations.py", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
 
 
 def test_the_tool_says_what_is_noticed(tiny):

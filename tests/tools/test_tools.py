@@ -62,7 +62,9 @@ def test_references_are_sound(probe):
             probe.evaluate(f"({init},)" if init else "()", {})
             if "out[" not in reference:
                 want = probe.evaluate(reference, probe.Samples(code, wide=True))
-                assert all(np.asarray(w).dtype.kind in "biufc" for w in (want if isinstance(want, tuple) else (want,))), name
+                assert all(
+                    np.asarray(w).dtype.kind in "biufc" for w in (want if isinstance(want, tuple) else (want,))
+                ), name
 
 
 def test_differences_are_seen(probe):
@@ -89,14 +91,19 @@ def test_probing(python):
     lines = python(ROOT / "tools" / "probe.py", "Abs", "Maximum", "AcosExt", executable=sys.executable).splitlines()
     head, *rows = (line.split("\t") for line in lines)
     rows = {r[0]: dict(zip(head, r)) for r in rows}
-    assert set("fdli") <= set(rows["Abs"]["dtypes"]) and float(rows["Abs"]["us"]) > 0 and rows["Abs"]["wrong"] == rows["Abs"]["edges"] == ""
+    assert (
+        set("fdli") <= set(rows["Abs"]["dtypes"])
+        and float(rows["Abs"]["us"]) > 0
+        and rows["Abs"]["wrong"] == rows["Abs"]["edges"] == ""
+    )
     assert set("fd") <= set(rows["Maximum"]["edges"]), "ignores NaN"
     assert rows["AcosExt"]["state"] == "unregistered"
 
 
 def test_semantics_are_judged_by_the_ledger():
     record = {
-        f"file:{c}": {"verdict": v, "real": 1, "ours": 2} for c, v in (("a", "equal"), ("b", "differs"), ("c", "differs"), ("d", "equal"), ("e", "message"))
+        f"file:{c}": {"verdict": v, "real": 1, "ours": 2}
+        for c, v in (("a", "equal"), ("b", "differs"), ("c", "differs"), ("d", "equal"), ("e", "message"))
     }
     ledger = {"semantics: file:b": {}, "semantics: file:d": {}, "semantics: file:not_run": {}, "fuzz: x": {}}
     assert tool("semantics").judge(record, ledger) == (["file:c"], ["file:d"])

@@ -1,4 +1,6 @@
-"""Activations on CPU: sequences of PyBoost primitives where the declared one has no CPU kernel, NumPy where large tensors need it."""
+"""Activations on CPU: sequences of PyBoost primitives where the declared one has no CPU kernel, NumPy where large
+tensors need it.
+"""
 
 import math
 
@@ -27,11 +29,15 @@ def _do(name, x, *others):
 
 def _select(condition, a, b):
     """Select; numbers take the other branch's dtype."""
-    return _prim("Select")(condition, a if hasattr(a, "asnumpy") else _s(b, a), b if hasattr(b, "asnumpy") else _s(a, b))
+    return _prim("Select")(
+        condition, a if hasattr(a, "asnumpy") else _s(b, a), b if hasattr(b, "asnumpy") else _s(a, b)
+    )
 
 
 def _kernel(name, primitive, why, dtypes="fd", above=0):
-    """The decorated function (x, *args) computes the operator by primitives; `primitive` is the one that weighs most."""
+    """The decorated function (x, *args) computes the operator by primitives;
+    `primitive` is the one that weighs most.
+    """
 
     def deco(fn):
         pyboost_(name, primitive, why, lambda prim, *args: fn(*args), dtypes=dtypes, above=above)
@@ -54,7 +60,12 @@ def _blocks(fn):
 # Maximum(a, b) returns b unless a is greater: a NaN in b stays, so b must be the tensor that is clamped
 without("relu", "turns NaN into 0", "efd")
 _maximum, _ZERO = against(np.maximum), {np.dtype(d): np.zeros((), d) for d in "fd"}
-numpy("relu", "ReLU turns NaN into 0, Maximum is 7 times slower at 64k elements", lambda x: _maximum(x, _ZERO[x.dtype]), dtypes="fd")
+numpy(
+    "relu",
+    "ReLU turns NaN into 0, Maximum is 7 times slower at 64k elements",
+    lambda x: _maximum(x, _ZERO[x.dtype]),
+    dtypes="fd",
+)
 without("relu_backward", "takes NaN for negative")
 
 
@@ -71,9 +82,20 @@ def _large_relu_backward(g, y, out):
     kept *= g.view(bits)
 
 
-pyboost_("_C._nn.hardtanh", "Maximum", "Hardtanh has no CPU kernel", lambda p, x, low, high: _prim("Minimum")(_s(x, high), p(_s(x, low), x)), dtypes="fdilas")
+pyboost_(
+    "_C._nn.hardtanh",
+    "Maximum",
+    "Hardtanh has no CPU kernel",
+    lambda p, x, low, high: _prim("Minimum")(_s(x, high), p(_s(x, low), x)),
+    dtypes="fdilas",
+)
 LEAKY = "LeakyReLUExt has no CPU kernel; Mul and Maximum are 6 times slower than NumPy at 64k elements"
-numpy("_C._nn.leaky_relu", LEAKY, lambda x, slope: (np.maximum if slope <= 1 else np.minimum)(x * x.dtype.type(slope), x), dtypes="fd")
+numpy(
+    "_C._nn.leaky_relu",
+    LEAKY,
+    lambda x, slope: (np.maximum if slope <= 1 else np.minimum)(x * x.dtype.type(slope), x),
+    dtypes="fd",
+)
 PIECES = "composed of comparisons, products and Select {} times slower at 64k elements"
 
 
@@ -95,13 +117,19 @@ def _elu_backward(g, x, alpha, out):
     out[...] = select(x > 0, g, g * np.exp(x) * g.dtype.type(alpha))
 
 
-_kernel("threshold", "Select", "Threshold has no CPU kernel", "fdilasB")(lambda x, t, v: _select(_do("LessEqual", x, t), v, x))
+_kernel("threshold", "Select", "Threshold has no CPU kernel", "fdilasB")(
+    lambda x, t, v: _select(_do("LessEqual", x, t), v, x)
+)
 without("hardshrink nn.functional.softshrink", "turns NaN into 0")
-_kernel("hardshrink", "Select", "HShrink turns NaN into 0")(lambda x, l: _select(_do("LessEqual", _prim("Abs")(x), l), 0, x))
+_kernel("hardshrink", "Select", "HShrink turns NaN into 0")(
+    lambda x, l: _select(_do("LessEqual", _prim("Abs")(x), l), 0, x)
+)
 _kernel("nn.functional.softshrink", "Minimum", "SoftShrink turns NaN into 0")(
     lambda x, l: _do("Sub", x, _prim("Minimum")(_s(x, l), _prim("Maximum")(_s(x, -l), x)))
 )
-_kernel("prelu_kernel", "Select", "PReLU takes one weight for each channel only")(lambda x, w: _select(_do("Greater", x, 0), x, _do("Mul", x, w)))
+_kernel("prelu_kernel", "Select", "PReLU takes one weight for each channel only")(
+    lambda x, w: _select(_do("Greater", x, 0), x, _do("Mul", x, w))
+)
 
 
 # ------------------------------------------------------------------------------------------------ exponential
@@ -109,13 +137,25 @@ def _elu(x, alpha, scale=1.0):
     return np.where(x > 0, x * scale, np.expm1(x) * alpha)
 
 
-numpy("_C._nn.elu", "EluExt has no CPU kernel; Elu takes alpha=1 only, with a relative error of 2e-2 near 0", _elu, dtypes="fd")
-numpy("selu", "SeLUExt has no CPU kernel, SeLU is wrong", lambda x: _elu(x, SELU_ALPHA * SELU_SCALE, SELU_SCALE), dtypes="fd")
+numpy(
+    "_C._nn.elu",
+    "EluExt has no CPU kernel; Elu takes alpha=1 only, with a relative error of 2e-2 near 0",
+    _elu,
+    dtypes="fd",
+)
+numpy(
+    "selu",
+    "SeLUExt has no CPU kernel, SeLU is wrong",
+    lambda x: _elu(x, SELU_ALPHA * SELU_SCALE, SELU_SCALE),
+    dtypes="fd",
+)
 decomposed("celu", "no PyBoost primitive, and CeLU has Elu's error", "fd")
 without("nn.functional.softplus", "2.7.2 has no CPU kernel, 2.10 is wrong for NaN")
 
 
-@numpy("nn.functional.softplus", "Softplus has a relative error of 1e-2 below 0, and gives infinity for NaN", dtypes="fd")
+@numpy(
+    "nn.functional.softplus", "Softplus has a relative error of 1e-2 below 0, and gives infinity for NaN", dtypes="fd"
+)
 @_blocks
 def _softplus(x, beta, threshold, out):
     y = x if beta == 1 else x * beta
@@ -135,7 +175,11 @@ def _softplus_backward(g, x, beta, threshold, out):
     out[...] = select(y > threshold, g, g / s)
 
 
-@numpy("nn.functional.logsigmoid", "LogSigmoid has no CPU kernel; composed of primitives nine times slower at 64k elements", dtypes="fd")
+@numpy(
+    "nn.functional.logsigmoid",
+    "LogSigmoid has no CPU kernel; composed of primitives nine times slower at 64k elements",
+    dtypes="fd",
+)
 @_blocks
 def _logsigmoid(x, out):
     tail = np.abs(x)
@@ -219,9 +263,16 @@ numpy("gelu_backward", GELU, _gelu_backward, dtypes="fd")
 
 # ------------------------------------------------------------------------------------------------ the other smooth ones
 without("_C._nn.silu", "0 where exp(-x) overflows and PyTorch gives NaN", "FD")
-numpy("_C._nn.silu", "SiLU gives 0 where exp(-x) overflows and PyTorch NaN", lambda x: x / (1 + np.exp(-x)), dtypes="FD")
+numpy(
+    "_C._nn.silu", "SiLU gives 0 where exp(-x) overflows and PyTorch NaN", lambda x: x / (1 + np.exp(-x)), dtypes="FD"
+)
 without("silu_backward", "3 times slower at 64k elements, 6 times at 1M", "fd")
-numpy("silu_backward", "SiLUGrad lacks the dtype", lambda g, x: np.conj((s := 1 / (1 + np.exp(-x))) * (1 + x * (1 - s))) * g, dtypes="FD")
+numpy(
+    "silu_backward",
+    "SiLUGrad lacks the dtype",
+    lambda g, x: np.conj((s := 1 / (1 + np.exp(-x))) * (1 + x * (1 - s))) * g,
+    dtypes="FD",
+)
 
 
 @numpy("_C._nn.silu", "SiLU is 3 times slower at 1M elements", dtypes="fd", above=1 << 18)
@@ -250,12 +301,24 @@ def _np_silu_backward(g, x, out):
 numpy("tanh_backward", "TanhGrad lacks the dtype", lambda g, y: g * np.conj(1 - y * y), dtypes="FD")
 without("tanh_backward", "TanhGrad takes no conjugate", "FD")
 without("_C._nn.hardswish", "gives 0 for minus infinity")
-_kernel("_C._nn.hardswish", "HSigmoid", "HSwish gives 0 for minus infinity")(lambda x: _do("Mul", x, _prim("HSigmoid")(x)))
+_kernel("_C._nn.hardswish", "HSigmoid", "HSwish gives 0 for minus infinity")(
+    lambda x: _do("Mul", x, _prim("HSigmoid")(x))
+)
 without("hardswish_backward", "wrong at 3 and -3")
 _kernel("hardswish_backward", "Select", "HSwishGrad is wrong at 3 and -3")(
-    lambda g, x: _select(_do("LessEqual", x, -3), 0, _select(_do("GreaterEqual", x, 3), g, _do("Mul", g, _do("Add", _do("Mul", x, 1 / 3), 0.5))))
+    lambda g, x: _select(
+        _do("LessEqual", x, -3),
+        0,
+        _select(_do("GreaterEqual", x, 3), g, _do("Mul", g, _do("Add", _do("Mul", x, 1 / 3), 0.5))),
+    )
 )
-legacy("_C._nn.mish", "Mish", "MishExt has no CPU kernel; Mish gives NaN for infinity", lambda p, x: _select(_do("LessEqual", x, 20), p(x), x), dtypes="f")
+legacy(
+    "_C._nn.mish",
+    "Mish",
+    "MishExt has no CPU kernel; Mish gives NaN for infinity",
+    lambda p, x: _select(_do("LessEqual", x, 20), p(x), x),
+    dtypes="f",
+)
 numpy("_C._nn.mish", "Mish is wrong in float64", lambda x: x * np.tanh(np.logaddexp(x, 0)), dtypes="d")
 
 
@@ -347,7 +410,14 @@ numpy(
     dtypes="fd",
     when=lambda x, dim, dtype: x._shape and dtype in (None, x.dtype) and numel(x._shape) <= FEW_ELEMENTS,
 )
-pyboost_("_softmax", "Softmax", "rows without a finite maximum are computed by NumPy, because they are wrong", _softmax, dtypes="fd", tensors=True)
+pyboost_(
+    "_softmax",
+    "Softmax",
+    "rows without a finite maximum are computed by NumPy, because they are wrong",
+    _softmax,
+    dtypes="fd",
+    tensors=True,
+)
 without("_log_softmax", "LogSoftmax is off by 7e-6 in float32 and computes float64 in float32")
 numpy(
     "_log_softmax",

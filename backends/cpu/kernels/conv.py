@@ -15,7 +15,8 @@ from ..blas import matmul
 from ..table import legacy, numpy
 
 
-# ------------------------------------------------------------------------------------------------ NumPy, any rank and dtype
+# ------------------------------------------------------------------------------------------------ NumPy, any rank and
+# dtype
 def windows(x, kernel, stride, padding, dilation):
     """A view (N, C, *out, *kernel) of the zero-padded x."""
     if any(padding):
@@ -23,7 +24,10 @@ def windows(x, kernel, stride, padding, dilation):
     out = [(n - d * (k - 1) - 1) // s + 1 for n, k, s, d in zip(x.shape[2:], kernel, stride, dilation)]
     st = x.strides
     return as_strided(
-        x, (*x.shape[:2], *out, *kernel), (*st[:2], *(a * s for a, s in zip(st[2:], stride)), *(a * d for a, d in zip(st[2:], dilation))), writeable=False
+        x,
+        (*x.shape[:2], *out, *kernel),
+        (*st[:2], *(a * s for a, s in zip(st[2:], stride)), *(a * d for a, d in zip(st[2:], dilation))),
+        writeable=False,
     )
 
 
@@ -34,8 +38,14 @@ def _columns(x, kernel, stride, padding, dilation, groups, size=None):
     if size is not None:
         w = w[(slice(None), slice(None), *(slice(0, n) for n in size))]
     n, c, out = w.shape[0], w.shape[1] // groups, w.shape[2 : 2 + k]
-    w = w.reshape(n, groups, c, *w.shape[2:]) if groups == 1 else as_strided(w, (n, groups, c, *w.shape[2:]), (w.strides[0], c * w.strides[1], *w.strides[1:]))
-    return w.transpose(1, 2, *range(3 + k, 3 + 2 * k), 0, *range(3, 3 + k)).reshape(groups, c * math.prod(kernel), n * math.prod(out)), (n, *out)
+    w = (
+        w.reshape(n, groups, c, *w.shape[2:])
+        if groups == 1
+        else as_strided(w, (n, groups, c, *w.shape[2:]), (w.strides[0], c * w.strides[1], *w.strides[1:]))
+    )
+    return w.transpose(1, 2, *range(3 + k, 3 + 2 * k), 0, *range(3, 3 + k)).reshape(
+        groups, c * math.prod(kernel), n * math.prod(out)
+    ), (n, *out)
 
 
 def _channels(out, n, size):
@@ -60,7 +70,10 @@ def transposed(x, w, stride, padding, dilation, size, groups):
     k = len(kernel)
     wt = w.reshape(groups, w.shape[0] // groups, -1).transpose(0, 2, 1)
     cols = matmul(wt, _ungrouped(x, groups)).reshape(groups, w.shape[1], *kernel, n, *x.shape[2:])
-    full = [max(d * (m - 1) + s * (i - 1) + 1, o + 2 * p) for d, m, s, i, o, p in zip(dilation, kernel, stride, x.shape[2:], size, padding)]
+    full = [
+        max(d * (m - 1) + s * (i - 1) + 1, o + 2 * p)
+        for d, m, s, i, o, p in zip(dilation, kernel, stride, x.shape[2:], size, padding)
+    ]
     out = np.zeros((groups, w.shape[1], n, *full), x.dtype)
     for at in product(*map(range, kernel)):
         where = tuple(slice(a * d, a * d + s * (i - 1) + 1, s) for a, d, s, i in zip(at, dilation, stride, x.shape[2:]))
@@ -81,7 +94,10 @@ def _biased(out, bias):
 
 
 def _size(xs, ws, stride, padding, dilation, extra):
-    return [(n - 1) * s - 2 * p + d * (k - 1) + 1 + e for n, k, s, p, d, e in zip(xs[2:], ws[2:], stride, padding, dilation, extra)]
+    return [
+        (n - 1) * s - 2 * p + d * (k - 1) + 1 + e
+        for n, k, s, p, d, e in zip(xs[2:], ws[2:], stride, padding, dilation, extra)
+    ]
 
 
 WHY = "the legacy Conv2D lacks the dtype; a composite would copy the same windows, and MatMulExt is 2.7 times slower than np.matmul in float64"
@@ -90,7 +106,12 @@ WHY = "the legacy Conv2D lacks the dtype; a composite would copy the same window
 @numpy("convolution", WHY)
 def convolution(x, w, bias, stride, padding, dilation, is_transposed, extra, groups):
     if is_transposed:
-        return _biased(transposed(x, w, stride, padding, dilation, _size(x.shape, w.shape, stride, padding, dilation, extra), groups), bias)
+        return _biased(
+            transposed(
+                x, w, stride, padding, dilation, _size(x.shape, w.shape, stride, padding, dilation, extra), groups
+            ),
+            bias,
+        )
     return _biased(forward(x, w, stride, padding, dilation, groups), bias)
 
 
@@ -100,7 +121,9 @@ numpy("_C.convolution_weight", WHY, for_weight)
 # ------------------------------------------------------------------------------------------------ oneDNN, float32
 def _flat(t):
     """The MindSpore tensor of a tensor, (N, C, L) as (N, C, 1, L)."""
-    return pyboost.tensor_from_array(np.ascontiguousarray(t._array())[:, :, None]) if len(t._shape) == 3 else t._mstensor()
+    return (
+        pyboost.tensor_from_array(np.ascontiguousarray(t._array())[:, :, None]) if len(t._shape) == 3 else t._mstensor()
+    )
 
 
 def _pads(padding):
@@ -109,7 +132,9 @@ def _pads(padding):
 
 @lru_cache(64)
 def _size_tensor(size):
-    """A size as a tensor: of a tuple MindSpore loses 500 bytes with each call, and what stays between large blocks keeps these from being used again."""
+    """A size as a tensor: of a tuple MindSpore loses 500 bytes with each call, and what stays between large blocks
+    keeps these from being used again.
+    """
     return pyboost.tensor_from_array(np.array(size, np.int64))
 
 
@@ -117,25 +142,43 @@ def _conv(prim, x, w, bias, stride, padding, dilation, is_transposed, extra, gro
     HOLES.look()
     xs, ws = x._shape, w._shape
     k = len(ws) - 2
-    if 0 in xs or 0 in ws or k > 3 or (k == 3 and (is_transposed or groups > 1)) or any(e >= s for e, s in zip(extra, stride)):
+    if (
+        0 in xs
+        or 0 in ws
+        or k > 3
+        or (k == 3 and (is_transposed or groups > 1))
+        or any(e >= s for e, s in zip(extra, stride))
+    ):
         bias = None if bias is None else bias._array()
         return convolution(x._array(), w._array(), bias, stride, padding, dilation, is_transposed, extra, groups)
-    kernel, stride2, dilation2, padding2 = ((a,) * (k == 1) + tuple(b) for a, b in ((1, ws[2:]), (1, stride), (1, dilation), (0, padding)))
+    kernel, stride2, dilation2, padding2 = (
+        (a,) * (k == 1) + tuple(b) for a, b in ((1, ws[2:]), (1, stride), (1, dilation), (0, padding))
+    )
     around = tuple(d * (m - 1) - p for p, d, m in zip(padding2, dilation2, kernel))
     work = numel(xs) // xs[1] * numel(ws) // (1 if is_transposed else math.prod(stride))
     if k == 3:
-        prim = pyboost.primitive("Conv3D", legacy=True).of(ws[0], kernel, 1, "pad", _pads(padding), stride2, dilation2, groups)
+        prim = pyboost.primitive("Conv3D", legacy=True).of(
+            ws[0], kernel, 1, "pad", _pads(padding), stride2, dilation2, groups
+        )
         args = _flat(x), _flat(w)
     elif (
-        is_transposed and groups == 1 and stride2 == (1, 1) and numel(ws) < numel(xs) and all(p <= d * (m - 1) for p, d, m in zip(padding2, dilation2, kernel))
+        is_transposed
+        and groups == 1
+        and stride2 == (1, 1)
+        and numel(ws) < numel(xs)
+        and all(p <= d * (m - 1) for p, d, m in zip(padding2, dilation2, kernel))
     ):
         # the same sum as a convolution with the weight turned round: up to 1.5 times as fast as Conv2DBackpropInput
         turned = np.ascontiguousarray(w._array().reshape(*ws[:2], *kernel)[:, :, ::-1, ::-1].swapaxes(0, 1))
-        prim = pyboost.primitive("Conv2D", legacy=True).of(ws[1], kernel, 1, "pad", _pads(around), stride2, dilation2, 1)
+        prim = pyboost.primitive("Conv2D", legacy=True).of(
+            ws[1], kernel, 1, "pad", _pads(around), stride2, dilation2, 1
+        )
         args = _flat(x), pyboost.tensor_from_array(turned)
     elif is_transposed:
         size = (xs[0], ws[1] * groups, *(1,) * (k == 1), *_size(xs, ws, stride, padding, dilation, extra))
-        prim = pyboost.primitive("Conv2DBackpropInput", legacy=True).of(ws[0], kernel, "pad", _pads(padding2), None, 1, stride2, dilation2, groups)
+        prim = pyboost.primitive("Conv2DBackpropInput", legacy=True).of(
+            ws[0], kernel, "pad", _pads(padding2), None, 1, stride2, dilation2, groups
+        )
         args = _flat(x), _flat(w), _size_tensor(size)
     else:
         prim = prim.of(ws[0], kernel, 1, "pad", _pads(padding2), stride2, dilation2, groups)
@@ -160,4 +203,11 @@ def _conv_weight(prim, x, g, kernel, stride, padding, dilation, groups):
 
 
 legacy("convolution", "Conv2D", "Convolution has no CPU kernel", fn=_conv, dtypes="f", tensors=True)
-legacy("_C.convolution_weight", "Conv2DBackpropFilter", "ConvolutionGrad has no CPU kernel", fn=_conv_weight, dtypes="f", tensors=True)
+legacy(
+    "_C.convolution_weight",
+    "Conv2DBackpropFilter",
+    "ConvolutionGrad has no CPU kernel",
+    fn=_conv_weight,
+    dtypes="f",
+    tensors=True,
+)

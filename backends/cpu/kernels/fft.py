@@ -4,12 +4,15 @@ import numpy as np
 
 from ..table import numpy
 
-WHY = "the legacy FFT, RFFT and IRFFT are 3 to 4.2 times slower at 64k elements and keep a compiled entry for every shape"
+WHY = (
+    "the legacy FFT, RFFT and IRFFT are 3 to 4.2 times slower at 64k elements and keep a compiled entry for every shape"
+)
 # what SciPy calls not scaling, scaling by the root and by the number of points, for each direction
 _NORM = {True: ("backward", "ortho", "forward"), False: ("forward", "ortho", "backward")}
 
 
-# float32 is computed in double and rounded once: in single precision pocketfft is off by 3e-5 where PyTorch's library is not
+# float32 is computed in double and rounded once: in single precision pocketfft is off by 3e-5 where PyTorch's library
+# is not
 
 
 def _wide(x):
@@ -34,4 +37,6 @@ def r2c(x, dim, normalization, onesided):
 def c2r(x, dim, normalization, last_dim_size):
     from scipy import fft
 
-    return fft.irfftn(_wide(x), [x.shape[d] for d in dim[:-1]] + [last_dim_size], axes=dim, norm=_NORM[False][normalization])
+    return fft.irfftn(
+        _wide(x), [x.shape[d] for d in dim[:-1]] + [last_dim_size], axes=dim, norm=_NORM[False][normalization]
+    )

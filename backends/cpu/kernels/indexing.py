@@ -25,7 +25,10 @@ def check_all_bounds(x, indices):
         check_bounds(a, size, k)
 
 
-@numpy("_index", "Index has no CPU kernel; the legacy Gather takes 9 times as long at 64k elements, GatherNd, whose indices are stacked, 40 times")
+@numpy(
+    "_index",
+    "Index has no CPU kernel; the legacy Gather takes 9 times as long at 64k elements, GatherNd, whose indices are stacked, 40 times",
+)
 def index(x, indices):
     check_all_bounds(x, indices)
     at = [d for d, a in enumerate(indices) if a is not None]
@@ -57,13 +60,17 @@ SLOW_GATHER = "the legacy Gather is 9 times slower at 64k elements"
 numpy("index_select", f"IndexSelect has no CPU kernel; {SLOW_GATHER}", take_rows)
 
 
-@numpy("gather", "GatherD is 3.6 times slower at 1M elements (7.5 ms against 2.1) and does not refuse indices out of range")
+@numpy(
+    "gather", "GatherD is 3.6 times slower at 1M elements (7.5 ms against 2.1) and does not refuse indices out of range"
+)
 def gather(x, dim, index, sparse_grad):
     if x.ndim == 0 or index.ndim == 0:
         check_places(index, x.reshape(-1).shape[0] if x.ndim == 0 else x.shape[dim], dim)
         return np.broadcast_to(x.reshape(-1)[index.reshape(-1)], index.reshape(-1).shape).reshape(index.shape)
     check_places(index, x.shape[dim], dim)
-    x = x[tuple(slice(1 if st == 0 and d != dim and index.size else None) for d, st in enumerate(x.strides))]  # what is expanded is not copied
+    x = x[
+        tuple(slice(1 if st == 0 and d != dim and index.size else None) for d, st in enumerate(x.strides))
+    ]  # what is expanded is not copied
     return np.take(np.ascontiguousarray(x).reshape(-1), flat_positions(index, x.shape, dim), mode="clip")
 
 

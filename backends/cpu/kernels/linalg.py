@@ -105,14 +105,20 @@ def det(a):
     return sign * d.prod(-1), lu, piv
 
 
-@numpy("_linalg_slogdet", "LogMatrixDeterminant takes singular matrices for regular, and is 200 times slower at 64k elements")
+@numpy(
+    "_linalg_slogdet",
+    "LogMatrixDeterminant takes singular matrices for regular, and is 200 times slower at 64k elements",
+)
 def slogdet(a):
     _, _, sign, d = _det_parts(a)
     size = np.abs(d)
     return np.where((size == 0).any(-1), 0, sign * np.where(size == 0, 1, d / size).prod(-1)), np.log(size).sum(-1)
 
 
-@numpy("_linalg_cholesky_ex", "the primitive tells no failure: it raises one error for a whole stack, which poisons later calls")
+@numpy(
+    "_linalg_cholesky_ex",
+    "the primitive tells no failure: it raises one error for a whole stack, which poisons later calls",
+)
 def cholesky(a, upper):
     def one(m):
         if not m.size:
@@ -128,17 +134,28 @@ def cholesky_solve(b, u, upper):
     return each(lambda x, m: (lapack("potrs", m, x)(m, x, lower=not upper)[0] if x.size and m.size else x,), b, u)[0]
 
 
-@numpy("linalg.solve_triangular", "MindSpore's SolveTriangular solves from the left only and reads beyond singular matrices")
+@numpy(
+    "linalg.solve_triangular",
+    "MindSpore's SolveTriangular solves from the left only and reads beyond singular matrices",
+)
 def solve_triangular(a, b, upper, left, unit):
     def one(m, x):
         if not m.size or not x.size:
             return (x,)
         if left:
-            return (lapack("trtrs", m, x)(m, x, lower=not upper, unitdiag=unit)[0] if _regular(m, unit) else _by_blas(m, x, upper, unit),)
+            return (
+                lapack("trtrs", m, x)(m, x, lower=not upper, unitdiag=unit)[0]
+                if _regular(m, unit)
+                else _by_blas(m, x, upper, unit),
+            )
         return (one_left(m.T, x.T, not upper).T,)
 
     def one_left(m, x, upper):
-        return lapack("trtrs", m, x)(m, x, lower=not upper, unitdiag=unit)[0] if _regular(m, unit) else _by_blas(m, x, upper, unit)
+        return (
+            lapack("trtrs", m, x)(m, x, lower=not upper, unitdiag=unit)[0]
+            if _regular(m, unit)
+            else _by_blas(m, x, upper, unit)
+        )
 
     return each(one, a, b)[0]
 
@@ -219,13 +236,19 @@ def _apply_ldl(m, p, x, hermitian):
     return x
 
 
-# ------------------------------------------------------------------------------------------------ orthogonal factorizations
+# ------------------------------------------------------------------------------------------------ orthogonal
+# factorizations
 def _qr(prim, a, mode):
     q, r = (alias(x) for x in pyboost.primitive("Qr", mode == "complete", legacy=True)(a))
     return q.reshape(-1)[:0] if mode == "r" else q, r
 
 
-legacy("linalg.qr", "Qr", "LinalgQr has no CPU kernel", fn=lambda prim, a, mode: qr(alias(a), mode) if 0 in a.shape else _qr(prim, a, mode))
+legacy(
+    "linalg.qr",
+    "Qr",
+    "LinalgQr has no CPU kernel",
+    fn=lambda prim, a, mode: qr(alias(a), mode) if 0 in a.shape else _qr(prim, a, mode),
+)
 
 
 @numpy("linalg.qr", "Qr lacks complex128")
@@ -250,7 +273,10 @@ def _finite(a, message, error=linalg._LinAlgError):
         raise error(message)
 
 
-@numpy("_linalg_svd", "the legacy Svd is off by 1.4e-6 in float32, 5 times slower for the values alone, and lacks complex dtypes")
+@numpy(
+    "_linalg_svd",
+    "the legacy Svd is off by 1.4e-6 in float32, 5 times slower for the values alone, and lacks complex dtypes",
+)
 def svd(a, full_matrices, compute_uv):
     _finite(a, "linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values.")
     *batch, m, n = a.shape
@@ -299,7 +325,9 @@ def lstsq(a, b, rcond, driver, vector):
         from scipy import linalg as scipy_linalg
 
         if driver == "gels":
-            x = lapack("gels", A, B)(A, np.concatenate([B, np.zeros((n - m, B.shape[1]), B.dtype)]) if n > m else B)[1][:n]
+            x = lapack("gels", A, B)(A, np.concatenate([B, np.zeros((n - m, B.shape[1]), B.dtype)]) if n > m else B)[1][
+                :n
+            ]
             rank, s = k, np.zeros(k, real)
         else:
             x, _, rank, s = scipy_linalg.lstsq(A, B, cond=rcond, lapack_driver=driver, check_finite=False)

@@ -10,9 +10,13 @@ from ..table import ALL, FLOATS, decomposed, numpy, without
 
 # ------------------------------------------------------------------------------------------------ elementwise
 def _in_pieces(fn, operands, numbers):
-    """fn of operands and numbers, by pieces that stay in the cache; at once where the operands are small, or not of one shape."""
+    """fn of operands and numbers, by pieces that stay in the cache;
+    at once where the operands are small, or not of one shape.
+    """
     x = operands[0]
-    if x.size <= thresholds.PIECE or not all(a is None or a.shape == x.shape and a.flags.c_contiguous for a in operands):
+    if x.size <= thresholds.PIECE or not all(
+        a is None or a.shape == x.shape and a.flags.c_contiguous for a in operands
+    ):
         return fn(*operands, *numbers)
     out = np.empty(x.shape, x.dtype)
 
@@ -24,12 +28,16 @@ def _in_pieces(fn, operands, numbers):
 
 
 def _losses(name, tensors, why, loss, derivative):
-    """Kernels of a loss and of its gradient, from what they are for each element: functions of the tensors and of the numbers after the reduction."""
+    """Kernels of a loss and of its gradient, from what they are for each element: functions of the tensors and of the
+    numbers after the reduction.
+    """
 
     def forward(*args):
         reduction = args[tensors]
         out = _in_pieces(loss, args[:tensors], args[tensors + 1 :])
-        return out if reduction == 0 else np.add.reduce(out, axis=None) / out.dtype.type(out.size if reduction == 1 else 1)
+        return (
+            out if reduction == 0 else np.add.reduce(out, axis=None) / out.dtype.type(out.size if reduction == 1 else 1)
+        )
 
     def backward(g, *args):
         out = _in_pieces(derivative, args[:tensors], args[tensors + 1 :])
@@ -45,7 +53,10 @@ OTHERS = "".join(c for c in ALL if c not in FLOATS)  # dtypes that the operators
 for _name, (_between, _prim, *_) in POINTWISE.items():
     if _prim:
         without("_C._nn." + _name, f"{_prim} has no CPU kernel for every reduction and argument")
-decomposed("_C._nn.soft_margin_loss _C._nn.soft_margin_loss_backward", "SoftMarginLoss has no CPU kernel for every reduction and argument")
+decomposed(
+    "_C._nn.soft_margin_loss _C._nn.soft_margin_loss_backward",
+    "SoftMarginLoss has no CPU kernel for every reduction and argument",
+)
 
 
 def _smooth_l1(x, t, beta):
@@ -102,8 +113,20 @@ _losses("_C._nn.mse_loss", 2, _SLOWER.format(3, 8), lambda x, t: np.square(x - t
 _losses("_C._nn.smooth_l1_loss", 2, _SLOWER.format(13, 6), _smooth_l1, _smooth_l1_derivative)
 _losses("_C._nn.huber_loss", 2, _SLOWER.format(15, 14), _huber, _huber_derivative)
 _WRONG = "{} is off by {}; composed of primitives 8 to 24 times slower at 64k elements"
-_losses("_C._nn.binary_cross_entropy", 3, _WRONG.format("BinaryCrossEntropy", "4e-4 for small probabilities"), _bce, _bce_derivative)
-_losses("_C._nn.binary_cross_entropy_with_logits", 4, _WRONG.format("BCEWithLogitsLoss", "5e-2 for small losses"), _bce_logits, _bce_logits_derivative)
+_losses(
+    "_C._nn.binary_cross_entropy",
+    3,
+    _WRONG.format("BinaryCrossEntropy", "4e-4 for small probabilities"),
+    _bce,
+    _bce_derivative,
+)
+_losses(
+    "_C._nn.binary_cross_entropy_with_logits",
+    4,
+    _WRONG.format("BCEWithLogitsLoss", "5e-2 for small losses"),
+    _bce_logits,
+    _bce_logits_derivative,
+)
 
 
 # ------------------------------------------------------------------------------------------------ classes
@@ -142,7 +165,8 @@ def np_nll_backward(g, x, t, weight, reduction, ignore, total):
     return grad
 
 
-# ------------------------------------------------------------------------------------------------ connectionist temporal classification
+# ------------------------------------------------------------------------------------------------ connectionist
+# temporal classification
 CTC_WHY = "the legacy CTCLossV2 refuses inputs shorter than their targets, whose loss is infinite"
 
 

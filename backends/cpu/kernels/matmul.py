@@ -17,7 +17,10 @@ from ..blas import dot, matmul
 from ..table import composite, decomposed, legacy, numpy, pyboost_, without
 
 FLAGGED = "one primitive with transpose flags for all of them: no copy of a transposed operand"
-BIASED = FLAGGED + "; NumPy adds the row in place: Add's broadcasting loop takes 80 times as long at 64k elements, the legacy BiasAdd 7 times"
+BIASED = (
+    FLAGGED
+    + "; NumPy adds the row in place: Add's broadcasting loop takes 80 times as long at 64k elements, the legacy BiasAdd 7 times"
+)
 SCALED = FLAGGED + "; NumPy scales it and adds the mask in place: Mul and Add take 5 times as long at 64k elements"
 LACKING = "the primitives lack complex128"
 # BatchMatMul conjugates a complex operand that it transposes: _operand never asks for that
@@ -36,7 +39,9 @@ def _product(prim, a, ta, b, tb, work):
 
 
 def _operand(t):
-    """The MindSpore tensor of a matrix or a stack, and True where its last two dimensions are the other way round in memory."""
+    """The MindSpore tensor of a matrix or a stack, and True where its last two dimensions are the other way round in
+    memory.
+    """
     st = t._stride
     if st is None or st[-2] != 1 or st[-1] == 1 or t.dtype.category == dt.COMPLEX:
         return t._mstensor(), False
@@ -88,7 +93,9 @@ def _attention_scores(prim, query, key, mask, scale, causal):
     offset = None if mask is None else mask._array()  # before the kernel, which empties the processor's caches
     b, tb = _operand(key)
     r = _product(prim, *_operand(query), b, not tb, numel(query._shape) * key._shape[-2])
-    _scale_and_add(pyboost.array_of(r, (*batch, query._shape[-2], key._shape[-2]), query.dtype.np), scale, offset, causal)
+    _scale_and_add(
+        pyboost.array_of(r, (*batch, query._shape[-2], key._shape[-2]), query.dtype.np), scale, offset, causal
+    )
     return r
 
 
@@ -123,7 +130,9 @@ def _linear(prim, x, weight, bias):
     if not inner:
         return np.zeros(shape, x.dtype.np) + (0 if bias is None else bias._array())
     row = bias._array() if bias is not None and bias._shape == (n,) else None
-    if len(batch) == 1 and x._stride is None and weight._stride is None and x.dtype.category != dt.COMPLEX:  # nothing to look at
+    if (
+        len(batch) == 1 and x._stride is None and weight._stride is None and x.dtype.category != dt.COMPLEX
+    ):  # nothing to look at
         r = on_all_cores(_flagged(prim, False, True), batch[0] * inner * n)(x._mstensor(), weight._mstensor())
     else:
         w, tw = (weight, False) if x.dtype.category != dt.COMPLEX else (weight.detach().transpose(0, 1), True)
@@ -166,7 +175,9 @@ THIN = (
 
 
 def _thin(rows, *matrix):
-    """Whether a product is one that NumPy computes in a third of the time; of the matrix it does not matter which way round it lies."""
+    """Whether a product is one that NumPy computes in a third of the time;
+    of the matrix it does not matter which way round it lies.
+    """
     return 0 < min(rows, *matrix) <= FEW and rows <= ROWS and rows * numel(matrix) <= WORK
 
 
@@ -185,7 +196,11 @@ def by_rows(a, b):
 
 
 def np_over_rows(a, b):
-    return dot(a.reshape(-1, a.shape[-1]).T, b.reshape(-1, b.shape[-1])) if a.size else np.zeros((a.shape[-1], b.shape[-1]), a.dtype)
+    return (
+        dot(a.reshape(-1, a.shape[-1]).T, b.reshape(-1, b.shape[-1]))
+        if a.size
+        else np.zeros((a.shape[-1], b.shape[-1]), a.dtype)
+    )
 
 
 def np_linear(x, weight, bias):
@@ -206,11 +221,23 @@ def np_addmm(c, a, b, beta, alpha):
 
 numpy("mm", THIN, dot, dtypes="fd", when=_thin_product)
 numpy("_mm", THIN, by_rows, dtypes="fd", when=_thin_product)
-numpy("_over_rows", THIN, np_over_rows, dtypes="fd", when=lambda a, b: _thin(a._shape[-1], numel(a._shape[:-1]), b._shape[-1]))
+numpy(
+    "_over_rows",
+    THIN,
+    np_over_rows,
+    dtypes="fd",
+    when=lambda a, b: _thin(a._shape[-1], numel(a._shape[:-1]), b._shape[-1]),
+)
 numpy("_linear", THIN, np_linear, dtypes="fd", when=_thin_product)
 numpy("addmm", THIN, np_addmm, dtypes="fd", when=lambda c, a, b, beta, alpha: _thin_product(a, b))
 numpy("bmm _bmm", THIN, matmul, dtypes="fd", when=lambda a, b: _thin_stack(a, b._shape[-1]))
-numpy("_attention_scores", THIN, np_attention_scores, dtypes="fd", when=lambda query, key, *how: _thin_stack(query, key._shape[-2]))
+numpy(
+    "_attention_scores",
+    THIN,
+    np_attention_scores,
+    dtypes="fd",
+    when=lambda query, key, *how: _thin_stack(query, key._shape[-2]),
+)
 
 # ------------------------------------------------------------------------------------------------ without a primitive
 numpy("mm _mm bmm _bmm", LACKING, matmul, dtypes="D")
@@ -241,7 +268,9 @@ pyboost_(
     "_cdist",
     "Cdist",
     INIT,
-    fn=lambda prim, a, b, p: pyboost.primitive("Cdist", p)(a, b) if a.shape[-1] else np.zeros((*a.shape[:-1], b.shape[-2]), np.float32),
+    fn=lambda prim, a, b, p: (
+        pyboost.primitive("Cdist", p)(a, b) if a.shape[-1] else np.zeros((*a.shape[:-1], b.shape[-2]), np.float32)
+    ),
     dtypes="f",
 )
 
@@ -250,17 +279,25 @@ pyboost_(
 def cdist(a, b, p):
     from scipy.spatial import distance
 
-    metric, kw = {0: ("hamming", {}), 1: ("cityblock", {}), 2: ("euclidean", {}), np.inf: ("chebyshev", {})}.get(p, ("minkowski", {"p": p}))
+    metric, kw = {0: ("hamming", {}), 1: ("cityblock", {}), 2: ("euclidean", {}), np.inf: ("chebyshev", {})}.get(
+        p, ("minkowski", {"p": p})
+    )
     if a.ndim == 3:
         return np.stack([cdist(x, y, p) for x, y in zip(a, b)])
-    return distance.cdist(a, b, metric, **kw) * (a.shape[1] if p == 0 else 1) if a.shape[1] else np.zeros((len(a), len(b)))
+    return (
+        distance.cdist(a, b, metric, **kw) * (a.shape[1] if p == 0 else 1) if a.shape[1] else np.zeros((len(a), len(b)))
+    )
 
 
 legacy(
     "_pdist",
     "Pdist",
     INIT,
-    fn=lambda prim, a, p: pyboost.primitive("Pdist", p, legacy=True)(a) if a.shape[-1] else np.zeros(a.shape[0] * (a.shape[0] - 1) // 2, alias(a).dtype),
+    fn=lambda prim, a, p: (
+        pyboost.primitive("Pdist", p, legacy=True)(a)
+        if a.shape[-1]
+        else np.zeros(a.shape[0] * (a.shape[0] - 1) // 2, alias(a).dtype)
+    ),
 )
 pyboost_("linalg.cross", "Cross", CROSS, fn=lambda prim, a, b, dim: pyboost.primitive("Cross", dim)(a, b))
 numpy("linalg.cross", "Cross lacks complex128 and the unsigned types", lambda a, b, dim: np.cross(a, b, axis=dim))

@@ -12,7 +12,9 @@ from ..table import legacy, numpy, without
 numpy(
     "_full",
     "FillScalar has no CPU kernel; the legacy FillV2 costs 50 us against 1 at 64 elements and moves no other bytes",
-    lambda size, value, dtype, device: np.full(size if len(size) <= MOST_DIMS else math.prod(size), _wrapped(value, dtype), dtype.np),
+    lambda size, value, dtype, device: np.full(
+        size if len(size) <= MOST_DIMS else math.prod(size), _wrapped(value, dtype), dtype.np
+    ),
 )
 
 
@@ -22,7 +24,9 @@ def _wrapped(value, dtype):
     return value if dtype is not dt.complex32 else dt.complex_pairs(np.asarray(value))
 
 
-@numpy("_arange", "Arange has no CPU kernel; the legacy Range takes 0-d tensors only and costs 30 us more at 64 elements")
+@numpy(
+    "_arange", "Arange has no CPU kernel; the legacy Range takes 0-d tensors only and costs 30 us more at 64 elements"
+)
 def _arange(start, end, step, dtype, device):
     if dtype is dt.int64:
         return np.arange(int(start), int(end), int(step))
@@ -32,11 +36,18 @@ def _arange(start, end, step, dtype, device):
     return (start + np.arange(n, dtype=np.float64) * step).astype(dtype.np)
 
 
-@numpy("_linspace", "LinSpaceExt has no CPU kernel; the legacy LinSpace counts from the start alone and rounds otherwise than PyTorch")
+@numpy(
+    "_linspace",
+    "LinSpaceExt has no CPU kernel; the legacy LinSpace counts from the start alone and rounds otherwise than PyTorch",
+)
 def _linspace(start, end, steps, dtype, device):
     if steps == 1:
         return np.array([start]).astype(dtype.np)
-    d = dtype.np if dtype.category >= 2 and dtype.itemsize >= 4 else np.dtype(np.float32 if dtype.category == 2 else np.float64)
+    d = (
+        dtype.np
+        if dtype.category >= 2 and dtype.itemsize >= 4
+        else np.dtype(np.float32 if dtype.category == 2 else np.float64)
+    )
     if dtype.category == 1:
         start, end = int(start), int(end)
     s, e = d.type(start), d.type(end)

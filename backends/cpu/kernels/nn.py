@@ -32,7 +32,13 @@ def _scatter_rows(prim, g, indices, rows, padding_idx, by_freq):
     if 0 in g.shape:
         return np.zeros((rows, g.shape[-1]), alias(g).dtype)
     i = alias(indices).reshape(-1)
-    out = alias(prim(pyboost.tensor_from_array(i[:, None]), pyboost.tensor_from_array(alias(g).reshape(i.size, -1)), (rows, g.shape[-1])))
+    out = alias(
+        prim(
+            pyboost.tensor_from_array(i[:, None]),
+            pyboost.tensor_from_array(alias(g).reshape(i.size, -1)),
+            (rows, g.shape[-1]),
+        )
+    )
     if by_freq:
         out /= np.maximum(np.bincount(i, minlength=rows), 1)[:, None].astype(out.dtype)
     if padding_idx >= 0:
@@ -40,7 +46,13 @@ def _scatter_rows(prim, g, indices, rows, padding_idx, by_freq):
     return out
 
 
-legacy("_C.embedding_dense_backward", "ScatterNd", "EmbeddingDenseBackward has no CPU kernel", fn=_scatter_rows, dtypes="fdeF")
+legacy(
+    "_C.embedding_dense_backward",
+    "ScatterNd",
+    "EmbeddingDenseBackward has no CPU kernel",
+    fn=_scatter_rows,
+    dtypes="fdeF",
+)
 
 
 # ------------------------------------------------------------------------------------------------ padding
@@ -68,9 +80,14 @@ def _repeats(mode, out, d, a, b, m):
 
 
 def _widened(shape, padding):
-    """(dimension, before, after, size) of each that is padded; the padded shape and the part of it that is the input, before anything is cut off."""
+    """(dimension, before, after, size) of each that is padded;
+    the padded shape and the part of it that is the input, before anything is cut off.
+    """
     n, whole, inner = len(shape), list(shape), [slice(None)] * len(shape)
-    dims = [(n - 1 - i, max(padding[2 * i], 0), max(padding[2 * i + 1], 0), shape[n - 1 - i]) for i in range(len(padding) // 2)]
+    dims = [
+        (n - 1 - i, max(padding[2 * i], 0), max(padding[2 * i + 1], 0), shape[n - 1 - i])
+        for i in range(len(padding) // 2)
+    ]
     for d, a, b, m in dims:
         whole[d], inner[d] = m + a + b, slice(a, a + m)
     return dims, whole, tuple(inner)
@@ -80,7 +97,10 @@ def _cut(out, padding):
     """What remains where negative amounts cut off."""
     if min(padding) >= 0:
         return out
-    ends = [slice(max(-padding[2 * i], 0), out.shape[-1 - i] - max(-padding[2 * i + 1], 0)) for i in range(len(padding) // 2)]
+    ends = [
+        slice(max(-padding[2 * i], 0), out.shape[-1 - i] - max(-padding[2 * i + 1], 0))
+        for i in range(len(padding) // 2)
+    ]
     return out[(..., *reversed(ends))]
 
 

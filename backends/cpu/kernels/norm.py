@@ -66,11 +66,14 @@ def _mean(a, dims, n):
     return _sum(a, dims) * a.dtype.type(1 / n) if n else np.full(_one_if(a.shape, dims), np.nan, a.dtype)
 
 
-# ---- one mean and one weight for each channel: channels by channels, so that all steps but the first and the last stay in the cache
+# ---- one mean and one weight for each channel: channels by channels, so that all steps but the first and the last stay
+# in the cache
 
 
 def _channels(sizes, stats, params, *arrays):
-    """Contiguous arrays (N, C, ...) as (N, C, pieces, R), and slices of C; None if the statistics are other ones, or the array is small."""
+    """Contiguous arrays (N, C, ...) as (N, C, pieces, R), and slices of C;
+    None if the statistics are other ones, or the array is small.
+    """
     if params != (0, 2) or stats not in (params, ()) or sizes[2] < 32 or math.prod(sizes) <= thresholds.NORM:
         return None
     n, c, r = sizes
@@ -153,7 +156,10 @@ def standardise(x, weight, bias, stats, params, eps, center=True):
     return out.reshape(x.shape), mean, rstd
 
 
-@numpy("_C.norm_backward", "LayerNormGrad is off by 5e-5 and 12 times slower at 64k elements; BatchNormGrad and GroupNormGrad serve one layout each")
+@numpy(
+    "_C.norm_backward",
+    "LayerNormGrad is off by 5e-5 and 12 times slower at 64k elements; BatchNormGrad and GroupNormGrad serve one layout each",
+)
 def norm_backward(g, x, mean, rstd, weight, stats, params, affine):
     full = x.shape
     sizes, stats, params = merged(full, stats, params)
@@ -232,7 +238,10 @@ def group_norm(x, weight, bias, N, C, HxW, group, eps):
 def _group(prim, x, weight, bias, N, C, HxW, group, eps):
     if 0 in x.shape:
         return group_norm(*(None if p is None else alias(p) for p in (x, weight, bias)), N, C, HxW, group, eps)
-    weight, bias = (pyboost.tensor_from_array(np.full(C, fill, alias(x).dtype)) if p is None else p for p, fill in ((weight, 1), (bias, 0)))
+    weight, bias = (
+        pyboost.tensor_from_array(np.full(C, fill, alias(x).dtype)) if p is None else p
+        for p, fill in ((weight, 1), (bias, 0))
+    )
     return prim(x, group, weight, bias, eps)
 
 
@@ -257,11 +266,17 @@ def _running(x, mean, var, running_mean, running_var, momentum):
 
 def _batch(prim, x, weight, bias, running_mean, running_var, training, momentum, eps):
     if 0 in x.shape or not 0 < eps <= 1:
-        return batch_norm(*(None if p is None else alias(p) for p in (x, weight, bias, running_mean, running_var)), training, momentum, eps)
+        return batch_norm(
+            *(None if p is None else alias(p) for p in (x, weight, bias, running_mean, running_var)),
+            training,
+            momentum,
+            eps,
+        )
     c = x.shape[1]
     given = [p is not None for p in (running_mean, running_var)]
     w, b, m, v = (
-        pyboost.tensor_from_array(np.full(c, fill, np.float32)) if p is None else p for p, fill in ((weight, 1), (bias, 0), (running_mean, 0), (running_var, 1))
+        pyboost.tensor_from_array(np.full(c, fill, np.float32)) if p is None else p
+        for p, fill in ((weight, 1), (bias, 0), (running_mean, 0), (running_var, 1))
     )
     if training:
         m, v = (pyboost.tensor_from_array(np.zeros(c, np.float32)) for _ in range(2))
@@ -306,4 +321,9 @@ def batch_norm(x, weight, bias, running_mean, running_var, training, momentum, e
     return out, np.empty(0), np.empty(0)
 
 
-numpy("_C.native_batch_norm", "BatchNorm with given statistics is 4 times slower at 1M elements, with its own twice", batch_norm, above=65536)
+numpy(
+    "_C.native_batch_norm",
+    "BatchNorm with given statistics is 4 times slower at 1M elements, with its own twice",
+    batch_norm,
+    above=65536,
+)

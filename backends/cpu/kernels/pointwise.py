@@ -1,6 +1,7 @@
 """Elementwise operators on CPU.
 
-Small tensors go to MindSpore's primitives. Where a primitive is three times slower than NumPy at 64k elements or more, NumPy takes over
+Small tensors go to MindSpore's primitives. Where a primitive is three times slower than NumPy at 64k elements or more,
+NumPy takes over
 from `above` elements on; the ratios were measured on 2.7.2 with two cores.
 """
 
@@ -36,7 +37,10 @@ def _prim(name):
 
 
 def against(ufunc):
-    """ufunc(a, b); a large array meets one number in pieces against a row of it: NumPy does not vectorise maximum and minimum otherwise."""
+    """ufunc(a, b); a large array meets one number in pieces against a row of it:
+
+    NumPy does not vectorise maximum and minimum otherwise.
+    """
 
     def fn(a, b):
         if b.ndim or a.size < thresholds.ROW:
@@ -53,7 +57,8 @@ def _inverse(x):
     return 1 / x
 
 
-# ------------------------------------------------------------------------------------------------ slow for large tensors
+# ------------------------------------------------------------------------------------------------ slow for large
+# tensors
 # name: (NumPy's function, elements from which it is faster, times slower at 64k elements, its dtypes there)
 for _name, (_fn, _above, _ratio, _codes) in {
     "sqrt": (np.sqrt, 32768, 3.4, "fd"),
@@ -117,9 +122,16 @@ for _name, (_fn, _above, _ratio, _codes) in {
         numpy("sgn", _slower(_ratio), _fn, dtypes=_codes, above=_above)
 
 for _name, _fn in {"add": np.add, "sub": np.subtract, "_rsub": np.subtract, "mul": np.multiply}.items():
-    numpy(_name, "the primitive's loop for broadcasting is 45 times slower; after writing the operand out still twice", _fn, dtypes="fd", above=SPREAD)
+    numpy(
+        _name,
+        "the primitive's loop for broadcasting is 45 times slower; after writing the operand out still twice",
+        _fn,
+        dtypes="fd",
+        above=SPREAD,
+    )
 
-# ------------------------------------------------------------------------------------------------ missing, inexact, or without a dtype
+# ------------------------------------------------------------------------------------------------ missing, inexact, or
+# without a dtype
 for _name, _fn, _error in (
     ("exp", np.exp, "a relative error of 6e-6 (PyTorch 1e-7), and is 17 times slower"),
     ("log", np.log, "a relative error of 6e-2 near 1, and is 37 times slower"),
@@ -130,7 +142,9 @@ for _name, _fn, _error in (
 without("_clamp", "ClampTensor loses NaN")
 decomposed("_clamp", "Maximum and Minimum keep NaN")
 without("expm1 log1p", "no exact digit near 0, which the function is for")
-numpy("expm1", "Expm1 computes exp(x) - 1: near 0, which the function is for, no digit is exact", np.expm1, dtypes="fdFD")
+numpy(
+    "expm1", "Expm1 computes exp(x) - 1: near 0, which the function is for, no digit is exact", np.expm1, dtypes="fdFD"
+)
 numpy("log1p", "Log1p computes log(1 + x): near 0, which the function is for, no digit is exact", np.log1p, dtypes="fd")
 without("logical_xor", "takes NaN for 0", "FD")
 without("reciprocal rsqrt square mul", "infinity or 0 for complex numbers with a NaN part", "FD")
@@ -208,10 +222,15 @@ def _left_shift(a, b):
 def _right_shift(a, b):
     bits = 8 * a.itemsize
     beyond = (b < 0) | (b >= bits)
-    return np.right_shift(a, np.where(beyond, bits - 1, b)) if a.dtype.kind == "i" else np.where(beyond, 0, np.right_shift(a, b & bits - 1))
+    return (
+        np.right_shift(a, np.where(beyond, bits - 1, b))
+        if a.dtype.kind == "i"
+        else np.where(beyond, 0, np.right_shift(a, b & bits - 1))
+    )
 
 
-# ------------------------------------------------------------------------------------------------ NaN, zeros, infinities
+# ------------------------------------------------------------------------------------------------ NaN, zeros,
+# infinities
 def _div(prim, a, b):
     """Div takes -0 for 0 and gives -inf for NaN / 0: elsewhere it is right."""
     if BACKEND.number_of.get(id(b)):
@@ -219,7 +238,9 @@ def _div(prim, a, b):
     divisors = alias(b)
     if np.count_nonzero(divisors) == divisors.size:
         return prim(a, b)
-    return _prim("Select")(_prim("Equal")(b, BACKEND.number(0, ms_dtype_of(b))), _prim("Mul")(a, _prim("Reciprocal")(b)), prim(a, b))
+    return _prim("Select")(
+        _prim("Equal")(b, BACKEND.number(0, ms_dtype_of(b))), _prim("Mul")(a, _prim("Reciprocal")(b)), prim(a, b)
+    )
 
 
 without("_div", "NaN / 0 and 1 / -0 are wrong")
@@ -233,7 +254,12 @@ for _names, _fn in (("maximum _clamp_min", np.maximum), ("minimum _clamp_max", n
 legacy("nextafter", "NextAfter", "no PyBoost primitive of that name", dtypes="d", broadcasts=False)
 numpy("nextafter", "NextAfter does not leave infinity in float32", np.nextafter, dtypes="f")
 legacy("heaviside", "Heaviside", "no PyBoost primitive of that name", dtypes="aBsil", broadcasts=False)
-numpy("heaviside", "Heaviside takes small floats for 0, and lacks bool", lambda x, v: np.where(x == 0, v, x > 0), dtypes="fdb")
+numpy(
+    "heaviside",
+    "Heaviside takes small floats for 0, and lacks bool",
+    lambda x, v: np.where(x == 0, v, x > 0),
+    dtypes="fdb",
+)
 
 
 @numpy("nextafter", "NextAfter lacks the half types", dtypes="ez")
@@ -262,7 +288,12 @@ without("floor_divide", "infinite and zero divisors of floats are wrong; integer
 pyboost_("floor_divide", "FloorDiv", "division by zero must raise before the kernel", _checked, dtypes="Basi")
 numpy("floor_divide", "FloorDiv is wrong for infinite and zero divisors", np.floor_divide, dtypes="fd")
 legacy("remainder", "FloorMod", "RemainderTensorTensor has no CPU kernel", _checked, dtypes="Basi", broadcasts=False)
-numpy("remainder", "FloorMod gives NaN for infinite divisors", lambda a, b: np.where((r := np.remainder(a, b)) == 0, np.copysign(r, a), r), dtypes="fd")
+numpy(
+    "remainder",
+    "FloorMod gives NaN for infinite divisors",
+    lambda a, b: np.where((r := np.remainder(a, b)) == 0, np.copysign(r, a), r),
+    dtypes="fd",
+)
 legacy("fmod", "TruncateMod", "FmodTensor has no CPU kernel", dtypes="efd", broadcasts=False)
 legacy("fmod", "TruncateMod", "FmodTensor has no CPU kernel", _checked, dtypes="aBi", broadcasts=False)
 
@@ -281,7 +312,9 @@ numpy("fmod", "TruncateMod lacks the dtype", _exactly(np.fmod), dtypes="sl")
 for _name, _fn in {
     "floor_divide": np.floor_divide,
     "remainder": np.remainder,
-    "_div_round": lambda a, b, mode: np.floor_divide(a, b) if mode == "floor" else np.floor_divide(a - np.fmod(a, b), b),
+    "_div_round": lambda a, b, mode: (
+        np.floor_divide(a, b) if mode == "floor" else np.floor_divide(a - np.fmod(a, b), b)
+    ),
 }.items():
     numpy(_name, "the primitives compute int64 in floating point", _exactly(_fn), dtypes="l")
 
@@ -307,7 +340,14 @@ _POWERS = {
     -0.5: lambda x: _prim("Rsqrt")(x),
     -1: lambda x: _prim("Reciprocal")(x),
 }
-_NP_POWERS = {2: np.square, 3: lambda x: x * np.square(x), 0.5: np.sqrt, -0.5: lambda x: 1 / np.sqrt(x), -1: _inverse, -2: lambda x: 1 / np.square(x)}
+_NP_POWERS = {
+    2: np.square,
+    3: lambda x: x * np.square(x),
+    0.5: np.sqrt,
+    -0.5: lambda x: 1 / np.sqrt(x),
+    -1: _inverse,
+    -2: lambda x: 1 / np.square(x),
+}
 
 
 def _power(prim, x, e):
@@ -318,9 +358,13 @@ def _power(prim, x, e):
 
 def _np_power(x, e):
     if not isinstance(e, np.ndarray):
-        return _NP_POWERS[e](x) if x.dtype.kind in "fc" and e in _NP_POWERS else np.power(x, np.array(e).astype(x.dtype))
+        return (
+            _NP_POWERS[e](x) if x.dtype.kind in "fc" and e in _NP_POWERS else np.power(x, np.array(e).astype(x.dtype))
+        )
     if e.dtype.kind == "i" and (e < 0).any():
-        return np.where(e < 0, np.where(x == 1, 1, np.where(x == -1, 1 - 2 * (e & 1), 0)), np.power(x, np.maximum(e, 0)))
+        return np.where(
+            e < 0, np.where(x == 1, 1, np.where(x == -1, 1 - 2 * (e & 1), 0)), np.power(x, np.maximum(e, 0))
+        )
     return np.power(x, e)
 
 
@@ -328,10 +372,16 @@ without("_pow.Tensor_Tensor", "computes integers in floating point", INTS)
 without("_pow.Tensor_Scalar", "whole and half powers go to cheaper primitives, integers overflow as in C")
 pyboost_("_pow.Tensor_Scalar", "Pow", "PowTensorScalar is 10 to 20 times slower for whole powers", _power, dtypes="fd")
 numpy("_pow.Tensor_Scalar", _slower(9), _np_power, dtypes="fd", above=16384)
-numpy("_pow.Tensor_Scalar _pow.Tensor_Tensor", "Pow computes integers in floating point, and loses NaN in complex", _np_power, dtypes=INTS + "FD")
+numpy(
+    "_pow.Tensor_Scalar _pow.Tensor_Tensor",
+    "Pow computes integers in floating point, and loses NaN in complex",
+    _np_power,
+    dtypes=INTS + "FD",
+)
 
 
-# ------------------------------------------------------------------------------------------------ several operands, attributes
+# ------------------------------------------------------------------------------------------------ several operands,
+# attributes
 without("lerp", "not exact at weight 1")
 
 
@@ -343,10 +393,14 @@ def _lerp(a, b, w):
 
 
 numpy(
-    "addcmul", "AddcmulExt has no CPU kernel, Addcmul is 21 times slower at 64k elements", lambda x, a, b, v: x + (a * b if v == 1 else number_in(x, v) * a * b)
+    "addcmul",
+    "AddcmulExt has no CPU kernel, Addcmul is 21 times slower at 64k elements",
+    lambda x, a, b, v: x + (a * b if v == 1 else number_in(x, v) * a * b),
 )
 numpy(
-    "addcdiv", "AddcdivExt has no CPU kernel, Addcdiv is 41 times slower at 64k elements", lambda x, a, b, v: x + (a / b if v == 1 else number_in(x, v) * a / b)
+    "addcdiv",
+    "AddcdivExt has no CPU kernel, Addcdiv is 41 times slower at 64k elements",
+    lambda x, a, b, v: x + (a / b if v == 1 else number_in(x, v) * a / b),
 )
 # PyTorch's in-place operators write where they read; MindSpore's Inplace primitives have no CPU kernels
 _PASS = "no Inplace primitive has a CPU kernel; the primitive and a copy take 11 times as long at 64k elements"
@@ -366,7 +420,9 @@ def _in_blocks(fn):
 _BLOCK = 16384
 for _name, _fn in {"add": np.add, "sub": np.subtract, "mul": np.multiply, "_div": np.divide}.items():
     _scaled = _in_blocks(lambda out, b, alpha, fn=_fn: fn(out, b * alpha, out))
-    update(_name, _PASS)(lambda out, b, alpha=1, fn=_fn, scaled=_scaled: fn(out, b, out) if alpha == 1 else scaled(out, b, alpha))
+    update(_name, _PASS)(
+        lambda out, b, alpha=1, fn=_fn, scaled=_scaled: fn(out, b, out) if alpha == 1 else scaled(out, b, alpha)
+    )
 
 
 @update("addcmul", _PASS)
@@ -399,7 +455,9 @@ PACKED = 2048  # elements up to which parameters are copied together: a dozen ca
 
 
 def _together(step, rows, written):
-    """step(*row) for each row of arrays of one size; small ones as one, of which the columns `written` are copied back."""
+    """step(*row) for each row of arrays of one size;
+    small ones as one, of which the columns `written` are copied back.
+    """
     small = [row for row in rows if row[0].size <= PACKED and row[0].flags.c_contiguous]
     if len(small) > 1:
         rows = [row for row in rows if row[0].size > PACKED or not row[0].flags.c_contiguous]
@@ -417,7 +475,9 @@ def _together(step, rows, written):
         start = end
 
 
-@update("_adam_step_", "one pass over parameters instead of seven over each: a fifth of the time from 64 to 64k elements")
+@update(
+    "_adam_step_", "one pass over parameters instead of seven over each: a fifth of the time from 64 to 64k elements"
+)
 def _adam_step(params, grads, averages, squares, counts, lr, beta1, beta2, decay, eps, decoupled, maximize):
     for count in counts:
         count += 1
@@ -433,7 +493,9 @@ def _adam_step(params, grads, averages, squares, counts, lr, beta1, beta2, decay
                 grad = grad + p * one(decay)
             _adam(p, grad, average, square, *numbers)
 
-        _together(update_one, [row[:4] for row in zip(params, grads, averages, squares, steps) if row[4] == step], (0, 2, 3))
+        _together(
+            update_one, [row[:4] for row in zip(params, grads, averages, squares, steps) if row[4] == step], (0, 2, 3)
+        )
 
 
 @_in_blocks
@@ -448,7 +510,11 @@ def _sgd(p, grad, buffer, size, momentum, keep, decay, nesterov):
 @update("_sgd_step_", "one pass over parameters instead of three over each, in pieces that stay in the cache")
 def _sgd_step(params, grads, buffers, lr, momentum, dampening, decay, nesterov, maximize):
     numbers = tuple(map(params[0].dtype.type, (lr, momentum, 1 - dampening, decay, nesterov)))
-    _together(lambda p, grad, buffer: _sgd(p, -grad if maximize else grad, buffer, *numbers), list(zip(params, grads, buffers)), (0, 2))
+    _together(
+        lambda p, grad, buffer: _sgd(p, -grad if maximize else grad, buffer, *numbers),
+        list(zip(params, grads, buffers)),
+        (0, 2),
+    )
 
 
 def _approach(out, b, w):

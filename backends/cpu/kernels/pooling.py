@@ -21,12 +21,17 @@ def _positions(kernel, stride, dilation, out):
 def _padded(x, value, kernel, stride, padding, dilation, out):
     """x with `value` around, wide enough for the last window."""
     dims = len(kernel)
-    pads = [(p, max((o - 1) * s + d * (k - 1) + 1 - n - p, 0)) for n, k, s, p, d, o in zip(x.shape[-dims:], kernel, stride, padding, dilation, out)]
+    pads = [
+        (p, max((o - 1) * s + d * (k - 1) + 1 - n - p, 0))
+        for n, k, s, p, d, o in zip(x.shape[-dims:], kernel, stride, padding, dilation, out)
+    ]
     return np.pad(x, [(0, 0)] * (x.ndim - dims) + pads, constant_values=value) if any(map(any, pads)) else x
 
 
 def _reached(kernel, n, padding, dilation):
-    """The kernel; where it is larger than the padded input, as with ceil_mode, without the positions that lie behind the input's end."""
+    """The kernel; where it is larger than the padded input, as with ceil_mode, without the positions that lie behind
+    the input's end.
+    """
     return tuple(m + p if d == 1 and k > m + 2 * p > 0 else k for k, m, p, d in zip(kernel, n, padding, dilation))
 
 
@@ -52,7 +57,9 @@ def max_pool(x, kernel, stride, padding, dilation, ceil):
     # a window's first position inside the input is where the maximum starts
     first = [[max(o * s - p, (o * s - p) % d) for o in range(m)] for m, s, p, d in zip(out, stride, padding, dilation)]
     flat = reduce(lambda a, bn: a * bn[1] + bn[0], zip(_grid(first), n), 0)
-    best = xp[(..., *_grid([[i + p for i in f] for f, p in zip(first, padding)]))]  # a window may have none, where it is stretched
+    best = xp[
+        (..., *_grid([[i + p for i in f] for f, p in zip(first, padding)]))
+    ]  # a window may have none, where it is stretched
     index = np.empty(best.shape, np.int64)
     index[...] = flat
     for at, where in _positions(kernel, stride, dilation, out):
@@ -67,7 +74,9 @@ def max_pool(x, kernel, stride, padding, dilation, ceil):
 
 
 def _large_max_pool(xp, n, lowest, kernel, stride, padding, dilation, out):
-    """The maxima first, then where they are, without a branch for any element; None where NaN or padding may be what is found."""
+    """The maxima first, then where they are, without a branch for any element;
+    None where NaN or padding may be what is found.
+    """
     offsets, parts = zip(*((at, xp[(..., *where)]) for at, where in _positions(kernel, stride, dilation, out)))
     best = parts[0].copy()
     for part in parts[1:]:
@@ -94,7 +103,8 @@ without("_C._nn.adaptive_max_pool2d", "ignores NaN")
 
 
 @numpy(
-    "_C._nn.adaptive_max_pool1d _C._nn.adaptive_max_pool2d _C._nn.adaptive_max_pool3d", "AdaptiveMaxPool2D ignores NaN, and is there for two dimensions alone"
+    "_C._nn.adaptive_max_pool1d _C._nn.adaptive_max_pool2d _C._nn.adaptive_max_pool3d",
+    "AdaptiveMaxPool2D ignores NaN, and is there for two dimensions alone",
 )
 def adaptive_max_pool(x, size):
     """One dimension after the other: the maximum of maxima; the first in order wins, as over the window at once."""
@@ -143,7 +153,13 @@ def avg_pool_backward(g, size, kernel, stride, padding, ceil, include, divisor):
     n, out, one = size[-dims:], g.shape[-dims:], (1,) * dims
     g = (g / (divisor or _counts(n, kernel, stride, padding, out, include))).astype(g.dtype)
     kernel = _reached(kernel, n, padding, one)
-    full = np.zeros((*g.shape[:-dims], *(max(m + 2 * p, (o - 1) * s + k) for m, p, o, s, k in zip(n, padding, out, stride, kernel))), g.dtype)
+    full = np.zeros(
+        (
+            *g.shape[:-dims],
+            *(max(m + 2 * p, (o - 1) * s + k) for m, p, o, s, k in zip(n, padding, out, stride, kernel)),
+        ),
+        g.dtype,
+    )
     for _, where in _positions(kernel, stride, one, out):
         full[(..., *where)] += g
     return np.ascontiguousarray(full[(..., *(slice(p, p + m) for p, m in zip(padding, n)))])

@@ -1,4 +1,5 @@
-"""NumPy kernels for MINDTORCH_KERNELS=fastest alone: where MindSpore's are right, and a call of theirs takes longer than the work.
+"""NumPy kernels for MINDTORCH_KERNELS=fastest alone: where MindSpore's are right, and a call of theirs takes longer
+than the work.
 
 What the table has for other sizes or dtypes, measured.json may choose as well.
 """

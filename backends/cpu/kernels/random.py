@@ -38,7 +38,9 @@ def draw(kind, size, params, generator, dtype, device):
     for s in size:
         n *= s
     drawn = FILLERS[kind](generator, n, dtype.np, *params)
-    return drawn.reshape(size) if len(size) <= MOST_DIMS else drawn  # NumPy has no more dimensions: the backend gives them
+    return (
+        drawn.reshape(size) if len(size) <= MOST_DIMS else drawn
+    )  # NumPy has no more dimensions: the backend gives them
 
 
 numpy("_C._bernoulli", WHY, lambda p, dtype, generator: g.bernoulli_tensor(generator, p, dtype.np).reshape(p.shape))
@@ -69,4 +71,8 @@ def _dirichlet_grad(x, alpha, total):
 
     x, a = x.astype(np.float64), alpha.astype(np.float64)
     b = total - a
-    return _slope(lambda a: special.betainc(a, b, x), np.exp((a - 1) * np.log(x) + (b - 1) * np.log1p(-x) - special.betaln(a, b)), a) / (1 - x)
+    return _slope(
+        lambda a: special.betainc(a, b, x),
+        np.exp((a - 1) * np.log(x) + (b - 1) * np.log1p(-x) - special.betaln(a, b)),
+        a,
+    ) / (1 - x)

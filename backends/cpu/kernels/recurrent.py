@@ -1,6 +1,8 @@
-"""Recurrent layers in NumPy: one product for the inputs of all steps, one for each step's state; gradients over whole sequences.
+"""Recurrent layers in NumPy: one product for the inputs of all steps, one for each step's state; gradients over whole
+sequences.
 
-A row is a sequence at a step. A sigmoid is (1 + tanh(x / 2)) / 2, so that one call of tanh does for all gates of a step.
+A row is a sequence at a step. A sigmoid is (1 + tanh(x / 2)) / 2, so that one call of tanh does for all gates of a
+step.
 """
 
 import numpy as np
@@ -78,7 +80,8 @@ def _wide(row, n):
     return np.tile(row, (n, 1))
 
 
-# ------------------------------------------------------------------------------------------------ forward: outputs, last states, what the gradients read
+# ------------------------------------------------------------------------------------------------ forward: outputs,
+# last states, what the gradients read
 def _lstm(x, states, steps, w_ih, w_hh, b_ih, b_hh, w_hr):
     size = w_hh.shape[0] // 4
     scale = _halves(4, size, x.dtype, 2)
@@ -151,7 +154,11 @@ def _gru(x, states, steps, w_ih, w_hh, b_ih, b_hh, w_hr):
 
 def _rnn(activation):
     def forward(x, states, steps, w_ih, w_hh, b_ih, b_hh, w_hr):
-        out, w, room = _projected(x, w_ih, b_ih, b_hh), np.ascontiguousarray(w_hh.T), np.empty((steps.most, len(w_hh)), x.dtype)
+        out, w, room = (
+            _projected(x, w_ih, b_ih, b_hh),
+            np.ascontiguousarray(w_hh.T),
+            np.empty((steps.most, len(w_hh)), x.dtype),
+        )
         between = _States(states, steps.slices[0].stop - steps.slices[0].start)
         (h,) = between.now
         for (h_new,) in steps.of(out):
@@ -164,13 +171,19 @@ def _rnn(activation):
     return forward
 
 
-# ------------------------------------------------------------------------------------------------ gradients: of the gates by the input's way, by the state's
+# ------------------------------------------------------------------------------------------------ gradients: of the
+# gates by the input's way, by the state's
 def _lstm_back(g_out, g_states, steps, out, gates, cells, states, w_hh, w_hr):
     size = cells.shape[1]
     i, f, g, o = (gates[:, k * size : (k + 1) * size] for k in range(4))
     tanh, before = np.tanh(cells), steps.before(cells, states[1])
     slopes = np.empty((len(cells), 4, size), cells.dtype)
-    slopes[:, 0], slopes[:, 1], slopes[:, 2], slopes[:, 3] = i * (1 - i) * g, f * (1 - f) * before, (1 - g * g) * i, o * (1 - o) * tanh
+    slopes[:, 0], slopes[:, 1], slopes[:, 2], slopes[:, 3] = (
+        i * (1 - i) * g,
+        f * (1 - f) * before,
+        (1 - g * g) * i,
+        o * (1 - o) * tanh,
+    )
     through, d = o * (1 - tanh * tanh), np.empty_like(slopes)
     raw = None if w_hr is None else np.empty_like(out)
     between = _States(g_states, steps.slices[-1].stop - steps.slices[-1].start)
@@ -239,7 +252,9 @@ def _layer(forward):
     def layer(input, hx, cx, w_ih, w_hh, b_ih, b_hh, w_hr, sizes, reverse, train):
         lead, none = input.shape[:-1], np.empty(0, input.dtype)
         x = _rows(input)
-        out, states, kept = forward(x, [hx] if cx is None else [hx, cx], _Steps(lead, sizes, reverse), w_ih, w_hh, b_ih, b_hh, w_hr)
+        out, states, kept = forward(
+            x, [hx] if cx is None else [hx, cx], _Steps(lead, sizes, reverse), w_ih, w_hh, b_ih, b_hh, w_hr
+        )
         kept = [k.reshape(*lead, k.shape[1]) for k in kept] if train else []
         return (*[out.reshape(*lead, out.shape[1]), *states, none][:3], *[*kept, none, none][:2])
 
@@ -247,7 +262,9 @@ def _layer(forward):
 
 
 def _layer_backward(back):
-    def layer_backward(input, hx, cx, w_ih, w_hh, b_ih, b_hh, w_hr, g_out, g_h, g_c, out, kept, more, sizes, reverse, needs):
+    def layer_backward(
+        input, hx, cx, w_ih, w_hh, b_ih, b_hh, w_hr, g_out, g_h, g_c, out, kept, more, sizes, reverse, needs
+    ):
         steps, states = _Steps(input.shape, sizes, reverse), [hx] if cx is None else [hx, cx]
         x, out, kept, more = (_rows(a) for a in (input, out, kept, more))
         g_out = np.zeros_like(out) if g_out is None else g_out.reshape(out.shape)
@@ -272,7 +289,10 @@ _MODES = {
     "lstm": (_lstm, _lstm_back),
     "gru": (_gru, _gru_back),
     "rnn_tanh": (_rnn(np.tanh), _rnn_back(lambda out: 1 - out * out)),
-    "rnn_relu": (_rnn(lambda a, out: np.maximum(a, 0, out=out)), _rnn_back(lambda out: (~(out <= 0)).astype(out.dtype))),
+    "rnn_relu": (
+        _rnn(lambda a, out: np.maximum(a, 0, out=out)),
+        _rnn_back(lambda out: (~(out <= 0)).astype(out.dtype)),
+    ),
 }
 _WHY = "a dozen calls a step: composed of primitives 13 to 20 times slower at 64k elements (16 steps of 32 sequences by 128)"
 for _name, (_forward, _back) in _MODES.items():

@@ -1,4 +1,6 @@
-"""Reductions: NumPy, since MindSpore's loop in one thread, are wrong for no elements, or ignore NaN; cumulative ones by primitives where they are right."""
+"""Reductions: NumPy, since MindSpore's loop in one thread, are wrong for no elements, or ignore NaN;
+cumulative ones by primitives where they are right.
+"""
 
 import numpy as np
 
@@ -10,9 +12,16 @@ from ..table import instead, legacy, numpy, pyboost_, without
 
 # ------------------------------------------------------------------------------------------------ sum, mean, prod
 def _add(x, dims, **kw):
-    """np.add.reduce; large rows by BLAS in a third of the time; columns dimension by dimension and in blocks, so that float errors grow
+    """np.add.reduce; large rows by BLAS in a third of the time; columns dimension by dimension and in blocks, so that
+    float errors grow
     with the block and not with the column."""
-    if x.size > thresholds.SUM and x.dtype.char in "fd" and dims and dims == (*range(dims[0], x.ndim),) and x.flags.c_contiguous:
+    if (
+        x.size > thresholds.SUM
+        and x.dtype.char in "fd"
+        and dims
+        and dims == (*range(dims[0], x.ndim),)
+        and x.flags.c_contiguous
+    ):
         return total_last(x.reshape(*x.shape[: dims[0]], -1))
     if x.dtype.kind not in "fc" or not dims or dims[-1] == x.ndim - 1:
         return np.add.reduce(x, dims, **kw)
@@ -28,7 +37,9 @@ def _add(x, dims, **kw):
 
 
 def _total(x, dtype):
-    """What to accumulate in: the result's dtype for integers; halves come as float32 and are rounded once, at the end."""
+    """What to accumulate in: the result's dtype for integers;
+    halves come as float32 and are rounded once, at the end.
+    """
     return None if x.dtype.kind in "fc" else dtype.np
 
 
@@ -40,9 +51,17 @@ def _mean(x, dims, keepdim, dtype):
 
 
 LOOP = "one thread's index loop: 254 us against 19 at 64k elements; wrong for no elements"
-instead("sum", LOOP + "; integers go through double, inexact beyond 2**53", lambda x, dims, keepdim, dtype: _add(x, dims, dtype=_total(x, dtype)))
+instead(
+    "sum",
+    LOOP + "; integers go through double, inexact beyond 2**53",
+    lambda x, dims, keepdim, dtype: _add(x, dims, dtype=_total(x, dtype)),
+)
 instead("mean", LOOP, _mean)
-instead("prod", "435 us against 59 at 64k elements", lambda x, dim, keepdim, dtype: np.multiply.reduce(x, axis=dim if x.ndim else (), dtype=_total(x, dtype)))
+instead(
+    "prod",
+    "435 us against 59 at 64k elements",
+    lambda x, dim, keepdim, dtype: np.multiply.reduce(x, axis=dim if x.ndim else (), dtype=_total(x, dtype)),
+)
 
 
 # ------------------------------------------------------------------------------------------------ any, all
@@ -72,7 +91,11 @@ def _extreme(name, ufunc, arg):
 
     Cap = name.capitalize()
     instead(name, f"{Cap} {NAN}; 3.2 ms against 0.07 at 1M elements", lambda x: ufunc.reduce(x, axis=None))
-    instead("a" + name, f"Reduce{Cap} {NAN}; 1.6 ms against 0.14 at 1M elements", lambda x, dims, keepdim: ufunc.reduce(x, axis=dims))
+    instead(
+        "a" + name,
+        f"Reduce{Cap} {NAN}; 1.6 ms against 0.14 at 1M elements",
+        lambda x, dims, keepdim: ufunc.reduce(x, axis=dims),
+    )
     instead(name + ".dim", f"{Cap}Dim {NAN}; 71 us against 12 at 64k elements", along)
     numpy("arg" + name, f"Arg{Cap}WithValue {NAN}; 72 us against 12 at 64k elements", where)
 
@@ -81,7 +104,8 @@ _extreme("max", np.maximum, np.argmax)
 _extreme("min", np.minimum, np.argmin)
 
 
-# ------------------------------------------------------------------------------------------------ variance, logarithms of sums
+# ------------------------------------------------------------------------------------------------ variance, logarithms
+# of sums
 def _var(x, dims, correction, keepdim):
     if x.dtype.kind == "c":
         return _var(x.real, dims, correction, keepdim) + _var(x.imag, dims, correction, keepdim)
@@ -97,10 +121,17 @@ def _var(x, dims, correction, keepdim):
 
 VAR = "the composite of four calls costs 5.2 ms against 0.7 at 1M elements; PyTorch accumulates in double"
 numpy("_var", "Var has no CPU kernel; " + VAR, _var)
-numpy("_std", "Std has no CPU kernel, ReduceStd takes 344 us against 55 at 64k elements", lambda *args: np.sqrt(_var(*args)))
+numpy(
+    "_std",
+    "Std has no CPU kernel, ReduceStd takes 344 us against 55 at 64k elements",
+    lambda *args: np.sqrt(_var(*args)),
+)
 
 
-@numpy("logsumexp", "LogSumExp has no CPU kernel; ReduceMax, Sub, Exp, SumExt, Log are 13 times PyTorch's time and Exp is off by 6e-6")
+@numpy(
+    "logsumexp",
+    "LogSumExp has no CPU kernel; ReduceMax, Sub, Exp, SumExt, Log are 13 times PyTorch's time and Exp is off by 6e-6",
+)
 def logsumexp(x, dims, keepdim):
     if not x.size:
         return np.log(np.add.reduce(np.exp(x), dims))
@@ -124,13 +155,25 @@ def _scan(ufunc):
         for i in range(0, len(rows), step):
             block = rows[i : i + step].astype(np.float64)
             out[i : i + step] = ufunc.accumulate(block, -1, out=block)
-        return np.ascontiguousarray(np.moveaxis(out.reshape(*x.shape[:dim], *x.shape[dim + 1 :], x.shape[dim]), -1, dim))
+        return np.ascontiguousarray(
+            np.moveaxis(out.reshape(*x.shape[:dim], *x.shape[dim + 1 :], x.shape[dim]), -1, dim)
+        )
 
     return fn
 
 
-legacy("cumsum", "CumSum", "CumsumExt has no CPU kernel", dtypes="l", fn=lambda prim, x, dim, dtype: prim(x, dim) if x.shape and 0 not in x.shape else alias(x))
-numpy("cumsum", "CumSum adds in float32 where PyTorch adds in double; by way of float64 it takes 824 us against 242 at 64k", _scan(np.add))
+legacy(
+    "cumsum",
+    "CumSum",
+    "CumsumExt has no CPU kernel",
+    dtypes="l",
+    fn=lambda prim, x, dim, dtype: prim(x, dim) if x.shape and 0 not in x.shape else alias(x),
+)
+numpy(
+    "cumsum",
+    "CumSum adds in float32 where PyTorch adds in double; by way of float64 it takes 824 us against 242 at 64k",
+    _scan(np.add),
+)
 numpy("cumprod", "CumProd multiplies in float32 where PyTorch multiplies in double", _scan(np.multiply))
 
 
@@ -146,7 +189,10 @@ def _running(ufunc):
 
 
 without("cummax", "the dimension is a constructor argument")
-for _add_kernel, _name, _primitive, _ufunc in ((pyboost_, "cummax", "Cummax", np.maximum), (legacy, "cummin", "Cummin", np.minimum)):
+for _add_kernel, _name, _primitive, _ufunc in (
+    (pyboost_, "cummax", "Cummax", np.maximum),
+    (legacy, "cummin", "Cummin", np.minimum),
+):
     _add_kernel(
         _name,
         _primitive,
@@ -171,7 +217,9 @@ def logcumsumexp(x, dim):
 
 
 def _log_add_exp(a, b):
-    """log(exp(a) + exp(b)) of complex numbers; of two that are nothing, of -inf, the first, since their angles mean nothing."""
+    """log(exp(a) + exp(b)) of complex numbers;
+    of two that are nothing, of -inf, the first, since their angles mean nothing.
+    """
     swap = a.real <= b.real
     low, high = np.where(swap, a, b), np.where(swap, b, a)
     r = high + np.log1p(np.exp(low - high))

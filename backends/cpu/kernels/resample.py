@@ -24,7 +24,9 @@ def _filters(mode):
         return 1, lambda x: np.maximum(1 - x, 0)
     if mode == "cubic-aa":
         a = -0.5
-        return 2, lambda x: np.where(x < 1, ((a + 2) * x - (a + 3)) * x * x + 1, np.where(x < 2, ((x - 5) * x + 8) * x * a - 4 * a, 0))
+        return 2, lambda x: np.where(
+            x < 1, ((a + 2) * x - (a + 3)) * x * x + 1, np.where(x < 2, ((x - 5) * x + 8) * x * a - 4 * a, 0)
+        )
     return 3, lambda x: np.where(x < 3, np.sinc(x) * np.sinc(x / 3), 0)
 
 
@@ -62,7 +64,9 @@ def _taps(mode, n, o, align, given, dtype):
     def far(x):
         return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
 
-    return np.clip(i + np.arange(-1, 3)[:, None], 0, n - 1), np.stack((far(t + 1), near(t), near(1 - t), far(2 - t))).astype(f)
+    return np.clip(i + np.arange(-1, 3)[:, None], 0, n - 1), np.stack(
+        (far(t + 1), near(t), near(1 - t), far(2 - t))
+    ).astype(f)
 
 
 def _along(w, axis, ndim):
@@ -72,7 +76,9 @@ def _along(w, axis, ndim):
 def upsample(mode):
     def fn(source, size, align, scales):
         x = source
-        np.empty((*x.shape[:2], *size), x.dtype)  # what there is no memory for is refused before its indices take all there is
+        np.empty(
+            (*x.shape[:2], *size), x.dtype
+        )  # what there is no memory for is refused before its indices take all there is
         for axis in range(x.ndim - 1, 1, -1):
             n, o = x.shape[axis], size[axis - 2]
             given = scales[axis - 2] if scales else None
@@ -82,7 +88,8 @@ def upsample(mode):
                 continue
             bits = 0
             if x.dtype == np.uint8:
-                # weights as 16-bit integers, the sum rounded after each dimension; what falls on the same point at an edge is one weight
+                # weights as 16-bit integers, the sum rounded after each dimension; what falls on the same point at an
+                # edge is one weight
                 for i in range(len(w) - 1):
                     w[i + 1] += np.where(at[i] == at[i + 1], w[i], 0)
                     w[i] = np.where(at[i] == at[i + 1], 0, w[i])
@@ -148,16 +155,27 @@ def col2im(x, size, kernel, dilation, padding, stride):
     out = np.zeros((*cols.shape[:2], *(n + 2 * p for n, p in zip(size, padding))), x.dtype)
     for i in range(kernel[0]):
         for j in range(kernel[1]):
-            out[(..., *(slice(a * d, a * d + s * (m - 1) + 1, s) for a, d, s, m in zip((i, j), dilation, stride, count)))] += cols[:, :, i, j]
+            out[
+                (
+                    ...,
+                    *(slice(a * d, a * d + s * (m - 1) + 1, s) for a, d, s, m in zip((i, j), dilation, stride, count)),
+                )
+            ] += cols[:, :, i, j]
     return np.ascontiguousarray(out[(..., *(slice(p, p + n) for p, n in zip(padding, size)))])
 
 
 def _col2im(prim, x, size, kernel, dilation, padding, stride):
     a = alias(x)
     x = pyboost.tensor_from_array(a.reshape(a.shape[0], -1, int(np.prod(kernel)), a.shape[-1]))
-    return prim.of(tuple(kernel), tuple(dilation), tuple(padding), tuple(stride))(x, pyboost.tensor_from_array(np.array(size, np.int32)))
+    return prim.of(tuple(kernel), tuple(dilation), tuple(padding), tuple(stride))(
+        x, pyboost.tensor_from_array(np.array(size, np.int32))
+    )
 
 
 legacy("_C._nn.col2im", "Col2Im", "Col2ImExt has no CPU kernel", fn=_col2im, dtypes="f")
 without("_C.grid_sampler_2d _C.grid_sampler_3d", "half types are rounded at every step", "ez")
-decomposed("_C.grid_sampler_2d _C.grid_sampler_3d", "half types are rounded at every step; GridSampler2D computes float64 in float32", "dez")
+decomposed(
+    "_C.grid_sampler_2d _C.grid_sampler_3d",
+    "half types are rounded at every step; GridSampler2D computes float64 in float32",
+    "dez",
+)

@@ -1,4 +1,7 @@
-"""Joining, repeating, reordering: Tile, Triu where they keep up, NumPy's copies where MindSpore walks views element by element."""
+"""Joining, repeating, reordering:
+
+Tile, Triu where they keep up, NumPy's copies where MindSpore walks views element by element.
+"""
 
 import numpy as np
 
@@ -14,7 +17,11 @@ STACK = "StackExt has no CPU kernel; Stack and Concat on the last dimension take
 numpy("stack", STACK, lambda tensors, dim: np.stack(tensors, dim))
 
 # ------------------------------------------------------------------------------------------------ flip, roll, repeat
-instead("_flip", "ReverseV2 takes 765 us against 22 at 64k elements", lambda x, dims: np.flip(x, dims).copy() if x.ndim else x.copy())
+instead(
+    "_flip",
+    "ReverseV2 takes 765 us against 22 at 64k elements",
+    lambda x, dims: np.flip(x, dims).copy() if x.ndim else x.copy(),
+)
 numpy(
     "roll",
     "Roll has no CPU kernel; Concat of two views takes 20 ms against 0.36 at 3M elements",
@@ -28,15 +35,34 @@ def repeat(x, repeats):
 
 
 without("repeat", "fails on 0-d and empty tensors")
-pyboost_("repeat", "Tile", "fails on 0-d tensors", lambda prim, x, repeats: prim(x, repeats) if x.shape else np.tile(alias(x), repeats), "fdaBsilbF")
-numpy("_repeat_interleave", "RepeatInterleaveTensor has no CPU kernel", lambda repeats: np.repeat(np.arange(repeats.size, dtype=repeats.dtype), repeats))
+pyboost_(
+    "repeat",
+    "Tile",
+    "fails on 0-d tensors",
+    lambda prim, x, repeats: prim(x, repeats) if x.shape else np.tile(alias(x), repeats),
+    "fdaBsilbF",
+)
+numpy(
+    "_repeat_interleave",
+    "RepeatInterleaveTensor has no CPU kernel",
+    lambda repeats: np.repeat(np.arange(repeats.size, dtype=repeats.dtype), repeats),
+)
 
 # ------------------------------------------------------------------------------------------------ triangles
 legacy("tril", "Tril", "TrilExt has no CPU kernel", lambda prim, x, k: prim.of(k)(x), "fdaBsilb")
 numpy("tril", "Tril lacks the dtype", np.tril)
 numpy("triu", "Triu lacks the dtype", np.triu)
-for _name, _gone in {"tril": lambda x, k: ~np.tri(*x.shape[-2:], k, dtype=bool), "triu": lambda x, k: np.tri(*x.shape[-2:], k - 1, dtype=bool)}.items():
-    numpy(_name, f"{_name.title()} is 7 to 19 times slower at 1M elements", lambda x, k, gone=_gone: zeroed(gone(x, k), x), "fdaBsilb", above=32768)
+for _name, _gone in {
+    "tril": lambda x, k: ~np.tri(*x.shape[-2:], k, dtype=bool),
+    "triu": lambda x, k: np.tri(*x.shape[-2:], k - 1, dtype=bool),
+}.items():
+    numpy(
+        _name,
+        f"{_name.title()} is 7 to 19 times slower at 1M elements",
+        lambda x, k, gone=_gone: zeroed(gone(x, k), x),
+        "fdaBsilb",
+        above=32768,
+    )
 
 # ------------------------------------------------------------------------------------------------ masks
 numpy("masked_select", "MaskedSelect lacks the dtype", lambda x, mask: x[mask])
@@ -52,10 +78,23 @@ def _masked_scatter(x, mask, source):
 
 
 without("masked_scatter", "fails late, and at the next operator again, where the source is too short")
-numpy("masked_scatter", "MaskedScatter fails late, and at the next operator again, where the source is too short", _masked_scatter)
+numpy(
+    "masked_scatter",
+    "MaskedScatter fails late, and at the next operator again, where the source is too short",
+    _masked_scatter,
+)
 
-# ------------------------------------------------------------------------------------------------ reductions into a copy
-UFUNC = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum, "max": np.maximum, "min": np.minimum}
+# ------------------------------------------------------------------------------------------------ reductions into a
+# copy
+UFUNC = {
+    "sum": np.add,
+    "mean": np.add,
+    "prod": np.multiply,
+    "amax": np.maximum,
+    "amin": np.minimum,
+    "max": np.maximum,
+    "min": np.minimum,
+}
 WHY = "the TensorScatter primitives take no include_self and no mean"
 
 
@@ -86,7 +125,11 @@ def _reduce_at(x, at, src, reduce, include_self):
         count = np.zeros(x.shape, np.int64)
         np.add.at(count, at, 1)
         count = np.maximum(count + bool(include_self), 1)
-        out = out / count.astype(x.dtype if x.dtype.kind == "c" else count.dtype) if x.dtype.kind in "fc" else out // count
+        out = (
+            out / count.astype(x.dtype if x.dtype.kind == "c" else count.dtype)
+            if x.dtype.kind in "fc"
+            else out // count
+        )
     return out
 
 

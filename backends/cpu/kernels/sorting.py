@@ -43,7 +43,8 @@ def _topk(x, k, dim, largest, sorted):
 def _greatest(rows, k):
     """The k greatest of each row and where they are, without sorting the rest; None if there is NaN.
 
-    Among the greatest of 2 k pieces of a row the k-th bounds the row's k greatest from below: what reaches it is sorted.
+    Among the greatest of 2 k pieces of a row the k-th bounds the row's k greatest from below: what reaches it is
+    sorted.
     """
     n = rows.shape[1]
     width = n // (2 * k)
@@ -97,7 +98,9 @@ def _runs(new, order, shape):
 def distinct(x, dim, sort):
     """Distinct values (rows along dim, which comes first then), sorted or runs only; NaN differs from itself."""
     shape = x.shape if dim is None else (x.shape[dim],)
-    rows = x.reshape(-1) if dim is None else np.moveaxis(x, dim, 0).reshape(x.shape[dim], x.size // max(x.shape[dim], 1))
+    rows = (
+        x.reshape(-1) if dim is None else np.moveaxis(x, dim, 0).reshape(x.shape[dim], x.size // max(x.shape[dim], 1))
+    )
     n = len(rows)
     if not sort:
         order = np.arange(n)

@@ -1,11 +1,20 @@
-"""Special functions on CPU: MindSpore's primitives where they are right, else SciPy, which MindSpore itself depends on."""
+"""Special functions on CPU:
+
+MindSpore's primitives where they are right, else SciPy, which MindSpore itself depends on.
+"""
 
 import numpy as np
 
 from ..arrays import special as sp
 from ..table import legacy, numpy, without
 
-for _name, _prim in {"lgamma": "Lgamma", "i0": "BesselI0", "special.i0e": "BesselI0e", "special.i1": "BesselI1", "special.i1e": "BesselI1e"}.items():
+for _name, _prim in {
+    "lgamma": "Lgamma",
+    "i0": "BesselI0",
+    "special.i0e": "BesselI0e",
+    "special.i1": "BesselI1",
+    "special.i1e": "BesselI1e",
+}.items():
     legacy(_name, _prim, "PyBoost has no such primitive", dtypes="fd")
 without("erfinv", "wrong by up to 0.9")
 without("digamma", "relative error 0.1 near the root")
@@ -15,13 +24,19 @@ MISSING = "no primitive, or one that is wrong at the edges"
 
 def _polygamma(x, n):
     if n == 1:  # by reflection, so that it is finite at negative whole numbers, as PyTorch's
-        return np.where(x < 0.5, np.square(np.pi / np.sin(x.dtype.type(np.pi) * x)) - sp.polygamma(1, 1 - x), sp.polygamma(1, x))
+        return np.where(
+            x < 0.5, np.square(np.pi / np.sin(x.dtype.type(np.pi) * x)) - sp.polygamma(1, 1 - x), sp.polygamma(1, x)
+        )
     return sp.psi(x) if n == 0 else sp.polygamma(n, x)
 
 
 def _igamma(a, x, upper=False):
     """SciPy's, with PyTorch's limits: the first condition that holds decides."""
-    low = np.select([(x < 0) | (a < 0), (x == 0) & (a != 0), np.isinf(a) & ~np.isinf(x), np.isinf(x) & ~np.isinf(a) & (a != 0)], [np.nan, 0, 0, 1], -1)
+    low = np.select(
+        [(x < 0) | (a < 0), (x == 0) & (a != 0), np.isinf(a) & ~np.isinf(x), np.isinf(x) & ~np.isinf(a) & (a != 0)],
+        [np.nan, 0, 0, 1],
+        -1,
+    )
     return np.where(low == -1, (sp.gammaincc if upper else sp.gammainc)(a, x), 1 - low if upper else low)
 
 
@@ -31,11 +46,19 @@ def _zeta(x, q):
 
 
 def _airy_ai(x):
-    """SciPy's; where that gives up or PyTorch rounds the phase to the dtype, the leading terms of the asymptotic series."""
+    """SciPy's; where that gives up or PyTorch rounds the phase to the dtype, the leading terms of the asymptotic
+    series.
+    """
     z = -2 * x * np.sqrt(-x) / 3
-    t, f, g = z + x.dtype.type(np.pi / 4), 1 - 0.03713348765432099 / z**2, 0.06944444444444445 / z - 0.03799305912780064 / z**3
+    t, f, g = (
+        z + x.dtype.type(np.pi / 4),
+        1 - 0.03713348765432099 / z**2,
+        0.06944444444444445 / z - 0.03799305912780064 / z**3,
+    )
     far = (np.sin(t) * f - np.cos(t) * g) / (np.sqrt(np.pi) * (-x) ** 0.25)
-    return np.select([np.isinf(x), x > 103.892, x < (-10 if x.dtype.char == "f" else -1e4)], [np.nan, 0, far], sp.airy(x)[0])
+    return np.select(
+        [np.isinf(x), x > 103.892, x < (-10 if x.dtype.char == "f" else -1e4)], [np.nan, 0, far], sp.airy(x)[0]
+    )
 
 
 for _name, _fn in {

@@ -21,7 +21,10 @@ from mindtorch_proxy.runtime.call.overrides import (
 )
 from mindtorch_proxy.runtime import aten as _aten
 from mindtorch_proxy.runtime.aten import Argument, FunctionSchema  # noqa: F401
-from mindtorch_proxy.runtime.call.state import DisableTorchDispatch as _DisableTorchDispatch, dispatching as _dispatching  # noqa: F401
+from mindtorch_proxy.runtime.call.state import (
+    DisableTorchDispatch as _DisableTorchDispatch,
+    dispatching as _dispatching,
+)  # noqa: F401
 from mindtorch_proxy.runtime.ops.linalg import _LinAlgError  # noqa: F401
 from mindtorch_proxy.runtime.ops.matmul import SDP_ENABLED as _SDP_ENABLED
 from mindtorch_proxy.runtime.ops.sparse import INVARIANTS as _INVARIANTS
@@ -172,7 +175,9 @@ def _has_storage(t):
 
 
 class _EnablePythonDispatcher:
-    """While it lives, operators ask for rules in Python first: here all are written in Python, and are asked at all times."""
+    """While it lives, operators ask for rules in Python first: here all are written in Python, and are asked at all
+    times.
+    """
 
     def __enter__(self):
         return self
@@ -389,14 +394,18 @@ Tag = _enumeration(
 )
 Tag.__module__ = "torch"
 _TorchDispatchModeKey = _enumeration(
-    "_TorchDispatchModeKey", {"FAKE": 0, "PROXY": 1, "FUNCTIONAL": 2}, "What PyTorch's own dispatch modes are for; those of programs are asked before them."
+    "_TorchDispatchModeKey",
+    {"FAKE": 0, "PROXY": 1, "FUNCTIONAL": 2},
+    "What PyTorch's own dispatch modes are for; those of programs are asked before them.",
 )
 _autograd = _modules["torch._C._autograd"] = _ModuleType("torch._C._autograd")
 _autograd.DeviceType = _enumeration(
     "DeviceType",
     {
         name: i
-        for i, name in enumerate("CPU CUDA MKLDNN OPENGL OPENCL IDEEP HIP FPGA MAIA XLA Vulkan Metal XPU MPS Meta HPU VE Lazy IPU MTIA PrivateUse1".split())
+        for i, name in enumerate(
+            "CPU CUDA MKLDNN OPENGL OPENCL IDEEP HIP FPGA MAIA XLA Vulkan Metal XPU MPS Meta HPU VE Lazy IPU MTIA PrivateUse1".split()
+        )
     },
     "Kinds of devices, by PyTorch's numbers.",
 )
@@ -474,7 +483,9 @@ class _WeakTensorRef:
 
 class _TorchScriptOnly:
     def __init__(self, *args, **kwargs):
-        raise NotImplementedError(f"torch._C.{type(self).__name__}: TorchScript's intermediate representation does not exist here")
+        raise NotImplementedError(
+            f"torch._C.{type(self).__name__}: TorchScript's intermediate representation does not exist here"
+        )
 
 
 class ScriptObject(_TorchScriptOnly):

@@ -6,7 +6,9 @@ __all__ = ["FileCheck"]
 
 
 class FileCheck:
-    """Collects checks; run(text) asks them in order, each behind what the one before found, and raises RuntimeError at the first that fails."""
+    """Collects checks; run(text) asks them in order, each behind what the one before found, and raises RuntimeError at
+    the first that fails.
+    """
 
     __module__ = "torch._C"
 
@@ -75,12 +77,18 @@ class FileCheck:
     def _find(self, kind, what, text, at, number=None):
         begin = None
         for _ in range(1 if number is None else number):
-            match = (re.compile(what, re.MULTILINE) if kind == "CHECK-REGEX" else re.compile(re.escape(what))).search(text, at)
+            match = (re.compile(what, re.MULTILINE) if kind == "CHECK-REGEX" else re.compile(re.escape(what))).search(
+                text, at
+            )
             if match is None:
-                raise RuntimeError(f'Expected to find "{what}" but did not find it\nSearched string:\n{text[at:]}\nFrom {kind}: {what}\n')
+                raise RuntimeError(
+                    f'Expected to find "{what}" but did not find it\nSearched string:\n{text[at:]}\nFrom {kind}: {what}\n'
+                )
             between = text.count("\n", at, match.start())
             if kind == "CHECK-SAME" and between or kind == "CHECK-NEXT" and between != 1:
-                raise RuntimeError(f'Expected to find "{what}" in the {"same" if kind == "CHECK-SAME" else "next"} line\nSearched string:\n{text[at:]}\n')
+                raise RuntimeError(
+                    f'Expected to find "{what}" in the {"same" if kind == "CHECK-SAME" else "next"} line\nSearched string:\n{text[at:]}\n'
+                )
             begin = match.start() if begin is None else begin
             at = match.end()
         return (at if begin is None else begin), at
@@ -89,4 +97,6 @@ class FileCheck:
     def _refuse(forbidden, text, begin, end):
         for what in forbidden:
             if what in text[begin:end]:
-                raise RuntimeError(f'Expected to not find "{what}" but found it\nSearched string:\n{text[begin:end]}\nFrom CHECK-NOT: {what}\n')
+                raise RuntimeError(
+                    f'Expected to not find "{what}" but found it\nSearched string:\n{text[begin:end]}\nFrom CHECK-NOT: {what}\n'
+                )

@@ -14,7 +14,9 @@ class CapturedTraceback:
 
 def gather_traceback(python, script, cpp):
     """The frames that are running. script, cpp: those of TorchScript and C++ too, of which there are none here."""
-    return CapturedTraceback([(f.f_code.co_name, f.f_code.co_filename, n) for f, n in traceback.walk_stack(None)] if python else [])
+    return CapturedTraceback(
+        [(f.f_code.co_name, f.f_code.co_filename, n) for f, n in traceback.walk_stack(None)] if python else []
+    )
 
 
 def symbolize_tracebacks(to_symbolize):

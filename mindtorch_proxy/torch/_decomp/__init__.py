@@ -1,7 +1,9 @@
 """Tables of decompositions: functions that compute an operator by others, by overload.
 
-`make_fx(f, decomposition_table=...)` traces by them. The tables hold what programs register; PyTorch's own functions are not here, so that
-`core_aten_decompositions()`, which is made of them, raises NotImplementedError. Source: ``torch/_decomp/__init__.py`` of PyTorch 2.13.
+`make_fx(f, decomposition_table=...)` traces by them. The tables hold what programs register; PyTorch's own functions
+are not here, so that
+`core_aten_decompositions()`, which is made of them, raises NotImplementedError. Source: ``torch/_decomp/__init__.py``
+of PyTorch 2.13.
 """
 
 from torch._ops import OperatorBase, OpOverloadPacket
@@ -75,4 +77,6 @@ def remove_decompositions(decompositions, aten_ops):
 
 def core_aten_decompositions():
     """Raises NotImplementedError: PyTorch's own decompositions into its core operators are not here."""
-    raise NotImplementedError("torch._decomp.core_aten_decompositions: PyTorch's table of decompositions into core operators (any dtype, any device)")
+    raise NotImplementedError(
+        "torch._decomp.core_aten_decompositions: PyTorch's table of decompositions into core operators (any dtype, any device)"
+    )

@@ -1,8 +1,12 @@
-"""What functionalize() runs a function under: operators that write, and views if so wished, become others that only compute.
+"""What functionalize() runs a function under: operators that write, and views if so wished, become others that only
+compute.
 
-Each tensor of the function stands for a value. The modes around see what is computed from values; the memory of the tensors follows unseen, so that
-whatever looks into it (Python, autograd, another tensor over it) finds what was written. Tensors that share memory have the value of a base in common.
-A view says by which views it comes from the base: what is written to it goes back along them, and others find themselves anew when they are asked for.
+Each tensor of the function stands for a value. The modes around see what is computed from values; the memory of the
+tensors follows unseen, so that
+whatever looks into it (Python, autograd, another tensor over it) finds what was written. Tensors that share memory have
+the value of a base in common.
+A view says by which views it comes from the base: what is written to it goes back along them, and others find
+themselves anew when they are asked for.
 """
 
 import torch
@@ -44,7 +48,9 @@ class _View:
 
     def again(self, name, x, *args):
         """A view operator of a value, by its copying form if views are to go."""
-        return _view_operator(getattr(aten, name).default if "." not in name else _overload(name), self.copies)(x, *args)
+        return _view_operator(getattr(aten, name).default if "." not in name else _overload(name), self.copies)(
+            x, *args
+        )
 
 
 def _overload(name):
@@ -67,8 +73,12 @@ def _scattered(view, base, new):
         place = view.func(base, *view.args, **view.kwargs)
     place = place if view.index is None else place[view.index]
     if place.dtype is not base.dtype:
-        raise NotImplementedError(f"functionalize: writing to what {view.func} gives ({place.dtype} on {place.device}) is not supported")
-    return aten.as_strided_scatter(base, new, place.shape, place.stride(), place.storage_offset() - base.storage_offset())
+        raise NotImplementedError(
+            f"functionalize: writing to what {view.func} gives ({place.dtype} on {place.device}) is not supported"
+        )
+    return aten.as_strided_scatter(
+        base, new, place.shape, place.stride(), place.storage_offset() - base.storage_offset()
+    )
 
 
 def _permuted(view, base, new, dims):
@@ -77,7 +87,13 @@ def _permuted(view, base, new, dims):
 
 
 def _unsqueezed(view, base, new, dim=None):
-    dims = range(base.dim()) if dim is None else [d % base.dim() for d in (dim if isinstance(dim, (list, tuple)) else [dim])] if base.dim() else ()
+    dims = (
+        range(base.dim())
+        if dim is None
+        else [d % base.dim() for d in (dim if isinstance(dim, (list, tuple)) else [dim])]
+        if base.dim()
+        else ()
+    )
     for d in sorted(dims):
         if base.shape[d] == 1:
             new = view.again("unsqueeze", new, d)
@@ -117,11 +133,13 @@ _BACK = {
 }
 
 
-# ------------------------------------------------------------------------------------------------ the tensors of a function
+# ------------------------------------------------------------------------------------------------ the tensors of a
+# function
 class _Value:
     """What a tensor stands for: its memory, the views that lead to it from there, and the value as of a generation.
 
-    As in PyTorch's traces, a view begins as one of the value at hand, of generation 0: after a write it is found anew when it is asked for.
+    As in PyTorch's traces, a view begins as one of the value at hand, of generation 0: after a write it is found anew
+    when it is asked for.
     """
 
     def __init__(self, memory, views, value, generation=0):
@@ -149,7 +167,9 @@ class _Value:
 
 
 class Functionalizing(TorchDispatchMode):
-    """Hands on what is left of operators when nothing is written to; `copies`: nothing seen as part of another tensor either."""
+    """Hands on what is left of operators when nothing is written to;
+    `copies`: nothing seen as part of another tensor either.
+    """
 
     def __init__(self, inputs, copies):
         super().__init__()
@@ -268,19 +288,28 @@ def _spoken(t):
 
 
 def _without_writing(func):
-    """The operator that computes what another writes: PyTorch's of the same arguments, but those that are written to alone."""
+    """The operator that computes what another writes:
+
+    PyTorch's of the same arguments, but those that are written to alone.
+    """
     name, schema = func.overloadpacket.__name__, func._schema
     packet = getattr(aten, name[:-1] if name[-1] == "_" and not schema.outs else name, None)
     wanted = [a.name for a in schema.arguments if not a.is_out]
     for overload in () if packet is None else packet.overloads():
         found = getattr(packet, overload)
-        if not found._schema.is_mutable and [a.name for a in found._schema.arguments] == wanted and found._fn is not None:
+        if (
+            not found._schema.is_mutable
+            and [a.name for a in found._schema.arguments] == wanted
+            and found._fn is not None
+        ):
             return found
     raise NotImplementedError(f"functionalize: {func} has no form that writes to nothing")
 
 
 def run(func, args, kwargs, inputs, copies, rewrap):
-    """What func returns, functionalized; inputs: the tensors behind its arguments; rewrap(x, change): a result with what is behind it changed."""
+    """What func returns, functionalized;
+    inputs: the tensors behind its arguments; rewrap(x, change): a result with what is behind it changed.
+    """
     mode = Functionalizing(inputs, copies)
     with mode:
         out = func(*args, **kwargs)

@@ -1,6 +1,7 @@
 """Batching rules of operators below functions: what convolves, pools, resizes, normalises, transforms and solves.
 
-Functions over several operators are taken apart inside vmap; these are the rules of their parts, with arguments by place. A rule gives
+Functions over several operators are taken apart inside vmap; these are the rules of their parts, with arguments by
+place. A rule gives
 NotImplemented where it does not hold, and the operator runs for each sample.
 """
 
@@ -75,11 +76,16 @@ def _index_write(func, args, level):
     if not x.dim() or not isinstance(source, torch.Tensor) or source.dim() != x.dim() or vmap._is_batched(index, level):
         return NotImplemented
     size = _size((x, source), level)
-    return vmap._wrap_tree(func(vmap._value(x, level, size), vmap._shift(dim, x.dim()), index, vmap._value(source, level, size), *rest), level)
+    return vmap._wrap_tree(
+        func(vmap._value(x, level, size), vmap._shift(dim, x.dim()), index, vmap._value(source, level, size), *rest),
+        level,
+    )
 
 
 def _folded(rank, sizes=None):
-    """Samples that are themselves batches of `rank` dimensions, one batch after the other. sizes: the place of the sizes of what comes out."""
+    """Samples that are themselves batches of `rank` dimensions, one batch after the other. sizes: the place of the
+    sizes of what comes out.
+    """
 
     def rule(func, args, level):
         tensors = [x for x in args if isinstance(x, torch.Tensor)]
@@ -134,10 +140,15 @@ def _group_norm(func, args, level):
     x, weight, bias, n, *rest = args
     size, own = _size(args[:3], level), _batched_at(args, (1, 2), level)
     given = (None, None) if own else (weight, bias)
-    out = _mapped(func(vmap._value(x, level, size).flatten(0, 1), *given, n * size, *rest), lambda o: o.unflatten(0, (size, n)))
+    out = _mapped(
+        func(vmap._value(x, level, size).flatten(0, 1), *given, n * size, *rest), lambda o: o.unflatten(0, (size, n))
+    )
     if own:
         result = out[0]
-        weight, bias = (t if t is None else vmap._value(t, level, size).reshape(size, 1, -1, *(1,) * (x.dim() - 2)) for t in (weight, bias))
+        weight, bias = (
+            t if t is None else vmap._value(t, level, size).reshape(size, 1, -1, *(1,) * (x.dim() - 2))
+            for t in (weight, bias)
+        )
         result = result if weight is None else result * weight
         out = (result if bias is None else result + bias, *out[1:])
     return vmap._wrap_tree(out, level)
@@ -166,7 +177,10 @@ def _reduced(place):
     def rule(func, args, level):
         tensors = [x for x in args[:place] if isinstance(x, torch.Tensor)]
         n, size = max(x.dim() for x in tensors), _size(tensors, level)
-        values = [vmap._value(vmap._wrap(vmap._align(x, n, level), level) if vmap._is_batched(x, level) else x, level, size) for x in tensors]
+        values = [
+            vmap._value(vmap._wrap(vmap._align(x, n, level), level) if vmap._is_batched(x, level) else x, level, size)
+            for x in tensors
+        ]
         given = iter(values)
         args, reduction = [next(given) if isinstance(x, torch.Tensor) else x for x in args], args[place]
         args[place] = 0
@@ -196,12 +210,18 @@ def _nll_loss(func, args, level):
 RULES = {
     name: rule
     for names, rule in (
-        ("constant_pad_nd _linalg_inv_ex _linalg_svd _linalg_eigh _linalg_lu_factor_ex _linalg_cholesky_ex _linalg_det _linalg_slogdet", _passed),
+        (
+            "constant_pad_nd _linalg_inv_ex _linalg_svd _linalg_eigh _linalg_lu_factor_ex _linalg_cholesky_ex _linalg_det _linalg_slogdet",
+            _passed,
+        ),
         ("linalg_qr geqrf native_layer_norm _fused_rms_norm", _passed),
         ("_to_copy", _converted),
         ("_mm _bmm", _product),
         ("solve_triangular cholesky_solve", _matrices),
-        ("_softmax _log_softmax _safe_softmax _fft_c2c _fft_r2c _fft_c2r scatter scatter_add gather scatter_reduce", _along(1)),
+        (
+            "_softmax _log_softmax _safe_softmax _fft_c2c _fft_r2c _fft_c2r scatter scatter_add gather scatter_reduce",
+            _along(1),
+        ),
         ("_softmax_backward_data _log_softmax_backward_data", _along(2)),
         ("index_add index_copy", _index_write),
         ("convolution", _convolution),
@@ -221,11 +241,21 @@ RULES = {
 }
 for _n, _d in ((1, "1d"), (2, "2d"), (3, "3d")):
     _rule = _folded(_n + 2)
-    for _kind in ("max_pool{}_with_indices", "adaptive_max_pool{}", "avg_pool{}", "reflection_pad{}", "replication_pad{}", "reflection_pad{}_backward"):
+    for _kind in (
+        "max_pool{}_with_indices",
+        "adaptive_max_pool{}",
+        "avg_pool{}",
+        "reflection_pad{}",
+        "replication_pad{}",
+        "reflection_pad{}_backward",
+    ):
         RULES[_kind.format(_d)] = _rule
     RULES[f"replication_pad{_d}_backward"] = RULES[f"max_pool{_d}_with_indices_backward"] = _rule
     RULES[f"avg_pool{_d}_backward"] = _folded(_n + 2, sizes=1)
     for _kind in ("nearest", "linear", "bilinear", "bicubic", "trilinear"):
         RULES[f"upsample_{_kind}{_d}"] = _rule
         RULES[f"upsample_{_kind}{_d}_backward"] = _folded(_n + 2, sizes=1)
-    RULES[f"_upsample_nearest_exact{_d}"], RULES[f"_upsample_nearest_exact{_d}_backward"] = _rule, _folded(_n + 2, sizes=1)
+    RULES[f"_upsample_nearest_exact{_d}"], RULES[f"_upsample_nearest_exact{_d}_backward"] = (
+        _rule,
+        _folded(_n + 2, sizes=1),
+    )

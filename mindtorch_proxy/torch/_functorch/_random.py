@@ -1,6 +1,7 @@
 """Random numbers under vmap: not at all, the same for every sample, or others for each (`randomness`).
 
-"different" draws once for the whole batch, the samples in their order. "same" draws for one sample: what has no form for that runs for each sample, from the
+"different" draws once for the whole batch, the samples in their order. "same" draws for one sample: what has no form
+for that runs for each sample, from the
 same state of the generator.
 """
 
@@ -15,8 +16,11 @@ _FACTORIES = {"rand": 0, "randn": 0, "randint": 1, "normal": 2}  # where the siz
 _LIKE = frozenset("rand_like randn_like randint_like".split())
 _SAMPLERS = frozenset("bernoulli poisson normal binomial multinomial _standard_gamma _sample_dirichlet".split())
 _FILLS = frozenset("bernoulli normal uniform cauchy exponential geometric log_normal random".split())
-_DROPOUTS = frozenset("dropout alpha_dropout native_dropout feature_dropout feature_alpha_dropout dropout1d dropout2d dropout3d".split())
-_BATCH_OF_ITS_OWN = {  # from so many dimensions on a sample is a batch to the function, whose rows are joined with those of the other samples
+_DROPOUTS = frozenset(
+    "dropout alpha_dropout native_dropout feature_dropout feature_alpha_dropout dropout1d dropout2d dropout3d".split()
+)
+# from so many dimensions on a sample is a batch to the function, whose rows are joined with those of the other samples
+_BATCH_OF_ITS_OWN = {
     "feature_dropout": 2,
     "feature_alpha_dropout": 2,
     "dropout1d": 3,
@@ -41,14 +45,18 @@ _UNBATCHED = (
     "usage, please file an issue with functorch."
 )
 _OUT = "vmap: We do not support calling out variants of random operations inside of vmap. Please use non-out variants as a workaround"
-_SAME = "Vmap does not currently support same randomness with a batched tensor input. Please file an issue with functorch"
+_SAME = (
+    "Vmap does not currently support same randomness with a batched tensor input. Please file an issue with functorch"
+)
 
 
 def draws(name, in_place, args, kwargs):
     """Whether a call draws random numbers."""
     at = functools.partial(argument, args, kwargs)
     if name in _DROPOUTS:
-        return bool(at(2, "training", kwargs.get("train", True))) and (name == "native_dropout" or at(1, "p", 0.5) not in (0, 1))
+        return bool(at(2, "training", kwargs.get("train", True))) and (
+            name == "native_dropout" or at(1, "p", 0.5) not in (0, 1)
+        )
     if name in _IN_PARTS:
         return bool(_IN_PARTS[name](at))
     if in_place:
@@ -76,7 +84,9 @@ class Draws:
             return self._fill(func, name, args, kwargs)
         if self.randomness == "same":
             return self._same(func, name, args, kwargs) if batched else func(*args, **kwargs)
-        if name in _FACTORIES and (name != "normal" or not any(isinstance(x, torch.Tensor) for x in tree_iter((args, kwargs)))):
+        if name in _FACTORIES and (
+            name != "normal" or not any(isinstance(x, torch.Tensor) for x in tree_iter((args, kwargs)))
+        ):
             return self.wrap(self._larger(func, name, args, kwargs), self.level)
         if name in _LIKE or name in _SAMPLERS or name in _DROPOUTS:
             return self._different(func, name, in_place, args, kwargs)
@@ -117,7 +127,10 @@ class Draws:
         func, target, args, kwargs = _out_of_place(func, name, in_place, args, kwargs)
         n = max(x.dim() for x in tree_iter((args, kwargs)) if isinstance(x, torch.Tensor))
         args, kwargs = tree_map(lambda x: self._values(x, n), (args, kwargs))
-        if name in ("dropout", "alpha_dropout"):  # the noise of these is drawn in the order of samples, whatever that of their memory
+        if name in (
+            "dropout",
+            "alpha_dropout",
+        ):  # the noise of these is drawn in the order of samples, whatever that of their memory
             args, kwargs = tree_map(lambda x: x.contiguous() if isinstance(x, torch.Tensor) else x, (args, kwargs))
         if n < _BATCH_OF_ITS_OWN.get(name, 100):
             result = tree_map(lambda t: self.wrap(t, self.level), func(*args, **kwargs))

@@ -49,9 +49,13 @@ def _no_rule(name):
 
 def _running_statistics(name, args, kwargs, is_batched):
     """Those of a normalization that writes them, unless they are batched as its input is."""
-    first = 3 if len(args) > 8 or "cudnn_enabled" in kwargs else 1  # torch's has the weights before them, torch.nn.functional's after
+    first = (
+        3 if len(args) > 8 or "cudnn_enabled" in kwargs else 1
+    )  # torch's has the weights before them, torch.nn.functional's after
     statistics = [argument(args, kwargs, first + k, n) for k, n in enumerate(("running_mean", "running_var"))]
-    writes = argument(args, kwargs, 5, "use_input_stats" if name == "instance_norm" else "training", name == "instance_norm")
+    writes = argument(
+        args, kwargs, 5, "use_input_stats" if name == "instance_norm" else "training", name == "instance_norm"
+    )
     x = argument(args, kwargs, 0, "input")
     if writes and is_batched(x) and any(s is not None and not is_batched(s) for s in statistics):
         raise RuntimeError(_STATISTICS)
@@ -79,4 +83,6 @@ def refuse(name, args, kwargs, is_batched):
 
 
 _RECURRENT = frozenset("lstm gru rnn_tanh rnn_relu lstm_cell".split())
-REFUSED = frozenset((*_RECURRENT, *"equal is_set_to is_pinned allclose batch_norm instance_norm tensor as_tensor new_tensor".split()))
+REFUSED = frozenset(
+    (*_RECURRENT, *"equal is_set_to is_pinned allclose batch_norm instance_norm tensor as_tensor new_tensor".split())
+)

@@ -5,7 +5,16 @@ vmap wraps its inputs, with the batch in front; gradients are autograd's own, so
 
 import enum
 
-from .vmap import _LEVELS, FALLBACK, BatchedTensor, _add_batch_dim, _is_batched, _remove_batch_dim, _vmap_decrement_nesting, _vmap_increment_nesting
+from .vmap import (
+    _LEVELS,
+    FALLBACK,
+    BatchedTensor,
+    _add_batch_dim,
+    _is_batched,
+    _remove_batch_dim,
+    _vmap_decrement_nesting,
+    _vmap_increment_nesting,
+)
 
 __all__ = [
     "TransformType",

@@ -18,7 +18,9 @@ class VmapInfo(NamedTuple):
 
 
 class Batches:
-    """One vmap, as its custom functions see it: how tensors are wrapped and unwrapped, and how to enter such a level again."""
+    """One vmap, as its custom functions see it: how tensors are wrapped and unwrapped, and how to enter such a level
+    again.
+    """
 
     def __init__(self, size, randomness, wrap, is_batched, given, entered, left):
         self.info, self.wrap, self.is_batched = VmapInfo(size, randomness), wrap, is_batched
@@ -68,7 +70,11 @@ class Batches:
                 f"with the structure of `output`. out_dims has structure {tree_flatten(dims)[1]} but output has structure {spec}. {_MORE}"
             )
         return tree_unflatten(
-            [o if d is None or not isinstance(o, torch.Tensor) else self.wrap(o.movedim(d, 0) if d else o, level) for o, d in zip(outs, flat)], spec
+            [
+                o if d is None or not isinstance(o, torch.Tensor) else self.wrap(o.movedim(d, 0) if d else o, level)
+                for o, d in zip(outs, flat)
+            ],
+            spec,
         )
 
     def unwrapped(self, x, level):
@@ -96,7 +102,9 @@ class CtxWithSavedTensors:
     def __init__(self, ctx, new_saved_tensors):
         taken = () if isinstance(ctx, CtxWithSavedTensors) else [name for name in _RESERVED if hasattr(ctx, name)]
         if taken:
-            raise RuntimeError(f"{type(ctx)} has an attribute {taken[0]}, which is a name collision with what wraps it. Please rename the attribute.")
+            raise RuntimeError(
+                f"{type(ctx)} has an attribute {taken[0]}, which is a name collision with what wraps it. Please rename the attribute."
+            )
         for name, value in zip(_RESERVED, (ctx, new_saved_tensors)):
             object.__setattr__(self, name, value)
 
@@ -112,12 +120,18 @@ class CtxWithSavedTensors:
 
 
 def reductify_leaf(grad_input, grad_input_bdim, input_bdim, batch_size, target_shape_without_bdim_to_reduce_to=None):
-    """The gradient of an input from that of all its samples: summed where samples share the input, and over what was broadcast if the shape is told."""
+    """The gradient of an input from that of all its samples: summed where samples share the input, and over what was
+    broadcast if the shape is told.
+    """
     if grad_input is None or grad_input_bdim is None and input_bdim is None:
         return grad_input
     if input_bdim is None:
         return grad_input.sum(grad_input_bdim)
-    batched = grad_input.expand(batch_size, *grad_input.shape) if grad_input_bdim is None else grad_input.movedim(grad_input_bdim, 0)
+    batched = (
+        grad_input.expand(batch_size, *grad_input.shape)
+        if grad_input_bdim is None
+        else grad_input.movedim(grad_input_bdim, 0)
+    )
     if target_shape_without_bdim_to_reduce_to is not None:
         shape = (batch_size, *target_shape_without_bdim_to_reduce_to)
         batched = batched.sum_to_size(batch_size, *(1,) * (batched.dim() - len(shape)), *shape[1:]).reshape(shape)
@@ -154,13 +168,19 @@ def _generated(function, batched, batches):
             outs = output if isinstance(output, tuple) else (output,)
             with batches.entered() as level:
                 samples = wrap(outs, [True] * len(outs), level)
-                function.setup_context(sample, tuple(wrap(inputs, batched, level)), tuple(samples) if isinstance(output, tuple) else samples[0])
+                function.setup_context(
+                    sample,
+                    tuple(wrap(inputs, batched, level)),
+                    tuple(samples) if isinstance(output, tuple) else samples[0],
+                )
                 saved, ctx.saved_flags = values_of(sample.to_save, level)
                 forward, ctx.forward_flags = values_of(sample.saved_for_forward, level)
             ctx.save_for_backward(*saved)
             if forward:
                 ctx.save_for_forward(*forward)
-            ctx.mark_non_differentiable(*(o for o, s in zip(outs, samples) if any(s is t for t in sample.non_differentiable)))
+            ctx.mark_non_differentiable(
+                *(o for o, s in zip(outs, samples) if any(s is t for t in sample.non_differentiable))
+            )
             ctx.set_materialize_grads(sample.materialize_grads)
 
         @staticmethod
@@ -177,7 +197,11 @@ def _generated(function, batched, batches):
         def jvp(ctx, *tangents):
             saved = ctx.saved_tensors
             with batches.entered() as level:
-                sample = CtxWithSavedTensors(ctx.sample, tuple(wrap(saved, ctx.forward_flags or ctx.saved_flags, level)))
-                return tree_map(lambda t: batches.unwrapped(t, level), function.jvp(sample, *wrap(tangents, batched, level)))
+                sample = CtxWithSavedTensors(
+                    ctx.sample, tuple(wrap(saved, ctx.forward_flags or ctx.saved_flags, level))
+                )
+                return tree_map(
+                    lambda t: batches.unwrapped(t, level), function.jvp(sample, *wrap(tangents, batched, level))
+                )
 
     return type(f"Vmapped{function.__name__}", (Generated,), {})

@@ -1,7 +1,9 @@
 """grad, vjp, jvp and Jacobians of functions, by autograd.
 
-Inputs get a graph of their own; what comes out keeps it only as far as it leads to something outside (an outer transform, a parameter
-that the function uses). Inside vmap the values of the whole batch are differentiated at once: samples do not depend on each other.
+Inputs get a graph of their own; what comes out keeps it only as far as it leads to something outside (an outer
+transform, a parameter
+that the function uses). Inside vmap the values of the whole batch are differentiated at once: samples do not depend on
+each other.
 """
 
 import functools
@@ -74,7 +76,11 @@ def _tensors(tree, what=None):
         _refuse_nothing(what.partition(":")[0], leaves)
     for x in leaves:
         if not isinstance(x, torch.Tensor):
-            raise ValueError(f"Thing passed to transform API must be Tensor, got {type(x)}") if what is None else RuntimeError(f"{what} {type(x)}")
+            raise (
+                ValueError(f"Thing passed to transform API must be Tensor, got {type(x)}")
+                if what is None
+                else RuntimeError(f"{what} {type(x)}")
+            )
     return leaves, spec
 
 
@@ -123,16 +129,23 @@ class _Inputs:
         return tree_map(one, tree)
 
     def gradients(self, outputs, cotangents, size=None):
-        """The products of cotangents with the derivatives; zeros where an output does not depend on an input. size: of a batch, first in each cotangent."""
+        """The products of cotangents with the derivatives;
+        zeros where an output does not depend on an input. size: of a batch, first in each cotangent.
+        """
         batch, several = len(self.levels), size is not None
-        pairs = [(_base(_batched(o, self.levels)), _base(_batched(c, self.levels))) for o, c in zip(outputs, cotangents)]
+        pairs = [
+            (_base(_batched(o, self.levels)), _base(_batched(c, self.levels))) for o, c in zip(outputs, cotangents)
+        ]
         with torch._C.DisableTorchFunction(), torch.enable_grad():
             pairs = [(o, c.movedim(batch, 0) if several else c) for o, c in pairs if o.requires_grad]
             grads = (None,) * len(self.bases)
             if pairs:
                 settings = {"create_graph": True, "allow_unused": True, "is_grads_batched": several}
                 grads = torch.autograd.grad([o for o, _ in pairs], self.bases, [c for _, c in pairs], **settings)
-            found = [b.new_zeros(((size,) if several else ()) + tuple(b.shape)) if g is None else g for g, b in zip(grads, self.bases)]
+            found = [
+                b.new_zeros(((size,) if several else ()) + tuple(b.shape)) if g is None else g
+                for g, b in zip(grads, self.bases)
+            ]
             return [g.movedim(0, batch).contiguous() for g in found] if several and batch else found
 
 
@@ -141,7 +154,12 @@ def _given(tree):
 
 
 def _call(func, args, kwargs, has_aux, what, others=()):
-    with disable_saved_tensors_hooks(_NO_HOOKS), torch.enable_grad(), _transforming(), _differentiating(_given((args, kwargs, others))):
+    with (
+        disable_saved_tensors_hooks(_NO_HOOKS),
+        torch.enable_grad(),
+        _transforming(),
+        _differentiating(_given((args, kwargs, others))),
+    ):
         out = func(*args, **kwargs)
     return _and_aux(out, what) if has_aux else (out, None)
 
@@ -168,7 +186,9 @@ def _pull_back(func, primals, has_aux, others=()):
     """vjp() of a function that has been handed other tensors too."""
     inputs = _Inputs(primals)
     out, aux = _call(func, inputs.fresh(), {}, has_aux, "vjp(f, *primals)", others)
-    outputs, out_spec = _tensors(out, "vjp(f, *primals): expected f(*primals) to return only tensors, got unsupported type")
+    outputs, out_spec = _tensors(
+        out, "vjp(f, *primals): expected f(*primals) to return only tensors, got unsupported type"
+    )
 
     def pull(cotangents, retain_graph=True, create_graph=None):
         cts, ct_spec = tree_flatten(cotangents)
@@ -184,7 +204,9 @@ def _pull_back(func, primals, has_aux, others=()):
         else:  # vmap over this function
             size = next(c._value.shape[0] for c in cts if _is_batched(c, extra))
             values = [_value(c, extra, size) for c in cts]
-            if any(isinstance(v, BatchedTensor) and v._level not in known for v in values):  # more than one: one sample after the other
+            if any(
+                isinstance(v, BatchedTensor) and v._level not in known for v in values
+            ):  # more than one: one sample after the other
                 columns = [pull(tree_unflatten([v[i] for v in values], ct_spec)) for i in range(size)]
                 return tree_map(lambda *g: _wrap(torch.stack(g), extra), *columns)
             grads = [_wrap(_rewrap(g, inputs.levels), extra) for g in inputs.gradients(outputs, values, size)]
@@ -277,12 +299,18 @@ def _only_tensors(leaves, what):
 def _unpacked(out, strict):
     """An output without its tangent, and the tangent."""
     if not isinstance(out, torch.Tensor):
-        raise RuntimeError(f"{_JVP}: expected f(*args) to return only tensors, got unsupported type {type(out)}".replace("f(*args)", "f(*primals)"))
+        raise RuntimeError(
+            f"{_JVP}: expected f(*args) to return only tensors, got unsupported type {type(out)}".replace(
+                "f(*args)", "f(*primals)"
+            )
+        )
     with torch._C.DisableTorchFunction():
         primal, tangent = forward_ad.unpack_dual(_base(out))
         if tangent is None:
             if strict:
-                raise RuntimeError(f"{_JVP[:-1]}, strict=True): The output of f is independent of the inputs. This is not allowed with strict=True.")
+                raise RuntimeError(
+                    f"{_JVP[:-1]}, strict=True): The output of f is independent of the inputs. This is not allowed with strict=True."
+                )
             tangent = torch.zeros_like(primal)
     return _like(out, primal), _like(out, tangent)
 
@@ -308,7 +336,10 @@ def _push(func, primals, tangents, argnums=None, strict=False, has_aux=False):
             pairs = [[_dense(x) for x in pair] if levels else pair for pair in pairs]
             duals = [_rewrap(forward_ad.make_dual(p, t), levels) for p, t in pairs]
         duals = tree_unflatten(duals, spec)
-        with _transforming(), _differentiating(_given((args := duals if put is None else put(duals), [t for _, t in pairs]))):
+        with (
+            _transforming(),
+            _differentiating(_given((args := duals if put is None else put(duals), [t for _, t in pairs]))),
+        ):
             out, aux = func(*args), None
         if has_aux:
             out, aux = _and_aux(out, _JVP)
@@ -336,7 +367,9 @@ def linearize(func, *primals):
             for what in ("shape", "device", "dtype"):
                 have, wanted = getattr(t, what), getattr(p, what)
                 if have != wanted:
-                    raise RuntimeError(f"tangent:{i} with {what} {have} in flattened pytree doesn't match the {what} {wanted} of the corresponding primal.")
+                    raise RuntimeError(
+                        f"tangent:{i} with {what} {have} in flattened pytree doesn't match the {what} {wanted} of the corresponding primal."
+                    )
         return jvp(func, primals, tangents)[1]
 
     return result, push
@@ -345,7 +378,9 @@ def linearize(func, *primals):
 def _refuse_complex(name, tree, what):
     for i, x in enumerate(tree_flatten(tree)[0]):
         if isinstance(x, torch.Tensor) and x.is_complex():
-            raise RuntimeError(f"{name}: Expected all {what} to be real but received complex tensor at flattened input idx: {i}")
+            raise RuntimeError(
+                f"{name}: Expected all {what} to be real but received complex tensor at flattened input idx: {i}"
+            )
 
 
 def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_copy=False):
@@ -382,7 +417,9 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
 
 
 def standard_basis(tensors):
-    """The unit vectors of the space of all the tensors together: for each tensor the part that belongs to it, one vector after the other."""
+    """The unit vectors of the space of all the tensors together: for each tensor the part that belongs to it, one
+    vector after the other.
+    """
     sizes = [t.numel() for t in tensors]
     return [part.view(sum(sizes), *t.shape) for part, t in zip(_construct_standard_basis_for(tensors, sizes), tensors)]
 
@@ -406,7 +443,14 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
         columns, out_spec = tree_flatten(pushed)
         sizes = [p.numel() for p in points]
         parts = [
-            tree_unflatten([part.reshape((*part.shape[:-1], *p.shape)) for part, p in zip(c.movedim(0, -1).split(sizes, -1), points)], spec) for c in columns
+            tree_unflatten(
+                [
+                    part.reshape((*part.shape[:-1], *p.shape))
+                    for part, p in zip(c.movedim(0, -1).split(sizes, -1), points)
+                ],
+                spec,
+            )
+            for c in columns
         ]
         result = tree_unflatten([p[0] for p in parts] if isinstance(argnums, int) else parts, out_spec)
         return (result, tree_map(lambda x: x[0], aux[0])) if has_aux else result
@@ -431,7 +475,9 @@ def _changed(x, change):
 
 
 def functionalize(func, *, remove="mutations"):
-    """``func`` as what is around it sees it: operators write to nothing, but to what was given, at the end; ``remove``: views go as well, if said so."""
+    """``func`` as what is around it sees it: operators write to nothing, but to what was given, at the end;
+    ``remove``: views go as well, if said so.
+    """
     if remove not in ("mutations", "mutations_and_views"):
         raise RuntimeError(
             f"functionalize(f, remove='mutations'): received invalid argument for remove={remove}. Valid options are:\n"
@@ -441,6 +487,8 @@ def functionalize(func, *, remove="mutations"):
     @functools.wraps(func)
     def wrapped(*args, **kwargs):
         with _transforming(_no_custom_functions):
-            return _functionalization.run(func, args, kwargs, _given((args, kwargs)), remove == "mutations_and_views", _changed)
+            return _functionalization.run(
+                func, args, kwargs, _given((args, kwargs)), remove == "mutations_and_views", _changed
+            )
 
     return wrapped

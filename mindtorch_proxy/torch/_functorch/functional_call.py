@@ -9,7 +9,9 @@ def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, 
     tensors = parameter_and_buffer_dicts
     if not isinstance(tensors, dict):
         if not isinstance(tensors, (list, tuple)):
-            raise ValueError(f"Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got {type(tensors)}")
+            raise ValueError(
+                f"Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got {type(tensors)}"
+            )
         if not all(isinstance(d, dict) for d in tensors):
             raise ValueError("Expected all elements of parameter_and_buffer_dicts to be dictionaries")
         keys = [k for d in tensors for k in d]
@@ -40,7 +42,9 @@ def stack_module_state(models):
     def all_stacked(columns):
         return {name: stacked(name, [column[name] for column in columns]) for name in columns[0]}
 
-    return all_stacked([dict(m.named_parameters()) for m in models]), all_stacked([dict(m.named_buffers()) for m in models])
+    return all_stacked([dict(m.named_parameters()) for m in models]), all_stacked(
+        [dict(m.named_buffers()) for m in models]
+    )
 
 
 def replace_all_batch_norm_modules_(root):

@@ -35,7 +35,11 @@ class FunctionalModuleWithBuffers(nn.Module):
         if disable_autograd_tracking:
             for p in params:
                 p.requires_grad_(False)
-        return FunctionalModuleWithBuffers(model, tuple(names), tuple(buffer_names), names, buffer_names), params, buffers
+        return (
+            FunctionalModuleWithBuffers(model, tuple(names), tuple(buffer_names), names, buffer_names),
+            params,
+            buffers,
+        )
 
     def _places(self, tensors):
         return {place: t for (_, places), t in zip(self.all_names_map.items(), tensors) for place in places}
@@ -59,7 +63,9 @@ class FunctionalModule(nn.Module):
     @staticmethod
     def _create_from(model, disable_autograd_tracking=False):
         if next(model.buffers(), None) is not None:
-            raise RuntimeError("make_functional(model): `model` has buffers. Please use make_functional_with_buffers(model) instead.")
+            raise RuntimeError(
+                "make_functional(model): `model` has buffers. Please use make_functional_with_buffers(model) instead."
+            )
         made, params, _ = FunctionalModuleWithBuffers._create_from(model, disable_autograd_tracking)
         return FunctionalModule(made.stateless_model, made.param_names, made.all_names_map), params
 
@@ -84,7 +90,9 @@ def make_functional_with_buffers(model, disable_autograd_tracking=False):
 
 
 def make_functional_with_buffers_deprecated_v1(model):
-    """(parameters, buffers, function of both and a tuple of inputs, names of the parameters, of the buffers) of a module."""
+    """(parameters, buffers, function of both and a tuple of inputs, names of the parameters, of the buffers) of a
+    module.
+    """
     called, params, buffers = make_functional_with_buffers(model)
 
     def fun(weights, buffers, data):
@@ -96,7 +104,9 @@ def make_functional_with_buffers_deprecated_v1(model):
 def make_functional_deprecated_v1(model):
     """(parameters, function of them and a tuple of inputs, their names) of a module without buffers."""
     if next(model.buffers(), None) is not None:
-        raise RuntimeError("make_functional_deprecated_v1(model): `model` has buffers. Please use make_functional_with_buffers_deprecated_v1(model) instead.")
+        raise RuntimeError(
+            "make_functional_deprecated_v1(model): `model` has buffers. Please use make_functional_with_buffers_deprecated_v1(model) instead."
+        )
     params, _, called, names, _ = make_functional_with_buffers_deprecated_v1(model)
 
     def fun(weights, data):
@@ -106,7 +116,9 @@ def make_functional_deprecated_v1(model):
 
 
 def _several(make, states, model_class, ensemble_shape, device):
-    """What `make` gives of one model, with the first `states` of its parts stacked from as many models as the shape says."""
+    """What `make` gives of one model, with the first `states` of its parts stacked from as many models as the shape
+    says.
+    """
 
     def wrapped(*args, **kwargs):
         def new():
@@ -144,4 +156,8 @@ def combine_state_for_ensemble(models):
     if any(type(m) is not type(models[0]) for m in models):
         raise RuntimeError("combine_state_for_ensemble: Expected all models to be of the same class.")
     functions, params, buffers = zip(*(make_functional_with_buffers(m) for m in models))
-    return functions[0], tuple(torch.stack(p).detach() for p in zip(*params)), tuple(torch.stack(b).detach() for b in zip(*buffers))
+    return (
+        functions[0],
+        tuple(torch.stack(p).detach() for p in zip(*params)),
+        tuple(torch.stack(b).detach() for b in zip(*buffers)),
+    )

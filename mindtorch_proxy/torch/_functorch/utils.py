@@ -24,13 +24,20 @@ def exposed_in(module):
 
 
 def enable_single_level_autograd_function():
-    """Inside, a custom function may be applied to one level's tensors alone; all are, since transforms of gradients wrap nothing."""
+    """Inside, a custom function may be applied to one level's tensors alone;
+    all are, since transforms of gradients wrap nothing.
+    """
     return contextlib.nullcontext()
 
 
 def unwrap_dead_wrappers(args):
     """Arguments without wrappers of transforms that have ended."""
-    return tuple(torch.func.debug_unwrap(a) if isinstance(a, torch.Tensor) and torch._C._functorch.maybe_get_level(a) > _depth() else a for a in args)
+    return tuple(
+        torch.func.debug_unwrap(a)
+        if isinstance(a, torch.Tensor) and torch._C._functorch.maybe_get_level(a) > _depth()
+        else a
+        for a in args
+    )
 
 
 def _depth():

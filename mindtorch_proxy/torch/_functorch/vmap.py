@@ -1,7 +1,9 @@
 """vmap: functions of one sample run on a batch at once.
 
-A BatchedTensor has the shape of one sample and holds the values of all, batch first. Calls with one go to the rule of their name,
-which makes one call on the values; a function without a rule runs once for each sample. Levels nest: values may be batched themselves.
+A BatchedTensor has the shape of one sample and holds the values of all, batch first. Calls with one go to the rule of
+their name,
+which makes one call on the values; a function without a rule runs once for each sample. Levels nest: values may be
+batched themselves.
 """
 
 import contextlib
@@ -23,7 +25,9 @@ from ._refused import ISSUE, REFUSED, Refusing, refuse
 from .autograd_function import Batches
 from .utils import argument
 
-FALLBACK = types.SimpleNamespace(enabled=True, warns=False)  # whether a function without a rule may run for each sample, and says so
+FALLBACK = types.SimpleNamespace(
+    enabled=True, warns=False
+)  # whether a function without a rule may run for each sample, and says so
 _LEVELS = []  # of the vmaps that run: (level, batch size, randomness)
 
 
@@ -44,7 +48,9 @@ class BatchedTensor(Refusing, torch.Tensor):
         return f"BatchedTensor(lvl={self._level}, bdim=0, value=\n{textwrap.indent(repr(self._value), '    ')}\n)"
 
     def _of_one_sample(self):
-        raise _for_each(NotImplementedError("vmap: this reads a sample's memory, and there is no rule for a batch of them"))
+        raise _for_each(
+            NotImplementedError("vmap: this reads a sample's memory, and there is no rule for a batch of them")
+        )
 
     _array = _mstensor = _get_storage = _of_one_sample
 
@@ -71,7 +77,13 @@ def _wrap(value, level):
         empty = 0 in base.shape[:depth]
         sample = base.new_empty(base.shape[depth:]) if empty else base[(0,) * depth]
         if type(sample).__torch_dispatch__ is not Tensor.__torch_dispatch__:  # whose samples are no memory
-            sample = torch.empty_strided(sample.shape, sample.stride(), dtype=sample.dtype, device=sample.device, requires_grad=sample.requires_grad)
+            sample = torch.empty_strided(
+                sample.shape,
+                sample.stride(),
+                dtype=sample.dtype,
+                device=sample.device,
+                requires_grad=sample.requires_grad,
+            )
         t = sample.as_subclass(BatchedTensor)
     t._ms = t._np = t._storage = None  # what reads the memory of one sample, and so misses the others, fails
     t._value, t._level = value, level
@@ -140,7 +152,9 @@ def _dispatch(func, args, kwargs):
     if name in _DYNAMIC:
         _refuse_dynamic(name, args, kwargs, level)
     if kwargs.get("out") is not None:
-        raise RuntimeError(f"Batching rule not implemented for aten::{name}.out; the fallback path doesn't work on out= or view ops.")
+        raise RuntimeError(
+            f"Batching rule not implemented for aten::{name}.out; the fallback path doesn't work on out= or view ops."
+        )
     try:
         result = NotImplemented if rule is None else rule(func, args, kwargs, level)
     except IndexError:
@@ -159,7 +173,9 @@ def _is_pointwise(name, func):
 
 @functools.cache
 def _is_tagged(name):
-    """Whether PyTorch's operator of this name has the tag `pointwise`, draws no random numbers and is no gradient (whose operands must be of one shape)."""
+    """Whether PyTorch's operator of this name has the tag `pointwise`, draws no random numbers and is no gradient
+    (whose operands must be of one shape).
+    """
     if name.endswith("_backward"):
         return False
     packet = getattr(torch.ops.aten, name, None)
@@ -196,7 +212,13 @@ def _resized_in_place(args, kwargs):
     return _becoming(x, _wrap(x._value, x._level))
 
 
-_DYNAMIC = {"nonzero": "nonzero", "unique": "_unique2", "unique_consecutive": "unique_consecutive", "where": "where", "masked_select": "masked_select"}
+_DYNAMIC = {
+    "nonzero": "nonzero",
+    "unique": "_unique2",
+    "unique_consecutive": "unique_consecutive",
+    "where": "where",
+    "masked_select": "masked_select",
+}
 
 
 def _refuse_dynamic(name, args, kwargs, level):
@@ -209,13 +231,20 @@ def _refuse_dynamic(name, args, kwargs, level):
             f"differently shaped Tensor. {ISSUE}"
         )
     if name != "where" or len(args) + len(kwargs) == 1:
-        raise RuntimeError(f"vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::{_DYNAMIC[name]}. {ISSUE}")
+        raise RuntimeError(
+            f"vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::{_DYNAMIC[name]}. {ISSUE}"
+        )
 
 
 def _refuse_mask(index):
     """The error for an index that holds a mask which is batched, or is a mask for what is."""
-    if any(isinstance(i, BatchedTensor) and i.dtype in (torch.bool, torch.uint8) for i in (index if isinstance(index, tuple) else (index,))):
-        raise RuntimeError("vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing with a boolean mask.")
+    if any(
+        isinstance(i, BatchedTensor) and i.dtype in (torch.bool, torch.uint8)
+        for i in (index if isinstance(index, tuple) else (index,))
+    ):
+        raise RuntimeError(
+            "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing with a boolean mask."
+        )
 
 
 _ARITHMETIC = frozenset("mul sub div copy masked_fill setitem".split())
@@ -293,26 +322,32 @@ def _each(func, args, kwargs, level, size=None):
         a, k = tree_unflatten([sample(x, i) if _is_batched(x, level) else x for x in leaves], spec)
         results.append(tree_flatten(func(*a, **k)))
     if not results:
-        raise RuntimeError(f"vmap: {getattr(func, '__name__', func)} has no batching rule, and a batch of size 0 shows no shape")
+        raise RuntimeError(
+            f"vmap: {getattr(func, '__name__', func)} has no batching rule, and a batch of size 0 shows no shape"
+        )
     stacked = []
     for column in zip(*(r[0] for r in results)):
         if isinstance(column[0], torch.Tensor):
             stacked.append(_wrap(torch.stack(column), level))
         elif any(c != column[0] for c in column):
-            raise RuntimeError(f"vmap: {getattr(func, '__name__', func)} gives different Python values for the samples: {column}")
+            raise RuntimeError(
+                f"vmap: {getattr(func, '__name__', func)} gives different Python values for the samples: {column}"
+            )
         else:
             stacked.append(column[0])
     return tree_unflatten(stacked, results[0][1])
 
 
-# ----------------------------------------------------------------------------------------------------------------- rules
+# -----------------------------------------------------------------------------------------------------------------
+# rules
 _META = frozenset(
     """
     shape size dim ndim ndimension numel nelement stride dtype device layout is_floating_point is_complex element_size itemsize nbytes
     is_cuda is_cpu is_meta is_sparse requires_grad get_device len is_signed is_leaf is_quantized names grad_fn hash repr
     format is_nested is_same_size""".split()
 )
-# alike for each element, beside what is declared so or has PyTorch's tag: Python's operators by the names of their methods, conversions,
+# alike for each element, beside what is declared so or has PyTorch's tag: Python's operators by the names of their
+# methods, conversions,
 # and functions that are made of such operators
 _ALSO_POINTWISE = frozenset(
     """
@@ -342,13 +377,24 @@ def _POINTWISE_RULE(func, args, kwargs, level):
         return NotImplemented
     operands = [x for x in tensors if name != "where" or x.dtype is not torch.bool]
     dtype = None
-    if len(operands) > 1 and len({x.dtype for x in operands}) > 1 and min(x.dim() for x in operands) == 0 and name != "masked_fill":
+    if (
+        len(operands) > 1
+        and len({x.dtype for x in operands}) > 1
+        and min(x.dim() for x in operands) == 0
+        and name != "masked_fill"
+    ):
         with torch._C.DisableTorchFunction():
-            dtype = torch.result_type(*operands[:2])  # a sample without dimensions promotes otherwise than a batch of them
+            dtype = torch.result_type(
+                *operands[:2]
+            )  # a sample without dimensions promotes otherwise than a batch of them
 
     def value(x):
         v = _align(x, n, level)
-        return v.to(dtype) if dtype is not None and any(x is o for o in operands) and v is not x and not _name(func)[1] else v
+        return (
+            v.to(dtype)
+            if dtype is not None and any(x is o for o in operands) and v is not x and not _name(func)[1]
+            else v
+        )
 
     args, kwargs = tree_map(value, (args, kwargs))
     return _wrap_tree(func(*args, **kwargs), level)
@@ -357,7 +403,9 @@ def _POINTWISE_RULE(func, args, kwargs, level):
 def _shift(d, n):
     """A dimension of a sample as one of the values."""
     if not -max(n, 1) <= d < max(n, 1):
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-max(n, 1)}, {max(n, 1) - 1}], but got {d})")
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-max(n, 1)}, {max(n, 1) - 1}], but got {d})"
+        )
     return d + 1 if d >= 0 else d + n + 1
 
 
@@ -396,7 +444,11 @@ def _reduction(func, args, kwargs, level):
     if isinstance(dim, torch.Tensor):  # max and min of two
         return _POINTWISE_RULE(func, args, kwargs, level)
     if isinstance(dim, bool):  # torch.var(x, unbiased)
-        args, kwargs, dim = args[:1], {"dim": tuple(range(args[0].dim())), "correction": int(dim)}, tuple(range(args[0].dim()))
+        args, kwargs, dim = (
+            args[:1],
+            {"dim": tuple(range(args[0].dim())), "correction": int(dim)},
+            tuple(range(args[0].dim())),
+        )
     if not _is_batched(x, level):
         return NotImplemented
     if dim is None or (isinstance(dim, (tuple, list)) and not dim):
@@ -405,7 +457,11 @@ def _reduction(func, args, kwargs, level):
         kwargs = {k: v for k, v in kwargs.items() if k != "dim"}
         flat = x._value.flatten(1) if x.dim() else x._value.unsqueeze(1)
         result = func(flat, dim=1, **kwargs)
-        if isinstance(result, tuple) and _name(func)[0] in ("max", "min", "median"):  # the positions are of those along a dimension alone
+        if isinstance(result, tuple) and _name(func)[0] in (
+            "max",
+            "min",
+            "median",
+        ):  # the positions are of those along a dimension alone
             result = result[0]
         return _wrap_tree(result, level)
     if x.dim() == 0:
@@ -425,7 +481,15 @@ def _reshape(func, args, kwargs, level):
     sizes = _sizes(given)
     if sizes and isinstance(sizes[0], torch.dtype):
         return _wrap(x._value.view(*sizes), level) if x.dim() else NotImplemented
-    sizes = tuple(x.shape) if not given else () if not sizes else tuple(sizes[0].shape) if isinstance(sizes[0], torch.Tensor) else sizes
+    sizes = (
+        tuple(x.shape)
+        if not given
+        else ()
+        if not sizes
+        else tuple(sizes[0].shape)
+        if isinstance(sizes[0], torch.Tensor)
+        else sizes
+    )
     if not _is_batched(x, level):  # like another that is: only its shape is asked for
         return torch.Tensor.view(x, sizes) if _name(func)[0] == "view_as" else x.reshape(sizes)
     if -1 in sizes:  # which -1 is, the values of a whole batch could not tell if it is empty
@@ -452,7 +516,9 @@ def _permute(func, args, kwargs, level):
 def _copied(func, args, kwargs, level):
     """clone, contiguous and is_contiguous: of a sample, which has its strides."""
     x, name = args[0], _name(func)[0]
-    format = argument(args, kwargs, 1, "memory_format", torch.preserve_format if name == "clone" else torch.contiguous_format)
+    format = argument(
+        args, kwargs, 1, "memory_format", torch.preserve_format if name == "clone" else torch.contiguous_format
+    )
     if name == "clone" and format is torch.preserve_format:
         return _wrap(x._value.clone(), level)
     if format is not torch.contiguous_format:
@@ -466,7 +532,11 @@ def _copied(func, args, kwargs, level):
         contiguous = torch.Tensor.is_contiguous(x)
     if name == "is_contiguous":
         return contiguous
-    return x if contiguous and name == "contiguous" else _wrap(x._value.clone(memory_format=torch.contiguous_format), level)
+    return (
+        x
+        if contiguous and name == "contiguous"
+        else _wrap(x._value.clone(memory_format=torch.contiguous_format), level)
+    )
 
 
 def _masked_fill(func, args, kwargs, level):
@@ -484,7 +554,13 @@ def _fill(func, args, kwargs, level):
     x, value = args[0], argument(args, kwargs, 1, "value")
     if not _is_batched(value, level):
         return _wrap(func(x._value, value), level)
-    target = x._value if _name(func)[1] else x._value.clone() if _is_batched(x, level) else x.expand(value._value.shape[0], *x.shape).clone()
+    target = (
+        x._value
+        if _name(func)[1]
+        else x._value.clone()
+        if _is_batched(x, level)
+        else x.expand(value._value.shape[0], *x.shape).clone()
+    )
     return _wrap(target.copy_(_align(value, x.dim(), level)), level)
 
 
@@ -569,7 +645,9 @@ def _squeeze(func, args, kwargs, level):
 def _flatten(func, args, kwargs, level):
     x = args[0]
     start, end = argument(args, kwargs, 1, "start_dim", 0), argument(args, kwargs, 2, "end_dim", -1)
-    return _wrap(x._value.flatten(_shift(start, x.dim()), _shift(end, x.dim())) if x.dim() else x._value.unsqueeze(1), level)
+    return _wrap(
+        x._value.flatten(_shift(start, x.dim()), _shift(end, x.dim())) if x.dim() else x._value.unsqueeze(1), level
+    )
 
 
 def _transpose_last(func, args, kwargs, level):
@@ -585,13 +663,21 @@ def _join(func, args, kwargs, level):
     tensors, dim = args[0], argument(args, kwargs, 1, "dim", 0)
     size = next(t._value.shape[0] for t in tensors if _is_batched(t, level))
     n, stacked = max(t.dim() for t in tensors), _name(func)[0] == "stack"
-    tensors = tensors if stacked or n < 2 else [t for t in tensors if t.shape != (0,)]  # which cat takes beside any others
+    tensors = (
+        tensors if stacked or n < 2 else [t for t in tensors if t.shape != (0,)]
+    )  # which cat takes beside any others
     values = [t._value if _is_batched(t, level) else t.expand(size, *t.shape) for t in tensors]
     n += stacked
     return _wrap(func(values, _shift(dim, n)), level)
 
 
-_PRODUCTS = {"mm": (2, 2), "mv": (2, 1), "bmm": (3, 3), "dot": (1, 1), "vdot": (1, 1)}  # dimensions of what is multiplied
+_PRODUCTS = {
+    "mm": (2, 2),
+    "mv": (2, 1),
+    "bmm": (3, 3),
+    "dot": (1, 1),
+    "vdot": (1, 1),
+}  # dimensions of what is multiplied
 
 
 def _matmul(func, args, kwargs, level):
@@ -634,19 +720,28 @@ def _outer(func, args, kwargs, level):
 
 
 def _linear(func, args, kwargs, level):
-    x, w, bias = argument(args, kwargs, 0, "input"), argument(args, kwargs, 1, "weight"), argument(args, kwargs, 2, "bias")
+    x, w, bias = (
+        argument(args, kwargs, 0, "input"),
+        argument(args, kwargs, 1, "weight"),
+        argument(args, kwargs, 2, "bias"),
+    )
     if not _is_batched(w, level) and not _is_batched(bias, level):
         return _wrap(func(x._value, w, bias), level)
     y = torch.matmul(x, w.mT if w.dim() == 2 else w)
     return y if bias is None else y + bias
 
 
-_LEAST_DIMS = {"view_as_complex": 1, **dict.fromkeys("tril triu inverse _mt mT mH adjoint det logdet slogdet cholesky matrix_exp".split(), 2)}
+_LEAST_DIMS = {
+    "view_as_complex": 1,
+    **dict.fromkeys("tril triu inverse _mt mT mH adjoint det logdet slogdet cholesky matrix_exp".split(), 2),
+}
 
 
 def _pass(func, args, kwargs, level):
     """Only the first argument is batched, and the function takes leading dimensions as they come."""
-    if args[0].dim() < _LEAST_DIMS.get(_name(func)[0], 0) or any(_is_batched(t, level) for t in tree_iter((args[1:], kwargs))):
+    if args[0].dim() < _LEAST_DIMS.get(_name(func)[0], 0) or any(
+        _is_batched(t, level) for t in tree_iter((args[1:], kwargs))
+    ):
         return NotImplemented
     return _wrap_tree(func(args[0]._value, *args[1:], **kwargs), level)
 
@@ -689,7 +784,10 @@ def _getitem(func, args, kwargs, level):
     x, index = args
     _refuse_mask(index)
     index = index if isinstance(index, tuple) else (index,)
-    if any(isinstance(i, (list, bool)) or (isinstance(i, torch.Tensor) and i.dtype in (torch.bool, torch.uint8)) for i in index):
+    if any(
+        isinstance(i, (list, bool)) or (isinstance(i, torch.Tensor) and i.dtype in (torch.bool, torch.uint8))
+        for i in index
+    ):
         return NotImplemented
     taken = sum(i is not None and i is not Ellipsis for i in index)
     dots = next((k for k, i in enumerate(index) if i is Ellipsis), len(index))
@@ -700,7 +798,8 @@ def _getitem(func, args, kwargs, level):
     if any(isinstance(i, int) for i in index):  # integers take part in advanced indexing: as tensors
         index = tuple(torch.tensor(i) if isinstance(i, int) else i for i in index)
         advanced = [k for k, i in enumerate(index) if isinstance(i, torch.Tensor)]
-    # first the plain part of the index, then the indexed dimensions to the front, then one call, then the result's dimensions in place
+    # first the plain part of the index, then the indexed dimensions to the front, then one call, then the result's
+    # dimensions in place
     batched, v = _is_batched(x, level), x._value if _is_batched(x, level) else x
     lead = int(batched)
     v = v[(slice(None),) * lead + tuple(slice(None) if k in advanced else i for k, i in enumerate(index))]
@@ -758,7 +857,9 @@ def _of_all(func, args, kwargs, level):
 
 
 def _autograd_grad(func, args, kwargs, level):
-    """One pass for all the cotangents of a graph of no batch; else the graph serves every sample's: no call frees it."""
+    """One pass for all the cotangents of a graph of no batch;
+    else the graph serves every sample's: no call frees it.
+    """
     if func is not torch.autograd.grad:
         return _each(func, args, kwargs, level)
     given = _GRAD.bind(*args, **kwargs).arguments
@@ -770,7 +871,12 @@ def _autograd_grad(func, args, kwargs, level):
     pairs = zip(outputs, cotangents) if several else ((outputs, cotangents),)
     # what is not given is a one, which a batch has to be given
     values = [_value(c if c is not None or o.numel() != 1 else torch.ones_like(o), level, size) for o, c in pairs]
-    return _wrap_tree(func(**given | {"grad_outputs": values if several else values[0], "retain_graph": True, "is_grads_batched": True}), level)
+    return _wrap_tree(
+        func(
+            **given | {"grad_outputs": values if several else values[0], "retain_graph": True, "is_grads_batched": True}
+        ),
+        level,
+    )
 
 
 _GRAD = inspect.signature(torch.autograd.grad)
@@ -785,14 +891,19 @@ _diff_alone = _dims((2, "dim", -1))
 
 
 def _diff(func, args, kwargs, level):
-    several = any(argument(args, kwargs, position, name) is not None for position, name in ((3, "prepend"), (4, "append")))
+    several = any(
+        argument(args, kwargs, position, name) is not None for position, name in ((3, "prepend"), (4, "append"))
+    )
     return NotImplemented if several else _diff_alone(func, args, kwargs, level)
 
 
 def _sum_to_size(func, args, kwargs, level):
     x, size = args[0], _sizes(args[1:])
     v = x._value
-    return _wrap((v.sum(tuple(range(1, 1 + x.dim() - len(size)))) if x.dim() > len(size) else v).sum_to_size(v.shape[0], *size), level)
+    return _wrap(
+        (v.sum(tuple(range(1, 1 + x.dim() - len(size)))) if x.dim() > len(size) else v).sum_to_size(v.shape[0], *size),
+        level,
+    )
 
 
 def _call_operator(op, args):
@@ -899,7 +1010,8 @@ _RULES = {
 }
 
 
-# ------------------------------------------------------------------------------------------------------------------ vmap
+# ------------------------------------------------------------------------------------------------------------------
+# vmap
 def _get_name(func):
     return getattr(func, "__name__", repr(func))
 
@@ -946,7 +1058,9 @@ def _validate_and_get_batch_size(flat_in_dims, flat_args):
     if not sizes:
         raise ValueError("vmap: Expected at least one Tensor to vmap over")
     if len(set(sizes)) > 1:
-        raise ValueError(f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped dimension")
+        raise ValueError(
+            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped dimension"
+        )
     return sizes[0]
 
 
@@ -958,7 +1072,9 @@ def _add_batch_dim(self, batch_dim, level):
 
 
 def _given(x):
-    """The tensor that a function was handed as x, and its batch dimension; the values and 0 for what it has computed."""
+    """The tensor that a function was handed as x, and its batch dimension;
+    the values and 0 for what it has computed.
+    """
     return getattr(x, "_given", (x._value, 0))
 
 
@@ -968,12 +1084,16 @@ def _remove_batch_dim(self, level, batch_size, out_dim):
     if at is not None and out_dim in (at, at - given.dim()):
         return given
     values = self._value if _is_batched(self, level) else self.expand(batch_size, *self.shape)
-    return values.movedim(0, out_dim) if out_dim else values  # what was handed over, where a function only wrote into it
+    return (
+        values.movedim(0, out_dim) if out_dim else values
+    )  # what was handed over, where a function only wrote into it
 
 
 def _create_batched_inputs(flat_in_dims, flat_args, vmap_level, args_spec):
     """The arguments as one sample's."""
-    return tree_unflatten([x if d is None else _add_batch_dim(x, d, vmap_level) for x, d in zip(flat_args, flat_in_dims)], args_spec)
+    return tree_unflatten(
+        [x if d is None else _add_batch_dim(x, d, vmap_level) for x, d in zip(flat_args, flat_in_dims)], args_spec
+    )
 
 
 def _maybe_remove_batch_dim(name, batched_output, vmap_level, batch_size, out_dim):
@@ -1005,13 +1125,25 @@ def _unwrap_batched(batched_outputs, out_dims, vmap_level, batch_size, func):
             f"vmap({_get_name(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of `outputs`. "
             f"out_dims has structure {tree_flatten(out_dims)[1]} but outputs has structure {spec}."
         )
-    return tree_unflatten([_maybe_remove_batch_dim(_get_name(func), o, vmap_level, batch_size, d) for o, d in zip(outs, flat)], spec)
+    return tree_unflatten(
+        [_maybe_remove_batch_dim(_get_name(func), o, vmap_level, batch_size, d) for o, d in zip(outs, flat)], spec
+    )
 
 
 def _vmap_increment_nesting(batch_size, randomness, transforms=True):
-    """Begin a level of vmap: its number. transforms: whether what torch.func forbids, and does to custom functions, holds in it."""
+    """Begin a level of vmap: its number. transforms: whether what torch.func forbids, and does to custom functions,
+    holds in it.
+    """
     level, entered = len(_LEVELS) + 1, contextlib.ExitStack()
-    batches = Batches(batch_size, randomness, _wrap, _is_batched, _given, lambda: vmap_increment_nesting(batch_size, randomness), _left)
+    batches = Batches(
+        batch_size,
+        randomness,
+        _wrap,
+        _is_batched,
+        _given,
+        lambda: vmap_increment_nesting(batch_size, randomness),
+        _left,
+    )
     _LEVELS.append((level, batch_size))
     entered.enter_context(_VmapMode(level, batch_size, randomness))
     if transforms:

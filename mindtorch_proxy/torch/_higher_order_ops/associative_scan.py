@@ -33,12 +33,16 @@ def associative_scan(combine_fn, xs, dim, reverse=False, combine_mode="pointwise
             return items
         odd = scan(join(every_other(items, 0, size - 1), every_other(items, 1)))  # prefixes of even length
         even = join([x.narrow(dim, 0, (size - 1) // 2) for x in odd], every_other(items, 2)) if size > 2 else []
-        even = [torch.cat([x.narrow(dim, 0, 1).to(e.dtype), e], dim) for x, e in zip(items, even)] or [x.narrow(dim, 0, 1) for x in items]
+        even = [torch.cat([x.narrow(dim, 0, 1).to(e.dtype), e], dim) for x, e in zip(items, even)] or [
+            x.narrow(dim, 0, 1) for x in items
+        ]
         return [interleaved(*pair) for pair in zip(even, odd)]
 
     def interleaved(even, odd):
         pairs = torch.stack([even.narrow(dim, 0, odd.shape[dim]), odd], dim + 1).flatten(dim, dim + 1)
-        return torch.cat([pairs, even.narrow(dim, odd.shape[dim], 1)], dim) if even.shape[dim] > odd.shape[dim] else pairs
+        return (
+            torch.cat([pairs, even.narrow(dim, odd.shape[dim], 1)], dim) if even.shape[dim] > odd.shape[dim] else pairs
+        )
 
     flipped = [x.flip([dim]) for x in leaves] if reverse else leaves
     out = scan(flipped)

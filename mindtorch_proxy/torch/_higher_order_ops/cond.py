@@ -5,7 +5,13 @@ import torch.utils._pytree as pytree
 from torch._C import DispatchKey
 from torch._ops import HigherOrderOperator
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
-from torch.fx.experimental.proxy_tensor import ProxyTorchDispatchMode, disable_proxy_modes_tracing, get_proxy_mode, make_fx, track_tensor_tree
+from torch.fx.experimental.proxy_tensor import (
+    ProxyTorchDispatchMode,
+    disable_proxy_modes_tracing,
+    get_proxy_mode,
+    make_fx,
+    track_tensor_tree,
+)
 
 __all__ = ["cond"]
 
@@ -16,7 +22,10 @@ def _watched(pred):
 
 
 class CondOp(HigherOrderOperator):
-    """cond(pred, true_fn, false_fn, operands): the tuple that one of the functions gives. What graphs hold, with GraphModules for functions."""
+    """cond(pred, true_fn, false_fn, operands): the tuple that one of the functions gives.
+
+    What graphs hold, with GraphModules for functions.
+    """
 
     def __init__(self):
         super().__init__("cond")
@@ -72,20 +81,25 @@ def _results(graph):
 def _check_alike(found, others):
     meta = lambda outs: [(tuple(t.shape), t.dtype, t.device) if isinstance(t, torch.Tensor) else type(t) for t in outs]  # noqa: E731
     if meta(found) != meta(others):
-        raise RuntimeError(f"Expected both branches of cond to return results alike, but got {meta(found)} and {meta(others)}.")
+        raise RuntimeError(
+            f"Expected both branches of cond to return results alike, but got {meta(found)} and {meta(others)}."
+        )
 
 
 def cond(pred, true_fn, false_fn, operands=()):
     """true_fn(*operands) or false_fn(*operands), as pred says: a bool, or a tensor of one element.
 
-    A graph (make_fx) has a node for it, with both functions as graphs; there the two must give tensors of the same shapes and dtypes.
+    A graph (make_fx) has a node for it, with both functions as graphs; there the two must give tensors of the same
+    shapes and dtypes.
     """
     if not isinstance(pred, (bool, int, float, torch.Tensor)):
         raise RuntimeError(f"Expected pred to be bool or tensor, but got {pred}.")
     if isinstance(pred, torch.Tensor) and pred.numel() != 1:
         raise RuntimeError(f"Expected pred to be bool or single-element tensor, but got {pred}.")
     if not isinstance(operands, (list, tuple)):
-        raise RuntimeError(f"Expect operands to be a tuple of possibly nested dict/list/tuple that only consists of tensor leaves, but got {operands}.")
+        raise RuntimeError(
+            f"Expect operands to be a tuple of possibly nested dict/list/tuple that only consists of tensor leaves, but got {operands}."
+        )
     if not isinstance(pred, torch.Tensor) or not _watched(pred):
         return (true_fn if bool(pred) else false_fn)(*operands)
     leaves, spec = pytree.tree_flatten(tuple(operands))

@@ -22,7 +22,10 @@ def _stack_pytree(pytrees):
 
 
 def map(f, xs, *args):
-    """f(x, *args) for each slice x of the tensors in xs along their first dimension, stacked. Source: torch._higher_order_ops.map."""
+    """f(x, *args) for each slice x of the tensors in xs along their first dimension, stacked.
+
+    Source: torch._higher_order_ops.map.
+    """
     leaves = pytree.tree_leaves(xs)
     if not all(isinstance(x, torch.Tensor) for x in leaves):
         raise RuntimeError(f"Mapped xs can only consist of tensors. Got xs {leaves}.")

@@ -5,7 +5,12 @@ import torch.utils._pytree as pytree
 from torch._C import DispatchKey
 from torch._ops import HigherOrderOperator
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
-from torch.fx.experimental.proxy_tensor import ProxyTorchDispatchMode, disable_proxy_modes_tracing, maybe_handle_decomp, track_tensor_tree
+from torch.fx.experimental.proxy_tensor import (
+    ProxyTorchDispatchMode,
+    disable_proxy_modes_tracing,
+    maybe_handle_decomp,
+    track_tensor_tree,
+)
 
 aten = torch.ops.aten
 ALLOWABLE_OPS = [
@@ -21,7 +26,9 @@ ALLOWABLE_OPS = [
 
 
 class OutDtypeOperator(HigherOrderOperator):
-    """out_dtype(op, dtype, *args): op's result over arguments of a dtype that holds them and the result, converted to dtype."""
+    """out_dtype(op, dtype, *args): op's result over arguments of a dtype that holds them and the result, converted to
+    dtype.
+    """
 
     def __init__(self):
         super().__init__("out_dtype")
@@ -62,7 +69,9 @@ class _Undifferentiable(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, *grads):
-        raise RuntimeError("Trying to backward through out_dtype but no autograd formula was registered. If you need autograd, please file an issue.")
+        raise RuntimeError(
+            "Trying to backward through out_dtype but no autograd formula was registered. If you need autograd, please file an issue."
+        )
 
 
 @out_dtype.py_impl(DispatchKey.Autograd)
@@ -71,7 +80,11 @@ def _autograd(op, output_dtype, *args):
         result = out_dtype(op, output_dtype, *args)
     inputs = [x for x in pytree.tree_leaves(args) if isinstance(x, torch.Tensor)]
     tracked = torch.is_grad_enabled() and any(x.requires_grad for x in inputs)
-    return _Undifferentiable.apply(result, *inputs) if tracked and (result.is_floating_point() or result.is_complex()) else result
+    return (
+        _Undifferentiable.apply(result, *inputs)
+        if tracked and (result.is_floating_point() or result.is_complex())
+        else result
+    )
 
 
 @out_dtype.py_impl(FakeTensorMode)
@@ -88,4 +101,9 @@ def _trace(mode, op, output_dtype, *args):
     with disable_proxy_modes_tracing():
         result = op(*args).to(output_dtype)
     proxies = pytree.tree_map(mode.tracer.unwrap_proxy, (op, output_dtype, *args))
-    return track_tensor_tree(result, mode.tracer.create_proxy("call_function", out_dtype, proxies, {}, name="out_dtype"), constant=None, tracer=mode.tracer)
+    return track_tensor_tree(
+        result,
+        mode.tracer.create_proxy("call_function", out_dtype, proxies, {}, name="out_dtype"),
+        constant=None,
+        tracer=mode.tracer,
+    )

@@ -74,7 +74,9 @@ class CustomOpDef:
 
     @contextlib.contextmanager
     def set_kernel_enabled(self, device_type, enabled=True):
-        """Inside, the kernel of a type of devices is used, or, if not enabled, the function that the operator was made of."""
+        """Inside, the kernel of a type of devices is used, or, if not enabled, the function that the operator was made
+        of.
+        """
         before = self._disabled.get(device_type, False)
         self._disabled[device_type] = not enabled
         try:
@@ -88,7 +90,9 @@ class CustomOpDef:
         return fn
 
     def register_autograd(self, backward, /, *, setup_context=None):
-        """Set the derivative: ``backward(ctx, *grads)``, and ``setup_context(ctx, inputs, output)``, which saves what it needs."""
+        """Set the derivative: ``backward(ctx, *grads)``, and ``setup_context(ctx, inputs, output)``, which saves what
+        it needs.
+        """
         if self._operator.schema.is_mutable:
             raise RuntimeError(
                 f"Cannot register autograd formula for non-functional operator {self._opoverload} with schema {self._operator.schema}. Please create a "

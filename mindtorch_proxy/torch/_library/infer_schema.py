@@ -36,7 +36,9 @@ def _schema_type(annotation, what, signature):
 
 
 def infer_schema(prototype_function, /, *, mutates_args, op_name=None, tags=()):
-    """The schema ``(arguments) -> results`` of an annotated function; mutates_args: the names of those that it writes to, or "unknown"."""
+    """The schema ``(arguments) -> results`` of an annotated function;
+    mutates_args: the names of those that it writes to, or "unknown".
+    """
     signature, hints = inspect.signature(prototype_function), typing.get_type_hints(prototype_function)
 
     def error(what):
@@ -52,9 +54,16 @@ def infer_schema(prototype_function, /, *, mutates_args, op_name=None, tags=()):
         if name not in hints:
             raise error(f"Parameter {name} must have a type annotation.")
         text = _schema_type(hints[name], f"Parameter {name}", signature)
-        if mutates_args == "unknown" and text.startswith("Tensor") or mutates_args != "unknown" and name in mutates_args:
+        if (
+            mutates_args == "unknown"
+            and text.startswith("Tensor")
+            or mutates_args != "unknown"
+            and name in mutates_args
+        ):
             if not text.startswith("Tensor"):
-                raise error(f"Parameter {name} is in mutable_args but only Tensors or collections of Tensors can be mutated")
+                raise error(
+                    f"Parameter {name} is in mutable_args but only Tensors or collections of Tensors can be mutated"
+                )
             text = text.replace("Tensor", f"Tensor(a{i}!)", 1)
         parts.append(f"{text} {name}{_default(p.default, name, error) if p.default is not p.empty else ''}")
     if mutates_args != "unknown" and (unknown := set(mutates_args) - set(signature.parameters)):
@@ -75,4 +84,6 @@ def _default(value, name, error):
         return f'="{value}"'
     if isinstance(value, (torch.dtype, torch.device)):
         return f"={str(value).removeprefix('torch.')}"
-    raise error(f"Parameter {name} has an unsupported default value type {type(value)}. Please file an issue on GitHub so we can prioritize this.")
+    raise error(
+        f"Parameter {name} has an unsupported default value type {type(value)}. Please file an issue on GitHub so we can prioritize this."
+    )

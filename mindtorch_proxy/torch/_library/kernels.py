@@ -51,11 +51,15 @@ class Operator:
             return args, kwargs
         from torch.utils._pytree import tree_map
 
-        cast = lambda x: x.to(dtype) if isinstance(x, torch.Tensor) and x.is_floating_point() and x.dtype is not torch.float64 else x  # noqa: E731
+        cast = lambda x: (
+            x.to(dtype) if isinstance(x, torch.Tensor) and x.is_floating_point() and x.dtype is not torch.float64 else x
+        )  # noqa: E731
         return tree_map(cast, args), tree_map(cast, kwargs)
 
     def below_autograd(self, args, kwargs):
-        """Modes and the classes of arguments, then the kernel of their device; arguments that are written to count a version."""
+        """Modes and the classes of arguments, then the kernel of their device;
+        arguments that are written to count a version.
+        """
         if self.implicit:
             return self._run(args, kwargs)
         out = hand_over(self.overload, args, kwargs, self._run)
@@ -75,7 +79,9 @@ class Operator:
 
     def kernel(self, tensors):
         """The function for the arguments' device."""
-        device = next((t.device.type for t in tensors if t.device.type != "cpu"), tensors[0].device.type if tensors else "cpu")
+        device = next(
+            (t.device.type for t in tensors if t.device.type != "cpu"), tensors[0].device.type if tensors else "cpu"
+        )
         if device == "meta" and self.fake is not None and "Meta" not in self.kernels:
             return self.fake
         for key in (KEYS.get(device, device), *_ANY):
@@ -95,7 +101,11 @@ class Operator:
         return self.overload.name()
 
     def _refuse_alias(self, tensors, out):
-        seen = {t.untyped_storage().data_ptr() for t in tensors if t.numel() and t.layout is torch.strided and t.device.type != "meta"}
+        seen = {
+            t.untyped_storage().data_ptr()
+            for t in tensors
+            if t.numel() and t.layout is torch.strided and t.device.type != "meta"
+        }
         for t in _tensors((out,), {}):
             if t.numel() and t.layout is torch.strided and t.device.type != "meta":
                 if t.untyped_storage().data_ptr() in seen:
@@ -115,9 +125,13 @@ class Operator:
         declaration = f"Declaration: {schema}"
         name = schema.name
         if len(args) > len(schema.positional):
-            raise RuntimeError(f"{name}() takes {len(schema.positional)} positional argument(s) but {len(args)} was/were given.  {declaration}")
+            raise RuntimeError(
+                f"{name}() takes {len(schema.positional)} positional argument(s) but {len(args)} was/were given.  {declaration}"
+            )
         if values is None:
-            wrong = next(k for k in kwargs if k not in schema.by_name or k in [a.name for a in schema.positional[: len(args)]])
+            wrong = next(
+                k for k in kwargs if k not in schema.by_name or k in [a.name for a in schema.positional[: len(args)]]
+            )
             raise RuntimeError(f"Unknown keyword argument '{wrong}' for operator '{name}'. Schema: {schema}")
         for i, a in enumerate(schema.arguments):
             if a.name not in values:
@@ -142,7 +156,9 @@ class Operator:
                     extra = {"keyword_only_inputs": kwargs} if "keyword_only_inputs" in names else {}
                     op.setup_context(ctx=ctx, inputs=op.complete(args), output=result, **extra)
                 returned = result if isinstance(result, tuple) else (result,)
-                written = [a for a, s in zip(args, op.schema.positional) if s.is_write and any(a is r for r in returned)]
+                written = [
+                    a for a, s in zip(args, op.schema.positional) if s.is_write and any(a is r for r in returned)
+                ]
                 if written:
                     ctx.mark_dirty(*written)
                 return result
@@ -150,7 +166,9 @@ class Operator:
             @staticmethod
             def backward(ctx, *grads):
                 if op.backward is None:
-                    raise RuntimeError(f"Trying to backward through {op.name} but no autograd formula was registered. Please use register_autograd to add one.")
+                    raise RuntimeError(
+                        f"Trying to backward through {op.name} but no autograd formula was registered. Please use register_autograd to add one."
+                    )
                 found = op.backward(ctx, *grads)
                 found = found if isinstance(found, tuple) else (found,)
                 return (*found, *(None,) * (len(args) - len(found)))[: len(args)]
@@ -199,15 +217,25 @@ def define(namespace, text, tags=()):
     schema = FunctionSchema(text, namespace=namespace)
     name = schema.name.partition("::")[2]
     full = schema.name + (f".{schema.overload_name}" if schema.overload_name else "")
-    if full in OPERATORS or has_namespace_operator(namespace, name) and full.rpartition(".")[0] not in OPERATORS and not _packet_of(namespace, name):
-        raise RuntimeError(f"Tried to register an operator ({schema}) with the same name and overload name multiple times.")
+    if (
+        full in OPERATORS
+        or has_namespace_operator(namespace, name)
+        and full.rpartition(".")[0] not in OPERATORS
+        and not _packet_of(namespace, name)
+    ):
+        raise RuntimeError(
+            f"Tried to register an operator ({schema}) with the same name and overload name multiple times."
+        )
     packet = _packet_of(namespace, name)
     if packet is None:
         packet = OpOverloadPacket(namespace, name, (), _Packet())
         setattr(getattr(torch.ops, namespace), name, packet)
     operator = OPERATORS[full] = Operator(schema, packet, tags)
     early = EARLY.pop(full, operator)
-    operator.kernels, operator.fake = early.kernels, early.fake  # the dict itself: a Library takes its kernels out of it again
+    operator.kernels, operator.fake = (
+        early.kernels,
+        early.fake,
+    )  # the dict itself: a Library takes its kernels out of it again
     packet._schemas[operator.overload._overloadname] = schema
     packet.__dict__[operator.overload._overloadname] = operator.overload
     packet._fn.operators.append(operator)

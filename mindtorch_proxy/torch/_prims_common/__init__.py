@@ -1,4 +1,7 @@
-"""torch._prims_common: questions about shapes, strides and dtypes. Of PyTorch's many, those that libraries and its harness for tests ask."""
+"""torch._prims_common: questions about shapes, strides and dtypes.
+
+Of PyTorch's many, those that libraries and its harness for tests ask.
+"""
 
 import enum
 import functools
@@ -36,7 +39,12 @@ class ELEMENTWISE_TYPE_PROMOTION_KIND(enum.Enum):
 
 
 # ---------------------------------------------------------------------------------------------- dtypes
-_COMPLEX_OF = {torch.float16: torch.complex32, torch.bfloat16: torch.complex64, torch.float32: torch.complex64, torch.float64: torch.complex128}
+_COMPLEX_OF = {
+    torch.float16: torch.complex32,
+    torch.bfloat16: torch.complex64,
+    torch.float32: torch.complex64,
+    torch.float64: torch.complex128,
+}
 _REAL_OF = {torch.complex32: torch.float16, torch.complex64: torch.float32, torch.complex128: torch.float64}
 _COMPUTED_IN = {torch.bfloat16: torch.float32, torch.float16: torch.float32, torch.complex32: torch.complex64}
 _INTEGERS = (torch.uint8, torch.uint16, torch.uint32, torch.uint64, torch.int8, torch.int16, torch.int32, torch.int64)
@@ -70,7 +78,15 @@ def corresponding_complex_dtype(dtype):
 
 def dtype_to_type(dtype):
     """Python's type of a dtype's numbers."""
-    return bool if dtype is torch.bool else int if is_integer_dtype(dtype) else float if dtype.is_floating_point else complex
+    return (
+        bool
+        if dtype is torch.bool
+        else int
+        if is_integer_dtype(dtype)
+        else float
+        if dtype.is_floating_point
+        else complex
+    )
 
 
 def type_to_dtype(typ):
@@ -94,10 +110,14 @@ def elementwise_dtypes(*_args, type_promotion_kind):
     for a in args:
         if not isinstance(a, (torch.Tensor, *Number)):
             raise ValueError(f"Unexpected type {type(a)} when computing elementwise type promotion!")
-    highest = functools.reduce(get_higher_type, (dtype_to_type(a.dtype) if isinstance(a, torch.Tensor) else type(a) for a in args), bool)
+    highest = functools.reduce(
+        get_higher_type, (dtype_to_type(a.dtype) if isinstance(a, torch.Tensor) else type(a) for a in args), bool
+    )
     tensors = [a for a in args if isinstance(a, torch.Tensor)]
     shaped, numbers = [t.dtype for t in tensors if t.dim()], [t.dtype for t in tensors if not t.dim()]
-    counts = is_grad_dtype if highest is complex else lambda d: dtype_to_type(d) is highest  # how many bits a complex result has, floats say too
+    counts = (
+        is_grad_dtype if highest is complex else lambda d: dtype_to_type(d) is highest
+    )  # how many bits a complex result has, floats say too
     found = list(filter(counts, shaped)) or list(filter(counts, numbers))
     result = functools.reduce(torch.promote_types, found) if found else type_to_dtype(highest)
     if highest is complex:
@@ -172,7 +192,11 @@ def suggest_memory_format(x):
             if n == 0 or stride < least or i == 0 and least == x.stride()[1]:
                 return torch.contiguous_format
             least = stride * max(n, 1)
-        return (torch.channels_last if x.dim() == 4 else torch.channels_last_3d) if x.stride()[1] else torch.contiguous_format
+        return (
+            (torch.channels_last if x.dim() == 4 else torch.channels_last_3d)
+            if x.stride()[1]
+            else torch.contiguous_format
+        )
     return torch.contiguous_format
 
 
@@ -182,7 +206,9 @@ def compute_required_storage_length(shape, strides, storage_offset):
 
 
 def check_significant_strides(a, b, *, only_cuda=True, allow_rhs_unbacked=False):
-    """(whether the strides of the dimensions with more than one place are equal, the first dimension where they are not)"""
+    """(whether the strides of the dimensions with more than one place are equal, the first dimension where they are
+    not)
+    """
     if only_cuda and a.device.type not in ("cuda", "xpu") and b.device.type not in ("cuda", "xpu") or a.numel() == 0:
         return True, None
     at = next((i for i, (x, y, n) in enumerate(zip(a.stride(), b.stride(), a.shape)) if n > 1 and x != y), None)

@@ -9,4 +9,10 @@ from torch._subclasses.fake_tensor import (  # noqa: F401
 
 from torch._subclasses.fake_utils import CrossRefFakeMode
 
-__all__ = ["CrossRefFakeMode", "DynamicOutputShapeException", "FakeTensor", "FakeTensorMode", "UnsupportedFakeTensorException"]
+__all__ = [
+    "CrossRefFakeMode",
+    "DynamicOutputShapeException",
+    "FakeTensor",
+    "FakeTensorMode",
+    "UnsupportedFakeTensorException",
+]

@@ -1,4 +1,6 @@
-"""Fake tensors: shape, strides, dtype and device of a tensor without its values; operators run by their meta functions."""
+"""Fake tensors: shape, strides, dtype and device of a tensor without its values;
+operators run by their meta functions.
+"""
 
 import contextlib
 import functools
@@ -80,7 +82,9 @@ class FakeTensor(torch.Tensor):
         device = torch.device(device)
         if device.type not in ("cpu", "meta") and device.index is None:
             device = torch.device(device.type, 0)
-        self = torch.Tensor._make_subclass(cls, elem, elem.requires_grad, dispatch_device=True, device_for_backend_keys=device)
+        self = torch.Tensor._make_subclass(
+            cls, elem, elem.requires_grad, dispatch_device=True, device_for_backend_keys=device
+        )
         self._vc = elem._vc
         self.fake_mode, self.constant, self.real_tensor, self.pytype = fake_mode, constant, real_tensor, pytype
         return self
@@ -111,7 +115,9 @@ class FakeTensor(torch.Tensor):
         modes = {t.fake_mode for t in _flat((args, kwargs or {})) if isinstance(t, FakeTensor)}
         if len(modes) > 1:
             raise AssertionError("Mixing fake modes NYI")
-        if not modes or any(not issubclass(t, FakeTensor) and t not in (torch.Tensor, torch.nn.Parameter) for t in types):
+        if not modes or any(
+            not issubclass(t, FakeTensor) and t not in (torch.Tensor, torch.nn.Parameter) for t in types
+        ):
             return NotImplemented
         return modes.pop().dispatch(func, types, args, kwargs)
 
@@ -127,7 +133,10 @@ class FakeTensor(torch.Tensor):
         parts = ["...", f"size={tuple(self.shape)}"]
         if self.device.type != "cpu":
             parts.insert(1, f"device='{self.device}'")
-        if self.dtype not in (torch.get_default_dtype(), torch.int64, torch.bool, torch.complex64) or self.dtype in (torch.int64, torch.bool):
+        if self.dtype not in (torch.get_default_dtype(), torch.int64, torch.bool, torch.complex64) or self.dtype in (
+            torch.int64,
+            torch.bool,
+        ):
             parts.append(f"dtype={self.dtype}")
         if self.grad_fn is not None:
             parts.append(f"grad_fn=<{self.grad_fn.name().rpartition('::')[2]}>")
@@ -196,7 +205,9 @@ class FakeTensorConverter:
             raise UnsupportedFakeTensorException(f"{t.layout} layout")
         if type(t) is not FakeTensor and torch.utils._python_dispatch.is_traceable_wrapper_subclass(t):
             with fake_mode:
-                fake = torch.utils._python_dispatch.transform_subclass(t, lambda name, inner: self.from_real_tensor(fake_mode, inner))
+                fake = torch.utils._python_dispatch.transform_subclass(
+                    t, lambda name, inner: self.from_real_tensor(fake_mode, inner)
+                )
             return fake.requires_grad_(t.requires_grad) if t.is_leaf else fake
         fake = self._of_memory(fake_mode, t, t if make_constant else None)
         if make_constant:
@@ -250,10 +261,24 @@ class FakeTensorMode(TorchDispatchMode):
 
     _mode_key = torch._C._TorchDispatchModeKey.FAKE
 
-    def __init__(self, *, allow_fallback_kernels=True, allow_non_fake_inputs=False, shape_env=None, static_shapes=None, export=False, allow_meta=False):
+    def __init__(
+        self,
+        *,
+        allow_fallback_kernels=True,
+        allow_non_fake_inputs=False,
+        shape_env=None,
+        static_shapes=None,
+        export=False,
+        allow_meta=False,
+    ):
         super().__init__()
         self.allow_fallback_kernels, self.allow_non_fake_inputs = allow_fallback_kernels, allow_non_fake_inputs
-        self.shape_env, self.static_shapes, self.export, self.allow_meta = shape_env, True if static_shapes is None else static_shapes, export, allow_meta
+        self.shape_env, self.static_shapes, self.export, self.allow_meta = (
+            shape_env,
+            True if static_shapes is None else static_shapes,
+            export,
+            allow_meta,
+        )
         self.fake_tensor_converter = FakeTensorConverter(export=export)
 
     def is_our_fake(self, t):
@@ -283,7 +308,9 @@ class FakeTensorMode(TorchDispatchMode):
         if func in _LIFTS:
             if isinstance(args[0], FakeTensor):
                 return args[0]
-            return self.fake_tensor_converter.from_real_tensor(self, args[0], make_constant=func is not aten.lift_fresh_copy.default)
+            return self.fake_tensor_converter.from_real_tensor(
+                self, args[0], make_constant=func is not aten.lift_fresh_copy.default
+            )
         args, kwargs = tree_map(functools.partial(self._fake, func, args, kwargs), (args, kwargs))
         known = self._of_constants(func, args, kwargs)
         if known is not _UNKNOWN:
@@ -315,7 +342,12 @@ class FakeTensorMode(TorchDispatchMode):
         """The result of an operator on tensors of known values, where it is small."""
         tensors = [t for t in _flat((args, kwargs)) if isinstance(t, FakeTensor)]
         tags = func._schema.tags
-        if not tensors or any(t.constant is None for t in tensors) or "nondeterministic_seeded" in tags or max(t.numel() for t in tensors) > 1:
+        if (
+            not tensors
+            or any(t.constant is None for t in tensors)
+            or "nondeterministic_seeded" in tags
+            or max(t.numel() for t in tensors) > 1
+        ):
             self._forget(func, args, kwargs)
             return _UNKNOWN
         with DisableTorchDispatch(), torch.no_grad():
@@ -325,7 +357,11 @@ class FakeTensorMode(TorchDispatchMode):
             for t in tensors:
                 if t.constant.numel() > 1:
                     self.fake_tensor_converter.invalidate_constant_aliases(t.constant)
-            return next(t for t, c in zip(tensors, tree_map(_constant, tensors)) if c is out or c is None) if isinstance(out, torch.Tensor) else out
+            return (
+                next(t for t, c in zip(tensors, tree_map(_constant, tensors)) if c is out or c is None)
+                if isinstance(out, torch.Tensor)
+                else out
+            )
         if isinstance(out, torch.Tensor) and out.numel() == 1:
             return self.fake_tensor_converter.from_real_tensor(self, out, make_constant=True)
         for t in _flat(out):  # what is written through a result of unknown values changes the arguments that it views
@@ -344,7 +380,11 @@ class FakeTensorMode(TorchDispatchMode):
                     self.fake_tensor_converter.invalidate_constant_aliases(t.constant)
 
     def _run_python(self, operator, func, args, kwargs):
-        run = operator.fake or operator.kernels.get("Meta") or operator.kernels.get("CompositeExplicitAutograd" if not operator.no_alias else "")
+        run = (
+            operator.fake
+            or operator.kernels.get("Meta")
+            or operator.kernels.get("CompositeExplicitAutograd" if not operator.no_alias else "")
+        )
         if run is None:
             raise UnsupportedOperatorException(func)
         with self:
@@ -387,7 +427,9 @@ class FakeTensorMode(TorchDispatchMode):
             return originals[id(t)]
         if t.device is META:
             return FakeTensor(self, t, device)
-        return self.fake_tensor_converter.from_real_tensor(self, t, make_constant=t.numel() == 1)  # numbers alone made a tensor
+        return self.fake_tensor_converter.from_real_tensor(
+            self, t, make_constant=t.numel() == 1
+        )  # numbers alone made a tensor
 
 
 _UNKNOWN = object()
@@ -404,7 +446,11 @@ def contains_tensor_types(type):
 def _is_tensor_constructor(func):
     """Whether an operator makes a tensor and takes none."""
     schema = func._schema
-    return not any(contains_tensor_types(a.type) for a in schema.arguments) and len(schema.returns) == 1 and str(schema.returns[0].type) == "Tensor"
+    return (
+        not any(contains_tensor_types(a.type) for a in schema.arguments)
+        and len(schema.returns) == 1
+        and str(schema.returns[0].type) == "Tensor"
+    )
 
 
 def __getattr__(name):
@@ -434,7 +480,11 @@ def _overloads(name):
 
 
 def _spoken(v):
-    return f"tensor([...], size={tuple(v.shape)})" if isinstance(v, torch.Tensor) and not isinstance(v, FakeTensor) else str(v)
+    return (
+        f"tensor([...], size={tuple(v.shape)})"
+        if isinstance(v, torch.Tensor) and not isinstance(v, FakeTensor)
+        else str(v)
+    )
 
 
 def _constant(t):
@@ -463,7 +513,9 @@ def _common_device(func, fakes):
         elif device is None:
             device = t.device
         else:
-            raise RuntimeError(f"Unhandled FakeTensor Device Propagation for {func}, found two different devices {device}, {t.device}")
+            raise RuntimeError(
+                f"Unhandled FakeTensor Device Propagation for {func}, found two different devices {device}, {t.device}"
+            )
     return device or number or torch.get_default_device()
 
 

@@ -1,7 +1,12 @@
 """Comparing what operators make of fake tensors with what they make of real ones."""
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensorMode, MetadataMismatchError, UnsupportedFakeTensorException, UnsupportedOperatorException
+from torch._subclasses.fake_tensor import (
+    FakeTensorMode,
+    MetadataMismatchError,
+    UnsupportedFakeTensorException,
+    UnsupportedOperatorException,
+)
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map_only
 
@@ -12,7 +17,11 @@ _UNKNOWN = {"dynamic_output_shape", "inplace_view", "data_dependent_output"}
 
 
 def _storages(tree):
-    return [t.untyped_storage()._cdata for t in tree_leaves(tree) if isinstance(t, torch.Tensor) and t.layout is torch.strided]
+    return [
+        t.untyped_storage()._cdata
+        for t in tree_leaves(tree)
+        if isinstance(t, torch.Tensor) and t.layout is torch.strided
+    ]
 
 
 def outputs_alias_inputs(outputs, inputs):
@@ -33,7 +42,8 @@ def output_alias_each_other(outputs):
 
 
 class CrossRefFakeMode(TorchDispatchMode):
-    """Inside, each operator runs on fake tensors too: MetadataMismatchError where the results differ in shape, strides, dtype, device or in what they share.
+    """Inside, each operator runs on fake tensors too: MetadataMismatchError where the results differ in shape, strides,
+    dtype, device or in what they share.
 
     ignore_op_fn(op): which are not compared. check_strides, check_aliasing: whether strides and shared storages are.
     """
@@ -41,7 +51,11 @@ class CrossRefFakeMode(TorchDispatchMode):
     def __init__(self, ignore_op_fn=None, *, check_strides=True, check_aliasing=True, only_check_ops_with_meta=True):
         super().__init__()
         self.ignore_op_fn = ignore_op_fn or (lambda op: False)
-        self.check_strides, self.check_aliasing, self.only_check_ops_with_meta = check_strides, check_aliasing, only_check_ops_with_meta
+        self.check_strides, self.check_aliasing, self.only_check_ops_with_meta = (
+            check_strides,
+            check_aliasing,
+            only_check_ops_with_meta,
+        )
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
@@ -74,7 +88,9 @@ class CrossRefFakeMode(TorchDispatchMode):
         if self.check_aliasing:
             for check in (outputs_alias_inputs, outputs_are_inputs):
                 if check(real, inputs) != check(fake, fakes):
-                    raise MetadataMismatchError(f"{context} mismatch in {check.__name__} check {check(fake, fakes)} != {check(real, inputs)}")
+                    raise MetadataMismatchError(
+                        f"{context} mismatch in {check.__name__} check {check(fake, fakes)} != {check(real, inputs)}"
+                    )
             if output_alias_each_other(real) != output_alias_each_other(fake):
                 raise MetadataMismatchError(f"{context} mismatch in outputs_alias_each_other check")
         for i, (r, f) in enumerate(zip(real_leaves, fake_leaves)):
@@ -90,7 +106,11 @@ class CrossRefFakeMode(TorchDispatchMode):
                 raise MetadataMismatchError(f"{context} {what.capitalize()}s {b} and {a} are not equal!")
         if real.layout is not torch.strided:
             return
-        if self.check_strides and any(s != t for s, t, n in zip(real.stride(), fake.stride(), real.shape) if n > 1) and real.numel():
+        if (
+            self.check_strides
+            and any(s != t for s, t, n in zip(real.stride(), fake.stride(), real.shape) if n > 1)
+            and real.numel()
+        ):
             raise MetadataMismatchError(f"{context} Stride mismatch! Strides are {fake.stride()} and {real.stride()}!")
         if real.storage_offset() != fake.storage_offset():
             raise MetadataMismatchError(f"{context} mismatched storage offset")

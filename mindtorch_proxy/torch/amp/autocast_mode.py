@@ -78,7 +78,9 @@ class autocast:
 
     def __call__(self, func):
         if not callable(func):
-            raise TypeError(f"autocast()(func) requires a callable, but got {type(func).__name__}. Did you mean to use autocast as a context manager?")
+            raise TypeError(
+                f"autocast()(func) requires a callable, but got {type(func).__name__}. Did you mean to use autocast as a context manager?"
+            )
         return autocast_decorator(self, func)
 
 

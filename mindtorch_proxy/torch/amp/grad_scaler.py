@@ -45,7 +45,15 @@ def _parameter(name, what):
 class GradScaler:
     """Scales losses, unscales gradients, skips the steps that would apply infs or NaNs, and adapts the scale."""
 
-    def __init__(self, device="cuda", init_scale=2.0**16, growth_factor=2.0, backoff_factor=0.5, growth_interval=2000, enabled=True):
+    def __init__(
+        self,
+        device="cuda",
+        init_scale=2.0**16,
+        growth_factor=2.0,
+        backoff_factor=0.5,
+        growth_interval=2000,
+        enabled=True,
+    ):
         if enabled and device == "cuda" and not torch.cuda.is_available():
             warnings.warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.", stacklevel=2)
             enabled = False
@@ -58,7 +66,11 @@ class GradScaler:
             raise AssertionError("The backoff factor must be < 1.0.")
         self._init_scale, self._scale = init_scale, None
         self._init_growth_tracker, self._growth_tracker = 0, None
-        self._growth_factor, self._backoff_factor, self._growth_interval = growth_factor, backoff_factor, growth_interval
+        self._growth_factor, self._backoff_factor, self._growth_interval = (
+            growth_factor,
+            backoff_factor,
+            growth_interval,
+        )
         self._per_optimizer_states = defaultdict(_refresh_per_optimizer_state)
 
     def _need_scale(self, what):
@@ -75,7 +87,9 @@ class GradScaler:
         if isinstance(outputs, torch.Tensor):
             if self._scale is None:
                 self._scale = torch.full((), self._init_scale, dtype=torch.float32, device=outputs.device)
-                self._growth_tracker = torch.full((), self._init_growth_tracker, dtype=torch.int32, device=outputs.device)
+                self._growth_tracker = torch.full(
+                    (), self._init_growth_tracker, dtype=torch.int32, device=outputs.device
+                )
             return outputs * self._scale.to(outputs.device)
         if isinstance(outputs, Iterable):
             scaled = map(self.scale, outputs)
@@ -108,7 +122,9 @@ class GradScaler:
             raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
         if state["stage"] is OptState.STEPPED:
             raise RuntimeError("unscale_() is being called after step().")
-        state["found_inf_per_device"] = self._unscale_grads_(optimizer, scale.double().reciprocal().float(), torch.zeros_like(scale), False)
+        state["found_inf_per_device"] = self._unscale_grads_(
+            optimizer, scale.double().reciprocal().float(), torch.zeros_like(scale), False
+        )
         state["stage"] = OptState.UNSCALED
 
     def step(self, optimizer, *args, **kwargs):
@@ -134,7 +150,9 @@ class GradScaler:
         return result
 
     def _scaled_step(self, optimizer, state, *args, **kwargs):
-        """The step of an optimizer that unscales by itself: told by `grad_scaler=`, or by attributes for the time of the step."""
+        """The step of an optimizer that unscales by itself: told by `grad_scaler=`, or by attributes for the time of
+        the step.
+        """
         if "grad_scaler" in inspect.signature(optimizer.step).parameters:
             warnings.warn(
                 "GradScaler is going to stop passing itself as a keyword argument to the passed optimizer. In the near future GradScaler registers "
@@ -166,14 +184,18 @@ class GradScaler:
             scale.fill_(new_scale)
         elif new_scale is not None:
             if new_scale.device.type != self._device or new_scale.numel() != 1 or new_scale.requires_grad:
-                raise AssertionError("new_scale should be a float or a 1-element torch.cuda.FloatTensor or torch.FloatTensor with requires_grad=False.")
+                raise AssertionError(
+                    "new_scale should be a float or a 1-element torch.cuda.FloatTensor or torch.FloatTensor with requires_grad=False."
+                )
             scale.copy_(new_scale)
         else:
             found = [f for s in self._per_optimizer_states.values() for f in s["found_inf_per_device"].values()]
             if not found:
                 raise AssertionError("No inf checks were recorded prior to update.")
             found = sum(f.to(scale.device) for f in found)
-            torch._amp_update_scale_(scale, self._growth_tracker, found, self._growth_factor, self._backoff_factor, self._growth_interval)
+            torch._amp_update_scale_(
+                scale, self._growth_tracker, found, self._growth_factor, self._backoff_factor, self._growth_interval
+            )
         self._per_optimizer_states = defaultdict(_refresh_per_optimizer_state)
 
     def _get_scale_async(self):
@@ -215,7 +237,9 @@ class GradScaler:
         if not self._enabled:
             return
         if not state_dict:
-            raise RuntimeError("The source state dict is empty, possibly because it was saved from a disabled instance of GradScaler.")
+            raise RuntimeError(
+                "The source state dict is empty, possibly because it was saved from a disabled instance of GradScaler."
+            )
         self._init_scale, self._init_growth_tracker = state_dict["scale"], state_dict["_growth_tracker"]
         self._growth_factor, self._backoff_factor = state_dict["growth_factor"], state_dict["backoff_factor"]
         self._growth_interval = state_dict["growth_interval"]
@@ -227,13 +251,22 @@ class GradScaler:
         state = self.__dict__.copy()
         if self._enabled:
             if self._per_optimizer_states:
-                raise AssertionError("A GradScaler instance may only be pickled at the beginning of an iteration, or at the end after scaler.update().")
-            state |= {"_init_scale": self.get_scale(), "_init_growth_tracker": self._get_growth_tracker(), "_scale": None, "_growth_tracker": None}
+                raise AssertionError(
+                    "A GradScaler instance may only be pickled at the beginning of an iteration, or at the end after scaler.update()."
+                )
+            state |= {
+                "_init_scale": self.get_scale(),
+                "_init_growth_tracker": self._get_growth_tracker(),
+                "_scale": None,
+                "_growth_tracker": None,
+            }
         return state
 
     def _check_inf_per_device(self, optimizer):
         state = self._per_optimizer_states[id(optimizer)]
-        state["found_inf_per_device"] = self._unscale_grads_(optimizer, None, torch.zeros_like(self._need_scale("check")), True)
+        state["found_inf_per_device"] = self._unscale_grads_(
+            optimizer, None, torch.zeros_like(self._need_scale("check")), True
+        )
         return state["found_inf_per_device"]
 
     def _found_inf_per_device(self, optimizer):

@@ -2,15 +2,36 @@
 
 from mindtorch_proxy.runtime.autograd import MODE as _MODE, TASK as _TASK, backward as _backward, grad as _grad
 from mindtorch_proxy.runtime.autograd.modes import upcoming_sequence as _upcoming_sequence
-from mindtorch_proxy.runtime.call.overrides import handle_torch_function as _handle_torch_function, overridden_by_programs as _overridden_by_programs
+from mindtorch_proxy.runtime.call.overrides import (
+    handle_torch_function as _handle_torch_function,
+    overridden_by_programs as _overridden_by_programs,
+)
 from mindtorch_proxy.runtime.tensor import Tensor as _Tensor
 
 from torch._C._autograd import DeviceType, SavedTensor, _unsafe_set_version_counter  # noqa: F401
 
-from . import anomaly_mode, forward_ad, function, functional, grad_mode, gradcheck as _gradcheck, graph, profiler, profiler_util, variable  # noqa: F401
+from . import (
+    anomaly_mode,
+    forward_ad,
+    function,
+    functional,
+    grad_mode,
+    gradcheck as _gradcheck,
+    graph,
+    profiler,
+    profiler_util,
+    variable,
+)  # noqa: F401
 from .anomaly_mode import detect_anomaly, set_detect_anomaly  # noqa: F401
 from .function import Function  # noqa: F401
-from .grad_mode import enable_grad, enforce_grad_layout_policy, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled  # noqa: F401
+from .grad_mode import (
+    enable_grad,
+    enforce_grad_layout_policy,
+    inference_mode,
+    no_grad,
+    set_grad_enabled,
+    set_multithreading_enabled,
+)  # noqa: F401
 from .gradcheck import GradcheckError, gradcheck, gradgradcheck  # noqa: F401
 from .profiler import kineto_available  # noqa: F401
 from .variable import Variable  # noqa: F401
@@ -31,26 +52,59 @@ def grad(
     asked = tuple(inputs.values()) if isinstance(inputs, dict) else inputs
     tensors = [t for given in (outputs, asked) for t in (given if isinstance(given, (tuple, list)) else (given,))]
     if _overridden_by_programs(tensors):
-        names = ("grad_outputs", "retain_graph", "create_graph", "only_inputs", "allow_unused", "is_grads_batched", "materialize_grads")
-        settings = (grad_outputs, retain_graph, create_graph, only_inputs, allow_unused, is_grads_batched, materialize_grads)
+        names = (
+            "grad_outputs",
+            "retain_graph",
+            "create_graph",
+            "only_inputs",
+            "allow_unused",
+            "is_grads_batched",
+            "materialize_grads",
+        )
+        settings = (
+            grad_outputs,
+            retain_graph,
+            create_graph,
+            only_inputs,
+            allow_unused,
+            is_grads_batched,
+            materialize_grads,
+        )
         return _handle_torch_function(grad, tensors, outputs, inputs, **dict(zip(names, settings)))
     run_batches = None
     if is_grads_batched:
         from torch._functorch.vmap import run_batches
-    return _grad(outputs, inputs, grad_outputs, retain_graph, create_graph, only_inputs, allow_unused, run_batches, materialize_grads)
+    return _grad(
+        outputs,
+        inputs,
+        grad_outputs,
+        retain_graph,
+        create_graph,
+        only_inputs,
+        allow_unused,
+        run_batches,
+        materialize_grads,
+    )
 
 
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
     """Accumulate gradients of tensors into the leaves of the graph."""
     given = [t for t in (tensors if isinstance(tensors, (tuple, list)) else (tensors,)) if isinstance(t, _Tensor)]
     if _overridden_by_programs(given):
-        settings = {"grad_tensors": grad_tensors, "retain_graph": retain_graph, "create_graph": create_graph, "inputs": inputs}
+        settings = {
+            "grad_tensors": grad_tensors,
+            "retain_graph": retain_graph,
+            "create_graph": create_graph,
+            "inputs": inputs,
+        }
         return _handle_torch_function(backward, given, tensors, **settings)
     return _backward(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
 
 
 class _unsafe_preserve_version_counter:
-    """Inside, in-place operations leave the version counters of these tensors where they are: gradients may be silently wrong afterwards."""
+    """Inside, in-place operations leave the version counters of these tensors where they are: gradients may be silently
+    wrong afterwards.
+    """
 
     def __init__(self, tensors):
         self.tensors = (tensors,) if isinstance(tensors, _Tensor) else tuple(tensors)

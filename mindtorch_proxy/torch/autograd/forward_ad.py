@@ -33,7 +33,9 @@ def exit_dual_level(*, level=None):
     """Leaves the level; its tangents are gone."""
     global _current_level
     if (_current_level if level is None else level) != _current_level:
-        raise RuntimeError("Trying to exit a forward AD level that was not the last one that was created. This is not supported.")
+        raise RuntimeError(
+            "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
+        )
     if _current_level < 0:
         raise RuntimeError("Dual level must be a positive number.")
     _tangents.exit_dual_level()
@@ -44,7 +46,9 @@ def make_dual(tensor, tangent, *, level=None):
     """A view of ``tensor`` with a tangent."""
     level = _level(level)
     if level < 0:
-        raise RuntimeError("Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first.")
+        raise RuntimeError(
+            "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
+        )
     for what, t in (("primal", tensor), ("tangent", tangent)):
         if not (t.is_floating_point() or t.is_complex()):
             raise ValueError(f"Expected {what} to be floating point or complex, but got: {t.dtype}")

@@ -15,13 +15,17 @@ def _tuple(x, what, fn):
     for i, t in enumerate(given):
         if not isinstance(t, torch.Tensor):
             where = f"value at index {i}" if is_tuple else f"given {what}"
-            raise TypeError(f"The {what} given to {fn} must be either a Tensor or a tuple of Tensors but the {where} has type {type(t)}.")
+            raise TypeError(
+                f"The {what} given to {fn} must be either a Tensor or a tuple of Tensors but the {where} has type {type(t)}."
+            )
     return is_tuple, given
 
 
 def _fresh(inputs, create_graph, need_graph=True):
     """Tensors of our own, which tells the inputs from the same tensors where the function captured them."""
-    return tuple(t.view_as(t) if create_graph and t.requires_grad else t.detach().requires_grad_(need_graph) for t in inputs)
+    return tuple(
+        t.view_as(t) if create_graph and t.requires_grad else t.detach().requires_grad_(need_graph) for t in inputs
+    )
 
 
 def _finished(tensors, create_graph, is_tuple):
@@ -34,11 +38,15 @@ def _vector(v, like, is_tuple, create_graph, fn):
     v = _fresh(_tuple(v, "v", fn)[1], create_graph, False)
     if len(v) != len(like):
         raise RuntimeError(
-            f"v is a tuple of invalid length: should be {len(like)} but got {len(v)}." if is_tuple else "The given v should contain a single Tensor."
+            f"v is a tuple of invalid length: should be {len(like)} but got {len(v)}."
+            if is_tuple
+            else "The given v should contain a single Tensor."
         )
     for i, (a, b) in enumerate(zip(v, like)):
         if a.size() != b.size():
-            raise RuntimeError(f"{f'Entry {i} in ' if is_tuple else ''}v has invalid size: should be {b.size()} but got {a.size()}.")
+            raise RuntimeError(
+                f"{f'Entry {i} in ' if is_tuple else ''}v has invalid size: should be {b.size()} but got {a.size()}."
+            )
     return v
 
 
@@ -51,7 +59,9 @@ _OF_INPUT, _OF_RESULT = "the input to the user-provided function is", "the user-
 _INDEPENDENT = {  # of tensors that do not require a gradient in strict mode
     "outputs": "Output {} of the user-provided function does not require gradients. The outputs must be computed in a differentiable manner from the input "
     "when running in strict mode.",
-    "grad_inputs": "The gradient with respect to input {} is independent of the inputs of the user-provided function. " + _NOT_STRICT + ".",
+    "grad_inputs": "The gradient with respect to input {} is independent of the inputs of the user-provided function. "
+    + _NOT_STRICT
+    + ".",
     "jacobian": "While computing the hessian, found that the jacobian of the user-provided function with respect to input {} is independent of the input. "
     + _NOT_STRICT
     + ". You should ensure that your function is twice differentiable and that the jacobian depends on the inputs (this would be violated by a linear "
@@ -95,7 +105,9 @@ def _filled(grads, like, strict, create_graph, stage):
             raise RuntimeError(_UNUSED[stage].format(i))
         if create_graph and not g.requires_grad:
             what = "hessian" if "double" in stage else "jacobian"
-            raise RuntimeError(f"The {what} of the user-provided function is independent of input {i}. {_NOT_STRICT} when create_graph=True.")
+            raise RuntimeError(
+                f"The {what} of the user-provided function is independent of input {i}. {_NOT_STRICT} when create_graph=True."
+            )
     return tuple(torch.zeros_like(t) if g is None else g for g, t in zip(grads, like))
 
 
@@ -149,11 +161,15 @@ def _check_forward(strict, vectorize):
             'Please either set `strict=False` or `strategy="reverse-mode"`.'
         )
     if not vectorize:
-        raise NotImplementedError("Computing Jacobian using forward-AD or forward-over-reverse Hessian is only implemented for `vectorize=True`.")
+        raise NotImplementedError(
+            "Computing Jacobian using forward-AD or forward-over-reverse Hessian is only implemented for `vectorize=True`."
+        )
 
 
 def _construct_standard_basis_for(tensors, tensor_numels):
-    """The unit vectors of the space of all the tensors together, as matrices with a row for each: a matrix for each tensor."""
+    """The unit vectors of the space of all the tensors together, as matrices with a row for each: a matrix for each
+    tensor.
+    """
     before, parts = 0, []
     for t, n in zip(tensors, tensor_numels):
         part = t.new_zeros((sum(tensor_numels), n))
@@ -215,17 +231,26 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
 
 
 def _rows(i, output, inputs, create_graph, strict, given):
-    """The Jacobian of one output: a tensor for each input. given: the gradients of its elements are told, so that complex ones have some."""
+    """The Jacobian of one output: a tensor for each input. given: the gradients of its elements are told, so that
+    complex ones have some.
+    """
     columns = [[] for _ in inputs]
     for element in output.reshape(-1).unbind() if output.numel() else ():
         found = _gradients((element,), inputs, (torch.ones_like(element),) if given else None, create_graph, True)
         for k, (column, g, x) in enumerate(zip(columns, found, inputs)):
             if strict and g is None:
-                raise RuntimeError(f"Output {i} of the user-provided function is independent of input {k}. {_NOT_STRICT}.")
+                raise RuntimeError(
+                    f"Output {i} of the user-provided function is independent of input {k}. {_NOT_STRICT}."
+                )
             if strict and create_graph and not g.requires_grad:
-                raise RuntimeError(f"The jacobian of the user-provided function is independent of input {i}. {_NOT_STRICT} when create_graph=True.")
+                raise RuntimeError(
+                    f"The jacobian of the user-provided function is independent of input {i}. {_NOT_STRICT} when create_graph=True."
+                )
             column.append(torch.zeros_like(x) if g is None else g)
-    return [torch.stack(c).view(output.shape + x.shape) if c else x.new_zeros(output.shape + x.shape) for c, x in zip(columns, inputs)]
+    return [
+        torch.stack(c).view(output.shape + x.shape) if c else x.new_zeros(output.shape + x.shape)
+        for c, x in zip(columns, inputs)
+    ]
 
 
 def _scalar(out, fn, strict):

@@ -1,9 +1,23 @@
 """torch.autograd.grad_mode."""
 
-from mindtorch_proxy.runtime.autograd.modes import MODE, _SetGrad, enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: F401
+from mindtorch_proxy.runtime.autograd.modes import (
+    MODE,
+    _SetGrad,
+    enable_grad,
+    inference_mode,
+    no_grad,
+    set_grad_enabled,
+)  # noqa: F401
 
 _DecoratorContextManager = _SetGrad
-__all__ = ["no_grad", "enable_grad", "set_grad_enabled", "inference_mode", "set_multithreading_enabled", "enforce_grad_layout_policy"]
+__all__ = [
+    "no_grad",
+    "enable_grad",
+    "set_grad_enabled",
+    "inference_mode",
+    "set_multithreading_enabled",
+    "enforce_grad_layout_policy",
+]
 
 
 class _Switch(_DecoratorContextManager):
@@ -33,7 +47,9 @@ class set_multithreading_enabled(_Switch):
 
 
 class enforce_grad_layout_policy(_Switch):
-    """Whether a leaf's first gradient is copied into the leaf's strides; without that, one that nobody else holds is taken with its own."""
+    """Whether a leaf's first gradient is copied into the leaf's strides;
+    without that, one that nobody else holds is taken with its own.
+    """
 
     _field = "grad_layout"
 

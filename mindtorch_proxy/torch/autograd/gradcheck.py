@@ -43,12 +43,16 @@ def _check_inputs(inputs):
                     "numerical gradients correctly. You should call .contiguous on the input before passing it to gradcheck."
                 )
     if not any(map(_is_input, inputs)):
-        raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True.")
+        raise ValueError(
+            "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
+        )
 
 
 def _check_outputs(results):
     if any(isinstance(o, torch.Tensor) and o.layout is not torch.strided for o in _as_tuple(results)):
-        raise ValueError("Sparse output is not supported at gradcheck yet. Please call to_dense(masked_grad=...) on the output of fn for gradcheck.")
+        raise ValueError(
+            "Sparse output is not supported at gradcheck yet. Please call to_dense(masked_grad=...) on the output of fn for gradcheck."
+        )
 
 
 def _dense(t):
@@ -88,7 +92,9 @@ class _Comparison:
     def values(self, inputs):
         found = _as_tuple(self.func(*inputs))
         kept = [
-            o for o, like in zip(found, self.results) if _is_input(like) or not self.outputs and isinstance(like, torch.Tensor) and like.is_floating_point()
+            o
+            for o, like in zip(found, self.results)
+            if _is_input(like) or not self.outputs and isinstance(like, torch.Tensor) and like.is_floating_point()
         ]
         return [o.detach().clone().reshape(-1) for o in kept]
 
@@ -146,13 +152,24 @@ class _Comparison:
         with forward_ad.dual_level():
             plain = [t.detach() if isinstance(t, torch.Tensor) else t for t in self.inputs]
             duals = [forward_ad.make_dual(p, v) if t is x else p for p, t in zip(plain, self.inputs)]
-            found = [forward_ad.unpack_dual(o) for o, like in zip(_as_tuple(self.func(*duals)), self.results) if _is_input(like)]
-            return [(torch.zeros_like(o.primal) if o.tangent is None else o.tangent).detach().reshape(-1) for o in found]
+            found = [
+                forward_ad.unpack_dual(o)
+                for o, like in zip(_as_tuple(self.func(*duals)), self.results)
+                if _is_input(like)
+            ]
+            return [
+                (torch.zeros_like(o.primal) if o.tangent is None else o.tangent).detach().reshape(-1) for o in found
+            ]
 
     def analytical(self, x):
         if self.forward:
             return [torch.stack(column) for column in zip(*(self.pushed(x, unit) for unit in _units(x)))]
-        return [torch.stack([self.pulled(o, x, unit) for unit in _units(o)], 1) if o.numel() else x.new_zeros((x.numel(), 0)) for o in self.outputs]
+        return [
+            torch.stack([self.pulled(o, x, unit) for unit in _units(o)], 1)
+            if o.numel()
+            else x.new_zeros((x.numel(), 0))
+            for o in self.outputs
+        ]
 
     # ------------------------------------------------------------ comparing them
     def jacobians(self, k, x):
@@ -189,7 +206,11 @@ class _Comparison:
 
     def mismatch(self, output, k, numerical, analytical):
         at, element = (k, "inputs") if self.forward else (output, "outputs")
-        apart = f"While considering the {self.part} part of complex {element} only, " if self.part and at in self.complex_at else ""
+        apart = (
+            f"While considering the {self.part} part of complex {element} only, "
+            if self.part and at in self.complex_at
+            else ""
+        )
         mode = "computed with forward mode " if self.forward else ""
         return f"{apart}Jacobian {mode}mismatch for output {output} with respect to input {k},\nnumerical:{numerical}\nanalytical:{analytical}\n"
 
@@ -212,7 +233,9 @@ def _parts_of_outputs(func):
     """The function with the real, and with the imaginary, parts of complex results."""
 
     def apart(part):
-        return lambda *inputs: tuple(part(o) if isinstance(o, torch.Tensor) and o.is_complex() else o for o in _as_tuple(func(*inputs)))
+        return lambda *inputs: tuple(
+            part(o) if isinstance(o, torch.Tensor) and o.is_complex() else o for o in _as_tuple(func(*inputs))
+        )
 
     return apart(torch.imag), apart(torch.real)
 
@@ -222,7 +245,9 @@ def _parts_of_inputs(func, inputs):
 
     def apart(join):
         def of_parts(*given):
-            return func(*(join(g, x) if isinstance(x, torch.Tensor) and x.is_complex() else g for g, x in zip(given, inputs)))
+            return func(
+                *(join(g, x) if isinstance(x, torch.Tensor) and x.is_complex() else g for g, x in zip(given, inputs))
+            )
 
         return of_parts
 
@@ -236,7 +261,10 @@ def _compare(func, inputs, results, options, forward):
         if at:
             for part, f in zip(("imag", "real"), _parts_of_inputs(func, inputs)):
                 real = [
-                    getattr(x.detach(), part).clone().requires_grad_(x.requires_grad) if isinstance(x, torch.Tensor) and x.is_complex() else x for x in inputs
+                    getattr(x.detach(), part).clone().requires_grad_(x.requires_grad)
+                    if isinstance(x, torch.Tensor) and x.is_complex()
+                    else x
+                    for x in inputs
                 ]
                 _Comparison(f, real, options, True, {"imag": "imaginary"}.get(part, part), at).run()
             return
@@ -274,7 +302,9 @@ def _check_batched_forward(func, inputs):
         def push(tangent, i=i, x=x):
             with torch.no_grad():
                 plain = [t.detach() if isinstance(t, torch.Tensor) else t for t in inputs]
-                return torch.func.jvp(lambda p: _as_tuple(func(*plain[:i], p, *plain[i + 1 :])), (x.detach(),), (tangent,))[1]
+                return torch.func.jvp(
+                    lambda p: _as_tuple(func(*plain[:i], p, *plain[i + 1 :])), (x.detach(),), (tangent,)
+                )[1]
 
         _check_batched(push, torch.func.vmap(push), [torch.randn_like(x) for _ in range(2)], "output")
 
@@ -318,7 +348,11 @@ def _check_linear(func, outputs, inputs, masked):
         g, x = _dense(g), _dense(x)
         if not (torch.allclose(g, torch.zeros_like(g)) if masked else bool((g == 0).all())):
             raise GradcheckError("backward not multiplied by grad_output")
-        for what, have, wanted in (("type", g.dtype, x.dtype), ("device", g.device, x.device), ("size", g.size(), x.size())):
+        for what, have, wanted in (
+            ("type", g.dtype, x.dtype),
+            ("device", g.device, x.device),
+            ("size", g.size(), x.size()),
+        ):
             if have != wanted:
                 raise GradcheckError(f"grad is incorrect {what}")
 
@@ -336,7 +370,9 @@ def _check_undefined(func, inputs):
         except RuntimeError as e:
             raise GradcheckError(f"Expected backward function to handle undefined output grads. {_NOTES}") from e
         if any(g is not None and bool((_dense(g) != 0).any()) for g in found):
-            raise GradcheckError(f"Expected all input grads to be undefined or zero when all output grads are undefined or zero. {_NOTES}")
+            raise GradcheckError(
+                f"Expected all input grads to be undefined or zero when all output grads are undefined or zero. {_NOTES}"
+            )
 
 
 def _require(flags, what):
@@ -363,9 +399,18 @@ def gradcheck(
     masked=None,
 ):
     """Compare the gradients of func at inputs with finite differences."""
-    _require((check_forward_ad, check_backward_ad), "Expected at least one of check_forward_ad or check_backward_ad to be True")
-    _require((not check_batched_grad, check_backward_ad), "Setting check_batched_grad=True requires check_backward_ad to be True")
-    _require((not check_batched_forward_grad, check_forward_ad), "Setting check_batched_forward_grad=True requires check_forward_ad to be True")
+    _require(
+        (check_forward_ad, check_backward_ad),
+        "Expected at least one of check_forward_ad or check_backward_ad to be True",
+    )
+    _require(
+        (not check_batched_grad, check_backward_ad),
+        "Setting check_batched_grad=True requires check_backward_ad to be True",
+    )
+    _require(
+        (not check_batched_forward_grad, check_forward_ad),
+        "Setting check_batched_forward_grad=True requires check_forward_ad to be True",
+    )
     options = {
         "masked": bool(masked),
         "eps": eps,
@@ -420,14 +465,31 @@ def gradgradcheck(
     masked=False,
 ):
     """gradcheck of the gradients."""
-    _require((check_fwd_over_rev, check_rev_over_rev), "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
-    _require((not check_undefined_grad, check_rev_over_rev), "Setting check_undefined_grad=True requires check_rev_over_rev to be True")
-    _require((not check_batched_grad, check_rev_over_rev), "Setting check_batched_grad=True requires check_rev_over_rev to be True")
+    _require(
+        (check_fwd_over_rev, check_rev_over_rev),
+        "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True",
+    )
+    _require(
+        (not check_undefined_grad, check_rev_over_rev),
+        "Setting check_undefined_grad=True requires check_rev_over_rev to be True",
+    )
+    _require(
+        (not check_batched_grad, check_rev_over_rev),
+        "Setting check_batched_grad=True requires check_rev_over_rev to be True",
+    )
     inputs = _as_tuple(inputs)
     if grad_outputs is None:
         like = _differentiable(func(*inputs))
         vectors = tuple(
-            torch.testing.make_tensor(o.shape, dtype=o.dtype, device=o.device, low=-1, high=1, requires_grad=True, noncontiguous=gen_non_contig_grad_outputs)
+            torch.testing.make_tensor(
+                o.shape,
+                dtype=o.dtype,
+                device=o.device,
+                low=-1,
+                high=1,
+                requires_grad=True,
+                noncontiguous=gen_non_contig_grad_outputs,
+            )
             for o in like
         )
     else:

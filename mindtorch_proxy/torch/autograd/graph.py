@@ -8,7 +8,14 @@ import weakref
 from functools import partial
 from typing import NamedTuple
 
-from mindtorch_proxy.runtime.autograd import MODE, TASK, disable_saved_tensors_hooks, edge, saved_tensors_hooks, will_execute
+from mindtorch_proxy.runtime.autograd import (
+    MODE,
+    TASK,
+    disable_saved_tensors_hooks,
+    edge,
+    saved_tensors_hooks,
+    will_execute,
+)
 from mindtorch_proxy.runtime.autograd import Node as _Node
 from mindtorch_proxy.runtime.autograd import RemovableHandle
 from mindtorch_proxy.runtime.call.dispatch import intercept, tensors_of
@@ -33,7 +40,10 @@ class Node(abc.ABC):
 
     @abc.abstractmethod
     def register_hook(self, fn):
-        """Call ``hook(grad_inputs, grad_outputs)`` after the node has run; what it returns replaces the first. Returns a handle."""
+        """Call ``hook(grad_inputs, grad_outputs)`` after the node has run; what it returns replaces the first.
+
+        Returns a handle.
+        """
 
     @abc.abstractmethod
     def register_prehook(self, fn):
@@ -109,7 +119,8 @@ class _MultiHandle(RemovableHandle):
 def register_multi_grad_hook(tensors, fn, *, mode="all"):
     """A hook of several tensors, once for each backward.
 
-    mode "all": fn(gradients) when those of all tensors that this backward reaches are there, None for the others; "any": fn(gradient) with the first.
+    mode "all": fn(gradients) when those of all tensors that this backward reaches are there, None for the others;
+    "any": fn(gradient) with the first.
     """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
@@ -141,7 +152,9 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
 
 
 class _Handle:
-    """What nodes hold instead of a tensor that was saved inside; those that saved one version of one tensor share it."""
+    """What nodes hold instead of a tensor that was saved inside;
+    those that saved one version of one tensor share it.
+    """
 
 
 def _get_tid(tensor):
@@ -150,7 +163,9 @@ def _get_tid(tensor):
 
 
 def _get_sid(tensor):
-    """One version of the memory that a tensor shares with its views, wherever in it they begin (PyTorch tells them apart, and misses writes)."""
+    """One version of the memory that a tensor shares with its views, wherever in it they begin (PyTorch tells them
+    apart, and misses writes).
+    """
     return tensor.data_ptr() - tensor.storage_offset() * tensor.itemsize, tensor._version
 
 
@@ -165,7 +180,9 @@ def _written(args, call):
 
 
 class _AllowMutationOnSavedContext:
-    """What was saved inside, as long as the nodes that saved it need it: handle -> the tensor, or its copy where it has been written to since."""
+    """What was saved inside, as long as the nodes that saved it need it: handle -> the tensor, or its copy where it has
+    been written to since.
+    """
 
     def __init__(self):
         self.cloned = weakref.WeakKeyDictionary()
@@ -182,7 +199,9 @@ class _AllowMutationOnSavedContext:
         tid = _get_tid(tensor)
         self.sid_to_tid[_get_sid(tensor)].add(tid)
         handle = self.tid_to_weakhandle.get(tid)
-        if handle is None or handle in self.cloned:  # the copy is of another tensor, whose address and memory this one got
+        if (
+            handle is None or handle in self.cloned
+        ):  # the copy is of another tensor, whose address and memory this one got
             handle = self.tid_to_weakhandle[tid] = _Handle()
             self.original[handle] = tensor
         return handle
@@ -190,7 +209,8 @@ class _AllowMutationOnSavedContext:
     def _unpack(self, handle):
         if not _allow_mutation_on_saved_tensors_enabled or handle not in self.cloned and handle not in self.original:
             raise AssertionError(
-                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was originally recorded."  # as PyTorch writes it
+                # as PyTorch writes it
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was originally recorded."
             )
         return self.cloned[handle] if handle in self.cloned else self.original[handle]
 
@@ -215,7 +235,9 @@ _allow_mutation_on_saved_tensors_enabled = False
 
 @contextlib.contextmanager
 def allow_mutation_on_saved_tensors():
-    """Saved tensors that are written to in place are copied before, so that the write does not matter; backward() must run inside too."""
+    """Saved tensors that are written to in place are copied before, so that the write does not matter;
+    backward() must run inside too.
+    """
     global _allow_mutation_on_saved_tensors_enabled
     if _allow_mutation_on_saved_tensors_enabled:
         raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")

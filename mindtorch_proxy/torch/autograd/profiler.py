@@ -12,7 +12,8 @@ recorders: list = []  # those of the profiles that record now, the innermost las
 
 
 def _watch(nodes, composites):
-    """From here on, each node that this thread's backward passes run stands within nodes(node), and what an operator of several others calls within
+    """From here on, each node that this thread's backward passes run stands within nodes(node), and what an operator of
+    several others calls within
     composites(name, args); None ends it."""
     _MODE.watch, _LOCAL.composites = nodes, composites
 
@@ -52,7 +53,11 @@ def _record_function_exit(handle):
     handle.__exit__(None, None, None)
 
 
-for _name, _function in (("enter", _record_function_enter), ("enter_new", _record_function_enter), ("exit", _record_function_exit)):
+for _name, _function in (
+    ("enter", _record_function_enter),
+    ("enter_new", _record_function_enter),
+    ("exit", _record_function_exit),
+):
     setattr(torch.ops.profiler, "_record_function_" + _name, _function)
 
 
@@ -81,8 +86,15 @@ class profile:
         self.enabled, self.entered, self.function_events = enabled, False, None
         if not enabled:
             return
-        unknown = {"with_flops": with_flops, "with_modules": with_modules, "use_device": use_device or use_cuda, "use_cpu=False": not use_cpu}
-        for name, value in (unknown | {"experimental_config": experimental_config, "activity_filters": activity_filters}).items():
+        unknown = {
+            "with_flops": with_flops,
+            "with_modules": with_modules,
+            "use_device": use_device or use_cuda,
+            "use_cpu=False": not use_cpu,
+        }
+        for name, value in (
+            unknown | {"experimental_config": experimental_config, "activity_filters": activity_filters}
+        ).items():
             if value:
                 raise NotImplementedError(f"torch.autograd.profiler.profile: {name}")
         self.record_shapes, self.profile_memory, self.with_stack = record_shapes, profile_memory, with_stack
@@ -109,7 +121,10 @@ class profile:
             recorders.remove(self._recorder)
         self._kept = [*self._kept, *self._recorder.events] if self.acc_events else self._recorder.events
         self.function_events = EventList(
-            (e for e in self._kept if e.time_range.end), profile_memory=self.profile_memory, with_shapes=self.record_shapes, with_stack=self.with_stack
+            (e for e in self._kept if e.time_range.end),
+            profile_memory=self.profile_memory,
+            with_shapes=self.record_shapes,
+            with_stack=self.with_stack,
         )
         return False
 
@@ -157,7 +172,9 @@ class _Emit:
         if not self.enabled:
             return None
         if self.entered:
-            raise RuntimeError(f"{type(self).__name__.partition('_')[2].upper()} annotation context manager is not reentrant")
+            raise RuntimeError(
+                f"{type(self).__name__.partition('_')[2].upper()} annotation context manager is not reentrant"
+            )
         self._open()
         self.entered = True
         return self
@@ -191,4 +208,13 @@ def load_nvprof(path):
     raise NotImplementedError("torch.autograd.profiler.load_nvprof: files of nvprof are not read")
 
 
-__all__ = ["profile", "record_function", "emit_itt", "emit_nvtx", "load_nvprof", "EventList", "FunctionEvent", "MemRecordsAcc"]
+__all__ = [
+    "profile",
+    "record_function",
+    "emit_itt",
+    "emit_nvtx",
+    "load_nvprof",
+    "EventList",
+    "FunctionEvent",
+    "MemRecordsAcc",
+]

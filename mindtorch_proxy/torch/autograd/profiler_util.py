@@ -18,7 +18,9 @@ def _format_time(us):
 
 def _format_memory(n):
     """Bytes with the unit that fits."""
-    size, unit = next(((size, unit) for size, unit in ((2**30, "GB"), (2**20, "MB"), (2**10, "KB")) if abs(n) >= size), (1, "B"))
+    size, unit = next(
+        ((size, unit) for size, unit in ((2**30, "GB"), (2**20, "MB"), (2**10, "KB")) if abs(n) >= size), (1, "B")
+    )
     return f"{n / size:.2f} {unit}" if size > 1 else f"{n} B"
 
 
@@ -26,10 +28,14 @@ class FormattedTimesMixin:
     """Names that PyTorch derives from the times; no device's own are recorded."""
 
     cpu_time_str = property(lambda self: _format_time(self.cpu_time), doc="The mean time of a call, with its unit.")
-    cpu_time_total_str = property(lambda self: _format_time(self.cpu_time_total), doc="The time of all calls, with its unit.")
-    self_cpu_time_total_str = property(lambda self: _format_time(self.self_cpu_time_total), doc="The same without what they called.")
-    device_time = device_time_total = self_device_time_total = device_memory_usage = self_device_memory_usage = property(
-        lambda self: 0, doc="0: an accelerator's own times and memory are not recorded."
+    cpu_time_total_str = property(
+        lambda self: _format_time(self.cpu_time_total), doc="The time of all calls, with its unit."
+    )
+    self_cpu_time_total_str = property(
+        lambda self: _format_time(self.self_cpu_time_total), doc="The same without what they called."
+    )
+    device_time = device_time_total = self_device_time_total = device_memory_usage = self_device_memory_usage = (
+        property(lambda self: 0, doc="0: an accelerator's own times and memory are not recorded.")
     )
 
 
@@ -88,10 +94,16 @@ class FunctionEvent(FormattedTimesMixin):
     ):
         self.id, self.name, self.thread, self.overload_name, self.node_id = id, name, thread, overload_name, node_id
         self.time_range = Interval(start_us, end_us)
-        self.fwd_thread, self.sequence_nr = fwd_thread, sequence_nr  # of a node of backward: those of the operator that made it
+        self.fwd_thread, self.sequence_nr = (
+            fwd_thread,
+            sequence_nr,
+        )  # of a node of backward: those of the operator that made it
         self.input_shapes, self.stack, self.scope = input_shapes or [], stack or [], scope
         self.use_device, self.cpu_memory_usage = use_device, cpu_memory_usage
-        self.is_async, self.is_remote = is_async, is_remote  # what other threads or processes do meanwhile, as a collective
+        self.is_async, self.is_remote = (
+            is_async,
+            is_remote,
+        )  # what other threads or processes do meanwhile, as a collective
         self.is_user_annotation = is_user_annotation
         self.cpu_parent, self.cpu_children = None, []
 
@@ -108,7 +120,9 @@ class FunctionEvent(FormattedTimesMixin):
         self.cpu_parent = parent
 
     key = property(lambda self: self.name, doc="The name under which events are averaged.")
-    cpu_time_total = property(lambda self: self.time_range.elapsed_us(), doc="The microseconds from the event's beginning to its end.")
+    cpu_time_total = property(
+        lambda self: self.time_range.elapsed_us(), doc="The microseconds from the event's beginning to its end."
+    )
     cpu_time = cpu_time_total
     self_cpu_time_total = property(
         lambda self: self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children),
@@ -140,7 +154,9 @@ class FunctionEventAvg(FormattedTimesMixin):
     input_shapes: list = field(default_factory=list)
     stack: list = field(default_factory=list)
     is_user_annotation: bool = False
-    cpu_time = property(lambda self: self.cpu_time_total / self.count if self.count else 0.0, doc="The mean microseconds of a call.")
+    cpu_time = property(
+        lambda self: self.cpu_time_total / self.count if self.count else 0.0, doc="The mean microseconds of a call."
+    )
 
     def add(self, other):
         """Take another event, or average, in."""
@@ -162,7 +178,10 @@ class EventList(list):
         within: dict = {}
         for event in sorted((e for e in self if not e.is_async), key=lambda e: (e.time_range.start, -e.time_range.end)):
             open_events = within.setdefault((event.thread, event.node_id), [])
-            while open_events and (event.time_range.start >= open_events[-1].time_range.end or event.time_range.end > open_events[-1].time_range.end):
+            while open_events and (
+                event.time_range.start >= open_events[-1].time_range.end
+                or event.time_range.end > open_events[-1].time_range.end
+            ):
                 open_events.pop()
             if open_events:
                 open_events[-1].append_cpu_child(event)
@@ -181,9 +200,16 @@ class EventList(list):
             shapes, stack = event.input_shapes if group_by_input_shapes else [], event.stack[:group_by_stack_n]
             key = event.name, str(shapes), tuple(stack)
             if key not in groups:
-                groups[key] = FunctionEventAvg(event.name, input_shapes=shapes, stack=stack, is_user_annotation=event.is_user_annotation)
+                groups[key] = FunctionEventAvg(
+                    event.name, input_shapes=shapes, stack=stack, is_user_annotation=event.is_user_annotation
+                )
             groups[key].add(event)
-        return EventList(groups.values(), profile_memory=self.profile_memory, with_shapes=group_by_input_shapes, with_stack=group_by_stack_n > 0)
+        return EventList(
+            groups.values(),
+            profile_memory=self.profile_memory,
+            with_shapes=group_by_input_shapes,
+            with_stack=group_by_stack_n > 0,
+        )
 
     def total_average(self):
         """All of them as one."""
@@ -203,7 +229,10 @@ class EventList(list):
             ("CPU time avg", 12, lambda e: e.cpu_time_str),
         ]
         if self.profile_memory:
-            columns += [("CPU Mem", 12, lambda e: _format_memory(e.cpu_memory_usage)), ("Self CPU Mem", 12, lambda e: _format_memory(e.self_cpu_memory_usage))]
+            columns += [
+                ("CPU Mem", 12, lambda e: _format_memory(e.cpu_memory_usage)),
+                ("Self CPU Mem", 12, lambda e: _format_memory(e.self_cpu_memory_usage)),
+            ]
         columns.append(("# of Calls", 12, lambda e: str(e.count)))
         if self.with_shapes:
             columns.append(("Input Shapes", 40, lambda e: str(e.input_shapes)[:40]))

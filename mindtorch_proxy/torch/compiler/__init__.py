@@ -3,7 +3,17 @@
 import numpy as np
 import torch
 
-from .._dynamo import allow_in_graph, assume_constant_result, disable, is_compiling, list_backends, optimize, reset, set_stance, substitute_in_graph
+from .._dynamo import (
+    allow_in_graph,
+    assume_constant_result,
+    disable,
+    is_compiling,
+    list_backends,
+    optimize,
+    reset,
+    set_stance,
+    substitute_in_graph,
+)
 from ..utils._pytree import tree_map_only
 
 __all__ = [
@@ -31,13 +41,24 @@ _default_backend = "inductor"
 
 
 def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=None, options=None, disable=False):
-    """The model or function compiled by a backend; without one, a decorator. Raises RuntimeError for unknown modes, options and backends."""
+    """The model or function compiled by a backend; without one, a decorator.
+
+    Raises RuntimeError for unknown modes, options and backends.
+    """
     if model is None:
 
         def decorator(model):
             if model is None:
                 raise RuntimeError("Model can't be None")
-            return compile(model, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options, disable=disable)
+            return compile(
+                model,
+                fullgraph=fullgraph,
+                dynamic=dynamic,
+                backend=backend,
+                mode=mode,
+                options=options,
+                disable=disable,
+            )
 
         return decorator
     if mode is not None and options is not None:

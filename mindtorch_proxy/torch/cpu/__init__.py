@@ -31,7 +31,14 @@ _ON_X86 = {name: name for name in """aes amx_bf16 amx_fp16 amx_int8 amx_tile avx
 _ON_X86 |= {f"avx512_{name}": f"avx512{name}" for name in "f cd dq bw vl ifma vbmi".split()}
 _ON_X86 |= {"bmi": "bmi1", "fma3": "fma", "lzcnt": "abm", "sha": "sha_ni", "sse3": "pni"}
 _ON_ARM = {name: name for name in "aes bf16 i8mm pmull sha1 sha2 crc32 atomics sve sve2 sme sme2".split()}
-_ON_ARM |= {"neon": "asimd", "dot": "asimddp", "fp16_arith": "asimdhp", "fhm": "asimdfhm", "rdm": "asimdrdm", "sve_bf16": "svebf16"}
+_ON_ARM |= {
+    "neon": "asimd",
+    "dot": "asimddp",
+    "fp16_arith": "asimdhp",
+    "fhm": "asimdfhm",
+    "rdm": "asimdrdm",
+    "sve_bf16": "svebf16",
+}
 
 
 @functools.cache
@@ -39,7 +46,9 @@ def get_capabilities():
     """The instruction sets that the processor has, by PyTorch's names."""
     try:
         with open("/proc/cpuinfo") as f:
-            flags = set(next((line.split(":", 1)[1] for line in f if line.startswith(("flags", "Features"))), "").split())
+            flags = set(
+                next((line.split(":", 1)[1] for line in f if line.startswith(("flags", "Features"))), "").split()
+            )
     except OSError:
         flags = set()
     names = _ON_ARM if platform.machine() in ("aarch64", "arm64") else _ON_X86

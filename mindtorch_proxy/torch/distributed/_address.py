@@ -8,7 +8,9 @@ from ._store import PrefixStore
 
 
 def local_address(store):
-    """The address under which other ranks reach this one: that of the way to the store's host; without one, that of the host's name, or loopback."""
+    """The address under which other ranks reach this one: that of the way to the store's host;
+    without one, that of the host's name, or loopback.
+    """
     while isinstance(store, PrefixStore):
         store = store.underlying_store
     host = getattr(store, "host", None)

@@ -57,7 +57,9 @@ def supports_complex(op):
 
 def _check_single_tensor(param, name):
     if not isinstance(param, torch.Tensor):
-        raise TypeError(f"Invalid function argument. Expected parameter `{name}` of type torch.Tensor\n             but got {type(param)} instead.")
+        raise TypeError(
+            f"Invalid function argument. Expected parameter `{name}` of type torch.Tensor\n             but got {type(param)} instead."
+        )
 
 
 def _check_tensor_list(param, name):
@@ -162,7 +164,9 @@ def all_reduce_coalesced(tensors, op=ReduceOp.SUM, group=None, async_op=False):
         return None
     _reducible("all_reduce", op, *tensors)
     group = _group_or_default_group(group)
-    return _future(group.allreduce_coalesced(tensors, _options(AllreduceCoalescedOptions, async_op, reduceOp=op)), async_op)
+    return _future(
+        group.allreduce_coalesced(tensors, _options(AllreduceCoalescedOptions, async_op, reduceOp=op)), async_op
+    )
 
 
 def reduce(tensor, dst=None, op=ReduceOp.SUM, group=None, async_op=False, group_dst=None):
@@ -182,7 +186,10 @@ def all_gather(tensor_list, tensor, group=None, async_op=False):
     _ensure_all_tensors_same_dtype(tensor_list, tensor)
     if _outside(group, "all_gather"):
         return None
-    return _finish(_group_or_default_group(group).allgather([tensor_list], [tensor], _options(AllgatherOptions, async_op)), async_op)
+    return _finish(
+        _group_or_default_group(group).allgather([tensor_list], [tensor], _options(AllgatherOptions, async_op)),
+        async_op,
+    )
 
 
 def all_gather_into_tensor(output_tensor, input_tensor, group=None, async_op=False):
@@ -206,7 +213,11 @@ def all_gather_single(output, input, group=None, async_op=False):
 
 def _all_gather_base(output_tensor, input_tensor, group=None, async_op=False):
     """all_gather_into_tensor, by its old name."""
-    warnings.warn("`torch.distributed._all_gather_base` is deprecated, use `torch.distributed.all_gather_into_tensor`", FutureWarning, stacklevel=2)
+    warnings.warn(
+        "`torch.distributed._all_gather_base` is deprecated, use `torch.distributed.all_gather_into_tensor`",
+        FutureWarning,
+        stacklevel=2,
+    )
     return all_gather_into_tensor(output_tensor, input_tensor, group, async_op)
 
 
@@ -222,7 +233,10 @@ def all_gather_coalesced(output_tensor_lists, input_tensor_list, group=None, asy
         _check_tensor_list(output, "output_tensor_lists")
         _ensure_all_tensors_same_dtype(output)
     group = _group_or_default_group(group)
-    return _future(group.allgather_coalesced(output_tensor_lists, input_tensor_list, _options(AllgatherOptions, async_op)), async_op)
+    return _future(
+        group.allgather_coalesced(output_tensor_lists, input_tensor_list, _options(AllgatherOptions, async_op)),
+        async_op,
+    )
 
 
 def _validate_output_list_for_rank(my_rank, dst, gather_list):
@@ -279,7 +293,9 @@ def reduce_scatter(output, input_list, op=ReduceOp.SUM, group=None, async_op=Fal
     if _outside(group, "reduce_scatter"):
         return None
     group = _group_or_default_group(group)
-    return _finish(group.reduce_scatter([output], [input_list], _options(ReduceScatterOptions, async_op, reduceOp=op)), async_op)
+    return _finish(
+        group.reduce_scatter([output], [input_list], _options(ReduceScatterOptions, async_op, reduceOp=op)), async_op
+    )
 
 
 def reduce_scatter_tensor(output, input, op=ReduceOp.SUM, group=None, async_op=False):
@@ -293,7 +309,9 @@ def reduce_scatter_tensor(output, input, op=ReduceOp.SUM, group=None, async_op=F
     if isinstance(coalescing, list):
         coalescing.append(_CollOp(reduce_scatter_tensor, input, output, op))
         return _IllegalWork() if async_op else None
-    return _finish(group._reduce_scatter_base(output, input, _options(ReduceScatterOptions, async_op, reduceOp=op)), async_op)
+    return _finish(
+        group._reduce_scatter_base(output, input, _options(ReduceScatterOptions, async_op, reduceOp=op)), async_op
+    )
 
 
 def reduce_scatter_single(output, input, op=ReduceOp.SUM, group=None, async_op=False):
@@ -303,7 +321,11 @@ def reduce_scatter_single(output, input, op=ReduceOp.SUM, group=None, async_op=F
 
 def _reduce_scatter_base(output, input, op=ReduceOp.SUM, group=None, async_op=False):
     """reduce_scatter_tensor, by its old name."""
-    warnings.warn("`torch.distributed._reduce_scatter_base` is deprecated, use `torch.distributed.reduce_scatter_tensor`", FutureWarning, stacklevel=2)
+    warnings.warn(
+        "`torch.distributed._reduce_scatter_base` is deprecated, use `torch.distributed.reduce_scatter_tensor`",
+        FutureWarning,
+        stacklevel=2,
+    )
     return reduce_scatter_tensor(output, input, op, group, async_op)
 
 
@@ -315,7 +337,13 @@ def all_to_all_single(output, input, output_split_sizes=None, input_split_sizes=
     _check_single_tensor(input, "input")
     _ensure_all_tensors_same_dtype(output, input)
     group = _group_or_default_group(group)
-    work = group.alltoall_base(output, input, list(output_split_sizes or ()), list(input_split_sizes or ()), _options(AllToAllOptions, async_op))
+    work = group.alltoall_base(
+        output,
+        input,
+        list(output_split_sizes or ()),
+        list(input_split_sizes or ()),
+        _options(AllToAllOptions, async_op),
+    )
     return _finish(work, async_op)
 
 
@@ -432,7 +460,9 @@ class P2POp:
 
 def _check_op(op):
     if op not in (isend, irecv):
-        raise ValueError("Invalid ``op``. Expected ``op`` to be of type ``torch.distributed.isend`` or ``torch.distributed.irecv``.")
+        raise ValueError(
+            "Invalid ``op``. Expected ``op`` to be of type ``torch.distributed.isend`` or ``torch.distributed.irecv``."
+        )
 
 
 def _check_p2p_op_list(operations):
@@ -445,7 +475,10 @@ def _check_p2p_op_list(operations):
 def batch_isend_irecv(p2p_op_list):
     """Start several messages; a work for each."""
     _check_p2p_op_list(p2p_op_list)
-    works = [p.op(p.tensor, group=p.group, tag=p.tag, **{"group_dst" if p.op is isend else "group_src": p.group_peer}) for p in p2p_op_list]
+    works = [
+        p.op(p.tensor, group=p.group, tag=p.tag, **{"group_dst" if p.op is isend else "group_src": p.group_peer})
+        for p in p2p_op_list
+    ]
     return [w for w in works if w is not None]
 
 
@@ -485,11 +518,15 @@ def _coalescing_manager(group=None, device=None, async_ops=False):
         return
     first, tensors = calls[0], [c.tensor for c in calls]
     if any(c.op is not first.op or c.redop != first.redop for c in calls):
-        raise RuntimeError(f"Coalescing manager expects collectives of one kind and one reduction, not {sorted({c.op.__name__ for c in calls})}")
+        raise RuntimeError(
+            f"Coalescing manager expects collectives of one kind and one reduction, not {sorted({c.op.__name__ for c in calls})}"
+        )
     if first.op is all_reduce:
         work = group.allreduce_coalesced(tensors, AllreduceCoalescedOptions(reduceOp=first.redop, asyncOp=async_ops))
     elif first.op is all_gather_into_tensor:
-        work = group.allgather_into_tensor_coalesced([c.dst_tensor for c in calls], tensors, AllgatherOptions(asyncOp=async_ops))
+        work = group.allgather_into_tensor_coalesced(
+            [c.dst_tensor for c in calls], tensors, AllgatherOptions(asyncOp=async_ops)
+        )
     else:
         options = ReduceScatterOptions(reduceOp=first.redop, asyncOp=async_ops)
         work = group.reduce_scatter_tensor_coalesced([c.dst_tensor for c in calls], tensors, options)
@@ -510,7 +547,11 @@ class reduce_op:
     __members__ = RedOpType.__members__
 
     def __getattribute__(self, key):
-        warnings.warn("`torch.distributed.reduce_op` is deprecated, please use `torch.distributed.ReduceOp` instead", FutureWarning, stacklevel=2)
+        warnings.warn(
+            "`torch.distributed.reduce_op` is deprecated, please use `torch.distributed.ReduceOp` instead",
+            FutureWarning,
+            stacklevel=2,
+        )
         return getattr(ReduceOp, key)
 
 

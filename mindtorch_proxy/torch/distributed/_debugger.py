@@ -24,7 +24,8 @@ class _ForkedPdb(pdb.Pdb):
 def breakpoint(rank=0, skip=0, timeout_s=3600):
     """Stop in the debugger on ``rank``; all other ranks wait in a barrier until it goes on. All ranks call it.
 
-    skip: how often the same line is passed before it stops. timeout_s: of PyTorch's barrier; here the group's own time-out holds.
+    skip: how often the same line is passed before it stops. timeout_s: of PyTorch's barrier; here the group's own
+    time-out holds.
     """
     if skip > 0:
         place = tuple((f.filename, f.lineno) for f in traceback.extract_stack(limit=8)[:-1])
@@ -33,6 +34,8 @@ def breakpoint(rank=0, skip=0, timeout_s=3600):
             return
     if get_rank() == rank:
         debugger = _ForkedPdb()
-        debugger.message(f"\n!!! rank {rank} stops here: type 'up' for the frame that called torch.distributed.breakpoint\n")
+        debugger.message(
+            f"\n!!! rank {rank} stops here: type 'up' for the frame that called torch.distributed.breakpoint\n"
+        )
         debugger.set_trace()
     barrier()

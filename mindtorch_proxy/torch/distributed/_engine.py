@@ -1,4 +1,6 @@
-"""A rank's side of the process in which a group's gloo runs (`_engine_process`): starts it, shares memory with it, asks it for collectives, ends it."""
+"""A rank's side of the process in which a group's gloo runs (`_engine_process`): starts it, shares memory with it, asks
+it for collectives, ends it.
+"""
 
 import ctypes
 import functools
@@ -32,14 +34,18 @@ class EngineTimeout(EngineError):
 
 @functools.cache
 def library():
-    """The path of gloo's extension module in the wheel xoscar; RuntimeError, with what to install, where there is none."""
+    """The path of gloo's extension module in the wheel xoscar;
+    RuntimeError, with what to install, where there is none.
+    """
     try:
         files = importlib.metadata.distribution("xoscar").files or ()
     except importlib.metadata.PackageNotFoundError:
         files = ()
     found = [f for f in files if f.name.startswith("xoscar_pygloo.") and f.suffix == ".so"]
     if not found:
-        raise RuntimeError("torch.distributed's backend gloo needs the package xoscar, which carries it: pip install 'mindtorch-proxy[distributed]'")
+        raise RuntimeError(
+            "torch.distributed's backend gloo needs the package xoscar, which carries it: pip install 'mindtorch-proxy[distributed]'"
+        )
     return str(found[0].locate())
 
 
@@ -54,10 +60,20 @@ class _Memory:
 
 
 class Engine:
-    """gloo for one group. One collective at a time; ``lock`` is held by whoever uses it. It connects when it is first used."""
+    """gloo for one group. One collective at a time; ``lock`` is held by whoever uses it.
+
+    It connects when it is first used.
+    """
 
     def __init__(self, store, rank, size, timeout, host, interface):
-        self.store, self.rank, self.size, self.timeout, self.host, self.interface = store, rank, size, timeout, host, interface
+        self.store, self.rank, self.size, self.timeout, self.host, self.interface = (
+            store,
+            rank,
+            size,
+            timeout,
+            host,
+            interface,
+        )
         self.lock = threading.RLock()
         self.process, self.memory, self.free, self.count, self.connected = None, {}, {}, 0, False
 
@@ -69,7 +85,9 @@ class Engine:
         script = str(Path(__file__).with_name("_engine_process.py"))
         main_thread = "1" if threading.current_thread() is threading.main_thread() else "0"
         command = [sys.executable, "-I", "-S", script, path, str(other.fileno()), str(reading), main_thread]
-        self.process = subprocess.Popen(command, pass_fds=[other.fileno(), reading], stdin=subprocess.DEVNULL, start_new_session=True)
+        self.process = subprocess.Popen(
+            command, pass_fds=[other.fileno(), reading], stdin=subprocess.DEVNULL, start_new_session=True
+        )
         other.close()
         os.close(reading)
         self.control, self.pipe = control, writing
@@ -103,7 +121,10 @@ class Engine:
         self.free.setdefault(memory.size, []).append(memory)
 
     def command(self, name, *arguments, fd=None, timeout=60.0, waiting=None):
-        """Have the process do something, and wait for it. ``waiting()`` is called about every five seconds meanwhile."""
+        """Have the process do something, and wait for it.
+
+        ``waiting()`` is called about every five seconds meanwhile.
+        """
         deadline = time.monotonic() + timeout
         message = marshal.dumps((name, *arguments))
         try:

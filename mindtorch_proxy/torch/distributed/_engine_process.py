@@ -1,6 +1,8 @@
-"""The process in which a group's gloo runs: started as a script, with the path of gloo's extension module, without torch and without site-packages.
+"""The process in which a group's gloo runs: started as a script, with the path of gloo's extension module, without
+torch and without site-packages.
 
-gloo's binding keeps Python's lock while a collective waits, so it has an interpreter to itself. Commands come over a socket, tensors through shared memory.
+gloo's binding keeps Python's lock while a collective waits, so it has an interpreter to itself. Commands come over a
+socket, tensors through shared memory.
 When the rank that started it ends, however it ends, this process ends as well, in the midst of a collective too.
 """
 
@@ -19,7 +21,9 @@ COMMAND = 1 << 16  # bytes of the longest command
 
 
 def end_with(parent_pipe, parent_is_main_thread):
-    """Let the kernel end this process: when the pipe closes (SIGIO, whose default is to end), and when the thread that started it ends."""
+    """Let the kernel end this process: when the pipe closes (SIGIO, whose default is to end), and when the thread that
+    started it ends.
+    """
     fcntl.fcntl(parent_pipe, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(parent_pipe, fcntl.F_SETFL, fcntl.fcntl(parent_pipe, fcntl.F_GETFL) | os.O_ASYNC)
     if parent_is_main_thread:
@@ -51,7 +55,10 @@ class Engine:
 
     def __init__(self, gloo, control):
         self.gloo, self.control, self.context, self.memory = gloo, control, None, {}
-        self.dtypes = [getattr(gloo.GlooDataType_t, f"gloo{n}") for n in ("Int8", "Uint8", "Int32", "Int64", "Float16", "Float32", "Float64")]
+        self.dtypes = [
+            getattr(gloo.GlooDataType_t, f"gloo{n}")
+            for n in ("Int8", "Uint8", "Int32", "Int64", "Float16", "Float32", "Float64")
+        ]
         self.operations = [getattr(gloo.ReduceOp, n) for n in ("SUM", "PRODUCT", "MIN", "MAX")]
 
     def do_memory(self, number, size, fd):
@@ -76,20 +83,48 @@ class Engine:
 
     def do_allreduce(self, place, count, dtype, operation, tag):
         at = self.address(place)
-        self.gloo.allreduce(self.context, at, at, count, self.dtypes[dtype], self.operations[operation], self.gloo.AllreduceAlgorithm.RING, tag)
+        self.gloo.allreduce(
+            self.context,
+            at,
+            at,
+            count,
+            self.dtypes[dtype],
+            self.operations[operation],
+            self.gloo.AllreduceAlgorithm.RING,
+            tag,
+        )
 
     def do_reduce(self, source, target, count, dtype, operation, root, tag):
-        self.gloo.reduce(self.context, self.address(source), self.address(target), count, self.dtypes[dtype], self.operations[operation], root, tag)
+        self.gloo.reduce(
+            self.context,
+            self.address(source),
+            self.address(target),
+            count,
+            self.dtypes[dtype],
+            self.operations[operation],
+            root,
+            tag,
+        )
 
     def do_broadcast(self, place, size, root, tag):
         at = self.address(place)
         self.gloo.broadcast(self.context, at, at, size, self.gloo.GlooDataType_t.glooUint8, root, tag)
 
     def do_allgather(self, source, target, size, tag):
-        self.gloo.allgather(self.context, self.address(source), self.address(target), size, self.gloo.GlooDataType_t.glooUint8, tag)
+        self.gloo.allgather(
+            self.context, self.address(source), self.address(target), size, self.gloo.GlooDataType_t.glooUint8, tag
+        )
 
     def do_gather(self, source, target, size, root, tag):
-        self.gloo.gather(self.context, self.address(source), self.address(target), size, self.gloo.GlooDataType_t.glooUint8, root, tag)
+        self.gloo.gather(
+            self.context,
+            self.address(source),
+            self.address(target),
+            size,
+            self.gloo.GlooDataType_t.glooUint8,
+            root,
+            tag,
+        )
 
     def do_scatter(self, source, target, size, ranks, root, tag):
         at = [self.address(source) + size * i for i in range(ranks)]
@@ -97,7 +132,9 @@ class Engine:
 
     def do_alltoall(self, source, target, size, tag):
         whole = size * self.context.size
-        self.gloo.all_to_all(self.context, self.address(source), self.address(target), whole, self.gloo.GlooDataType_t.glooUint8, tag)
+        self.gloo.all_to_all(
+            self.context, self.address(source), self.address(target), whole, self.gloo.GlooDataType_t.glooUint8, tag
+        )
 
     def do_barrier(self, tag):
         self.gloo.barrier(self.context, tag)

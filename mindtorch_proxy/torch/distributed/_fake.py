@@ -1,4 +1,7 @@
-"""A backend of one process that says it is of several: shapes are those of collectives, but nothing is exchanged. For trying programs out."""
+"""A backend of one process that says it is of several: shapes are those of collectives, but nothing is exchanged.
+
+For trying programs out.
+"""
 
 from datetime import timedelta
 

@@ -6,7 +6,16 @@ from torch.utils._pytree import tree_map
 from . import distributed_c10d as c10d
 from .device_mesh import DeviceMesh
 
-_OPERATIONS = {"sum": "SUM", "avg": "AVG", "product": "PRODUCT", "min": "MIN", "max": "MAX", "band": "BAND", "bor": "BOR", "bxor": "BXOR"}
+_OPERATIONS = {
+    "sum": "SUM",
+    "avg": "AVG",
+    "product": "PRODUCT",
+    "min": "MIN",
+    "max": "MAX",
+    "band": "BAND",
+    "bor": "BOR",
+    "bxor": "BXOR",
+}
 
 
 class AsyncCollectiveTensor(torch.Tensor):
@@ -17,7 +26,12 @@ class AsyncCollectiveTensor(torch.Tensor):
     @staticmethod
     def __new__(cls, elem, work=None):
         made = torch.Tensor._make_wrapper_subclass(
-            cls, elem.shape, strides=elem.stride(), storage_offset=elem.storage_offset(), dtype=elem.dtype, device=elem.device
+            cls,
+            elem.shape,
+            strides=elem.stride(),
+            storage_offset=elem.storage_offset(),
+            dtype=elem.dtype,
+            device=elem.device,
         )
         made.elem, made._work, made.completed = elem, work, work is None
         return made
@@ -50,7 +64,9 @@ class AsyncCollectiveTensor(torch.Tensor):
 
     @classmethod
     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
-        unwrapped = tree_map(lambda t: t.trigger_wait() if isinstance(t, AsyncCollectiveTensor) else t, (args, kwargs or {}))
+        unwrapped = tree_map(
+            lambda t: t.trigger_wait() if isinstance(t, AsyncCollectiveTensor) else t, (args, kwargs or {})
+        )
         return func(*unwrapped[0], **unwrapped[1])
 
 
@@ -75,7 +91,9 @@ def _group(group, tag=""):
         ranks = [r for part in group for r in part] if group and isinstance(group[0], list) else group
         stride = len(group[0]) if group and isinstance(group[0], list) else len(ranks)
         return c10d._find_or_create_pg_by_ranks_and_tag(tag, ranks, stride)
-    raise ValueError(f"Invalid type for group, must be one of List, Processgroup, DeviceMesh or (DeviceMesh, int), but got {type(group)}")
+    raise ValueError(
+        f"Invalid type for group, must be one of List, Processgroup, DeviceMesh or (DeviceMesh, int), but got {type(group)}"
+    )
 
 
 def _resolve_group_name(group, tag=""):
@@ -127,7 +145,9 @@ def reduce_scatter_tensor(self, reduceOp, scatter_dim, group, tag=""):
     if scatter_dim != 0:
         tensor = torch.cat(tensor.chunk(group.size(), scatter_dim))
     out = tensor.new_empty((tensor.shape[0] // group.size(), *tensor.shape[1:]))
-    return AsyncCollectiveTensor(out, c10d.reduce_scatter_tensor(out, tensor.contiguous(), _operation(reduceOp), group, async_op=True))
+    return AsyncCollectiveTensor(
+        out, c10d.reduce_scatter_tensor(out, tensor.contiguous(), _operation(reduceOp), group, async_op=True)
+    )
 
 
 def all_to_all_single(self, output_split_sizes, input_split_sizes, group, tag=""):
@@ -135,7 +155,9 @@ def all_to_all_single(self, output_split_sizes, input_split_sizes, group, tag=""
     tensor, group = _plain(self).contiguous(), _group(group, tag)
     rows = tensor.shape[0] if output_split_sizes is None else sum(output_split_sizes)
     out = tensor.new_empty((rows, *tensor.shape[1:]))
-    return AsyncCollectiveTensor(out, c10d.all_to_all_single(out, tensor, output_split_sizes, input_split_sizes, group, async_op=True))
+    return AsyncCollectiveTensor(
+        out, c10d.all_to_all_single(out, tensor, output_split_sizes, input_split_sizes, group, async_op=True)
+    )
 
 
 def permute_tensor(self, src_dst, group, tag=""):
@@ -162,7 +184,10 @@ def reduce_scatter_tensor_coalesced(inputs, reduceOp, scatter_dim, group, tag=""
 
 
 all_gather_single, reduce_scatter_single = all_gather_tensor, reduce_scatter_tensor
-all_gather_single_coalesced, reduce_scatter_single_coalesced = all_gather_into_tensor_coalesced, reduce_scatter_tensor_coalesced
+all_gather_single_coalesced, reduce_scatter_single_coalesced = (
+    all_gather_into_tensor_coalesced,
+    reduce_scatter_tensor_coalesced,
+)
 
 
 # ------------------------------------------------------------------------------------------------ with gradients
@@ -228,25 +253,37 @@ def all_reduce_inplace(tensor, op="sum", group=None, async_op=False, tag=""):
     """all_reduce, into the tensor."""
     if async_op:
         raise AssertionError("Can't remap async version of inplace op to functional collective")
-    return tensor.copy_(wait_tensor(all_reduce(tensor, op if isinstance(op, str) else str(op), group or c10d._get_default_group(), tag)))
+    return tensor.copy_(
+        wait_tensor(all_reduce(tensor, op if isinstance(op, str) else str(op), group or c10d._get_default_group(), tag))
+    )
 
 
 def all_gather_tensor_inplace(output_tensor, input_tensor, group=None, async_op=False, tag="", gather_dim=0):
     """all_gather_tensor, into a tensor."""
     if async_op:
         raise AssertionError("Can't remap async version of inplace op to functional collective")
-    return output_tensor.copy_(wait_tensor(all_gather_tensor(input_tensor, gather_dim, group or c10d._get_default_group(), tag)))
+    return output_tensor.copy_(
+        wait_tensor(all_gather_tensor(input_tensor, gather_dim, group or c10d._get_default_group(), tag))
+    )
 
 
 def reduce_scatter_tensor_inplace(output, input, op="sum", group=None, async_op=False, scatter_dim=0, tag=""):
     """reduce_scatter_tensor, into a tensor."""
     if async_op:
         raise AssertionError("Can't remap async version of inplace op to functional collective")
-    return output.copy_(wait_tensor(reduce_scatter_tensor(input, op, scatter_dim, group or c10d._get_default_group(), tag)))
+    return output.copy_(
+        wait_tensor(reduce_scatter_tensor(input, op, scatter_dim, group or c10d._get_default_group(), tag))
+    )
 
 
-def all_to_all_inplace(output, input, output_split_sizes=None, input_split_sizes=None, group=None, async_op=False, tag=""):
+def all_to_all_inplace(
+    output, input, output_split_sizes=None, input_split_sizes=None, group=None, async_op=False, tag=""
+):
     """all_to_all_single, into a tensor."""
     if async_op:
         raise AssertionError("Can't remap async version of inplace op to functional collective")
-    return output.copy_(wait_tensor(all_to_all_single(input, output_split_sizes, input_split_sizes, group or c10d._get_default_group(), tag)))
+    return output.copy_(
+        wait_tensor(
+            all_to_all_single(input, output_split_sizes, input_split_sizes, group or c10d._get_default_group(), tag)
+        )
+    )

@@ -1,4 +1,6 @@
-"""The backend gloo: collectives on the CPU's tensors, by gloo in a process beside (`_engine`), messages from rank to rank by `_mailbox`."""
+"""The backend gloo: collectives on the CPU's tensors, by gloo in a process beside (`_engine`), messages from rank to
+rank by `_mailbox`.
+"""
 
 import os
 import time
@@ -19,10 +21,22 @@ from ._types import BarrierOptions, RedOpType, Work, reduction
 from .constants import default_pg_timeout
 
 # dtype: gloo's number for it in `_engine_process`
-_GLOO = {d: i for i, d in enumerate([torch.int8, torch.uint8, torch.int32, torch.int64, torch.float16, torch.float32, torch.float64])}
+_GLOO = {
+    d: i
+    for i, d in enumerate(
+        [torch.int8, torch.uint8, torch.int32, torch.int64, torch.float16, torch.float32, torch.float64]
+    )
+}
 _MOVED = {*_GLOO, torch.bfloat16, torch.bool}
 _REDUCE = {RedOpType.SUM: 0, RedOpType.AVG: 0, RedOpType.PRODUCT: 1, RedOpType.MIN: 2, RedOpType.MAX: 3}
-_OF_BOOL = {RedOpType.SUM: 3, RedOpType.PRODUCT: 2, RedOpType.MIN: 2, RedOpType.MAX: 3, RedOpType.BAND: 2, RedOpType.BOR: 3}
+_OF_BOOL = {
+    RedOpType.SUM: 3,
+    RedOpType.PRODUCT: 2,
+    RedOpType.MIN: 2,
+    RedOpType.MAX: 3,
+    RedOpType.BAND: 2,
+    RedOpType.BOR: 3,
+}
 _BITWISE = {RedOpType.BAND: torch.bitwise_and, RedOpType.BOR: torch.bitwise_or, RedOpType.BXOR: torch.bitwise_xor}
 
 
@@ -39,7 +53,11 @@ class ProcessGroupGloo(OrderedCalls):
     Device = Device
 
     def __init__(self, store, rank, size, timeout=None):
-        options = timeout if isinstance(timeout, _GlooOptions) else _GlooOptions(default_pg_timeout if timeout is None else timeout)
+        options = (
+            timeout
+            if isinstance(timeout, _GlooOptions)
+            else _GlooOptions(default_pg_timeout if timeout is None else timeout)
+        )
         device = options._devices[0] if options._devices else self.create_default_device(store)
         self._host = interface_address(device.interface) if device.interface else device.hostname
         super().__init__(store, rank, size, options._timeout, self._host, device.interface)
@@ -86,14 +104,20 @@ class ProcessGroupGloo(OrderedCalls):
             raise RuntimeError(f"ProcessGroupGloo::{name}: requires non-empty tensor list")
         for i, t in enumerate(tensors):
             if t.layout is not tensors[0].layout:
-                raise RuntimeError(f"ProcessGroupGloo::{name}: invalid tensor layout at index {i} (expected {tensors[0].layout}, got {t.layout})")
+                raise RuntimeError(
+                    f"ProcessGroupGloo::{name}: invalid tensor layout at index {i} (expected {tensors[0].layout}, got {t.layout})"
+                )
 
     def _check_like(self, name, tensors, like):
         for i, t in enumerate(tensors):
             if t.dtype is not like.dtype:
-                raise RuntimeError(f"ProcessGroupGloo::{name}: invalid tensor type at index {i} (expected {like.dtype}, got {t.dtype})")
+                raise RuntimeError(
+                    f"ProcessGroupGloo::{name}: invalid tensor type at index {i} (expected {like.dtype}, got {t.dtype})"
+                )
             if t.shape != like.shape:
-                raise RuntimeError(f"ProcessGroupGloo::{name}: invalid tensor size at index {i} (expected {_size(like)}, got {_size(t)})")
+                raise RuntimeError(
+                    f"ProcessGroupGloo::{name}: invalid tensor size at index {i} (expected {_size(like)}, got {_size(t)})"
+                )
 
     def _single(self, name, tensors, what="tensor"):
         if len(tensors) != 1:
@@ -103,7 +127,9 @@ class ProcessGroupGloo(OrderedCalls):
     def _list_of_all(self, name, lists, what):
         """The root's list of a tensor for each rank."""
         if len(lists) != 1:
-            raise RuntimeError(f"ProcessGroupGloo::{name}: requires a single-element {what} list containing a list with {self._size} tensors.")
+            raise RuntimeError(
+                f"ProcessGroupGloo::{name}: requires a single-element {what} list containing a list with {self._size} tensors."
+            )
         return lists[0]
 
     # -- collectives
@@ -126,7 +152,11 @@ class ProcessGroupGloo(OrderedCalls):
                     t.copy_(tensors[opts.rootTensor])
 
         detail = f"{describe([tensor])}, root {root}"
-        return self._submit(Call("broadcast", body, list(tensors), None, detail, f"{tensor.dtype} {nbytes(tensor)} {root}"), opts, tensors)
+        return self._submit(
+            Call("broadcast", body, list(tensors), None, detail, f"{tensor.dtype} {nbytes(tensor)} {root}"),
+            opts,
+            tensors,
+        )
 
     def _reals(self, name, tensors, op):
         """Tensors whose real numbers may be reduced one by one."""
@@ -135,7 +165,9 @@ class ProcessGroupGloo(OrderedCalls):
         return [_real(t) for t in tensors]
 
     def _reduction(self, name, tensor, op):
-        """How gloo reduces a tensor: (the tensor to send, gloo's operation); None for one that is gathered and reduced here. Errors are PyTorch's."""
+        """How gloo reduces a tensor: (the tensor to send, gloo's operation); None for one that is gathered and reduced
+        here. Errors are PyTorch's.
+        """
         dtype = self._one_dtype(name, [tensor])
         if op is RedOpType.PREMUL_SUM:
             raise RuntimeError("Cannot use ReduceOp.PREMUL_SUM with Gloo")
@@ -155,7 +187,9 @@ class ProcessGroupGloo(OrderedCalls):
             return
         if how is None:
             everything = tensor.new_empty((self._size, *tensor.shape))
-            self._exchange(call, [tensor], [everything], lambda s, t, tag: self._ask(call, "allgather", s, t, nbytes(tensor), tag))
+            self._exchange(
+                call, [tensor], [everything], lambda s, t, tag: self._ask(call, "allgather", s, t, nbytes(tensor), tag)
+            )
             if root in (None, self._rank):
                 tensor.copy_(fold(_BITWISE[op], everything.unbind(0)))
             return
@@ -164,11 +198,19 @@ class ProcessGroupGloo(OrderedCalls):
         result = sent if sent is tensor else torch.empty_like(sent)
         number, count = _GLOO[dtype], sent.numel()
         if root is None:
-            self._exchange(call, [sent], [result], lambda s, t, tag: self._ask(call, "allreduce", s, count, number, operation, tag), inplace=True)
+            self._exchange(
+                call,
+                [sent],
+                [result],
+                lambda s, t, tag: self._ask(call, "allreduce", s, count, number, operation, tag),
+                inplace=True,
+            )
         else:
             ask = lambda s, t, tag: self._ask(call, "reduce", s, t, count, number, operation, root, tag)
             mine = root == self._rank
-            self._exchange(call, [sent], [result], ask) if mine else self._exchange(call, [sent], [], lambda s, t, tag: ask(s, s, tag))
+            self._exchange(call, [sent], [result], ask) if mine else self._exchange(
+                call, [sent], [], lambda s, t, tag: ask(s, s, tag)
+            )
             if not mine:
                 return
         if op is RedOpType.AVG:
@@ -194,12 +236,18 @@ class ProcessGroupGloo(OrderedCalls):
             for t in reals[1:]:
                 t.copy_(first)
 
-        return self._submit(Call("all_reduce", body, list(tensors), None, f"{describe(reals)}, {op.name}", _key(reals, op)), opts, tensors)
+        return self._submit(
+            Call("all_reduce", body, list(tensors), None, f"{describe(reals)}, {op.name}", _key(reals, op)),
+            opts,
+            tensors,
+        )
 
     def _allreduce_sparse(self, tensors, op, opts):
         """The sum of sparse tensors: all indices and values, added up."""
         if op is not RedOpType.SUM:
-            raise RuntimeError("ProcessGroupGloo::allreduce: unsupported reduction operation (allreduce of sparse tensors only works with ReduceOp.SUM)")
+            raise RuntimeError(
+                "ProcessGroupGloo::allreduce: unsupported reduction operation (allreduce of sparse tensors only works with ReduceOp.SUM)"
+            )
         tensor, mine = tensors[0], fold(torch.add, tensors).coalesce()
 
         def body(call):
@@ -218,7 +266,12 @@ class ProcessGroupGloo(OrderedCalls):
                 everything = part.new_empty((self._size, *padded.shape))
                 if padded.numel():
                     size = nbytes(padded)
-                    self._exchange(call, [padded], [everything], lambda s, t, tag, size=size: self._ask(call, "allgather", s, t, size, tag))
+                    self._exchange(
+                        call,
+                        [padded],
+                        [everything],
+                        lambda s, t, tag, size=size: self._ask(call, "allgather", s, t, size, tag),
+                    )
                 parts.append([everything[r, : counts[r]] for r in range(self._size)])
             indices, values = torch.cat(parts[0]).t(), torch.cat(parts[1])
             total = torch.sparse_coo_tensor(indices, values, tensor.shape).coalesce()
@@ -226,7 +279,16 @@ class ProcessGroupGloo(OrderedCalls):
                 t.copy_(total)
 
         return self._submit(
-            Call("all_reduce", body, list(tensors), None, f"{list(tensor.shape)} sparse", f"sparse {tensor.dtype} {list(tensor.shape)}"), opts, tensors
+            Call(
+                "all_reduce",
+                body,
+                list(tensors),
+                None,
+                f"{list(tensor.shape)} sparse",
+                f"sparse {tensor.dtype} {list(tensor.shape)}",
+            ),
+            opts,
+            tensors,
         )
 
     def allreduce_coalesced(self, tensors, opts):
@@ -246,7 +308,11 @@ class ProcessGroupGloo(OrderedCalls):
             for t, piece in zip(reals, flat.split([t.numel() for t in reals])):
                 t.copy_(piece.view(t.shape))
 
-        return self._submit(Call("all_reduce_coalesced", body, list(tensors), None, f"{describe(reals)}, {op.name}", _key(reals, op)), opts, reals)
+        return self._submit(
+            Call("all_reduce_coalesced", body, list(tensors), None, f"{describe(reals)}, {op.name}", _key(reals, op)),
+            opts,
+            reals,
+        )
 
     def reduce(self, tensors, opts):
         """Each rank's tensor, reduced, on the root."""
@@ -257,7 +323,16 @@ class ProcessGroupGloo(OrderedCalls):
         how = self._reduction("reduce", tensor, op)
         body = lambda call: self._reduce_in(call, tensor, op, root, how)
         return self._submit(
-            Call("reduce", body, list(tensors), None, f"{describe([tensor])}, {op.name}, root {root}", f"{_key([tensor], op)} {root}"), opts, tensors
+            Call(
+                "reduce",
+                body,
+                list(tensors),
+                None,
+                f"{describe([tensor])}, {op.name}, root {root}",
+                f"{_key([tensor], op)} {root}",
+            ),
+            opts,
+            tensors,
         )
 
     def _gather_all(self, name, outputs, inputs, opts, result):
@@ -279,23 +354,39 @@ class ProcessGroupGloo(OrderedCalls):
         if not inputs:
             raise RuntimeError("ProcessGroupGloo::allgather: requires non-empty input tensor list")
         if len(inputs) != len(outputs):
-            raise RuntimeError("ProcessGroupGloo::allgather: requires input/output tensor lists to have the same length")
+            raise RuntimeError(
+                "ProcessGroupGloo::allgather: requires input/output tensor lists to have the same length"
+            )
         length = self._size * len(inputs)
         for i, targets in enumerate(outputs):
             if len(targets) != length:
-                raise RuntimeError(f"ProcessGroupGloo::allgather: invalid output tensor list at index {i} (expected length {length}, got {len(targets)})")
+                raise RuntimeError(
+                    f"ProcessGroupGloo::allgather: invalid output tensor list at index {i} (expected length {length}, got {len(targets)})"
+                )
         for tensors in (inputs, *outputs):
             self._check_like("allgather", tensors, inputs[0])
         result = list(outputs[0]) if len(inputs) == 1 else [list(targets) for targets in outputs]
-        return self._gather_all("all_gather", [[_real(t) for t in targets] for targets in outputs], [_real(t) for t in inputs], opts, result)
+        return self._gather_all(
+            "all_gather", [[_real(t) for t in targets] for targets in outputs], [_real(t) for t in inputs], opts, result
+        )
 
     def _allgather_base(self, output, input, opts):
         if output.numel() != input.numel() * self._size:
-            share = output.numel() // self._size if output.numel() % self._size == 0 else output.numel() - (self._size - 1) * (output.numel() // self._size + 1)
-            raise RuntimeError(f"ProcessGroupGloo::allgather: invalid tensor size at index {self._size - 1} (expected ({input.numel()}), got ({share}))")
+            share = (
+                output.numel() // self._size
+                if output.numel() % self._size == 0
+                else output.numel() - (self._size - 1) * (output.numel() // self._size + 1)
+            )
+            raise RuntimeError(
+                f"ProcessGroupGloo::allgather: invalid tensor size at index {self._size - 1} (expected ({input.numel()}), got ({share}))"
+            )
         if output.dtype is not input.dtype:
-            raise RuntimeError(f"ProcessGroupGloo::allgather: invalid tensor type at index 0 (expected {input.dtype}, got {output.dtype})")
-        return self._gather_all("all_gather_into_tensor", [_pieces(_real(output), self._size)], [_real(input)], opts, [output])
+            raise RuntimeError(
+                f"ProcessGroupGloo::allgather: invalid tensor type at index 0 (expected {input.dtype}, got {output.dtype})"
+            )
+        return self._gather_all(
+            "all_gather_into_tensor", [_pieces(_real(output), self._size)], [_real(input)], opts, [output]
+        )
 
     def allgather_coalesced(self, outputs, inputs, opts):
         """all_gather of several tensors."""
@@ -305,7 +396,9 @@ class ProcessGroupGloo(OrderedCalls):
             raise RuntimeError("ProcessGroupGloo::allgather_coalesced: output lists should be equal to world size")
         for targets in outputs:
             if len(targets) != len(inputs):
-                raise RuntimeError(f"ProcessGroupGloo::allgather_coalesced: invalid output size: (expected length {len(inputs)}, got {len(targets)})")
+                raise RuntimeError(
+                    f"ProcessGroupGloo::allgather_coalesced: invalid output size: (expected length {len(inputs)}, got {len(targets)})"
+                )
         reals = [_real(t) for t in inputs]
         self._one_dtype("allgather_coalesced", reals)
         for targets in outputs:
@@ -321,7 +414,13 @@ class ProcessGroupGloo(OrderedCalls):
                 for t, source in zip(targets, reals):
                     t.copy_(source)
 
-        return self._submit(Call("all_gather_coalesced", body, [list(targets) for targets in outputs], None, describe(reals), _key(reals)), opts, inputs)
+        return self._submit(
+            Call(
+                "all_gather_coalesced", body, [list(targets) for targets in outputs], None, describe(reals), _key(reals)
+            ),
+            opts,
+            inputs,
+        )
 
     def allgather_into_tensor_coalesced(self, outputs, inputs, opts):
         """all_gather_into_tensor of several."""
@@ -346,7 +445,9 @@ class ProcessGroupGloo(OrderedCalls):
         if mine:
             targets = self._list_of_all("gather", outputs, "output")
             if len(targets) != self._size:
-                raise RuntimeError(f"ProcessGroupGloo::gather: Incorrect output list size {len(targets)}. {_AS_MANY % ('Output', self._size)}")
+                raise RuntimeError(
+                    f"ProcessGroupGloo::gather: Incorrect output list size {len(targets)}. {_AS_MANY % ('Output', self._size)}"
+                )
             self._check_like("gather", targets, tensor)
         elif outputs:
             raise RuntimeError("ProcessGroupGloo::gather: requires empty output on non-root")
@@ -356,9 +457,18 @@ class ProcessGroupGloo(OrderedCalls):
             if self._size == 1 or not tensor.numel():
                 targets[0].copy_(tensor) if mine else None
             else:
-                self._exchange(call, [tensor], targets, lambda s, t, tag: self._ask(call, "gather", s, t if mine else s, nbytes(tensor), root, tag))
+                self._exchange(
+                    call,
+                    [tensor],
+                    targets,
+                    lambda s, t, tag: self._ask(call, "gather", s, t if mine else s, nbytes(tensor), root, tag),
+                )
 
-        return self._submit(Call("gather", body, list(targets), None, f"{describe([tensor])}, root {root}", f"{_key([tensor])} {root}"), opts, inputs)
+        return self._submit(
+            Call("gather", body, list(targets), None, f"{describe([tensor])}, root {root}", f"{_key([tensor])} {root}"),
+            opts,
+            inputs,
+        )
 
     def scatter(self, outputs, inputs, opts):
         """A tensor of the root's list, on each rank."""
@@ -369,7 +479,9 @@ class ProcessGroupGloo(OrderedCalls):
         if mine:
             sources = self._list_of_all("scatter", inputs, "input")
             if len(sources) != self._size:
-                raise RuntimeError(f"ProcessGroupGloo::scatter: Incorrect input list size {len(sources)}. {_AS_MANY % ('Input', self._size)}")
+                raise RuntimeError(
+                    f"ProcessGroupGloo::scatter: Incorrect input list size {len(sources)}. {_AS_MANY % ('Input', self._size)}"
+                )
             self._check_like("scatter", sources, output)
         elif inputs:
             raise RuntimeError("ProcessGroupGloo::scatter: requires empty input on non-root")
@@ -381,9 +493,20 @@ class ProcessGroupGloo(OrderedCalls):
                 target.copy_(sources[0]) if mine else None
             else:
                 ranks = self._size if mine else 0
-                self._exchange(call, sources, [target], lambda s, t, tag: self._ask(call, "scatter", s, t, nbytes(target), ranks, root, tag))
+                self._exchange(
+                    call,
+                    sources,
+                    [target],
+                    lambda s, t, tag: self._ask(call, "scatter", s, t, nbytes(target), ranks, root, tag),
+                )
 
-        return self._submit(Call("scatter", body, list(outputs), None, f"{describe([target])}, root {root}", f"{_key([target])} {root}"), opts, sources)
+        return self._submit(
+            Call(
+                "scatter", body, list(outputs), None, f"{describe([target])}, root {root}", f"{_key([target])} {root}"
+            ),
+            opts,
+            sources,
+        )
 
     def _scatter_reduced(self, name, output, inputs, result, opts):
         """reduce_scatter: all inputs reduced everywhere, of which each rank keeps its own, as PyTorch's gloo does."""
@@ -397,7 +520,9 @@ class ProcessGroupGloo(OrderedCalls):
             start = sum(t.numel() for t in inputs[: self._rank]) if len(inputs) > 1 else self._rank * output.numel()
             output.copy_(flat[start : start + output.numel()].view(output.shape))
 
-        return self._submit(Call(name, body, result, None, f"{describe(inputs)}, {op.name}", _key(inputs, op)), opts, inputs)
+        return self._submit(
+            Call(name, body, result, None, f"{describe(inputs)}, {op.name}", _key(inputs, op)), opts, inputs
+        )
 
     def reduce_scatter(self, outputs, inputs, opts):
         """Each rank's share of the reduced lists."""
@@ -408,7 +533,9 @@ class ProcessGroupGloo(OrderedCalls):
         if len(sources) != self._size:
             raise RuntimeError("invalid input tensor list size, must be world size")
         if (wrong := next((t for t in sources if t.dtype is not output.dtype), None)) is not None:
-            raise RuntimeError(f"ProcessGroupGloo::reduce_scatter: invalid tensor type (expected {output.dtype}, got {wrong.dtype})")
+            raise RuntimeError(
+                f"ProcessGroupGloo::reduce_scatter: invalid tensor type (expected {output.dtype}, got {wrong.dtype})"
+            )
         if output.numel() != sources[self._rank].numel():
             raise RuntimeError(
                 f"ProcessGroupGloo::reduce_scatter: invalid tensor size at index {self._rank} (expected {_size(output)}, got {_size(sources[self._rank])})"
@@ -417,7 +544,9 @@ class ProcessGroupGloo(OrderedCalls):
 
     def _reduce_scatter_base(self, output, input, opts):
         if output.numel() * self._size != input.numel():
-            raise RuntimeError(f"Check failed: outputShape[0] * worldSize == inputShape[0] ({output.numel() * self._size} vs. {input.numel()})")
+            raise RuntimeError(
+                f"Check failed: outputShape[0] * worldSize == inputShape[0] ({output.numel() * self._size} vs. {input.numel()})"
+            )
         return self._scatter_reduced("reduce_scatter_tensor", _real(output), [input], [output], opts)
 
     def alltoall_base(self, output, input, output_split_sizes, input_split_sizes, opts):
@@ -437,7 +566,9 @@ class ProcessGroupGloo(OrderedCalls):
         name = "all_to_all_single"
         detail = describe([source]) if even else f"{describe([source])} in {sent} to {describe([target])} in {received}"
         body = lambda call: self._all_to_all(call, *pieces, even)
-        return self._submit(Call(name, body, [output], None, detail, _key([source]) if even else f"{source.dtype} {row}"), opts, [input])
+        return self._submit(
+            Call(name, body, [output], None, detail, _key([source]) if even else f"{source.dtype} {row}"), opts, [input]
+        )
 
     def _splits(self, tensor, sizes):
         if not sizes:
@@ -454,11 +585,24 @@ class ProcessGroupGloo(OrderedCalls):
         """A tensor of each rank's list."""
         for what, tensors in (("input", inputs), ("output", outputs)):
             if len(tensors) != self._size:
-                raise RuntimeError(f"ProcessGroupGloo::alltoall: {what} tensor list size {len(tensors)} does not match world size {self._size}")
+                raise RuntimeError(
+                    f"ProcessGroupGloo::alltoall: {what} tensor list size {len(tensors)} does not match world size {self._size}"
+                )
         sources, targets = [_real(t) for t in inputs], [_real(t) for t in outputs]
         self._one_dtype("alltoall", sources)
         body = lambda call: self._all_to_all(call, sources, targets, False)
-        return self._submit(Call("all_to_all", body, list(outputs), None, f"{describe(sources)} to {describe(targets)}", f"{sources[0].dtype}"), opts, inputs)
+        return self._submit(
+            Call(
+                "all_to_all",
+                body,
+                list(outputs),
+                None,
+                f"{describe(sources)} to {describe(targets)}",
+                f"{sources[0].dtype}",
+            ),
+            opts,
+            inputs,
+        )
 
     def _all_to_all(self, call, sources, targets, even):
         """Pieces that may differ in size travel in slots of the size of the largest, with their lengths in front."""
@@ -470,7 +614,13 @@ class ProcessGroupGloo(OrderedCalls):
                 self._exchange(call, sources, targets, lambda s, t, tag: self._ask(call, "alltoall", s, t, size, tag))
             return
         most = torch.tensor([max(map(nbytes, sources))])
-        self._exchange(call, [most], [most], lambda s, t, tag: self._ask(call, "allreduce", s, 1, _GLOO[torch.int64], 3, tag), inplace=True)
+        self._exchange(
+            call,
+            [most],
+            [most],
+            lambda s, t, tag: self._ask(call, "allreduce", s, 1, _GLOO[torch.int64], 3, tag),
+            inplace=True,
+        )
         slot = 8 + int(most) + -int(most) % 8
         packed = torch.zeros(self._size, slot, dtype=torch.uint8)
         for r, t in enumerate(sources):
@@ -483,7 +633,9 @@ class ProcessGroupGloo(OrderedCalls):
         lengths = [int(arrived[r, :8].clone().view(torch.int64)) for r in range(self._size)]
         wrong = next((r for r, t in enumerate(targets) if lengths[r] != nbytes(t)), None)
         if wrong is not None:
-            raise RuntimeError(f"[Rank {self._rank}] {call}: rank {wrong} sent {lengths[wrong]} bytes, but {nbytes(targets[wrong])} were expected")
+            raise RuntimeError(
+                f"[Rank {self._rank}] {call}: rank {wrong} sent {lengths[wrong]} bytes, but {nbytes(targets[wrong])} were expected"
+            )
         for r, t in enumerate(targets):
             fill(t, arrived[r].data_ptr() + 8)
 
@@ -541,14 +693,22 @@ class ProcessGroupGloo(OrderedCalls):
         with self._order:
             self._check_usable()
             if self._mailbox is None:
-                self._mailbox = Mailbox(PrefixStore("mail", self._store), self._rank, self._size, self._host or "127.0.0.1")
+                self._mailbox = Mailbox(
+                    PrefixStore("mail", self._store), self._rank, self._size, self._host or "127.0.0.1"
+                )
             return self._mailbox
 
     def send(self, tensors, target, tag=0):
         """A tensor to a rank."""
         tensor = self._message("send", tensors)
         kept = tensor.detach().contiguous()
-        work = _MessageWork("send", tensors, kept, self._timeout, f"send of {describe([tensor])} from rank {self._rank} to rank {target} (tag {tag})")
+        work = _MessageWork(
+            "send",
+            tensors,
+            kept,
+            self._timeout,
+            f"send of {describe([tensor])} from rank {self._rank} to rank {target} (tag {tag})",
+        )
         self._box().send(target, tag, kept.data_ptr(), nbytes(kept), lambda error: work._finish(list(tensors), error))
         return work
 
@@ -613,7 +773,10 @@ class _MessageWork(Work):
 
 
 def _real(tensor):
-    """A complex tensor as its real numbers; the tensor itself otherwise. Without the graph: collectives are not differentiated."""
+    """A complex tensor as its real numbers; the tensor itself otherwise.
+
+    Without the graph: collectives are not differentiated.
+    """
     tensor = tensor.detach()
     return torch.view_as_real(tensor) if tensor.is_complex() else tensor
 
@@ -630,7 +793,9 @@ def _size(tensor):
 
 
 def _key(tensors, op=None):
-    return f"{tensors[0].dtype} {sum(map(nbytes, tensors))}" + (f" {op.name}" if op is not None else "") if tensors else ""
+    return (
+        f"{tensors[0].dtype} {sum(map(nbytes, tensors))}" + (f" {op.name}" if op is not None else "") if tensors else ""
+    )
 
 
 _AS_MANY = "%s list size should be %d, same as size of the process group."

@@ -1,4 +1,6 @@
-"""How the backend gloo runs collectives: one after another, each in shared memory, with a number; and what it says when one fails."""
+"""How the backend gloo runs collectives: one after another, each in shared memory, with a number;
+and what it says when one fails.
+"""
 
 import json
 import os
@@ -24,7 +26,11 @@ def describe(tensors):
     if not tensors:
         return ""
     shapes = [list(t.shape) for t in tensors]
-    shown = f"{len(shapes)} x {shapes[0]}" if len(shapes) > 1 and shapes.count(shapes[0]) == len(shapes) else ", ".join(map(str, shapes[:8]))
+    shown = (
+        f"{len(shapes)} x {shapes[0]}"
+        if len(shapes) > 1 and shapes.count(shapes[0]) == len(shapes)
+        else ", ".join(map(str, shapes[:8]))
+    )
     return f"{shown} {str(tensors[0].dtype).removeprefix('torch.')}"
 
 
@@ -55,13 +61,24 @@ class Call:
     __slots__ = ("name", "detail", "key", "body", "outputs", "timeout", "sequence", "step", "work", "record", "event")
 
     def __init__(self, name, body, outputs, timeout, detail="", key=""):
-        self.name, self.body, self.outputs, self.timeout, self.detail, self.key = name, body, outputs, timeout, detail, key
+        self.name, self.body, self.outputs, self.timeout, self.detail, self.key = (
+            name,
+            body,
+            outputs,
+            timeout,
+            detail,
+            key,
+        )
         self.sequence, self.step, self.event = 0, 0, None
 
     def tag(self):
         """gloo's tag: collectives that differ in kind, dtype, size or number never meet, so none takes another's data."""
         self.step += 1
-        return (self.sequence & 0x3FFF) << 18 | (self.step & 3) << 16 | zlib.crc32(f"{self.name} {self.key}".encode()) & 0xFFFF
+        return (
+            (self.sequence & 0x3FFF) << 18
+            | (self.step & 3) << 16
+            | zlib.crc32(f"{self.name} {self.key}".encode()) & 0xFFFF
+        )
 
     def __str__(self):
         return f"{self.name} #{self.sequence} ({self.detail})" if self.detail else f"{self.name} #{self.sequence}"
@@ -79,7 +96,9 @@ class OrderedCalls(Backend):
         self._broken, self._closed, self._pid = None, False, os.getpid()
 
     def _submit(self, call, options, tensors=(), wait=False):
-        """Run a collective after those before it: in this thread if it may wait and nothing is before it, else in the group's own."""
+        """Run a collective after those before it: in this thread if it may wait and nothing is before it, else in the
+        group's own.
+        """
         call.timeout = self._seconds(options)
         work = call.work = CallWork(call)
         if recorders:
@@ -94,7 +113,9 @@ class OrderedCalls(Backend):
                 self._engine.lock.acquire()
             else:
                 if self._thread is None:
-                    self._thread = threading.Thread(target=_work_off, args=(self._queue,), name="torch.distributed gloo", daemon=True)
+                    self._thread = threading.Thread(
+                        target=_work_off, args=(self._queue,), name="torch.distributed gloo", daemon=True
+                    )
                     self._thread.start()
                 self._queue.put((self, call))
         if here:
@@ -112,9 +133,15 @@ class OrderedCalls(Backend):
 
     def _check_usable(self):
         if self._closed or self._pid != os.getpid():
-            raise DistBackendError("the process group has been destroyed" if self._closed else "a process group cannot be used after a fork")
+            raise DistBackendError(
+                "the process group has been destroyed"
+                if self._closed
+                else "a process group cannot be used after a fork"
+            )
         if self._broken is not None:
-            raise DistBackendError(f"[Rank {self._rank}] the process group cannot be used any more, since a collective has failed: {self._broken}")
+            raise DistBackendError(
+                f"[Rank {self._rank}] the process group cannot be used any more, since a collective has failed: {self._broken}"
+            )
 
     def _run(self, call):
         """Run a collective; its error, or None."""
@@ -141,7 +168,9 @@ class OrderedCalls(Backend):
         return None
 
     def _settle(self, call, error):
-        """Tell who waits. The engine's lock is free by now: callbacks run here, and may submit a collective while another thread submits one."""
+        """Tell who waits. The engine's lock is free by now: callbacks run here, and may submit a collective while
+        another thread submits one.
+        """
         with self._order:
             self._pending -= 1
         if call.event is not None:
@@ -161,7 +190,9 @@ class OrderedCalls(Backend):
         return json.dumps([self._rank, f"{call}", f"{call.name} {call.key}"])
 
     def _look_around(self, call):
-        """The first rank that waits long writes down for what; who waits for another thing with the same number has found a mistake."""
+        """The first rank that waits long writes down for what;
+        who waits for another thing with the same number has found a mistake.
+        """
         key = f"waiting/{call.sequence}"
         try:
             found = json.loads(self._store.compare_set(key, "", self._record(call)))
@@ -169,7 +200,9 @@ class OrderedCalls(Backend):
         except DistError as error:
             raise EngineError(f"the store does not answer: {error}") from None
         if found[2] != f"{call.name} {call.key}":
-            raise EngineError(f"Detected mismatch between collectives on ranks. Rank {self._rank} is running {call}, but rank {found[0]} is running {found[1]}")
+            raise EngineError(
+                f"Detected mismatch between collectives on ranks. Rank {self._rank} is running {call}, but rank {found[0]} is running {found[1]}"
+            )
         if failed:
             raise EngineError("another rank has failed")
 
@@ -184,14 +217,18 @@ class OrderedCalls(Backend):
             deadline = time.monotonic() + 1.0
             while others and time.monotonic() < deadline and not self._store.check([f"failed/{r}" for r in others]):
                 time.sleep(0.02)
-            heard = {r: json.loads(self._store.get(f"failed/{r}")) for r in others if self._store.check([f"failed/{r}"])}
+            heard = {
+                r: json.loads(self._store.get(f"failed/{r}")) for r in others if self._store.check([f"failed/{r}"])
+            }
         except DistError as lost:
             return f"{text}. The store does not answer either ({lost}): the rank that serves it has probably ended"
         lines = [text, *([f"The first failure: {first}"] if first != text else [])]
         lines += [f"rank {r} was at {what}" for r, what in list(heard.items())[:16]]
         silent = [r for r in others if r not in heard]
         if silent:
-            lines.append(f"nothing was heard from rank(s) {', '.join(map(str, silent[:64]))}: late, ended, or in other code")
+            lines.append(
+                f"nothing was heard from rank(s) {', '.join(map(str, silent[:64]))}: late, ended, or in other code"
+            )
         return "; ".join(lines)
 
     def _compare(self, call):
@@ -217,7 +254,10 @@ class OrderedCalls(Backend):
     # -- memory
 
     def _exchange(self, call, sources, targets, ask, inplace=False):
-        """Copy tensors to shared memory, have gloo work on it, copy the results to tensors. In place, both are the same memory."""
+        """Copy tensors to shared memory, have gloo work on it, copy the results to tensors.
+
+        In place, both are the same memory.
+        """
         read = sum(map(nbytes, sources))
         written = sum(map(nbytes, targets))
         offset = 0 if inplace else read + -read % 64
@@ -253,7 +293,9 @@ class OrderedCalls(Backend):
     abort = shutdown
 
     def __del__(self, ending=sys.is_finalizing):
-        if not getattr(self, "_closed", True) and not ending():  # at the interpreter's end the process of gloo ends by itself
+        if (
+            not getattr(self, "_closed", True) and not ending()
+        ):  # at the interpreter's end the process of gloo ends by itself
             self.shutdown()
 
 

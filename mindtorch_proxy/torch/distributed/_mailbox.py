@@ -1,4 +1,7 @@
-"""Messages from rank to rank: a TCP connection for each pair and direction, opened when first needed. Messages arrive in order; tags tell them apart."""
+"""Messages from rank to rank: a TCP connection for each pair and direction, opened when first needed.
+
+Messages arrive in order; tags tell them apart.
+"""
 
 import ctypes
 import queue
@@ -45,7 +48,9 @@ class Mailbox:
         self.lock = threading.Lock()
         self.posted, self.unexpected, self.lost = [], defaultdict(deque), {}
         self.outgoing, self.connections, self.closed = {}, [], False
-        self.listener = socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=size)
+        self.listener = socket.create_server(
+            (host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=size
+        )
         store.set(f"p2p/{rank}", f"{host} {self.listener.getsockname()[1]}")
         threading.Thread(target=self._accept, name="torch.distributed accept", daemon=True).start()
 
@@ -56,7 +61,9 @@ class Mailbox:
             except OSError:  # closed
                 return
             self.connections.append(connection)
-            threading.Thread(target=self._receive, args=(connection,), name="torch.distributed recv", daemon=True).start()
+            threading.Thread(
+                target=self._receive, args=(connection,), name="torch.distributed recv", daemon=True
+            ).start()
 
     def _receive(self, connection):
         source = None
@@ -110,7 +117,9 @@ class Mailbox:
         receive.done(source, None)
 
     def _gone(self, source, error):
-        return DistBackendError(f"recv on rank {self.rank}: Connection closed by peer: rank {source} has ended, or left the group ({type(error).__name__})")
+        return DistBackendError(
+            f"recv on rank {self.rank}: Connection closed by peer: rank {source} has ended, or left the group ({type(error).__name__})"
+        )
 
     def _lose(self, source, error):
         with self.lock:
@@ -147,14 +156,19 @@ class Mailbox:
             return False
 
     def send(self, target, tag, address, size, done):
-        """Send memory; ``done(error)`` is called when it has been handed to the network. Messages to one rank leave in order."""
+        """Send memory; ``done(error)`` is called when it has been handed to the network.
+
+        Messages to one rank leave in order.
+        """
         with self.lock:
             if self.closed:
                 raise DistBackendError("the process group has been destroyed")
             lane = self.outgoing.get(target)
             if lane is None:
                 lane = self.outgoing[target] = queue.SimpleQueue()
-                threading.Thread(target=self._send, args=(target, lane), name="torch.distributed send", daemon=True).start()
+                threading.Thread(
+                    target=self._send, args=(target, lane), name="torch.distributed send", daemon=True
+                ).start()
         lane.put((tag, address, size, done))
 
     def _send(self, target, lane):

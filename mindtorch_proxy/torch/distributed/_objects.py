@@ -5,7 +5,17 @@ import pickle
 
 import torch
 
-from ._collectives import _canonicalize_group_rank, _outside, all_gather, broadcast, gather, recv, reduce_op, scatter, send  # noqa: F401
+from ._collectives import (
+    _canonicalize_group_rank,
+    _outside,
+    all_gather,
+    broadcast,
+    gather,
+    recv,
+    reduce_op,
+    scatter,
+    send,
+)  # noqa: F401
 from ._types import ReduceOp
 from ._world import _group_or_default_group, _rank_not_in_group, get_global_rank, get_rank, get_world_size
 
@@ -98,7 +108,9 @@ def broadcast_object_list(object_list, src=None, group=None, device=None, group_
         _unpack_into(object_list, data, sizes)
 
 
-def scatter_object_list(scatter_object_output_list, scatter_object_input_list=None, src=None, group=None, group_src=None):
+def scatter_object_list(
+    scatter_object_output_list, scatter_object_input_list=None, src=None, group=None, group_src=None
+):
     """An object of ``src``'s list, on each rank, as the first entry of its output list."""
     group = _group_or_default_group(group)
     if _outside(group, "scatter_object_list"):
@@ -125,7 +137,9 @@ def send_object_list(object_list, dst=None, group=None, device=None, group_dst=N
     if _outside(group, "send_object_list"):
         return
     if get_rank(group) == _canonicalize_group_rank(group, dst, group_dst):
-        raise ValueError("Invalid destination rank: destination rank should not be the same as the rank of the current process.")
+        raise ValueError(
+            "Invalid destination rank: destination rank should not be the same as the rank of the current process."
+        )
     data, sizes = _packed(object_list)
     send(sizes, dst, group, group_dst=group_dst)
     send(data, dst, group, group_dst=group_dst)

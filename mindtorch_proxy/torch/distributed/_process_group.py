@@ -1,4 +1,6 @@
-"""Process groups: ``ProcessGroup`` hands a collective to the backend of its tensors' device; a backend has the collectives as methods."""
+"""Process groups: ``ProcessGroup`` hands a collective to the backend of its tensors' device;
+a backend has the collectives as methods.
+"""
 
 import enum
 from datetime import timedelta
@@ -41,7 +43,8 @@ COLLECTIVES = {
 POINT_TO_POINT = ("send", "recv", "recv_anysource")
 
 
-# collective: (how many of its arguments are lists where there may be one tensor, the further arguments that set an option)
+# collective: (how many of its arguments are lists where there may be one tensor, the further arguments that set an
+# option)
 _SHORT = {
     "allreduce": (1, ("reduceOp", "timeout")),
     "broadcast": (1, ("rootRank", "timeout")),
@@ -56,7 +59,9 @@ _SHORT_NAMES = {"root": "rootRank", "op": "reduceOp"}
 
 
 def _taking_short_forms(name, collective):
-    """A method ``collective(self, *tensors, options)`` that may be called without options, with some of them, and with a tensor for a list of one."""
+    """A method ``collective(self, *tensors, options)`` that may be called without options, with some of them, and with
+    a tensor for a list of one.
+    """
     lists, short = _SHORT.get(name, (0, ()))
     options = COLLECTIVES[name]
 
@@ -73,7 +78,10 @@ def _taking_short_forms(name, collective):
             opts = options(**dict(zip(short, rest)), **named)
         return collective(self, *tensors, opts)
 
-    method.__name__, method.__doc__ = name, collective.__doc__ or f"The collective {name.strip('_')} of the backend of the tensors' device."
+    method.__name__, method.__doc__ = (
+        name,
+        collective.__doc__ or f"The collective {name.strip('_')} of the backend of the tensors' device.",
+    )
     return method
 
 
@@ -131,7 +139,9 @@ class Backend:
         self._timeout = _duration(timeout, "set_timeout")
 
     _set_default_timeout = set_timeout
-    supports_splitting = supports_coalescing = supports_shrinking = supports_time_estimate = supports_tensor_alloc = False
+    supports_splitting = supports_coalescing = supports_shrinking = supports_time_estimate = supports_tensor_alloc = (
+        False
+    )
 
     def _get_sequence_number_for_group(self):
         return self._sequence
@@ -189,7 +199,10 @@ def _first_tensor(args):
 
 
 class ProcessGroup:
-    """Processes that communicate. ``ProcessGroup(store, rank, size)``, or ``ProcessGroup(rank, size)`` for a subclass that has the collectives itself."""
+    """Processes that communicate.
+
+    ``ProcessGroup(store, rank, size)``, or ``ProcessGroup(rank, size)`` for a subclass that has the collectives itself.
+    """
 
     BackendType = BackendType
     UNDEFINED, GLOO, NCCL, UCC, MPI, XCCL, CUSTOM = BackendType

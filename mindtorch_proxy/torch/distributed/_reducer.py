@@ -8,7 +8,14 @@ from types import SimpleNamespace
 
 import torch
 
-from ._types import AllgatherOptions, AllreduceOptions, BroadcastOptions, BuiltinCommHookType, DebugLevel, get_debug_level
+from ._types import (
+    AllgatherOptions,
+    AllreduceOptions,
+    BroadcastOptions,
+    BuiltinCommHookType,
+    DebugLevel,
+    get_debug_level,
+)
 
 __all__ = ["GradBucket", "Logger", "Reducer"]
 _DEFAULT_FIRST_BUCKET_BYTES = 1 << 20
@@ -19,10 +26,13 @@ def _nbytes(tensor):
     return tensor.numel() * tensor.element_size()
 
 
-def _compute_bucket_assignment_by_size(tensors, bucket_size_limits, expect_sparse_gradient=(), tensor_indices=(), logger=None):
+def _compute_bucket_assignment_by_size(
+    tensors, bucket_size_limits, expect_sparse_gradient=(), tensor_indices=(), logger=None
+):
     """Indices of tensors in buckets: (indices of each, its limit in bytes).
 
-    A bucket has one dtype and device and is full when it reaches its limit; the limits are used one after another, the last one on. A tensor of which a sparse
+    A bucket has one dtype and device and is full when it reaches its limit; the limits are used one after another, the
+    last one on. A tensor of which a sparse
     gradient is expected has a bucket to itself.
     """
     if not tensors:
@@ -44,7 +54,9 @@ def _compute_bucket_assignment_by_size(tensors, bucket_size_limits, expect_spars
     for key, (indices, _) in open_buckets.items():
         if indices:
             done.append((indices, bucket_size_limits[min(used.get(key, 0), len(bucket_size_limits) - 1)]))
-    if not tensor_indices:  # in the order of the first tensor in each; otherwise the order given is that of the gradients
+    if (
+        not tensor_indices
+    ):  # in the order of the first tensor in each; otherwise the order given is that of the gradients
         done.sort(key=lambda found: min(found[0]))
     return [indices for indices, _ in done], [limit for _, limit in done]
 
@@ -85,7 +97,10 @@ def _all_gathered(process_group, numbers):
 def _verify_params_across_processes(process_group, params, logger=None):
     """RuntimeError on all ranks if their parameters differ in number, shape, strides or dtype."""
     rank = process_group.rank()
-    described = [(list(p.shape), list(p.stride()), torch._utils._element_size(p.dtype) << 1 | p.is_floating_point()) for p in params]
+    described = [
+        (list(p.shape), list(p.stride()), torch._utils._element_size(p.dtype) << 1 | p.is_floating_point())
+        for p in params
+    ]
     flat = [n for sizes, strides, dtype in described for n in (len(sizes), dtype, *sizes, *strides)]
     counts = _all_gathered(process_group, [len(params), len(flat)])
     other = next((r for r in range(len(counts)) if counts[r][0] != counts[0][0]), None)
@@ -101,7 +116,9 @@ def _verify_params_across_processes(process_group, params, logger=None):
         return
     against = 0 if rank else different
     if every[against] == every[rank]:
-        raise RuntimeError(f"DDP expects same model across all ranks, but the parameters of rank {different} and rank 0 differ; those of rank {rank} do not")
+        raise RuntimeError(
+            f"DDP expects same model across all ranks, but the parameters of rank {different} and rank 0 differ; those of rank {rank} do not"
+        )
     position = 0
     for i, (sizes, strides, dtype) in enumerate(described):
         mine = [len(sizes), dtype, *sizes, *strides]
@@ -131,7 +148,11 @@ def _views(flat, params):
     found = []
     for p, piece in zip(params, flat.split([p.numel() for p in params])):
         dense = p.numel() and torch.empty_like(p).stride() == p.stride()
-        found.append(piece.as_strided(p.shape, p.stride(), piece.storage_offset()) if dense and not p.is_contiguous() else piece.view(p.shape))
+        found.append(
+            piece.as_strided(p.shape, p.stride(), piece.storage_offset())
+            if dense and not p.is_contiguous()
+            else piece.view(p.shape)
+        )
     return found
 
 
@@ -167,7 +188,9 @@ class GradBucket:
 
 
 class Reducer:
-    """Watches the parameters' gradients in backward: a bucket is reduced when all of its gradients are there, in the same order on all ranks."""
+    """Watches the parameters' gradients in backward: a bucket is reduced when all of its gradients are there, in the
+    same order on all ranks.
+    """
 
     def __init__(
         self,
@@ -191,7 +214,11 @@ class Reducer:
             raise RuntimeError("Expected at least one parameter.")
         self.sparse = list(expect_sparse_gradients) or [False] * len(self.params)
         self.limits = list(bucket_bytes_cap_list) or [first_bucket_bytes_cap, bucket_bytes_cap]
-        self.find_unused, self.as_view, self.names = find_unused_parameters, gradient_as_bucket_view, dict(param_to_name_mapping or {})
+        self.find_unused, self.as_view, self.names = (
+            find_unused_parameters,
+            gradient_as_bucket_view,
+            dict(param_to_name_mapping or {}),
+        )
         self.skip_unused = skip_all_reduce_unused_params
         self.static, self.iteration, self.logger, self.hook, self.extra_futures = False, 0, None, None, []
         self.used = torch.zeros(len(self.params), dtype=torch.int32)
@@ -211,7 +238,10 @@ class Reducer:
     def _make_buckets(self, bucket_indices, limits):
         if any(self.params[i].dtype is not self.params[b[0]].dtype for b in bucket_indices for i in b):
             raise RuntimeError("All parameters in a bucket must have the same dtype.")
-        self.buckets = [_Bucket(b, [self.params[i] for i in b], limit, self.sparse[b[0]]) for b, limit in zip(bucket_indices, limits)]
+        self.buckets = [
+            _Bucket(b, [self.params[i] for i in b], limit, self.sparse[b[0]])
+            for b, limit in zip(bucket_indices, limits)
+        ]
         self.places = {i: (bucket, k) for bucket in self.buckets for k, i in enumerate(bucket.indices)}
 
     def _reset_state(self):
@@ -233,7 +263,9 @@ class Reducer:
 
     def _set_static_graph(self):
         if self.iteration:
-            raise RuntimeError("set_static_graph() should be called before training loop starts and after DistributedDataParallel is constructed")
+            raise RuntimeError(
+                "set_static_graph() should be called before training loop starts and after DistributedDataParallel is constructed"
+            )
         self.static = True
 
     def _ddp_graph_static(self):
@@ -294,7 +326,9 @@ class Reducer:
         if not (self.expecting and self._searching):
             return
         reached, behind = _reachable(given), _reachable(missing)
-        self.unused = list(dict.fromkeys([*self.unused, *(i for i, n in enumerate(self.nodes) if n in behind and n not in reached)]))
+        self.unused = list(
+            dict.fromkeys([*self.unused, *(i for i, n in enumerate(self.nodes) if n in behind and n not in reached)])
+        )
 
     def _autograd_hook(self, index):
         """A parameter's gradient is there."""
@@ -355,7 +389,9 @@ class Reducer:
         grad = param.grad
         if bucket.sparse:
             if grad is None:
-                grad = torch.sparse_coo_tensor(torch.empty(1, 0, dtype=torch.int64), param.new_empty((0, *param.shape[1:])), param.shape)
+                grad = torch.sparse_coo_tensor(
+                    torch.empty(1, 0, dtype=torch.int64), param.new_empty((0, *param.shape[1:])), param.shape
+                )
             elif not grad.is_sparse:
                 raise RuntimeError(
                     "Expected variable to have sparse gradient: the layer that has it was made with sparse=True, but its gradient is a dense tensor"
@@ -407,7 +443,9 @@ class Reducer:
                 future = hook(state, bucket)
                 if not hasattr(future, "wait"):
                     kind = f"{type(future).__module__}.{type(future).__qualname__}"
-                    raise RuntimeError(f"DDP communication hook's callback must return a torch.futures.Future object, but got {kind}")
+                    raise RuntimeError(
+                        f"DDP communication hook's callback must return a torch.futures.Future object, but got {kind}"
+                    )
                 return future
             return self._run_allreduce_hook(bucket)
 
@@ -519,21 +557,30 @@ class Reducer:
     # -- buckets in the order in which gradients come
 
     def _rebuild_buckets(self):
-        """Once, after the first iteration: buckets in the order in which its gradients came. True if they are new. Rank 0's order is that of all."""
+        """Once, after the first iteration: buckets in the order in which its gradients came.
+
+        True if they are new. Rank 0's order is that of all.
+        """
         self._check_finished()
         if self.rebuilt or self._searching or not self.order:
             return False
-        if len(set(self.order)) != len(self.params):  # only a part came, as when backward asked for some gradients alone
+        if len(set(self.order)) != len(
+            self.params
+        ):  # only a part came, as when backward asked for some gradients alone
             self.order = []
             return False
         order, self.order, self.rebuilt = self.order, [], True
-        indices, limits = _compute_bucket_assignment_by_size([self.params[i] for i in order], self.limits, self.sparse, order)
+        indices, limits = _compute_bucket_assignment_by_size(
+            [self.params[i] for i in order], self.limits, self.sparse, order
+        )
         self._make_buckets(*self._as_rank_0(indices, limits))
         return True
 
     def _as_rank_0(self, indices, limits):
         width = 2 * len(self.params) + 1
-        numbers = [len(indices), *(n for b, limit in zip(indices, limits) for n in (len(b), limit))] + [i for b in indices for i in b]
+        numbers = [len(indices), *(n for b, limit in zip(indices, limits) for n in (len(b), limit))] + [
+            i for b in indices for i in b
+        ]
         numbers = torch.tensor(numbers + [0] * (width + len(self.params) - len(numbers)), dtype=torch.int64)
         self.group.broadcast([numbers], BroadcastOptions(rootRank=0)).wait()
         count, *rest = numbers.tolist()
@@ -549,7 +596,12 @@ class Reducer:
 
     def _get_zeros_like_grad_buckets(self):
         return [
-            self._grad_bucket(i, torch.zeros_like(b.flat) if not b.sparse else torch.zeros(b.params[0].shape, dtype=b.params[0].dtype).to_sparse(1))
+            self._grad_bucket(
+                i,
+                torch.zeros_like(b.flat)
+                if not b.sparse
+                else torch.zeros(b.params[0].shape, dtype=b.params[0].dtype).to_sparse(1),
+            )
             for i, b in enumerate(self.buckets)
         ]
 
@@ -569,7 +621,11 @@ def _watcher(reducer, index):
 def _reachable(roots):
     """The nodes of the graph behind nodes (or tensors that are leaves)."""
     seen = set()
-    stack = [torch.autograd.graph.get_gradient_edge(r).node if isinstance(r, torch.Tensor) else r for r in roots if r is not None and _in_graph(r)]
+    stack = [
+        torch.autograd.graph.get_gradient_edge(r).node if isinstance(r, torch.Tensor) else r
+        for r in roots
+        if r is not None and _in_graph(r)
+    ]
     while stack:
         node = stack.pop()
         if node is not None and node not in seen:
@@ -622,10 +678,20 @@ class Logger:
     def __init__(self, reducer):
         self._reducer, self._words, self._numbers = weakref.ref(reducer), {}, {}
 
-    def set_construction_data_and_log(self, module_name, device_ids, output_device, broadcast_buffers, has_sync_bn, static_graph):
+    def set_construction_data_and_log(
+        self, module_name, device_ids, output_device, broadcast_buffers, has_sync_bn, static_graph
+    ):
         """What it was made of."""
-        self._words |= {"module_name": module_name, "device_ids": ", ".join(map(str, device_ids)), "backend_name": self._reducer().group.name()}
-        self._numbers |= {"output_device": output_device, "broadcast_buffers": int(broadcast_buffers), "has_sync_bn": int(has_sync_bn)}
+        self._words |= {
+            "module_name": module_name,
+            "device_ids": ", ".join(map(str, device_ids)),
+            "backend_name": self._reducer().group.name(),
+        }
+        self._numbers |= {
+            "output_device": output_device,
+            "broadcast_buffers": int(broadcast_buffers),
+            "has_sync_bn": int(has_sync_bn),
+        }
         if static_graph:
             self._set_static_graph()
 
@@ -648,12 +714,17 @@ class Logger:
         sizes = ", ".join(str(sum(map(_nbytes, b.params))) for b in reducer.buckets)
         words = {
             "bucket_sizes": sizes,
-            "dtypes": ", ".join(dict.fromkeys(str(p.dtype).removeprefix("torch.").replace("float32", "float") for p in reducer.params)),
+            "dtypes": ", ".join(
+                dict.fromkeys(str(p.dtype).removeprefix("torch.").replace("float32", "float") for p in reducer.params)
+            ),
             "torch_distributed_debug": os.environ.get("TORCH_DISTRIBUTED_DEBUG", "N/A"),
             **{name: os.environ.get(name.upper(), "N/A") for name in _VARIABLES},
         }
         if reducer.rebuilt:
-            words |= {"rebuilt_bucket_sizes": sizes, "rebuilt_per_bucket_param_indices": ", ".join(" ".join(map(str, b.indices)) for b in reducer.buckets)}
+            words |= {
+                "rebuilt_bucket_sizes": sizes,
+                "rebuilt_per_bucket_param_indices": ", ".join(" ".join(map(str, b.indices)) for b in reducer.buckets),
+            }
         numbers = {
             "rank": reducer.group.rank(),
             "world_size": reducer.group.size(),

@@ -1,4 +1,7 @@
-"""Key-value stores, through which the processes of a job find each other: in this process, in a file, behind a prefix. The one over TCP is in `_tcp_store`."""
+"""Key-value stores, through which the processes of a job find each other: in this process, in a file, behind a prefix.
+
+The one over TCP is in `_tcp_store`.
+"""
 
 import fcntl
 import os
@@ -46,7 +49,10 @@ def same_length(keys, values):
 
 
 class Store:
-    """Base of all stores, and of those that programs write: ``set``, ``get``, ``add``, ``wait``, ``check``, ... are theirs to give."""
+    """Base of all stores, and of those that programs write:
+
+    ``set``, ``get``, ``add``, ``wait``, ``check``, ... are theirs to give.
+    """
 
     def __init__(self):
         self._timeout = DEFAULT_TIMEOUT
@@ -61,7 +67,9 @@ class Store:
         self._timeout = _duration(timeout, "set_timeout")
 
     def _lacks(self, name):
-        raise RuntimeError(f'Tried to call pure virtual function "::c10d::Store::{name}": {type(self).__name__} has none')
+        raise RuntimeError(
+            f'Tried to call pure virtual function "::c10d::Store::{name}": {type(self).__name__} has none'
+        )
 
     def _unwritten(self, name):
         raise RuntimeError(f"{type(self).__name__}.{name}: Not implemented.")
@@ -275,7 +283,8 @@ _SET, _APPEND, _DELETE = range(3)
 
 
 class FileStore(Store):
-    """A store in a file that several processes see: a log of changes, written under a lock, read to its end before each answer.
+    """A store in a file that several processes see: a log of changes, written under a lock, read to its end before each
+    answer.
 
     The last of ``world_size`` users removes the file. With 0 or less nobody does.
     """
@@ -341,7 +350,9 @@ class FileStore(Store):
 
         def act(file):
             result, records = change(self._cache)
-            log = b"".join(_HEAD.pack(kind, len(key.encode()), len(value)) + key.encode() + value for kind, key, value in records)
+            log = b"".join(
+                _HEAD.pack(kind, len(key.encode()), len(value)) + key.encode() + value for kind, key, value in records
+            )
             file.seek(0, os.SEEK_END)
             file.write(log)
             file.flush()

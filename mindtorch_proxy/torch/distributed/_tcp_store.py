@@ -1,4 +1,7 @@
-"""The store over TCP: one process serves the keys from a thread, all connect to it. Nothing is encrypted, and whoever reaches the port may read and write."""
+"""The store over TCP: one process serves the keys from a thread, all connect to it.
+
+Nothing is encrypted, and whoever reaches the port may read and write.
+"""
 
 import os
 import selectors
@@ -124,7 +127,12 @@ class Server:
                 self.answer(peer, unpack(message))
         except BlockingIOError:
             return
-        except (OSError, ValueError, IndexError, struct.error):  # a connection that fails, or speaks another language, is closed
+        except (
+            OSError,
+            ValueError,
+            IndexError,
+            struct.error,
+        ):  # a connection that fails, or speaks another language, is closed
             if peer.socket.fileno() in self.peers:
                 self.drop(peer)
 
@@ -357,7 +365,9 @@ class TCPStore(Store):
             self._pool.append(connection)
 
     def _call(self, name, *arguments, timeout=None):
-        """Send a message, and return the answer's parts; TimeoutError, on a connection that is closed then, if none comes in time."""
+        """Send a message, and return the answer's parts;
+        TimeoutError, on a connection that is closed then, if none comes in time.
+        """
         connection = self._acquire()
         try:
             connection.settimeout(SLACK if timeout is None else max(timeout, 0.001))
@@ -371,7 +381,9 @@ class TCPStore(Store):
             raise
         except OSError as error:
             connection.close()
-            raise DistNetworkError(f"The connection to the store at {self._host}:{self._port} failed: {error}") from None
+            raise DistNetworkError(
+                f"The connection to the store at {self._host}:{self._port} failed: {error}"
+            ) from None
         except BaseException:
             connection.close()
             raise
@@ -387,7 +399,9 @@ class TCPStore(Store):
         while view:
             n = connection.recv_into(view)
             if not n:
-                raise ConnectionResetError("Failed to recv, got 0 bytes. Connection was likely closed. Did the remote server shutdown or crash?")
+                raise ConnectionResetError(
+                    "Failed to recv, got 0 bytes. Connection was likely closed. Did the remote server shutdown or crash?"
+                )
             view = view[n:]
         return data
 
@@ -396,7 +410,9 @@ class TCPStore(Store):
         try:
             return self._call(name, *(k.encode() for k in keys), timeout=seconds)
         except TimeoutError:
-            raise DistStoreError(f"wait timeout after {int(seconds * 1000)}ms, keys: {', '.join('/' + k for k in keys)}") from None
+            raise DistStoreError(
+                f"wait timeout after {int(seconds * 1000)}ms, keys: {', '.join('/' + k for k in keys)}"
+            ) from None
 
     def set(self, key, value):
         self._call("set", as_key(key).encode(), as_bytes(value))

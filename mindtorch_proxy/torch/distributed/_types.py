@@ -124,7 +124,15 @@ class _Options:
 
 
 def _options(name, **defaults):
-    return type(name, (_Options,), {"_defaults": defaults, "__module__": _HOME, "__doc__": f"Options of a collective: {', '.join(defaults) or 'timeout'}."})
+    return type(
+        name,
+        (_Options,),
+        {
+            "_defaults": defaults,
+            "__module__": _HOME,
+            "__doc__": f"Options of a collective: {', '.join(defaults) or 'timeout'}.",
+        },
+    )
 
 
 AllreduceOptions = _options("AllreduceOptions", reduceOp=ReduceOp.SUM)
@@ -198,7 +206,9 @@ class Work:
     def source_rank(self):
         """Who sent what was received."""
         if self._source < 0:
-            raise RuntimeError("sourceRank() may only be called on work objects that correspond to a recv or recv-from-any call.")
+            raise RuntimeError(
+                "sourceRank() may only be called on work objects that correspond to a recv or recv-from-any call."
+            )
         return self._source
 
     _source_rank = source_rank

@@ -28,7 +28,14 @@ class Backend(str):
     UNDEFINED, GLOO, NCCL, UCC, MPI, XCCL, FAKE = "undefined", "gloo", "nccl", "ucc", "mpi", "xccl", "fake"
     backend_list = [UNDEFINED, GLOO, NCCL, XCCL, UCC, MPI, FAKE]
     default_device_backend_map = {"cpu": GLOO, "cuda": NCCL, "xpu": XCCL, "mps": GLOO}
-    backend_capability = {GLOO: ["cpu", "cuda"], NCCL: ["cuda"], XCCL: ["xpu"], UCC: ["cpu", "cuda"], MPI: ["cpu", "cuda"], FAKE: ["cpu", "cuda", "hpu", "xpu"]}
+    backend_capability = {
+        GLOO: ["cpu", "cuda"],
+        NCCL: ["cuda"],
+        XCCL: ["xpu"],
+        UCC: ["cpu", "cuda"],
+        MPI: ["cpu", "cuda"],
+        FAKE: ["cpu", "cuda", "hpu", "xpu"],
+    }
     backend_type_map = {
         UNDEFINED: ProcessGroup.BackendType.UNDEFINED,
         GLOO: ProcessGroup.BackendType.GLOO,
@@ -98,7 +105,9 @@ class BackendConfig:
                 self.device_backend_map[device] = Backend(name)
         else:
             backend = Backend(backend)
-            self.device_backend_map = {device: backend for device in Backend.backend_capability.get(backend, ["cpu", "cuda"])}
+            self.device_backend_map = {
+                device: backend for device in Backend.backend_capability.get(backend, ["cpu", "cuda"])
+            }
 
     def __repr__(self):
         return ",".join(f"{device}:{backend}" for device, backend in self.device_backend_map.items())
@@ -143,7 +152,14 @@ class _World:
         tag = self.pg_to_tag.pop(pg, None)
         if pg in self.tags_to_pg.get(tag, ()):
             self.tags_to_pg[tag].remove(pg)
-        for table in (self.pg_map, self.pg_names, self.pg_group_ranks, self.pg_backend_config, self.pg_coalesce_state, self.stores):
+        for table in (
+            self.pg_map,
+            self.pg_names,
+            self.pg_group_ranks,
+            self.pg_backend_config,
+            self.pg_coalesce_state,
+            self.stores,
+        ):
             table.pop(pg, None)
 
 
@@ -197,7 +213,10 @@ def is_xccl_available():
 
 
 def is_gloo_available():
-    """Whether the backend gloo is there. Its engine comes with the extra `distributed`; init_process_group says so where it lacks."""
+    """Whether the backend gloo is there.
+
+    Its engine comes with the extra `distributed`; init_process_group says so where it lacks.
+    """
     return True
 
 
@@ -358,7 +377,10 @@ def _store_based_barrier(rank, store, group_name, rendezvous_count, timeout, log
 
 
 def _meet(backend, *arguments):
-    """Wait until all members of a new group are here: it connects later. A backend of another's connects, or does not, as it likes."""
+    """Wait until all members of a new group are here: it connects later.
+
+    A backend of another's connects, or does not, as it likes.
+    """
     built_in = Backend.GLOO in BackendConfig(Backend(backend)).device_backend_map.values()
     if built_in or os.environ.get("TORCH_DIST_INIT_BARRIER", "0") == "1":
         _store_based_barrier(*arguments)
@@ -380,13 +402,20 @@ def _make_backend(name, store, rank, size, timeout, options, ranks, group):
         function, extended = Backend._plugins[name.upper()]
         if not extended:
             return function(store, rank, size, timeout)
-        return function(_DistributedBackendOptions(store, rank, size, timeout, group, [] if _world.default_pg is None else list(ranks)), options)
+        return function(
+            _DistributedBackendOptions(
+                store, rank, size, timeout, group, [] if _world.default_pg is None else list(ranks)
+            ),
+            options,
+        )
     if name in (Backend.NCCL, Backend.MPI, Backend.UCC, Backend.XCCL, "hccl"):
         raise _unavailable(name)
     raise AssertionError(f"Unknown backend type {name}")
 
 
-def _new_process_group_helper(ranks, rank, backend, store, name, timeout, options=None, device_id=None, description=None):
+def _new_process_group_helper(
+    ranks, rank, backend, store, name, timeout, options=None, device_id=None, description=None
+):
     """Make a group for this process, a member of it."""
     if name in _world.by_name:
         raise ValueError("The specified group name has already been created, please use a different group name")
@@ -399,11 +428,15 @@ def _new_process_group_helper(ranks, rank, backend, store, name, timeout, option
         served = {device: b for device, b in served.items() if b == Backend.GLOO}
     for device, backend_name in served.items():
         if backend_name not in made:
-            made[backend_name] = _make_backend(backend_name, PrefixStore(f"{device}/", prefixed), rank, size, timeout, options, ranks, name)
+            made[backend_name] = _make_backend(
+                backend_name, PrefixStore(f"{device}/", prefixed), rank, size, timeout, options, ranks, name
+            )
         if isinstance(made[backend_name], ProcessGroup):  # a plugin's own
             pg = made[backend_name]
             break
-        pg._register_backend(device, Backend.backend_type_map.get(backend_name, ProcessGroup.BackendType.CUSTOM), made[backend_name])
+        pg._register_backend(
+            device, Backend.backend_type_map.get(backend_name, ProcessGroup.BackendType.CUSTOM), made[backend_name]
+        )
     pg._set_group_name(name)
     pg._set_group_desc(description or "undefined")
     pg.bound_device_id = device_id
@@ -469,7 +502,16 @@ def _check_init(store, init_method, world_size, rank):
 
 
 def init_process_group(
-    backend=None, init_method=None, timeout=None, world_size=-1, rank=-1, store=None, group_name="", pg_options=None, device_id=None, _ranks=None
+    backend=None,
+    init_method=None,
+    timeout=None,
+    world_size=-1,
+    rank=-1,
+    store=None,
+    group_name="",
+    pg_options=None,
+    device_id=None,
+    _ranks=None,
 ):
     """Join the job's processes: by a store, or by the URL that says where they meet (env:// without either)."""
     _check_init(store, init_method, world_size, rank)
@@ -483,7 +525,9 @@ def init_process_group(
         store.set_timeout(timeout)
         store = PrefixStore("default_pg", store)
     name = str(group_name or "0")
-    pg, _ = _new_process_group_helper(range(world_size), rank, backend, store, name, timeout, pg_options, device_id, "default_pg")
+    pg, _ = _new_process_group_helper(
+        range(world_size), rank, backend, store, name, timeout, pg_options, device_id, "default_pg"
+    )
     _update_default_pg(pg)
     _world.group_count = 1
     _meet(backend, rank, store, name, world_size, timeout)
@@ -531,13 +575,36 @@ def _process_group_name(ranks, use_hashed_name):
     return name
 
 
-def new_group(ranks=None, timeout=None, backend=None, pg_options=None, use_local_synchronization=False, group_desc=None, device_id=None, sort_ranks=True):
-    """A group of some ranks. All processes of the job call this, in the same order, members or not (with ``use_local_synchronization`` the members alone)."""
-    return _new_group_with_tag(ranks, timeout, backend, pg_options, None, use_local_synchronization, group_desc, device_id, sort_ranks)
+def new_group(
+    ranks=None,
+    timeout=None,
+    backend=None,
+    pg_options=None,
+    use_local_synchronization=False,
+    group_desc=None,
+    device_id=None,
+    sort_ranks=True,
+):
+    """A group of some ranks.
+
+    All processes of the job call this, in the same order, members or not (with ``use_local_synchronization`` the
+    members alone).
+    """
+    return _new_group_with_tag(
+        ranks, timeout, backend, pg_options, None, use_local_synchronization, group_desc, device_id, sort_ranks
+    )
 
 
 def _new_group_with_tag(
-    ranks=None, timeout=None, backend=None, backend_options=None, pg_tag=None, use_local_synchronization=False, group_desc=None, device_id=None, sort_ranks=True
+    ranks=None,
+    timeout=None,
+    backend=None,
+    backend_options=None,
+    pg_tag=None,
+    use_local_synchronization=False,
+    group_desc=None,
+    device_id=None,
+    sort_ranks=True,
 ):
     default = _get_default_group()
     default_backend, default_store = _world.pg_map[default]
@@ -550,17 +617,23 @@ def _new_group_with_tag(
     else:
         ranks = sorted(ranks) if sort_ranks else list(ranks)
         if len(ranks) > world_size:
-            raise ValueError("the new group's world size should be less or equal to the world size set by init_process_group")
+            raise ValueError(
+                "the new group's world size should be less or equal to the world size set by init_process_group"
+            )
         if len(set(ranks)) != len(ranks):
             raise ValueError(f"ranks list must not contain duplicate entries, got {ranks}")
         if (outside := next((r for r in ranks if not 0 <= r < world_size), None)) is not None:
-            raise ValueError(f"Rank {outside} is out of range. Valid ranks are 0 to {world_size - 1} (world_size={world_size})")
+            raise ValueError(
+                f"Rank {outside} is out of range. Valid ranks are 0 to {world_size - 1} (world_size={world_size})"
+            )
     if use_local_synchronization and rank not in ranks:
         return None
     name = _process_group_name(ranks, use_local_synchronization)
     pg = GroupMember.NON_GROUP_MEMBER
     if rank in ranks:
-        pg, _ = _new_process_group_helper(ranks, ranks.index(rank), backend, default_store, name, timeout, backend_options, device_id, group_desc)
+        pg, _ = _new_process_group_helper(
+            ranks, ranks.index(rank), backend, default_store, name, timeout, backend_options, device_id, group_desc
+        )
         if pg_tag is not None:
             _world.tags_to_pg.setdefault(f"user:{pg_tag}", []).append(pg)
             _world.pg_to_tag[pg] = f"user:{pg_tag}"
@@ -627,7 +700,15 @@ def _split(parent, split_ranks, timeout, pg_options, group_desc):
     name = f"{_get_process_group_name(parent)}:split:{parent._splits}:{_hash_ranks_to_str(mine)}"
     members = [globally[r] for r in mine]
     pg, prefixed = _new_process_group_helper(
-        members, mine.index(parent.rank()), backend, store, name, timeout or default_pg_timeout, pg_options, parent.bound_device_id, group_desc
+        members,
+        mine.index(parent.rank()),
+        backend,
+        store,
+        name,
+        timeout or default_pg_timeout,
+        pg_options,
+        parent.bound_device_id,
+        group_desc,
     )
     _meet(backend, get_rank(), prefixed, name, len(mine), timeout or default_pg_timeout)
     return pg
@@ -677,7 +758,9 @@ def _get_group_size_by_name(name):
 
 
 def _create_process_group_wrapper(wrapped_pg, store_prefix, store, rank, world_size, timeout=default_pg_timeout):
-    """A group that compares what ranks run before they run it: ours does that itself under TORCH_DISTRIBUTED_DEBUG=DETAIL."""
+    """A group that compares what ranks run before they run it: ours does that itself under
+    TORCH_DISTRIBUTED_DEBUG=DETAIL.
+    """
     if get_debug_level() is not DebugLevel.DETAIL:
         raise RuntimeError("the comparing of collectives is switched on by TORCH_DISTRIBUTED_DEBUG=DETAIL")
     return wrapped_pg
@@ -700,4 +783,6 @@ def _get_pg_config(group=None):
     return {"pg_name": _get_process_group_name(_group_or_default_group(group)), "ranks": get_process_group_ranks(group)}
 
 
-Backend.__module__ = BackendConfig.__module__ = group.__module__ = GroupMember.__module__ = "torch.distributed.distributed_c10d"
+Backend.__module__ = BackendConfig.__module__ = group.__module__ = GroupMember.__module__ = (
+    "torch.distributed.distributed_c10d"
+)

@@ -25,7 +25,9 @@ class check_env(Action):  # noqa: N801
 
     def __init__(self, dest, default=False, **kwargs):
         found = _variable(dest)
-        super().__init__(dest=dest, const=True, default=default if found is None else bool(int(found)), nargs=0, **kwargs)
+        super().__init__(
+            dest=dest, const=True, default=default if found is None else bool(int(found)), nargs=0, **kwargs
+        )
 
     def __call__(self, parser, namespace, values, option_string=None):
         setattr(namespace, self.dest, self.const)

@@ -43,7 +43,8 @@ def _get_device_handle(device_type="cuda"):
 
 
 # ------------------------------------------------------------------------------------------------ layouts
-# A layout says where a mesh's members stand in the list of the root's ranks: for each mesh dimension the (size, stride) pairs that it runs through, the
+# A layout says where a mesh's members stand in the list of the root's ranks: for each mesh dimension the (size, stride)
+# pairs that it runs through, the
 # first slowest. A dimension that was flattened has several.
 def _dense(sizes):
     strides = [math.prod(sizes[i + 1 :]) for i in range(len(sizes))]
@@ -52,7 +53,10 @@ def _dense(sizes):
 
 def _offsets(axis):
     """The positions along one axis, in order."""
-    return [sum(i * stride for i, (_, stride) in zip(index, axis)) for index in itertools.product(*(range(size) for size, _ in axis))]
+    return [
+        sum(i * stride for i, (_, stride) in zip(index, axis))
+        for index in itertools.product(*(range(size) for size, _ in axis))
+    ]
 
 
 def _size(axis):
@@ -85,7 +89,10 @@ def _cosets(layout, count):
 
 
 class DeviceMesh:
-    """Ranks in an array; slices of it by name are meshes too. All processes of the job make the same meshes in the same order."""
+    """Ranks in an array; slices of it by name are meshes too.
+
+    All processes of the job make the same meshes in the same order.
+    """
 
     def __init__(
         self,
@@ -105,7 +112,12 @@ class DeviceMesh:
             _layout, _rank_map = _dense(tuple(tensor.shape)), tuple(tensor.flatten().tolist())
         elif _layout is None or _rank_map is None:
             raise TypeError("The mesh argument is required except for PRIVATE USAGE ONLY!")
-        self._device_type, self._layout, self._rank_map, self._root_mesh = device_type, tuple(_layout), tuple(_rank_map), _root_mesh
+        self._device_type, self._layout, self._rank_map, self._root_mesh = (
+            device_type,
+            tuple(_layout),
+            tuple(_rank_map),
+            _root_mesh,
+        )
         self._mesh_dim_names = tuple(mesh_dim_names) if mesh_dim_names else None
         if len(set(self._rank_map)) != len(self._rank_map):
             raise AssertionError("a mesh must not have a rank twice")
@@ -125,10 +137,14 @@ class DeviceMesh:
         if not is_initialized():
             init_process_group()
         if self.size() > get_world_size():
-            raise RuntimeError(f"Mesh should not be bigger than default world size {get_world_size()}, but found {self.size()} ranks!")
+            raise RuntimeError(
+                f"Mesh should not be bigger than default world size {get_world_size()}, but found {self.size()} ranks!"
+            )
 
     def _find(self):
-        """The positions, in the root, of the mesh that this rank is in; without the rank, those of the only one, or None."""
+        """The positions, in the root, of the mesh that this rank is in;
+        without the rank, those of the only one, or None.
+        """
         all_meshes = _cosets(self._layout, len(self._rank_map))
         if self._rank in self._rank_map:
             position = self._rank_map.index(self._rank)
@@ -191,7 +207,8 @@ class DeviceMesh:
         """This process's rank along a dimension."""
         if self.ndim > 1 and mesh_dim is None:
             raise RuntimeError(
-                f"Found the DeviceMesh have {self.ndim} dimensions", "Optional kwarg `mesh_dim` needs to be specified when device_mesh.ndim > 1."
+                f"Found the DeviceMesh have {self.ndim} dimensions",
+                "Optional kwarg `mesh_dim` needs to be specified when device_mesh.ndim > 1.",
             )
         return get_rank(self.get_group(mesh_dim or 0))
 
@@ -208,7 +225,11 @@ class DeviceMesh:
         return hash(self._key())
 
     def __repr__(self):
-        sizes = f"({', '.join(f'{n}={s}' for n, s in zip(self._mesh_dim_names, self.shape))})" if self._mesh_dim_names else f"{self.shape}"
+        sizes = (
+            f"({', '.join(f'{n}={s}' for n, s in zip(self._mesh_dim_names, self.shape))})"
+            if self._mesh_dim_names
+            else f"{self.shape}"
+        )
         stride = tuple(axis[0][1] if len(axis) == 1 else tuple(s for _, s in axis) for axis in self._layout)
         ranks = f", Mesh: {self.mesh.tolist()}" if os.environ.get("TORCH_DISTRIBUTED_DEBUG", "") == "DETAIL" else ""
         return f"DeviceMesh({sizes}, '{self._device_type}', stride={stride}{ranks})"
@@ -245,7 +266,10 @@ class DeviceMesh:
         if not self._mesh_dim_names:
             raise KeyError("No `mesh_dim_names` found.")
         if mesh_dim_name not in self._mesh_dim_names:
-            raise KeyError(f"Mesh dimension '{mesh_dim_name}' does not exist.", f"Available mesh dimensions are: mesh_dim_names={self._mesh_dim_names}")
+            raise KeyError(
+                f"Mesh dimension '{mesh_dim_name}' does not exist.",
+                f"Available mesh dimensions are: mesh_dim_names={self._mesh_dim_names}",
+            )
         return self._mesh_dim_names.index(mesh_dim_name)
 
     def _get_root_mesh_dim(self):
@@ -260,7 +284,13 @@ class DeviceMesh:
         """A mesh of the same root with groups that are there already."""
         root = self._get_root_mesh()
         made = DeviceMesh(
-            self._device_type, _layout=layout, _rank_map=root._rank_map, mesh_dim_names=names, _root_mesh=root, _init_backend=False, _rank=self._rank
+            self._device_type,
+            _layout=layout,
+            _rank_map=root._rank_map,
+            mesh_dim_names=names,
+            _root_mesh=root,
+            _init_backend=False,
+            _rank=self._rank,
         )
         made._dim_group_names = groups
         return made
@@ -277,7 +307,9 @@ class DeviceMesh:
             raise KeyError(f"Invalid mesh_dim_names {names} specified. Valid mesh_dim_names are {valid}.")
         layout, groups = [], []
         for name in names:
-            mesh, at = (self, self._mesh_dim_names.index(name)) if name in self._mesh_dim_names else (flattened[name], 0)
+            mesh, at = (
+                (self, self._mesh_dim_names.index(name)) if name in self._mesh_dim_names else (flattened[name], 0)
+            )
             layout.append(mesh._layout[at])
             groups += mesh._dim_group_names[at : at + 1]
         pairs = [pair for pair in itertools.chain(*layout) if pair[0] > 1]
@@ -304,15 +336,24 @@ class DeviceMesh:
             return self
         root = self._get_root_mesh()
         if name in (root._mesh_dim_names or ()):
-            raise ValueError(f"{name} already exists for submesh of the {root}. Please specify another valid mesh_dim_name.")
+            raise ValueError(
+                f"{name} already exists for submesh of the {root}. Please specify another valid mesh_dim_name."
+            )
         layout = (_collapsed(self._layout),)
         if name in root._flatten_mapping:
             if root._flatten_mapping[name]._layout != layout:
-                raise ValueError(f"Flatten mesh with mesh_dim_name {name} has been created before, Please specify another valid mesh_dim_name.")
+                raise ValueError(
+                    f"Flatten mesh with mesh_dim_name {name} has been created before, Please specify another valid mesh_dim_name."
+                )
             return root._flatten_mapping[name]
         override = _normalize_backend_override({0: backend_override} if backend_override is not None else {}, 1)
         root._flatten_mapping[name] = DeviceMesh(
-            root._device_type, _layout=layout, _rank_map=root._rank_map, mesh_dim_names=(name,), _root_mesh=root, backend_override=override
+            root._device_type,
+            _layout=layout,
+            _rank_map=root._rank_map,
+            mesh_dim_names=(name,),
+            _root_mesh=root,
+            backend_override=override,
         )
         return root._flatten_mapping[name]
 
@@ -367,7 +408,9 @@ class DeviceMesh:
                 raise ValueError("Must pass mesh_dim_names if passing multiple ProcessGroups")
             mesh = mesh if isinstance(mesh, torch.Tensor) else torch.tensor(mesh)
             if mesh.ndim != len(groups):
-                raise ValueError(f"Expects mesh with ndim equal to number of ProcessGroups but got mesh {mesh.tolist()} and {len(groups)} ProcessGroups")
+                raise ValueError(
+                    f"Expects mesh with ndim equal to number of ProcessGroups but got mesh {mesh.tolist()} and {len(groups)} ProcessGroups"
+                )
         made = DeviceMesh(device_type, mesh, mesh_dim_names=mesh_dim_names, _init_backend=False)
         made._dim_group_names = [g.group_name for g in groups]
         return made
@@ -412,7 +455,14 @@ def _make_groups(layout, rank_map, names, backends):
         for positions in _cosets([axis], len(rank_map)):
             ranks = [rank_map[p] for p in positions]
             timeout = getattr(options, "_timeout", None)
-            group = new_group(ranks, timeout, backend, options, group_desc=f"mesh_{names[dim] if names else f'dim_{dim}'}", sort_ranks=False)
+            group = new_group(
+                ranks,
+                timeout,
+                backend,
+                options,
+                group_desc=f"mesh_{names[dim] if names else f'dim_{dim}'}",
+                sort_ranks=False,
+            )
             if get_rank() in ranks:
                 mine.append(group.group_name)
     return mine
@@ -420,14 +470,25 @@ def _make_groups(layout, rank_map, names, backends):
 
 def _normalize_backend_override(backend_override, ndim, mesh_dim_names=None):
     """(backend, options) for each dimension, from {number or name: backend, options or both}."""
-    given = {mesh_dim_names.index(k) if isinstance(k, str) and k in (mesh_dim_names or ()) else k: v for k, v in backend_override.items()}
+    given = {
+        mesh_dim_names.index(k) if isinstance(k, str) and k in (mesh_dim_names or ()) else k: v
+        for k, v in backend_override.items()
+    }
     unknown = [k for k in given if not isinstance(k, int) or not 0 <= k < ndim]
     if unknown:
-        raise RuntimeError(f"Found invalid keys in backend_override: got {unknown}, expected integers in range [0, {ndim}) or one of {mesh_dim_names}")
+        raise RuntimeError(
+            f"Found invalid keys in backend_override: got {unknown}, expected integers in range [0, {ndim}) or one of {mesh_dim_names}"
+        )
     found = []
     for dim in range(ndim):
         value = given.get(dim)
-        found.append(value if isinstance(value, tuple) else (value, None) if value is None or isinstance(value, str) else (None, value))
+        found.append(
+            value
+            if isinstance(value, tuple)
+            else (value, None)
+            if value is None or isinstance(value, str)
+            else (None, value)
+        )
     return tuple(found)
 
 
@@ -435,7 +496,9 @@ def init_device_mesh(device_type, mesh_shape, *, mesh_dim_names=None, backend_ov
     """A mesh of that shape over all ranks in their order."""
     if mesh_dim_names is not None:
         if len(set(mesh_dim_names)) != len(mesh_dim_names):
-            raise RuntimeError(f"Each mesh_dim_name must be unique. Found repeated mesh_dim_name in mesh_dim_names {mesh_dim_names}")
+            raise RuntimeError(
+                f"Each mesh_dim_name must be unique. Found repeated mesh_dim_name in mesh_dim_names {mesh_dim_names}"
+            )
         if len(mesh_shape) != len(mesh_dim_names):
             raise RuntimeError(
                 "mesh_shape and mesh_dim_names should have same length! "

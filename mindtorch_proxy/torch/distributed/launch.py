@@ -1,4 +1,6 @@
-"""``python -m torch.distributed.launch``: torchrun that hands the local rank to scripts as ``--local-rank``; deprecated."""
+"""``python -m torch.distributed.launch``: torchrun that hands the local rank to scripts as ``--local-rank``;
+deprecated.
+"""
 
 import warnings
 
@@ -8,7 +10,13 @@ from torch.distributed.run import get_args_parser, run
 def parse_args(args):
     """The options."""
     parser = get_args_parser()
-    parser.add_argument("--use-env", "--use_env", default=False, action="store_true", help="hand over the local rank in LOCAL_RANK alone")
+    parser.add_argument(
+        "--use-env",
+        "--use_env",
+        default=False,
+        action="store_true",
+        help="hand over the local rank in LOCAL_RANK alone",
+    )
     return parser.parse_args(args)
 
 

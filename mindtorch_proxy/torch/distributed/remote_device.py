@@ -46,7 +46,11 @@ class _remote_device:
         return f"{self._device}" if self._rank is None else f"rank:{self._rank}/{self._device}"
 
     def __eq__(self, other):
-        return isinstance(other, _remote_device) and (self._worker_name, self._device, self._rank) == (other._worker_name, other._device, other._rank)
+        return isinstance(other, _remote_device) and (self._worker_name, self._device, self._rank) == (
+            other._worker_name,
+            other._device,
+            other._rank,
+        )
 
     def __hash__(self):
         return hash(self._worker_name) ^ hash(self._device) ^ hash(self._rank)

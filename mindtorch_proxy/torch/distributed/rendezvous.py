@@ -71,7 +71,9 @@ def _create_c10d_store(hostname, port, rank, world_size, timeout, use_libuv=True
         attempt = os.environ["TORCHELASTIC_RESTART_COUNT"]
         store = TCPStore(hostname, port, world_size, False, timeout, wait_for_workers=False)
         return PrefixStore(f"/worker/attempt_{attempt}", store)
-    return TCPStore(hostname, port, world_size, rank == 0, timeout, multi_tenant=True, wait_for_workers=False, use_libuv=use_libuv)
+    return TCPStore(
+        hostname, port, world_size, rank == 0, timeout, multi_tenant=True, wait_for_workers=False, use_libuv=use_libuv
+    )
 
 
 def _wants_libuv(query):
@@ -87,7 +89,11 @@ def _tcp_rendezvous_handler(url, timeout=default_pg_timeout, **kwargs):
         if name not in query:
             raise _error("tcp", f"{name} parameter missing")
     rank, world_size = int(query["rank"]), int(query["world_size"])
-    yield _create_c10d_store(parts.hostname, parts.port, rank, world_size, timeout, _wants_libuv(query)), rank, world_size
+    yield (
+        _create_c10d_store(parts.hostname, parts.port, rank, world_size, timeout, _wants_libuv(query)),
+        rank,
+        world_size,
+    )
     raise RuntimeError("Unable to perform re-rendezvous using tcp:// method")
 
 

@@ -58,7 +58,14 @@ def get_args_parser():
     for name, text in _FLAGS.items():
         parser.add_argument(*dict.fromkeys([name, "--" + name[2:].replace("-", "_")]), action=check_env, help=text)
     parser.add_argument("-m", "--module", action=check_env, help="the script is a module")
-    parser.add_argument("-r", "--redirects", action=env, type=str, default="0", help="output to files: 1 stdout, 2 stderr, 3 both, or LOCAL_RANK:NUMBER,...")
+    parser.add_argument(
+        "-r",
+        "--redirects",
+        action=env,
+        type=str,
+        default="0",
+        help="output to files: 1 stdout, 2 stderr, 3 both, or LOCAL_RANK:NUMBER,...",
+    )
     parser.add_argument("-t", "--tee", action=env, type=str, default="0", help="output to files and to the terminal")
     parser.add_argument("training_script", type=str, help="the script, or module")
     parser.add_argument("training_script_args", nargs=REMAINDER)
@@ -98,7 +105,11 @@ def determine_local_world_size(nproc_per_node):
 
 def get_rdzv_endpoint(args):
     """Where machines meet."""
-    return f"{args.master_addr}:{args.master_port}" if args.rdzv_backend == "static" and not args.rdzv_endpoint else args.rdzv_endpoint
+    return (
+        f"{args.master_addr}:{args.master_port}"
+        if args.rdzv_backend == "static" and not args.rdzv_endpoint
+        else args.rdzv_endpoint
+    )
 
 
 def get_use_env(args):
@@ -131,7 +142,9 @@ def config_from_args(args):
         raise AssertionError("max_restarts must be >= 0")
     count = determine_local_world_size(args.nproc_per_node)
     if "OMP_NUM_THREADS" not in os.environ and count > 1:
-        logger.warning("OMP_NUM_THREADS is not set: each worker gets 1 thread, so that they do not take the cores from each other")
+        logger.warning(
+            "OMP_NUM_THREADS is not set: each worker gets 1 thread, so that they do not take the cores from each other"
+        )
         os.environ["OMP_NUM_THREADS"] = "1"
     settings = _parse_rendezvous_config(args.rdzv_conf)
     if args.rdzv_backend == "static":
@@ -141,7 +154,9 @@ def config_from_args(args):
         try:
             shown = set(map(int, args.local_ranks_filter.split(",")))
         except ValueError as error:
-            raise ValueError("--local_ranks_filter must be a comma-separated list of integers e.g. --local_ranks_filter=0,1,2") from error
+            raise ValueError(
+                "--local_ranks_filter must be a comma-separated list of integers e.g. --local_ranks_filter=0,1,2"
+            ) from error
     config = LaunchConfig(
         min_nodes=least,
         max_nodes=most,

@@ -70,7 +70,9 @@ def _recursive_to(inputs, target_device, use_side_stream_for_tensor_copies=False
 
 def _to_kwargs(inputs, kwargs, target_device, use_side_stream_for_tensor_copies=False):
     """Arguments on a device: ((positional,), (named,))."""
-    return (_recursive_to(inputs, target_device)[0] if inputs else (),), (_recursive_to(kwargs, target_device)[0] if kwargs else {},)
+    return (_recursive_to(inputs, target_device)[0] if inputs else (),), (
+        _recursive_to(kwargs, target_device)[0] if kwargs else {},
+    )
 
 
 def _p_assert(cond, s, raise_assertion_error=True):
@@ -114,7 +116,9 @@ def _verify_param_shape_across_processes(process_group, tensors, logger=None):
     return dist._verify_params_across_processes(process_group, tensors, logger)
 
 
-def _sync_module_states(module, process_group, broadcast_bucket_size, src, params_and_buffers_to_ignore, broadcast_buffers=True):
+def _sync_module_states(
+    module, process_group, broadcast_bucket_size, src, params_and_buffers_to_ignore, broadcast_buffers=True
+):
     """One rank's parameters and buffers, on all ranks."""
     states = [p.detach() for name, p in module.named_parameters() if name not in params_and_buffers_to_ignore]
     if broadcast_buffers:

@@ -7,7 +7,16 @@ from ._archive import load, save
 from .exported_program import ExportedProgram, _export
 from .graph_signature import ExportBackwardSignature, ExportGraphSignature
 
-__all__ = ["Dim", "ExportBackwardSignature", "ExportGraphSignature", "ExportedProgram", "export", "load", "save", "register_dataclass"]
+__all__ = [
+    "Dim",
+    "ExportBackwardSignature",
+    "ExportGraphSignature",
+    "ExportedProgram",
+    "export",
+    "load",
+    "save",
+    "register_dataclass",
+]
 
 
 class _DimHint(enum.Enum):
@@ -33,10 +42,20 @@ class Dim:
         return f"Dim({self.__name__!r}, min={self.min}, max={self.max})"
 
 
-def export(mod, args, kwargs=None, *, dynamic_shapes=None, strict=False, preserve_module_call_signature=(), prefer_deferred_runtime_asserts_over_guards=False):
+def export(
+    mod,
+    args,
+    kwargs=None,
+    *,
+    dynamic_shapes=None,
+    strict=False,
+    preserve_module_call_signature=(),
+    prefer_deferred_runtime_asserts_over_guards=False,
+):
     """The ExportedProgram of a module for these arguments.
 
-    Control flow that depends on values raises, as in PyTorch; ``dynamic_shapes`` that ask for sizes to vary raise NotImplementedError.
+    Control flow that depends on values raises, as in PyTorch; ``dynamic_shapes`` that ask for sizes to vary raise
+    NotImplementedError.
     """
     from ..utils._pytree import tree_leaves
 

@@ -1,4 +1,7 @@
-"""Exported programs in files: a zip of the graph as JSON and of tensors as torch.save writes them. Nothing in it is run when it is read."""
+"""Exported programs in files: a zip of the graph as JSON and of tensors as torch.save writes them.
+
+Nothing in it is run when it is read.
+"""
 
 import io
 import json
@@ -113,7 +116,10 @@ def save(program, file, extra_files=None):
 def load(file, extra_files=None):
     """The program in a file that ``save`` wrote. Raises ValueError for others."""
     with zipfile.ZipFile(file) as archive:
-        if "models/model.json" not in archive.namelist() or json.loads(archive.read("models/model.json")).get("format") != _FORMAT:
+        if (
+            "models/model.json" not in archive.namelist()
+            or json.loads(archive.read("models/model.json")).get("format") != _FORMAT
+        ):
             raise ValueError("torch.export.load: the file was not written by this torch.export.save")
         text = json.loads(archive.read("models/model.json"))
         tensors = torch.load(io.BytesIO(archive.read("data/tensors.pt")), weights_only=True)
@@ -130,4 +136,6 @@ def load(file, extra_files=None):
         specs.append(InputSpec(InputKind[kind], argument, target, persistent))
     signature = ExportGraphSignature(specs, _outputs(graph))
     call = CallSpec(treespec_loads(text["in_spec"]), treespec_loads(text["out_spec"]))
-    return ExportedProgram(tensors["attributes"], graph, signature, tensors["state"], tensors["constants"], call, text["names"])
+    return ExportedProgram(
+        tensors["attributes"], graph, signature, tensors["state"], tensors["constants"], call, text["names"]
+    )

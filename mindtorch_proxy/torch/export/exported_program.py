@@ -11,7 +11,15 @@ from ..fx.experimental.proxy_tensor import make_fx
 from ..fx.graph import Graph, _PyTreeCodeGen, _PyTreeInfo
 from ..fx.graph_module import GraphModule
 from ..utils._pytree import tree_flatten, tree_leaves
-from .graph_signature import ConstantArgument, ExportGraphSignature, InputKind, InputSpec, OutputKind, OutputSpec, TensorArgument
+from .graph_signature import (
+    ConstantArgument,
+    ExportGraphSignature,
+    InputKind,
+    InputSpec,
+    OutputKind,
+    OutputSpec,
+    TensorArgument,
+)
 
 __all__ = ["CallSpec", "ExportedProgram"]
 _SHAPE_FREE = (int, float, bool, str, type(None))
@@ -25,22 +33,31 @@ class CallSpec(NamedTuple):
 
 
 class ExportedProgram:
-    """A graph whose parameters, buffers and constants are inputs, with these (``state_dict``, ``constants``) and what they are (``graph_signature``)."""
+    """A graph whose parameters, buffers and constants are inputs, with these (``state_dict``, ``constants``) and what
+    they are (``graph_signature``).
+    """
 
     def __init__(self, root, graph, graph_signature, state_dict, constants, call_spec, names, example_inputs=None):
         self._graph_module = GraphModule(root, graph)
         self._graph_signature, self._state_dict, self._constants = graph_signature, state_dict, constants
         self._call_spec, self._names, self._example_inputs = call_spec, names, example_inputs
 
-    graph_module = property(lambda self: self._graph_module, doc="The module that runs the graph, whose parameters are arguments.")
+    graph_module = property(
+        lambda self: self._graph_module, doc="The module that runs the graph, whose parameters are arguments."
+    )
     graph = property(lambda self: self._graph_module.graph, doc="The graph of ATen operators.")
     graph_signature = property(
-        lambda self: self._graph_signature, doc="What each argument and result of the graph is: a user's, a parameter, a buffer, a change."
+        lambda self: self._graph_signature,
+        doc="What each argument and result of the graph is: a user's, a parameter, a buffer, a change.",
     )
     state_dict = property(lambda self: self._state_dict, doc="Parameters and buffers by name.")
-    constants = tensor_constants = property(lambda self: self._constants, doc="Tensors that are neither parameters nor buffers, by name.")
+    constants = tensor_constants = property(
+        lambda self: self._constants, doc="Tensors that are neither parameters nor buffers, by name."
+    )
     call_spec = property(lambda self: self._call_spec, doc="How a user's arguments and results are nested.")
-    example_inputs = property(lambda self: self._example_inputs, doc="The arguments that were traced, positional ones and keywords.")
+    example_inputs = property(
+        lambda self: self._example_inputs, doc="The arguments that were traced, positional ones and keywords."
+    )
     range_constraints = property(lambda self: {}, doc="The bounds of symbolic sizes.")
     dialect = property(lambda self: "ATEN", doc='Which operators the graph has: "TRAINING", "ATEN".')
 
@@ -62,10 +79,14 @@ class ExportedProgram:
         return ((n, (self._constants if n in hidden else self._state_dict)[n]) for n in self._graph_signature.buffers)
 
     def __call__(self, *args, **kwargs):
-        raise RuntimeError("Unable to call ExportedProgram directly. You should use `exported_program.module()` instead.")
+        raise RuntimeError(
+            "Unable to call ExportedProgram directly. You should use `exported_program.module()` instead."
+        )
 
     def module(self, check_guards=True):
-        """A module that runs the program, with its parameters and buffers; shapes other than those of the example raise AssertionError."""
+        """A module that runs the program, with its parameters and buffers;
+        shapes other than those of the example raise AssertionError.
+        """
         graph, values, held = Graph(), {}, {}
         placeholders = [n for n in self.graph.nodes if n.op == "placeholder"]
         for node, spec in zip(placeholders, self._graph_signature.input_specs):
@@ -73,14 +94,18 @@ class ExportedProgram:
                 values[node] = graph.node_copy(node)
         for node, spec in zip(placeholders, self._graph_signature.input_specs):
             if spec.kind is not InputKind.USER_INPUT:
-                held[spec.target] = self._constants[spec.target] if spec.target in self._constants else self._state_dict[spec.target]
+                held[spec.target] = (
+                    self._constants[spec.target] if spec.target in self._constants else self._state_dict[spec.target]
+                )
                 values[node] = graph.get_attr(spec.target)
         held |= {n.target: getattr(self._graph_module, n.target) for n in self.graph.nodes if n.op == "get_attr"}
         inputs = [n for n in values.values() if n.op == "placeholder"]
         if check_guards:
             graph.call_function(_check_shapes, (inputs, [n.meta.get("shape") for n in inputs]))
         graph.output(graph.graph_copy(self.graph, values))
-        graph._codegen = _PyTreeCodeGen(_PyTreeInfo(list(self._names), self._call_spec.in_spec, self._call_spec.out_spec))
+        graph._codegen = _PyTreeCodeGen(
+            _PyTreeInfo(list(self._names), self._call_spec.in_spec, self._call_spec.out_spec)
+        )
         module = _Module(held, graph)
         for spec in self._graph_signature.input_specs:
             owner, _, name = (spec.target or "").rpartition(".")
@@ -94,7 +119,11 @@ class ExportedProgram:
         """The program with operators replaced by those that the table's functions use."""
         placeholders = [n for n in self.graph.nodes if n.op == "placeholder"]
         given = [n.meta["val"] for n in placeholders]
-        graph = _named(make_fx(self._graph_module, decomp_table, tracing_mode="fake")(*given).graph, [n.name for n in placeholders], given)
+        graph = _named(
+            make_fx(self._graph_module, decomp_table, tracing_mode="fake")(*given).graph,
+            [n.name for n in placeholders],
+            given,
+        )
         return _program(self._graph_module, graph, self)
 
     def validate(self):
@@ -104,7 +133,12 @@ class ExportedProgram:
     def __deepcopy__(self, memo):
         new = object.__new__(type(self))
         memo[id(self)] = new
-        new.__dict__.update({k: copy.deepcopy(v, memo) if k in ("_graph_module", "_state_dict", "_constants") else v for k, v in self.__dict__.items()})
+        new.__dict__.update(
+            {
+                k: copy.deepcopy(v, memo) if k in ("_graph_module", "_state_dict", "_constants") else v
+                for k, v in self.__dict__.items()
+            }
+        )
         return new
 
     def __str__(self):
@@ -126,7 +160,9 @@ class _Module(GraphModule):
 
 def _program(root, graph, like):
     signature = ExportGraphSignature(like.graph_signature.input_specs, _outputs(graph))
-    return ExportedProgram(root, graph, signature, like.state_dict, like.constants, like.call_spec, like._names, like.example_inputs)
+    return ExportedProgram(
+        root, graph, signature, like.state_dict, like.constants, like.call_spec, like._names, like.example_inputs
+    )
 
 
 def _check_shapes(inputs, shapes):
@@ -146,7 +182,10 @@ torch.fx.node.has_side_effect(_check_shapes)
 def _outputs(graph):
     values = tree_leaves(list(graph.output_node().args[0]))
     node = torch.fx.Node
-    return [OutputSpec(OutputKind.USER_OUTPUT, TensorArgument(v.name) if isinstance(v, node) else ConstantArgument("", v)) for v in values]
+    return [
+        OutputSpec(OutputKind.USER_OUTPUT, TensorArgument(v.name) if isinstance(v, node) else ConstantArgument("", v))
+        for v in values
+    ]
 
 
 def _named(graph, names, values):
@@ -174,7 +213,9 @@ def _input_names(mod, args, kwargs):
     found |= kwargs
     for name, value in found.items():
         for path, _ in torch.utils._pytree.tree_flatten_with_path(value)[0]:
-            names.append("_".join([name, *(str(getattr(k, "key", getattr(k, "idx", getattr(k, "name", "")))) for k in path)]))
+            names.append(
+                "_".join([name, *(str(getattr(k, "key", getattr(k, "idx", getattr(k, "name", "")))) for k in path)])
+            )
     return names, list(found)
 
 
@@ -215,16 +256,25 @@ def _export(mod, args, kwargs):
         return flat
 
     values = [*held.values(), *leaves]
-    kinds = [InputKind.PARAMETER] * len(parameters) + [InputKind.BUFFER] * len(buffers) + [InputKind.CONSTANT_TENSOR] * len(constants)
+    kinds = (
+        [InputKind.PARAMETER] * len(parameters)
+        + [InputKind.BUFFER] * len(buffers)
+        + [InputKind.CONSTANT_TENSOR] * len(constants)
+    )
     prefix = {InputKind.PARAMETER: "p_", InputKind.BUFFER: "b_", InputKind.CONSTANT_TENSOR: "c_"}
     placeholders = [prefix[k] + n.replace(".", "_") for k, n in zip(kinds, held)] + named
     traced = make_fx(run, tracing_mode="fake")(*values)
     graph = _named(traced.graph, placeholders, values)
     nodes = [n for n in graph.nodes if n.op == "placeholder"]
-    specs = [InputSpec(k, TensorArgument(n.name), target, target in persistent if k is InputKind.BUFFER else None) for k, n, target in zip(kinds, nodes, held)]
+    specs = [
+        InputSpec(k, TensorArgument(n.name), target, target in persistent if k is InputKind.BUFFER else None)
+        for k, n, target in zip(kinds, nodes, held)
+    ]
     for node, leaf in zip(nodes[len(held) :], leaves):
         argument = ConstantArgument(node.name, leaf) if isinstance(leaf, _SHAPE_FREE) else TensorArgument(node.name)
         specs.append(InputSpec(InputKind.USER_INPUT, argument, None))
     constants |= {n: b for n, b in buffers.items() if n not in persistent}
     signature = ExportGraphSignature(specs, _outputs(graph))
-    return ExportedProgram(traced, graph, signature, dict(persistent), constants, CallSpec(in_spec, out[0]), names, (args, kwargs))
+    return ExportedProgram(
+        traced, graph, signature, dict(persistent), constants, CallSpec(in_spec, out[0]), names, (args, kwargs)
+    )

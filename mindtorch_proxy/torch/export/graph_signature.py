@@ -3,7 +3,16 @@
 import enum
 from dataclasses import dataclass, field
 
-__all__ = ["ConstantArgument", "ExportBackwardSignature", "ExportGraphSignature", "InputKind", "InputSpec", "OutputKind", "OutputSpec", "TensorArgument"]
+__all__ = [
+    "ConstantArgument",
+    "ExportBackwardSignature",
+    "ExportGraphSignature",
+    "InputKind",
+    "InputSpec",
+    "OutputKind",
+    "OutputSpec",
+    "TensorArgument",
+]
 
 
 class InputKind(enum.Enum):
@@ -96,11 +105,18 @@ class ExportGraphSignature:
 
     parameters = property(lambda self: self._targets(InputKind.PARAMETER), doc="The names of parameters.")
     buffers = property(lambda self: self._targets(InputKind.BUFFER), doc="The names of buffers.")
-    lifted_tensor_constants = property(lambda self: self._targets(InputKind.CONSTANT_TENSOR), doc="The names of tensor constants.")
-    inputs_to_parameters = property(lambda self: self._by_node(InputKind.PARAMETER), doc="Of each argument that is a parameter: its name.")
-    inputs_to_buffers = property(lambda self: self._by_node(InputKind.BUFFER), doc="Of each argument that is a buffer: its name.")
+    lifted_tensor_constants = property(
+        lambda self: self._targets(InputKind.CONSTANT_TENSOR), doc="The names of tensor constants."
+    )
+    inputs_to_parameters = property(
+        lambda self: self._by_node(InputKind.PARAMETER), doc="Of each argument that is a parameter: its name."
+    )
+    inputs_to_buffers = property(
+        lambda self: self._by_node(InputKind.BUFFER), doc="Of each argument that is a buffer: its name."
+    )
     inputs_to_lifted_tensor_constants = property(
-        lambda self: self._by_node(InputKind.CONSTANT_TENSOR), doc="Of each argument that is a tensor constant: its name."
+        lambda self: self._by_node(InputKind.CONSTANT_TENSOR),
+        doc="Of each argument that is a tensor constant: its name.",
     )
     non_persistent_buffers = property(
         lambda self: {s.target for s in self.input_specs if s.kind is InputKind.BUFFER and s.persistent is False},
@@ -120,4 +136,6 @@ class ExportGraphSignature:
         return tuple(a.name if isinstance(a, TensorArgument) else a.value for a in arguments)
 
     def __str__(self):
-        return "\n".join(["", "# inputs", *map(str, self.input_specs), "", "# outputs", *map(str, self.output_specs), ""])
+        return "\n".join(
+            ["", "# inputs", *map(str, self.input_specs), "", "# outputs", *map(str, self.output_specs), ""]
+        )

@@ -9,9 +9,13 @@ _NUMBER = re.compile(r"\d+$")
 
 
 def _parsed(side, text):
-    """The groups of one side of a pattern: lists of names; an ellipsis is "...", a dimension of size one the empty list."""
+    """The groups of one side of a pattern: lists of names;
+    an ellipsis is "...", a dimension of size one the empty list.
+    """
     if side.count("...") > 1 or "." in side.replace("...", ""):
-        raise ValueError("Expression may contain dots only inside ellipsis (...); can have only one ellipsis per expression.")
+        raise ValueError(
+            "Expression may contain dots only inside ellipsis (...); can have only one ellipsis per expression."
+        )
     groups, inside, seen = [], None, set()
     for token in re.findall(r"\.\.\.|[()]|[^\s().]+", side):
         if token == "(":
@@ -45,7 +49,9 @@ def _names(token, seen, text):
         if not token.isidentifier():
             raise ValueError(f"Invalid axis identifier: {token}\nnot a valid python identifier")
         if token[0] == "_" or token[-1] == "_":
-            raise ValueError(f"Invalid axis identifier: {token}\naxis name should should not start or end with underscore")
+            raise ValueError(
+                f"Invalid axis identifier: {token}\naxis name should should not start or end with underscore"
+            )
     seen.add(token)
     return [token]
 
@@ -75,24 +81,31 @@ def _split(group, size, lengths):
         raise RuntimeError(f"cannot infer the sizes of several dimensions at once: {', '.join(open_names)}")
     if open_names:
         if known == 0 or size % known:
-            raise RuntimeError(f"inferred dimension does not evenly fit into larger dimension: {size} vs {tuple(lengths.get(n, '?') for n in group)}")
+            raise RuntimeError(
+                f"inferred dimension does not evenly fit into larger dimension: {size} vs {tuple(lengths.get(n, '?') for n in group)}"
+            )
         return {open_names[0]: size // known}
     if known != size:
-        raise RuntimeError(f"Dimension sizes to do not match ({size} != {known}) when matching dimension pack {tuple(group)}")
+        raise RuntimeError(
+            f"Dimension sizes to do not match ({size} != {known}) when matching dimension pack {tuple(group)}"
+        )
     return {}
 
 
 def rearrange(tensor, pattern, **axes_lengths):
     """Transpose, split and join the dimensions of a tensor as a pattern says: ``"b (h p) c -> b p (h c)", p=2``.
 
-    A list of tensors is stacked along a new first dimension. Returns a view where one is possible. ValueError for a wrong pattern,
+    A list of tensors is stacked along a new first dimension. Returns a view where one is possible. ValueError for a
+    wrong pattern,
     RuntimeError where sizes do not fit.
     """
     x = tensor if isinstance(tensor, torch.Tensor) else torch.stack(list(tensor))
     left, right = _pattern(pattern, axes_lengths)
     free = x.ndim - sum(g != ["..."] for g in left)
     if free < 0 or free and ["..."] not in left:
-        raise ValueError(f"Number of dimensions in pattern ({len(left)}) and in tensor ({x.ndim}) must be equal: {pattern}")
+        raise ValueError(
+            f"Number of dimensions in pattern ({len(left)}) and in tensor ({x.ndim}) must be equal: {pattern}"
+        )
     sizes, order = dict(axes_lengths), []  # of single names, in the order of the tensor's memory
     dims = iter(x.shape)
     for group in left:
@@ -108,7 +121,9 @@ def rearrange(tensor, pattern, **axes_lengths):
     x = x.reshape([sizes[n] for n in order]).permute([order.index(n) for g in flat for n in g])
     shape = []
     for g, names in zip(right, flat):
-        shape += [sizes[n] for n in names] if g == ["..."] and not _joined(pattern) else [math.prod(sizes[n] for n in names)]
+        shape += (
+            [sizes[n] for n in names] if g == ["..."] and not _joined(pattern) else [math.prod(sizes[n] for n in names)]
+        )
     return x.reshape(shape)
 
 

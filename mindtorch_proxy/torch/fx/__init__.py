@@ -1,6 +1,18 @@
 """torch.fx: record what a module does with symbolic values as a graph of calls, and turn graphs into modules."""
 
-from . import _pytree, _symbolic_trace, annotate, graph, graph_module, immutable_collections, interpreter, node, operator_schemas, proxy, traceback  # noqa: F401
+from . import (
+    _pytree,
+    _symbolic_trace,
+    annotate,
+    graph,
+    graph_module,
+    immutable_collections,
+    interpreter,
+    node,
+    operator_schemas,
+    proxy,
+    traceback,
+)  # noqa: F401
 from ._symbolic_trace import PH, ProxyableClassMeta, Tracer, symbolic_trace, wrap
 from .graph import CodeGen, Graph
 from .graph_module import GraphModule

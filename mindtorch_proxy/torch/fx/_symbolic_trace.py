@@ -87,7 +87,9 @@ class PHWithMeta(PHBase):
 
 
 class _Patcher(contextlib.ExitStack):
-    """Other values of names and attributes until the end; with deduplicate what stands there is not replaced a second time."""
+    """Other values of names and attributes until the end;
+    with deduplicate what stands there is not replaced a second time.
+    """
 
     def __init__(self):
         super().__init__()
@@ -141,7 +143,9 @@ class Tracer(TracerBase):
 
     def __init__(self, autowrap_modules=(math,), autowrap_functions=(), param_shapes_constant=False):
         self._autowrap_search = list(autowrap_modules)
-        self._autowrap_function_ids = {id(f) for m in autowrap_modules for n, f in vars(m).items() if not n.startswith("_") and callable(f)}
+        self._autowrap_function_ids = {
+            id(f) for m in autowrap_modules for n, f in vars(m).items() if not n.startswith("_") and callable(f)
+        }
         self._autowrap_function_ids |= {id(f) for f in autowrap_functions}
         self.param_shapes_constant = param_shapes_constant
         self.submodule_paths = None
@@ -168,12 +172,20 @@ class Tracer(TracerBase):
         """What a call of a submodule becomes: a node for a leaf, else what its forward gives."""
         name = self.path_of_module(m)
         if self.module_stack is None:
-            return self.create_proxy("call_module", name, args, kwargs) if self.is_leaf_module(m, name) else forward(*args, **kwargs)
+            return (
+                self.create_proxy("call_module", name, args, kwargs)
+                if self.is_leaf_module(m, name)
+                else forward(*args, **kwargs)
+            )
         times = self.num_calls[name] = self.num_calls.get(name, -1) + 1
         key = f"{name}@{times}" if times else name
         self.module_stack[key] = (name, type(m))
         try:
-            return self.create_proxy("call_module", name, args, kwargs) if self.is_leaf_module(m, name) else forward(*args, **kwargs)
+            return (
+                self.create_proxy("call_module", name, args, kwargs)
+                if self.is_leaf_module(m, name)
+                else forward(*args, **kwargs)
+            )
         finally:
             self.module_stack.popitem()
 
@@ -184,8 +196,14 @@ class Tracer(TracerBase):
             for name, tensor in named:
                 if tensor is attr_val:
                     if name not in parameter_proxy_cache:
-                        factory = (lambda node: ParameterProxy(self, node, name, attr_val)) if self.param_shapes_constant else None
-                        parameter_proxy_cache[name] = self.create_proxy("get_attr", name, (), {}, proxy_factory_fn=factory)
+                        factory = (
+                            (lambda node: ParameterProxy(self, node, name, attr_val))
+                            if self.param_shapes_constant
+                            else None
+                        )
+                        parameter_proxy_cache[name] = self.create_proxy(
+                            "get_attr", name, (), {}, proxy_factory_fn=factory
+                        )
                     return parameter_proxy_cache[name]
             return None
 
@@ -205,7 +223,9 @@ class Tracer(TracerBase):
         if isinstance(a, torch.Tensor):
             name = self.tensor_attrs.get(a)
             if name is None:
-                name = next(n for i in range(len(self.tensor_attrs) + 1) if not hasattr(self.root, n := f"_tensor_constant{i}"))
+                name = next(
+                    n for i in range(len(self.tensor_attrs) + 1) if not hasattr(self.root, n := f"_tensor_constant{i}")
+                )
                 self.tensor_attrs[a] = name
                 setattr(self.root, name, a)
             return self.create_node("get_attr", name, (), {})
@@ -234,7 +254,9 @@ class Tracer(TracerBase):
             parameter = signature.parameters.get(name.lstrip("*"))
             default = () if parameter is None or parameter.default is parameter.empty else (parameter.default,)
             if name not in concrete:
-                return self.create_proxy("placeholder", name, default, {}, type_expr=getattr(root_fn, "__annotations__", {}).get(name))
+                return self.create_proxy(
+                    "placeholder", name, default, {}, type_expr=getattr(root_fn, "__annotations__", {}).get(name)
+                )
             return pytree.tree_map(functools.partial(self._concrete, name, default, itertools.count(1)), concrete[name])
 
         args += [symbolic(n) for n in names]
@@ -249,7 +271,9 @@ class Tracer(TracerBase):
         return fn, args
 
     def _concrete(self, name, default, counter, value):
-        """The value of an argument, or a part of it, while tracing, and a check that the graph is called with it; a placeholder where it is PH."""
+        """The value of an argument, or a part of it, while tracing, and a check that the graph is called with it;
+        a placeholder where it is PH.
+        """
         number = next(counter)
         if isinstance(value, PHBase):
             proxy = self.create_proxy("placeholder", f"{name}_{number}", default, {})
@@ -272,7 +296,9 @@ class Tracer(TracerBase):
         return value
 
     def _nested(self, fn, root_fn, is_module, args):
-        """The function; where an argument nests, one that lets the graph take it apart and gives the leaves of its results."""
+        """The function; where an argument nests, one that lets the graph take it apart and gives the leaves of its
+        results.
+        """
         given, leaf = args[is_module:], pytree.tree_structure(0)
         if all(pytree.tree_structure(a) == leaf for a in given):
             return fn
@@ -280,7 +306,9 @@ class Tracer(TracerBase):
         def flat(*args):
             leaves, out_spec = pytree.tree_flatten(fn(*args))
             names = inspect.unwrap(root_fn).__code__.co_varnames[is_module : is_module + len(given)]
-            self.graph.set_codegen(_PyTreeCodeGen(_PyTreeInfo(list(names), pytree.tree_structure((list(given), {})), out_spec)))
+            self.graph.set_codegen(
+                _PyTreeCodeGen(_PyTreeInfo(list(names), pytree.tree_structure((list(given), {})), out_spec))
+            )
             return leaves
 
         return flat
@@ -304,7 +332,10 @@ class Tracer(TracerBase):
             self.graph._traced_from = f" from {code.co_filename}:{code.co_firstlineno} in {code.co_name}"
         self.module_stack, self.num_calls = collections.OrderedDict(), {}
         self.tensor_attrs = {t: n for n, t in self._tensors(self.root)}
-        namespace, annotation = getattr(inspect.unwrap(fn), "__globals__", {}), getattr(fn, "__annotations__", {}).get("return")
+        namespace, annotation = (
+            getattr(inspect.unwrap(fn), "__globals__", {}),
+            getattr(fn, "__annotations__", {}).get("return"),
+        )
         fn, args = self.create_args_for_root(fn, is_module, concrete_args)
         before, _is_fx_tracing_flag = _is_fx_tracing_flag, True
         try:
@@ -366,12 +397,16 @@ class ProxyableClassMeta(type):
 
 
 def _by_position(fn, count):
-    """The function, or a copy that takes all of its arguments by position, ``*args`` and ``**kwargs`` as one each: no syntax can pass proxies for them."""
+    """The function, or a copy that takes all of its arguments by position, ``*args`` and ``**kwargs`` as one each: no
+    syntax can pass proxies for them.
+    """
     real = inspect.unwrap(fn)
     code = real.__code__
     if not code.co_kwonlyargcount and not code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
         return fn
-    code = code.replace(co_flags=code.co_flags & ~(inspect.CO_VARARGS | inspect.CO_VARKEYWORDS), co_argcount=count, co_kwonlyargcount=0)
+    code = code.replace(
+        co_flags=code.co_flags & ~(inspect.CO_VARARGS | inspect.CO_VARKEYWORDS), co_argcount=count, co_kwonlyargcount=0
+    )
     return FunctionType(code, real.__globals__, real.__name__, None, real.__closure__)
 
 

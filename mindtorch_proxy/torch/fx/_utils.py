@@ -26,7 +26,10 @@ def lazy_format_graph_code(name, gm, maybe_id=None, **kwargs):
 
 def first_call_function_nn_module_stack(graph):
     """The modules around the first call of a function that has any noted."""
-    return next((n.meta["nn_module_stack"] for n in graph.nodes if n.op == "call_function" and "nn_module_stack" in n.meta), None)
+    return next(
+        (n.meta["nn_module_stack"] for n in graph.nodes if n.op == "call_function" and "nn_module_stack" in n.meta),
+        None,
+    )
 
 
 def get_node_context(node, num_nodes=2):

@@ -45,7 +45,8 @@ _INPLACE = {"i" + k.rstrip("_"): v + "=" for k, v in _BINARY.items() if k not in
 
 @dataclass
 class PythonCode:
-    """Source text, the objects that it names, and what its body came from: _lineno_map gives the place of a node in the graph for a line of
+    """Source text, the objects that it names, and what its body came from: _lineno_map gives the place of a node in the
+    graph for a line of
     the body, counted from 1 after line _prologue_start of the source."""
 
     src: str
@@ -55,7 +56,9 @@ class PythonCode:
 
 
 class CodeGen:
-    """How a graph becomes a function: a subclass may write another head and end, take arguments apart and put results together."""
+    """How a graph becomes a function: a subclass may write another head and end, take arguments apart and put results
+    together.
+    """
 
     def __init__(self):
         self._body_transformer = None
@@ -127,7 +130,12 @@ class _Namespace:
         match = re.match(r"(.*)_(\d+)$", candidate)
         base, number = (match.group(1), int(match.group(2))) if match else (candidate, None)
         name = candidate
-        while name in self.used or keyword.iskeyword(name) or hasattr(builtins, name) or name in ("self", "torch", "inf", "nan"):
+        while (
+            name in self.used
+            or keyword.iskeyword(name)
+            or hasattr(builtins, name)
+            or name in ("self", "torch", "inf", "nan")
+        ):
             number = self.counts.get(base, 0) + 1 if number is None or base in self.counts else number + 1
             self.counts[base] = number
             name = f"{base}_{number}"
@@ -158,17 +166,25 @@ class Graph:
         self._order, self._namespace, self._codegen = [], _Namespace(), CodeGen()
         self.owning_module, self._tracer_cls = owning_module, tracer_cls
         self._root = Node(self, "", "root", "", (), {})
-        self._insert = self._root, 0  # new nodes come before this one (0) or directly after it (1); the root is before the first and after the last
+        self._insert = (
+            self._root,
+            0,
+            # new nodes come before this one (0) or directly after it (1); the root is before the first and after the last
+        )
         self._traced_from = ""  # where the traced function stands, as names of generated code say it
 
-    nodes = property(lambda self: _Nodes(self), doc="The nodes in the order of execution; ``reversed`` walks backwards.")
+    nodes = property(
+        lambda self: _Nodes(self), doc="The nodes in the order of execution; ``reversed`` walks backwards."
+    )
 
     def set_codegen(self, codegen):
         """Let another CodeGen write the function."""
         self._codegen = codegen
 
     def on_generate_code(self, make_transformer):
-        """Let a function over the lines of the body, ``make_transformer(the one before or None)``, change them; gives a context that undoes it."""
+        """Let a function over the lines of the body, ``make_transformer(the one before or None)``, change them;
+        gives a context that undoes it.
+        """
         before = self._codegen._body_transformer
         self._codegen._body_transformer = make_transformer(before)
 
@@ -233,7 +249,9 @@ class Graph:
     def erase_node(self, to_erase):
         """Remove a node that nothing uses."""
         if to_erase.users:
-            raise RuntimeError(f"Tried to erase Node {to_erase} but it still had {len(to_erase.users)} users in the graph: {to_erase.users}!")
+            raise RuntimeError(
+                f"Tried to erase Node {to_erase} but it still had {len(to_erase.users)} users in the graph: {to_erase.users}!"
+            )
         if not to_erase._erased:
             to_erase._follower = to_erase.next
             self._order.remove(to_erase)
@@ -250,7 +268,9 @@ class Graph:
 
     def placeholder(self, name, type_expr=None, default_value=...):
         """Insert a node for an argument of the graph."""
-        return self.create_node("placeholder", name, () if default_value is ... else (default_value,), type_expr=type_expr)
+        return self.create_node(
+            "placeholder", name, () if default_value is ... else (default_value,), type_expr=type_expr
+        )
 
     def get_attr(self, qualified_name, type_expr=None):
         """Insert a node that reads an attribute, by its dotted name; warns where the owning module has none."""
@@ -312,7 +332,9 @@ class Graph:
                 raise RuntimeError(f"Node '{node}' does not belong to this Graph!")
             for n in node._input_nodes:
                 if n.graph is not self:
-                    raise RuntimeError(f"Argument '{n}' of Node '{node}' does not belong to this Graph, but was used as an argument!")
+                    raise RuntimeError(
+                        f"Argument '{n}' of Node '{node}' does not belong to this Graph, but was used as an argument!"
+                    )
                 if n not in seen:
                     raise RuntimeError(
                         f"Argument '{n}' of Node '{node}' was used before it has been defined! Please check that Nodes in the graph are topologically ordered"
@@ -403,7 +425,12 @@ class Graph:
                     return f"{_UNARY[name]}{args[0]}"
                 if name == "getitem":
                     return f"{args[0]}[{args[1]}]"
-            if node.target is getattr and len(args) == 2 and isinstance(node.args[1], str) and node.args[1].isidentifier():
+            if (
+                node.target is getattr
+                and len(args) == 2
+                and isinstance(node.args[1], str)
+                and node.args[1].isidentifier()
+            ):
                 return f"{args[0]}.{node.args[1]}"
             function = add_global(self._target_to_str(node.target), node.target)
             if node.meta.get("is_wrapped"):
@@ -436,7 +463,9 @@ class Graph:
                 last_use.setdefault(n, node)
         for i, node in enumerate(self._order):
             lines.append(f"{_COUNTER}{i}")
-            done = [n.name for n in node._input_nodes if last_use[n] is node and node.op != "output"] + [node.name] * (not node.users)
+            done = [n.name for n in node._input_nodes if last_use[n] is node and node.op != "output"] + [node.name] * (
+                not node.users
+            )
             delete = f";  {' = '.join(done)} = None" if done else ""
             if node.op == "placeholder":
                 default = f" = {arg(node.args[0])}" if node.args else ""
@@ -446,13 +475,21 @@ class Graph:
                     lines.append(f"{node.name} = {raw}")
             elif node.op == "output":
                 returns = annotation(node, "->")
-                own = type(self._codegen).generate_output is not CodeGen.generate_output  # takes the nodes, whose repr is their name
+                own = (
+                    type(self._codegen).generate_output is not CodeGen.generate_output
+                )  # takes the nodes, whose repr is their name
                 lines.append(self._codegen.generate_output(node.args[0] if own else arg(node.args[0])))
             elif node.op == "get_attr":
                 lines.append(f"{node.name}{annotation(node, ':')} = {_attribute(root_module, node.target)}{delete}")
-            elif getattr(node.target, "__module__", "") == "_operator" and node.target.__name__ in _INPLACE and not node.kwargs:
+            elif (
+                getattr(node.target, "__module__", "") == "_operator"
+                and node.target.__name__ in _INPLACE
+                and not node.kwargs
+            ):
                 target, value = (arg(a) for a in node.args)
-                lines.append(f"{target} {_INPLACE[node.target.__name__]} {value};  {node.name}{annotation(node, ':')} = {target}{delete}")
+                lines.append(
+                    f"{target} {_INPLACE[node.target.__name__]} {value};  {node.name}{annotation(node, ':')} = {target}{delete}"
+                )
             elif getattr(node.target, "__name__", "") == "setitem" and not node.kwargs:
                 target, index, value = (arg(a) for a in node.args)
                 lines.append(f"{target}[{index}] = {value};  {node.name} = {target}{delete}")
@@ -484,7 +521,8 @@ class Graph:
         return PythonCode(f"{prologue}\n{body}\n    ", names, lineno_map, prologue.count("\n") + 1)
 
 
-_COUNTER = "# COUNTER: "  # a line before those of a node, with its place in the graph: a function given to on_generate_code sees it too
+# a line before those of a node, with its place in the graph: a function given to on_generate_code sees it too
+_COUNTER = "# COUNTER: "
 
 
 def _without_counters(lines):
@@ -512,7 +550,9 @@ def _found(qualified):
 
 def _type_name(kind):
     """A type as annotations name it."""
-    return kind.__name__ if getattr(kind, "__module__", "") == "typing" and hasattr(kind, "__name__") else _type_repr(kind)
+    return (
+        kind.__name__ if getattr(kind, "__module__", "") == "typing" and hasattr(kind, "__name__") else _type_repr(kind)
+    )
 
 
 class _Nodes:

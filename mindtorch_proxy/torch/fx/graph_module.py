@@ -13,7 +13,9 @@ from .node import Node, map_arg
 __all__ = ["GraphModule", "reduce_graph_module"]
 
 
-_USER_PRESERVED_ATTRIBUTES_KEY = "_user_preserved_attributes"  # of a GraphModule's meta: attributes by name that its copies have too
+_USER_PRESERVED_ATTRIBUTES_KEY = (
+    "_user_preserved_attributes"  # of a GraphModule's meta: attributes by name that its copies have too
+)
 
 
 class _CodeOnlyModule(torch.nn.Module):
@@ -38,7 +40,9 @@ def _copy_attr(from_module, to_module, target):
 
 
 def _assign_attr(from_obj, to_module, target):
-    """Make ``to_module.a.b`` an object, with empty modules on the way; tensors that are no parameters become buffers."""
+    """Make ``to_module.a.b`` an object, with empty modules on the way;
+    tensors that are no parameters become buffers.
+    """
     *path, last = target.split(".")
     for atom in path:
         if getattr(to_module, atom, None) is None:
@@ -61,25 +65,36 @@ def _get_attr(model, attr_name):
 
 
 def _explain(error):
-    """Say on stderr which line of a graph's code an error comes from, if that code itself called what failed; whether it did."""
+    """Say on stderr which line of a graph's code an error comes from, if that code itself called what failed;
+    whether it did.
+    """
     frames = [(f.f_code.co_filename, line) for f, line in traceback.walk_tb(error.__traceback__) if not _of_operator(f)]
     if not frames or "eval_with_key" not in frames[-1][0]:
         return False
     lines, at = linecache.getlines(frames[-1][0]), frames[-1][1]
     where = f"Call using an FX-traced Module, line {at} of the traced Module's generated forward function:"
     marker = "~" * len(lines[at - 1].strip()) + "~~~ <--- HERE"
-    print("\n".join([traceback.format_exc(), where, "".join(lines[at - 2 : at]), marker, "\n".join(lines[at : at + 2])]), file=sys.stderr)
+    print(
+        "\n".join([traceback.format_exc(), where, "".join(lines[at - 2 : at]), marker, "\n".join(lines[at : at + 2])]),
+        file=sys.stderr,
+    )
     return True
 
 
 def _of_operator(frame):
     """Whether a frame stands for what has none in PyTorch."""
     name = frame.f_code.co_filename
-    return frame.f_globals.get("__name__", "").startswith("mindtorch_proxy.") or name.startswith("<") and "eval_with_key" not in name
+    return (
+        frame.f_globals.get("__name__", "").startswith("mindtorch_proxy.")
+        or name.startswith("<")
+        and "eval_with_key" not in name
+    )
 
 
 class GraphModule(torch.nn.Module):
-    """A module whose forward is a graph's code; it holds what the graph names of ``root`` (a module, or a dict by name)."""
+    """A module whose forward is a graph's code;
+    it holds what the graph names of ``root`` (a module, or a dict by name).
+    """
 
     _count = 0
 
@@ -102,7 +117,9 @@ class GraphModule(torch.nn.Module):
         else:
             for t in sorted(targets, key=lambda t: t.count(".")):
                 if t not in root:
-                    raise RuntimeError(f"Node in graph referenced target {t} but that target was not provided in `root`!")
+                    raise RuntimeError(
+                        f"Node in graph referenced target {t} but that target was not provided in `root`!"
+                    )
                 _assign_attr(root[t], self, t)
         self.graph, self.meta = graph, {}
 
@@ -153,7 +170,15 @@ class GraphModule(torch.nn.Module):
         return self._code
 
     def print_readable(
-        self, print_output=True, include_stride=False, include_device=False, colored=False, *, fast_sympy_print=False, expanded_def=False, additional_meta=None
+        self,
+        print_output=True,
+        include_stride=False,
+        include_device=False,
+        colored=False,
+        *,
+        fast_sympy_print=False,
+        expanded_def=False,
+        additional_meta=None,
     ):
         """Print, and return, the code of the module and of those inside it."""
         text = f"class {self._get_name()}(torch.nn.Module):\n    " + self._code.strip().replace("\n", "\n    ")
@@ -217,13 +242,18 @@ class GraphModule(torch.nn.Module):
 
     def __reduce__(self):
         index = {n: i for i, n in enumerate(self._graph.nodes)}
-        nodes = [(n.op, n.target, *map_arg((n.args, n.kwargs), lambda m: _Index(index[m])), n.name, n.type) for n in self._graph.nodes]
+        nodes = [
+            (n.op, n.target, *map_arg((n.args, n.kwargs), lambda m: _Index(index[m])), n.name, n.type)
+            for n in self._graph.nodes
+        ]
         state = {k: v for k, v in self.__dict__.items() if k not in ("_graph", "_code")}
         codegen = self._graph._codegen
         return reduce_graph_module, (state, nodes, None if type(codegen) is CodeGen else codegen)
 
     def __str__(self):
-        return "\n".join([super().__str__(), self._code, "# To see more debug info, please use `graph_module.print_readable()`"])
+        return "\n".join(
+            [super().__str__(), self._code, "# To see more debug info, please use `graph_module.print_readable()`"]
+        )
 
 
 class _Index(int):

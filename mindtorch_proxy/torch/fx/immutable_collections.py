@@ -15,11 +15,19 @@ def _frozen(base, name, methods):
         name,
         (base,),
         {m: _refuse for m in methods.split()}
-        | {"__module__": __name__, "__hash__": lambda self: hash(tuple(self)), "__reduce__": lambda self: (type(self), (base(self),))},
+        | {
+            "__module__": __name__,
+            "__hash__": lambda self: hash(tuple(self)),
+            "__reduce__": lambda self: (type(self), (base(self),)),
+        },
     )
 
 
-immutable_list = _frozen(list, "immutable_list", "__delitem__ __iadd__ __imul__ __setitem__ append clear extend insert pop remove reverse sort")
+immutable_list = _frozen(
+    list,
+    "immutable_list",
+    "__delitem__ __iadd__ __imul__ __setitem__ append clear extend insert pop remove reverse sort",
+)
 immutable_dict = _frozen(dict, "immutable_dict", "__delitem__ __ior__ __setitem__ clear pop popitem setdefault update")
 
 pytree.register_pytree_node(

@@ -10,8 +10,22 @@ import torch
 
 __all__ = ["Node", "has_side_effect", "map_aggregate", "map_arg"]
 Target = Callable[..., Any] | str
-BaseArgumentTypes = str | int | float | bool | complex | torch.dtype | torch.Tensor | torch.device | torch.memory_format | torch.layout | torch._ops.OpOverload
-Argument = Union[tuple["Argument", ...], list["Argument"], dict[str, "Argument"], slice, range, "Node", BaseArgumentTypes, None]
+BaseArgumentTypes = (
+    str
+    | int
+    | float
+    | bool
+    | complex
+    | torch.dtype
+    | torch.Tensor
+    | torch.device
+    | torch.memory_format
+    | torch.layout
+    | torch._ops.OpOverload
+)
+Argument = Union[
+    tuple["Argument", ...], list["Argument"], dict[str, "Argument"], slice, range, "Node", BaseArgumentTypes, None
+]
 _SIDE_EFFECTS = {torch._assert, operator.setitem}
 _OPS = ("placeholder", "call_method", "call_module", "call_function", "get_attr", "output", "root")
 
@@ -82,19 +96,27 @@ class Node:
         if op not in _OPS:
             raise AssertionError(f"op '{op}' is not in _legal_ops")
         if op == "call_function" and not callable(target):
-            raise ValueError(f"Node [graph = {graph}, name = '{name}'] target {target} has type {type(target)} but a Callable is expected")
+            raise ValueError(
+                f"Node [graph = {graph}, name = '{name}'] target {target} has type {type(target)} but a Callable is expected"
+            )
         if op != "call_function" and not isinstance(target, str):
-            raise ValueError(f"Node [graph = {graph}, name = '{name}'] target {target} has type {type(target)} but a str is expected")
+            raise ValueError(
+                f"Node [graph = {graph}, name = '{name}'] target {target} has type {type(target)} but a str is expected"
+            )
         self.graph, self.name, self.op, self.target, self.type = graph, name, op, target, return_type
         self.users, self._input_nodes, self.meta, self._erased = {}, {}, {}, False
         self._args, self._kwargs = (), {}
         self._update(args, kwargs)
 
     args = property(
-        lambda self: self._args, lambda self, a: self._update(a, self._kwargs), doc="The positional arguments; nodes in them are users of their values."
+        lambda self: self._args,
+        lambda self, a: self._update(a, self._kwargs),
+        doc="The positional arguments; nodes in them are users of their values.",
     )
     kwargs = property(
-        lambda self: self._kwargs, lambda self, k: self._update(self._args, k), doc="The keyword arguments; nodes in them are users of their values."
+        lambda self: self._kwargs,
+        lambda self, k: self._update(self._args, k),
+        doc="The keyword arguments; nodes in them are users of their values.",
     )
     all_input_nodes = property(lambda self: list(self._input_nodes), doc="The nodes in the arguments, each once.")
     next = property(lambda self: self._neighbour(1), doc="The node behind this one.")
@@ -171,7 +193,9 @@ class Node:
         from .operator_schemas import normalize_function, normalize_module
 
         if self.op == "call_function":
-            return normalize_function(self.target, self._args, self._kwargs, arg_types, kwarg_types, normalize_to_only_use_kwargs)
+            return normalize_function(
+                self.target, self._args, self._kwargs, arg_types, kwarg_types, normalize_to_only_use_kwargs
+            )
         if self.op == "call_module":
             return normalize_module(root, self.target, self._args, self._kwargs, normalize_to_only_use_kwargs)
         return None

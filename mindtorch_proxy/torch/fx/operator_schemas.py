@@ -69,7 +69,9 @@ def _torchscript_schema_to_signature(schema):
     returns = [_torchscript_type_to_python_type(a.type) for a in schema.returns]
     result = None if not returns else returns[0] if len(returns) == 1 else tuple(returns)
     required = [p for p in parameters if p.default is kinds.empty or p.kind is kinds.KEYWORD_ONLY]
-    if len(required) != len(parameters):  # defaults before what has none: the signature is a description, and is not checked as source is
+    if len(required) != len(
+        parameters
+    ):  # defaults before what has none: the signature is a description, and is not checked as source is
         return inspect.Signature(parameters, return_annotation=result, __validate_parameters__=False)
     return inspect.Signature(parameters, return_annotation=result)
 
@@ -121,7 +123,9 @@ def check_for_mutable_operation(target, args, kwargs):
 
 
 def create_type_hint(x):
-    """list[T] or tuple[T, ...] of a list or tuple of types, T the type that all others are subclasses of (or Any); of a type itself."""
+    """list[T] or tuple[T, ...] of a list or tuple of types, T the type that all others are subclasses of (or Any);
+    of a type itself.
+    """
     if not isinstance(x, (list, tuple)):
         return x
 
@@ -191,7 +195,9 @@ def _in_form(signature, args, kwargs, only_kwargs):
     kinds = inspect.Parameter
     if any(p.kind in (kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD) for p in signature.parameters.values()):
         return None
-    if list(signature.parameters)[:2] != ["input", "from"] and any(p.kind is kinds.POSITIONAL_ONLY for p in signature.parameters.values()):
+    if list(signature.parameters)[:2] != ["input", "from"] and any(
+        p.kind is kinds.POSITIONAL_ONLY for p in signature.parameters.values()
+    ):
         return None
     bound = signature.bind(*args, **kwargs)
     bound.apply_defaults()
@@ -218,8 +224,12 @@ def _python_signature(target, args, kwargs):
 def _signature_of(target):
     """The signature of such a function; of two behind a flag, where both have the same."""
     if target in boolean_dispatched:
-        first, second = (inspect.signature(inspect.unwrap(boolean_dispatched[target][k])) for k in ("if_true", "if_false"))
-        same = [(n, p.default) for n, p in first.parameters.items()] == [(n, p.default) for n, p in second.parameters.items()]
+        first, second = (
+            inspect.signature(inspect.unwrap(boolean_dispatched[target][k])) for k in ("if_true", "if_false")
+        )
+        same = [(n, p.default) for n, p in first.parameters.items()] == [
+            (n, p.default) for n, p in second.parameters.items()
+        ]
         return first if same else None
     return inspect.signature(inspect.unwrap(target))
 
@@ -229,7 +239,11 @@ def normalize_function(target, args, kwargs=None, arg_types=None, kwarg_types=No
     kwargs = kwargs or {}
     signatures = get_signature_for_torch_op(target)
     fitting = _fitting(target, signatures, args, kwargs, arg_types, kwarg_types) if signatures else None
-    if fitting is None and callable(target) and not isinstance(target, (type(torch.ops.aten.add), type(torch.ops.aten.add.Tensor))):
+    if (
+        fitting is None
+        and callable(target)
+        and not isinstance(target, (type(torch.ops.aten.add), type(torch.ops.aten.add.Tensor)))
+    ):
         fitting = _python_signature(target, args, kwargs)
     return fitting and _in_form(fitting, args, kwargs, normalize_to_only_use_kwargs)
 
@@ -239,7 +253,9 @@ def normalize_module(root, target, args, kwargs=None, normalize_to_only_use_kwar
     try:
         submodule = root.get_submodule(target)
     except AttributeError as error:
-        raise RuntimeError(f"Tried to normalize arguments to module target {target} but root did not contain that target!") from error
+        raise RuntimeError(
+            f"Tried to normalize arguments to module target {target} but root did not contain that target!"
+        ) from error
     if getattr(torch.nn, type(submodule).__name__, None) is not type(submodule):
         return None
     signature = inspect.signature(inspect.unwrap(submodule.forward))

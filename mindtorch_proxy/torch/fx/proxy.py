@@ -16,7 +16,19 @@ from .node import Argument, Node, map_aggregate  # noqa: F401
 from .operator_schemas import check_for_mutable_operation
 
 __all__ = ["Attribute", "GraphAppendingTracer", "ParameterProxy", "Proxy", "TraceError", "TracerBase"]
-base_types = (str, int, float, bool, complex, torch.dtype, torch.Tensor, torch.device, torch.memory_format, torch.layout, torch._ops.OpOverload)
+base_types = (
+    str,
+    int,
+    float,
+    bool,
+    complex,
+    torch.dtype,
+    torch.Tensor,
+    torch.device,
+    torch.memory_format,
+    torch.layout,
+    torch._ops.OpOverload,
+)
 
 
 class TraceError(ValueError):
@@ -85,7 +97,12 @@ class TracerBase:
         if isinstance(a, range):
             return range(self.create_arg(a.start), self.create_arg(a.stop), self.create_arg(a.step))
         if dataclasses.is_dataclass(a) and not isinstance(a, type):
-            return self.create_node("call_function", type(a), (), {f.name: self.create_arg(getattr(a, f.name)) for f in dataclasses.fields(a)})
+            return self.create_node(
+                "call_function",
+                type(a),
+                (),
+                {f.name: self.create_arg(getattr(a, f.name)) for f in dataclasses.fields(a)},
+            )
         if isinstance(a, (*base_types, Node, type(None), type(...), enum.Enum)):
             return a
         raise NotImplementedError(f"argument of type: {type(a)}")
@@ -117,7 +134,9 @@ def _of_program():
     here, modules = os.path.dirname(os.path.abspath(__file__)), os.path.dirname(torch.nn.modules.__file__)
     frames = traceback.extract_stack()
     start = max((i for i, f in enumerate(frames) if f.name == "trace" and f.filename.startswith(here)), default=-1)
-    return "".join(traceback.format_list([f for f in frames[start + 1 :] if not f.filename.startswith((here, modules))])).strip()
+    return "".join(
+        traceback.format_list([f for f in frames[start + 1 :] if not f.filename.startswith((here, modules))])
+    ).strip()
 
 
 class GraphAppendingTracer(TracerBase):
@@ -176,7 +195,9 @@ class Proxy:
         name = getattr(orig_method, "__name__", "")
         if name == "__get__":
             owner = orig_method.__self__
-            return tracer.create_proxy("call_function", getattr, (args[0], getattr(owner, "__name__", None) or owner.fget.__name__), {})
+            return tracer.create_proxy(
+                "call_function", getattr, (args[0], getattr(owner, "__name__", None) or owner.fget.__name__), {}
+            )
         if getattr(torch.Tensor, name, None) is orig_method:
             return tracer.create_proxy("call_method", name, args, kwargs)
         return tracer.create_proxy("call_function", orig_method, args, kwargs)

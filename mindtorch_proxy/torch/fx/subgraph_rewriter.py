@@ -41,22 +41,42 @@ def replace_pattern(gm, pattern, replacement):
     return [Match(r.anchor, r.nodes_map) for r in replace_pattern_with_filters(gm, pattern, replacement)]
 
 
-def replace_pattern_with_filters(gm, pattern, replacement=None, match_filters=None, ignore_literals=False, replacement_callback=None, node_name_match=""):
-    """As ``replace_pattern``, where all filters (match, graph, pattern's graph) agree; ``replacement_callback`` makes a graph for each match."""
+def replace_pattern_with_filters(
+    gm,
+    pattern,
+    replacement=None,
+    match_filters=None,
+    ignore_literals=False,
+    replacement_callback=None,
+    node_name_match="",
+):
+    """As ``replace_pattern``, where all filters (match, graph, pattern's graph) agree;
+    ``replacement_callback`` makes a graph for each match.
+    """
     from .passes.utils.matcher_utils import SubgraphMatcher
 
     if (replacement is None) == (replacement_callback is None):
         raise AssertionError("Must provide either a replacement GraphModule or a replacement callback")
     graph, wanted = gm.graph, _graph(pattern)
     fixed = None if replacement is None else _graph(replacement)
-    matcher = SubgraphMatcher(wanted, match_output=False, match_placeholder=False, remove_overlapping_matches=True, ignore_literals=ignore_literals)
-    matches = [m for m in matcher.match(graph, node_name_match) if all(f(m, graph, wanted) for f in match_filters or ())]
+    matcher = SubgraphMatcher(
+        wanted,
+        match_output=False,
+        match_placeholder=False,
+        remove_overlapping_matches=True,
+        ignore_literals=ignore_literals,
+    )
+    matches = [
+        m for m in matcher.match(graph, node_name_match) if all(f(m, graph, wanted) for f in match_filters or ())
+    ]
     replaced, later = [], {}  # later: what stands now where an earlier match's results stood
     for match in matches:
         new = fixed if fixed is not None else replacement_callback(match, graph, wanted)
         inputs = [n for n in new.nodes if n.op == "placeholder"]
         if len(inputs) != len(match.placeholder_nodes):
-            raise AssertionError(f"the replacement takes {len(inputs)} arguments, the pattern {len(match.placeholder_nodes)}")
+            raise AssertionError(
+                f"the replacement takes {len(inputs)} arguments, the pattern {len(match.placeholder_nodes)}"
+            )
         values = {p: later.get(n, n) if isinstance(n, Node) else n for p, n in zip(inputs, match.placeholder_nodes)}
         copied = _insert(graph, new, values, match)
         results = list(copied) if isinstance(copied, (list, tuple)) else [copied]
@@ -68,7 +88,13 @@ def replace_pattern_with_filters(gm, pattern, replacement=None, match_filters=No
         for node in reversed(wanted.nodes):
             if node.op not in ("placeholder", "output"):
                 graph.erase_node(match.nodes_map[node])
-        replaced.append(ReplacedPatterns(match.anchors[0], match.nodes_map, [values[n] for n in new.nodes if n in values and n.op != "placeholder"]))
+        replaced.append(
+            ReplacedPatterns(
+                match.anchors[0],
+                match.nodes_map,
+                [values[n] for n in new.nodes if n in values and n.op != "placeholder"],
+            )
+        )
     if isinstance(replacement, torch.nn.Module):
         gm.delete_all_unused_submodules()
         for node in graph.nodes:
@@ -84,7 +110,9 @@ def _insert(graph, new, values, match):
     order = list(graph.nodes)
     place = next((n for n in order if n in users), None)
     if place is None:
-        place = order[max(order.index(n) for n in match.nodes_map.values() if isinstance(n, Node) and n.graph is graph)].next
+        place = order[
+            max(order.index(n) for n in match.nodes_map.values() if isinstance(n, Node) and n.graph is graph)
+        ].next
     with graph.inserting_before(place):
         return graph.graph_copy(new, values)
 

@@ -4,7 +4,15 @@ import contextlib
 import copy
 import traceback
 
-__all__ = ["annotate", "format_stack", "get_current_meta", "has_preserved_node_meta", "preserve_node_meta", "set_current_meta", "set_stack_trace"]
+__all__ = [
+    "annotate",
+    "format_stack",
+    "get_current_meta",
+    "has_preserved_node_meta",
+    "preserve_node_meta",
+    "set_current_meta",
+    "set_stack_trace",
+]
 _current, _preserving = {}, False
 
 

@@ -4,17 +4,29 @@ import torch
 from mindtorch_proxy.runtime import aten
 
 # where PyTorch's functions lie, and what precedes their names in operators'
-_HOMES = (("torch", ""), ("torch._C._nn", ""), ("torch.linalg", "linalg_"), ("torch.fft", "fft_"), ("torch.special", "special_"), ("torch._C._sparse", ""))
+_HOMES = (
+    ("torch", ""),
+    ("torch._C._nn", ""),
+    ("torch.linalg", "linalg_"),
+    ("torch.fft", "fft_"),
+    ("torch.special", "special_"),
+    ("torch._C._sparse", ""),
+)
 # of the functions that stand in PyTorch's Python files, those that are operators all the same
 _OPERATORS = frozenset(
     """atleast_1d atleast_2d atleast_3d broadcast_tensors cartesian_prod block_diag chain_matmul einsum istft meshgrid split unravel_index
     avg_pool2d avg_pool3d elu_ gelu hardtanh_ leaky_relu_ linear logsigmoid one_hot scaled_dot_product_attention softplus softshrink""".split()
 )
-_RENAMED = {"logsigmoid": "log_sigmoid", "_segment_reduce": "segment_reduce"}  # a function called otherwise than its operator
+_RENAMED = {
+    "logsigmoid": "log_sigmoid",
+    "_segment_reduce": "segment_reduce",
+}  # a function called otherwise than its operator
 
 
 def _find_builtin(fn):
-    """The operator's name, "aten::add", of a public function that is one; None of others, those that PyTorch writes in Python among them."""
+    """The operator's name, "aten::add", of a public function that is one;
+    None of others, those that PyTorch writes in Python among them.
+    """
     name = getattr(fn, "__name__", None)
     if name is None:
         return None

@@ -29,7 +29,13 @@ class Constants:
 
 class _Writer:
     def __init__(self, graph, constants):
-        self.constants, self.names, self.taken, self.lines, self.temporaries = constants, {}, set(keyword.kwlist) | {"torch", "ops", "CONSTANTS"}, [], 0
+        self.constants, self.names, self.taken, self.lines, self.temporaries = (
+            constants,
+            {},
+            set(keyword.kwlist) | {"torch", "ops", "CONSTANTS"},
+            [],
+            0,
+        )
         self.graph = graph
 
     def name(self, value):
@@ -81,7 +87,11 @@ class _Writer:
             return
         if kind == "prim::GetAttr":
             owner, name = self.name(node.input()), node.s("name")
-            text = f"{owner}.{name}" if name.isidentifier() and not keyword.iskeyword(name) else f'getattr({owner}, "{name}")'
+            text = (
+                f"{owner}.{name}"
+                if name.isidentifier() and not keyword.iskeyword(name)
+                else f'getattr({owner}, "{name}")'
+            )
         elif kind == "prim::CallMethod":
             owner, *args = [self.expression(v) for v in node._inputs]
             text = f"({owner}).{node.s('name')}({''.join(a + ', ' for a in args)})"
@@ -102,7 +112,11 @@ class _Writer:
         pairs = list(zip(schema.arguments, node._inputs))
         while pairs and _is_default(*pairs[-1]):
             pairs.pop()
-        parts = [(f"{a.name}=" if a.kwarg_only else "") + self.expression(v) for a, v in pairs if not (a.kwarg_only and _is_default(a, v))]
+        parts = [
+            (f"{a.name}=" if a.kwarg_only else "") + self.expression(v)
+            for a, v in pairs
+            if not (a.kwarg_only and _is_default(a, v))
+        ]
         return f"{function}({', '.join(parts)})"
 
     def annotation(self, value):
@@ -113,7 +127,9 @@ class _Writer:
         """The text of a method (or of a function, where no input is a module)."""
         inputs, parameters = self.graph._param._outputs, []
         for i, v in enumerate(inputs):
-            parameters.append(self.name(v) if i == 0 and v.type().kind() == "ClassType" else f"{self.name(v)}: {self.annotation(v)}")
+            parameters.append(
+                self.name(v) if i == 0 and v.type().kind() == "ClassType" else f"{self.name(v)}: {self.annotation(v)}"
+            )
         for node in self.graph._nodes:
             self.statement(node)
         output = self.graph._return._inputs[0]

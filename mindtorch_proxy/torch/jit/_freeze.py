@@ -8,15 +8,21 @@ from ._code import Constants
 from ._ir import Graph, Node
 from ._script import Method, RecursiveScriptModule, ScriptMethod, ScriptModule
 
-_EXPECTS = "{} expects a ScriptModule as input. Please use torch.jit.script or torch.jit.trace to script your 'nn.Module'."
+_EXPECTS = (
+    "{} expects a ScriptModule as input. Please use torch.jit.script or torch.jit.trace to script your 'nn.Module'."
+)
 
 
 def freeze(mod, preserved_attrs=None, optimize_numerics=True):
-    """A copy in eval mode that has no parameters any more: they are constants of its graph, or (of scripted Python) stay within."""
+    """A copy in eval mode that has no parameters any more: they are constants of its graph, or (of scripted Python)
+    stay within.
+    """
     if not isinstance(mod, ScriptModule):
         raise RuntimeError(_EXPECTS.format("Freezing"))
     if mod.training:
-        raise RuntimeError("Freezing is currently only implemented for modules in eval mode. Please call .eval() on your module before freezing.")
+        raise RuntimeError(
+            "Freezing is currently only implemented for modules in eval mode. Please call .eval() on your module before freezing."
+        )
     made = RecursiveScriptModule._made(mod.original_name, mod._qualified_name, training=False)
     if mod._shadow is not None:
         held = copy.deepcopy(mod).requires_grad_(False)
@@ -57,7 +63,16 @@ def _with_constants(mod, method):
             else:
                 values[id(node.output())] = graph.constant(value.detach() if isinstance(value, torch.Tensor) else value)
             continue
-        made = graph.insertNode(Node(graph, node.kind(), [values[id(v)] for v in node.inputs()], dict(node._attributes), "", node.sourceRange()))
+        made = graph.insertNode(
+            Node(
+                graph,
+                node.kind(),
+                [values[id(v)] for v in node.inputs()],
+                dict(node._attributes),
+                "",
+                node.sourceRange(),
+            )
+        )
         made._op_schema = node._op_schema
         for v in node.outputs():
             values[id(v)] = made.addOutput(v.type())

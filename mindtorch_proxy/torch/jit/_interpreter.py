@@ -23,7 +23,9 @@ def _has_enum(schema):
 def _converted(schema, args, kwargs):
     """The arguments with dtypes, layouts and memory formats in place of their numbers."""
     positional = [from_number(a.declared, v) for a, v in zip(schema.positional, args)]
-    return (*positional, *args[len(positional) :]), {k: from_number(schema.by_name[k].declared, v) if k in schema.by_name else v for k, v in kwargs.items()}
+    return (*positional, *args[len(positional) :]), {
+        k: from_number(schema.by_name[k].declared, v) if k in schema.by_name else v for k, v in kwargs.items()
+    }
 
 
 def _with_enums(packet, schemas):
@@ -206,7 +208,10 @@ class _Plain(ast.NodeTransformer):
 
 
 _NAMES = {
-    **{n: getattr(builtins, n) for n in "int float bool str complex len range getattr print isinstance ord chr abs min max".split()},
+    **{
+        n: getattr(builtins, n)
+        for n in "int float bool str complex len range getattr print isinstance ord chr abs min max".split()
+    },
     **{n: getattr(typing, n) for n in "List Dict Optional Tuple Any Union".split()},
     "Tensor": torch.Tensor,
     "Device": torch.device,

@@ -8,7 +8,10 @@ _SCALAR_TYPES = [
     torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.float32, torch.float64,
     torch.complex32, torch.complex64, torch.complex128, torch.bool, torch.qint8, torch.quint8, torch.qint32, torch.bfloat16,
 ]  # fmt: skip
-_LAYOUTS = [getattr(torch, name, None) for name in "strided sparse_coo sparse_csr _mkldnn sparse_csc sparse_bsr sparse_bsc jagged".split()]
+_LAYOUTS = [
+    getattr(torch, name, None)
+    for name in "strided sparse_coo sparse_csr _mkldnn sparse_csc sparse_bsr sparse_bsc jagged".split()
+]
 _MEMORY_FORMATS = [torch.contiguous_format, torch.preserve_format, torch.channels_last, torch.channels_last_3d]
 
 
@@ -61,7 +64,9 @@ class JitType:
             return True
         if other.kind() == "TensorType":
             return self.kind() == "TensorType" and not other.is_refined()
-        return other.kind() == "OptionalType" and (self.kind() == "NoneType" or self.isSubtypeOf(other.getElementType()))
+        return other.kind() == "OptionalType" and (
+            self.kind() == "NoneType" or self.isSubtypeOf(other.getElementType())
+        )
 
     def __eq__(self, other):
         return isinstance(other, JitType) and self._name == other._name
@@ -78,8 +83,16 @@ def _simple(name, kind, annotation=None):
 
 
 IntType, FloatType, BoolType = _simple("int", "IntType"), _simple("float", "FloatType"), _simple("bool", "BoolType")
-StringType, NoneType, ComplexType = _simple("str", "StringType"), _simple("NoneType", "NoneType"), _simple("complex", "ComplexType")
-NumberType, AnyType, DeviceObjType = _simple("Scalar", "NumberType", "number"), _simple("Any", "AnyType"), _simple("Device", "DeviceObjType")
+StringType, NoneType, ComplexType = (
+    _simple("str", "StringType"),
+    _simple("NoneType", "NoneType"),
+    _simple("complex", "ComplexType"),
+)
+NumberType, AnyType, DeviceObjType = (
+    _simple("Scalar", "NumberType", "number"),
+    _simple("Any", "AnyType"),
+    _simple("Device", "DeviceObjType"),
+)
 
 
 class TensorType(JitType):
@@ -211,7 +224,12 @@ class DictType(JitType):
     __module__ = "torch._C"
 
     def __init__(self, key, value):
-        super().__init__(f"Dict({key.str()}, {value.str()})", "DictType", f"Dict[{key.annotation_str}, {value.annotation_str}]", [key, value])
+        super().__init__(
+            f"Dict({key.str()}, {value.str()})",
+            "DictType",
+            f"Dict[{key.annotation_str}, {value.annotation_str}]",
+            [key, value],
+        )
 
     def getKeyType(self):
         """The type of the keys."""
@@ -239,7 +257,14 @@ class ClassType(JitType):
         return self._name
 
 
-_OF_VALUES = {bool: BoolType, int: IntType, float: FloatType, complex: ComplexType, str: StringType, type(None): NoneType}
+_OF_VALUES = {
+    bool: BoolType,
+    int: IntType,
+    float: FloatType,
+    complex: ComplexType,
+    str: StringType,
+    type(None): NoneType,
+}
 _OF_VALUES |= {torch.dtype: IntType, torch.layout: IntType, torch.memory_format: IntType, torch.device: DeviceObjType}
 
 
@@ -267,7 +292,9 @@ class InferredType:
 def _jit_try_infer_type(v):
     """The InferredType of a Python value."""
     if isinstance(v, (list, dict)) and not v:
-        return InferredType("Dictionary inputs must have entries" if isinstance(v, dict) else "List trace inputs must have elements")
+        return InferredType(
+            "Dictionary inputs must have entries" if isinstance(v, dict) else "List trace inputs must have elements"
+        )
     if isinstance(v, torch.nn.Module):
         return InferredType("Cannot infer concrete type of torch.nn.Module")
     found = type_of(v)
@@ -275,10 +302,14 @@ def _jit_try_infer_type(v):
         kinds = [t for t in map(type_of, part) if t.kind() != "NoneType"] if isinstance(part, list) else []
         other = next((t for t in kinds if t.kind() != kinds[0].kind()), None)
         if other is not None:
-            return InferredType(f"List inputs to traced functions must have consistent element type. Found {kinds[0].str()} and {other.str()}")
+            return InferredType(
+                f"List inputs to traced functions must have consistent element type. Found {kinds[0].str()} and {other.str()}"
+            )
     if "AnyType" not in {t.kind() for t in (found, *_contained(found))}:
         return InferredType(found)
-    return InferredType("Only tensors and (possibly nested) tuples of tensors, lists, or dicts are supported as inputs or outputs of traced functions")
+    return InferredType(
+        "Only tensors and (possibly nested) tuples of tensors, lists, or dicts are supported as inputs or outputs of traced functions"
+    )
 
 
 def _contained(t):
@@ -501,7 +532,9 @@ class Node:
 
     def isNondeterministic(self):
         """Whether another run may give something else: an operator that draws random numbers, unless it drops nothing."""
-        if self._op_schema is None or not ("nondeterministic_seeded" in self._op_schema.tags or self._kind == "aten::dropout"):
+        if self._op_schema is None or not (
+            "nondeterministic_seeded" in self._op_schema.tags or self._kind == "aten::dropout"
+        ):
             return False
         given = {a.name: v.toIValue() for a, v in zip(self._op_schema.arguments, self._inputs)}
         return given.get("train") is not False and given.get("dropout_p") != 0.0
@@ -522,7 +555,9 @@ class Node:
         shown = ", ".join(f"{k}={_shown(v)}" for k, v in self._attributes.items())
         text = f"{outputs} = " if outputs else ""
         text += f"{self._kind}{f'[{shown}]' if shown else ''}({', '.join('%' + v.debugName() for v in self._inputs)})"
-        return text + (f", scope: {self._scope}" if self._scope else "") + (f" # {self._source}" if self._source else "")
+        return (
+            text + (f", scope: {self._scope}" if self._scope else "") + (f" # {self._source}" if self._source else "")
+        )
 
     def __str__(self):
         return self._line() + "\n"
@@ -663,7 +698,9 @@ class Graph:
     def copy_into(self, new, values):
         """Copies of the nodes at another graph's end; `values` says what the inputs are there, and gets the outputs."""
         for n in self._nodes:
-            made = new.insertNode(Node(new, n._kind, [values[id(v)] for v in n._inputs], dict(n._attributes), n._scope, n._source))
+            made = new.insertNode(
+                Node(new, n._kind, [values[id(v)] for v in n._inputs], dict(n._attributes), n._scope, n._source)
+            )
             made._op_schema = n._op_schema
             for v in n._outputs:
                 values[id(v)] = made.addOutput(v._type)

@@ -19,7 +19,11 @@ def qualified_name(obj):
     """__torch__.module.Name, as TorchScript calls a class or a function."""
     name = obj.__name__.replace("<lambda>", "_lambda")
     module = obj.__module__ or ""
-    return f"__torch__.{name}" if module in ("__main__", "") else f"__torch__.{module.removeprefix('torch._classes')}.{name}"
+    return (
+        f"__torch__.{name}"
+        if module in ("__main__", "")
+        else f"__torch__.{module.removeprefix('torch._classes')}.{name}"
+    )
 
 
 class ConstMap:
@@ -38,7 +42,12 @@ class Method:
     """A method of a script module, or a function: its graph, its code, and what runs."""
 
     def __init__(self, name, graph=None, text=None, constants=None, namespace=None):
-        self.name, self._graph, self.constants, self._namespace = name, graph, constants if constants is not None else Constants(), namespace
+        self.name, self._graph, self.constants, self._namespace = (
+            name,
+            graph,
+            constants if constants is not None else Constants(),
+            namespace,
+        )
         self._text, self._function = text, None
 
     @property
@@ -77,7 +86,9 @@ class ScriptMethod:
         return self._method.function(self.owner, *args, **kwargs)
 
     code = property(lambda self: self._method.code, doc="The method's source.")
-    code_with_constants = property(lambda self: self._method.code_with_constants, doc="The method's source, and the constants that it names.")
+    code_with_constants = property(
+        lambda self: self._method.code_with_constants, doc="The method's source, and the constants that it names."
+    )
     graph = property(lambda self: self._method.graph, doc="The method's graph.")
 
     @property
@@ -95,7 +106,9 @@ class ScriptMethod:
 
 
 def _inline(source, graph, values, owners, scope):
-    """Copy a method's nodes; calls of methods become their nodes. owners: the modules that values stand for, with their paths."""
+    """Copy a method's nodes;
+    calls of methods become their nodes. owners: the modules that values stand for, with their paths.
+    """
     for node in source._nodes:
         if node.kind() == "prim::GetAttr" and id(node.input()) in owners:
             owner, path = owners[id(node.input())]
@@ -110,7 +123,16 @@ def _inline(source, graph, values, owners, scope):
             results = _inline(callee, graph, inside, {id(next(callee.inputs())): (module, path)}, below)
             values.update(zip(map(id, node.outputs()), results))
             continue
-        made = graph.insertNode(Node(graph, node.kind(), [values[id(v)] for v in node.inputs()], dict(node._attributes), scope, node.sourceRange()))
+        made = graph.insertNode(
+            Node(
+                graph,
+                node.kind(),
+                [values[id(v)] for v in node.inputs()],
+                dict(node._attributes),
+                scope,
+                node.sourceRange(),
+            )
+        )
         made._op_schema = node._op_schema
         for v in node.outputs():
             values[id(v)] = made.addOutput(v.type())
@@ -120,7 +142,9 @@ def _inline(source, graph, values, owners, scope):
 
 
 class ScriptModule(torch.nn.Module):
-    """A module that TorchScript runs; for subclasses with ``script_method``s, which run as they are, an ordinary one."""
+    """A module that TorchScript runs;
+    for subclasses with ``script_method``s, which run as they are, an ordinary one.
+    """
 
     def save(self, f, **kwargs):
         """Write an archive that torch.jit.load reads."""
@@ -147,7 +171,9 @@ class RecursiveScriptModule(ScriptModule):
         """A module without parameters, submodules and methods."""
         self = object.__new__(cls)
         torch.nn.Module.__init__(self)
-        self.__dict__.update(_original_name=original_name, _qualified_name=qualified, _script_methods={}, training=training)
+        self.__dict__.update(
+            _original_name=original_name, _qualified_name=qualified, _script_methods={}, training=training
+        )
         return self
 
     @property
@@ -180,9 +206,14 @@ class RecursiveScriptModule(ScriptModule):
         return getattr(ScriptMethod(self, self._method("forward")), what)
 
     graph = property(lambda self: self._forward("graph"), doc="The graph of ``forward``.")
-    inlined_graph = property(lambda self: self._forward("inlined_graph"), doc="The graph of ``forward``, with those of submodules in place of their calls.")
+    inlined_graph = property(
+        lambda self: self._forward("inlined_graph"),
+        doc="The graph of ``forward``, with those of submodules in place of their calls.",
+    )
     code = property(lambda self: self._forward("code"), doc="The graph of ``forward`` as Python.")
-    code_with_constants = property(lambda self: self._forward("code_with_constants"), doc="The code, and the tensors that it names as constants.")
+    code_with_constants = property(
+        lambda self: self._forward("code_with_constants"), doc="The code, and the tensors that it names as constants."
+    )
 
     def __getattr__(self, name):
         methods = self.__dict__.get("_script_methods", {})
@@ -283,7 +314,13 @@ def scripted_module(module):
     made._buffers.update(module._buffers)
     made._non_persistent_buffers_set.update(module._non_persistent_buffers_set)
     made._modules.update((name, None if m is None else scripted_module(m)) for name, m in module._modules.items())
-    for name in ("_forward_hooks", "_forward_pre_hooks", "_forward_hooks_with_kwargs", "_forward_pre_hooks_with_kwargs", "_forward_hooks_always_called"):
+    for name in (
+        "_forward_hooks",
+        "_forward_pre_hooks",
+        "_forward_hooks_with_kwargs",
+        "_forward_pre_hooks_with_kwargs",
+        "_forward_hooks_always_called",
+    ):
         getattr(made, name).update(getattr(module, name))
     shadow = object.__new__(type(module))
     shadow.__dict__.update(module.__dict__)
@@ -313,9 +350,13 @@ class ScriptFunction:
         return getattr(self._method, what)
 
     graph = property(lambda self: self._of_graph("graph"), doc="The graph of the function.")
-    inlined_graph = property(lambda self: self._of_graph("graph"), doc="The same: it calls no other function of TorchScript.")
+    inlined_graph = property(
+        lambda self: self._of_graph("graph"), doc="The same: it calls no other function of TorchScript."
+    )
     code = property(lambda self: self._of_graph("code"), doc="The graph as Python.")
-    code_with_constants = property(lambda self: self._of_graph("code_with_constants"), doc="The code, and the tensors that it names as constants.")
+    code_with_constants = property(
+        lambda self: self._of_graph("code_with_constants"), doc="The code, and the tensors that it names as constants."
+    )
 
     def save(self, f, _extra_files=None):
         """Write an archive that torch.jit.load reads."""
@@ -333,7 +374,10 @@ class ScriptFunction:
 
 
 def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
-    """A module as a script module, a function as a ScriptFunction: they run as the Python that they are. Classes are returned unchanged."""
+    """A module as a script module, a function as a ScriptFunction: they run as the Python that they are.
+
+    Classes are returned unchanged.
+    """
     if not _state._enabled or isinstance(obj, (ScriptModule, ScriptFunction)):
         return obj
     if isinstance(obj, torch.nn.Module):
@@ -341,7 +385,9 @@ def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
         return scripted_module(prepared)
     if inspect.isclass(obj):
         if issubclass(obj, torch.nn.Module):
-            raise RuntimeError(f"Type '{obj}' cannot be compiled since it inherits from nn.Module, consider passing an instance instead")
+            raise RuntimeError(
+                f"Type '{obj}' cannot be compiled since it inherits from nn.Module, consider passing an instance instead"
+            )
         return obj
     if isinstance(obj, (dict, list)):
         return obj

@@ -24,7 +24,9 @@ _VERSION = 10  # of PyTorch's operators: those of archives before it had other m
 
 # ------------------------------------------------------------------------------------------------ writing
 def save(m, f, _extra_files=None):
-    """Write a script module or function to a path or a binary stream. _extra_files: {name: text or bytes} to lie beside."""
+    """Write a script module or function to a path or a binary stream. _extra_files: {name: text or bytes} to lie
+    beside.
+    """
     if isinstance(f, (str, os.PathLike)):
         m.save(f, _extra_files=_extra_files or {})
     else:
@@ -89,8 +91,15 @@ class _Archive:
 
     def _text(self, module, settings, own):
         names = lambda table: "[" + "".join(f'"{n}", ' for n, v in table.items() if v is not None) + "]"  # noqa: E731
-        lines = [f"class {own}(Module):", f"  __parameters__ = {names(module._parameters)}", f"  __buffers__ = {names(module._buffers)}"]
-        kinds = {n: "Tensor" if v is not None else "NoneType" for n, v in (*module._parameters.items(), *module._buffers.items())}
+        lines = [
+            f"class {own}(Module):",
+            f"  __parameters__ = {names(module._parameters)}",
+            f"  __buffers__ = {names(module._buffers)}",
+        ]
+        kinds = {
+            n: "Tensor" if v is not None else "NoneType"
+            for n, v in (*module._parameters.items(), *module._buffers.items())
+        }
         kinds |= {"training": "bool", "_is_full_backward_hook": "Optional[bool]"}
         kinds |= {n: "NoneType" if v is None else type(v).__name__ for n, v in settings.items()}
         kinds |= {n: "NoneType" if m is None else self.classes[id(m)] for n, m in module._modules.items()}
@@ -103,7 +112,9 @@ class _Archive:
 
     def _renumbered(self, method):
         """A method's code, its constants by their numbers in this archive."""
-        return re.sub(r"\bCONSTANTS\.c(\d+)\b", lambda m: self.constants.name(method.constants.tensors[int(m[1])]), method.code)
+        return re.sub(
+            r"\bCONSTANTS\.c(\d+)\b", lambda m: self.constants.name(method.constants.tensors[int(m[1])]), method.code
+        )
 
     def files(self):
         """{path: text} of the code."""
@@ -120,7 +131,11 @@ def write(module, f, extra_files=None):
     constants = Constants()
     archive = _Archive(constants)
     root = archive.object(module)
-    name = os.path.basename(os.fspath(f)).rpartition(".")[0] or os.path.basename(os.fspath(f)) if isinstance(f, (str, os.PathLike)) else "archive"
+    name = (
+        os.path.basename(os.fspath(f)).rpartition(".")[0] or os.path.basename(os.fspath(f))
+        if isinstance(f, (str, os.PathLike))
+        else "archive"
+    )
     with _open_file_like(f, "wb") as file:
         out = Writer(file, name if name.isascii() else "archive")
         for entry, text in (extra_files or {}).items():
@@ -195,10 +210,19 @@ class _Unit:
         definition, _ = self.classes[qualified]
         base = self.base(qualified)
         if base == "NamedTuple":
-            return collections.namedtuple(definition.name, [s.target.id for s in definition.body if isinstance(s, ast.AnnAssign)])
+            return collections.namedtuple(
+                definition.name, [s.target.id for s in definition.body if isinstance(s, ast.AnnAssign)]
+            )
         if base == "Enum":
-            return enum.Enum(definition.name, {s.targets[0].id: ast.literal_eval(s.value) for s in definition.body if isinstance(s, ast.Assign)})
-        methods = {s.name: function_of(s, s.name, self.constants, self.namespace) for s in definition.body if isinstance(s, ast.FunctionDef)}
+            return enum.Enum(
+                definition.name,
+                {s.targets[0].id: ast.literal_eval(s.value) for s in definition.body if isinstance(s, ast.Assign)},
+            )
+        methods = {
+            s.name: function_of(s, s.name, self.constants, self.namespace)
+            for s in definition.body
+            if isinstance(s, ast.FunctionDef)
+        }
         return type(definition.name, (), {**methods, "__setstate__": lambda self, state: self.__dict__.update(state)})
 
     def is_module(self, qualified):
@@ -255,7 +279,11 @@ class _Unpickler(pickle.Unpickler):
             return StorageType(name)
         if module == "torch.jit._pickle":
             return _BUILT[name] if name in _BUILT else lambda value, *kind: value
-        if (module, name) in (("torch._utils", "_rebuild_tensor_v2"), ("collections", "OrderedDict"), ("torch", "device")):
+        if (module, name) in (
+            ("torch._utils", "_rebuild_tensor_v2"),
+            ("collections", "OrderedDict"),
+            ("torch", "device"),
+        ):
             return super().find_class(module, name)
         raise pickle.UnpicklingError(f"TorchScript archives cannot hold {module}.{name}")
 
@@ -266,7 +294,9 @@ def _module(unit, obj, made):
         return made[id(obj)]
     qualified = type(obj)._qualified_name
     state = dict(obj.state)
-    module = made[id(obj)] = RecursiveScriptModule._made(qualified.rpartition(".")[2], qualified, state.pop("training", False))
+    module = made[id(obj)] = RecursiveScriptModule._made(
+        qualified.rpartition(".")[2], qualified, state.pop("training", False)
+    )
     module._script_methods.update(unit.methods(qualified))
     parameters, buffers = unit.names(qualified, "__parameters__"), unit.names(qualified, "__buffers__")
     for name, value in state.items():
@@ -284,7 +314,8 @@ def _module(unit, obj, made):
 def load(f, map_location=None, _extra_files=None, _restore_shapes=False):
     """Read an archive of torch.jit.save's, ours or PyTorch's: its code runs on our operators.
 
-    _extra_files: {name: anything}, whose values become the files' contents. Raises ValueError for a path that is not there.
+    _extra_files: {name: anything}, whose values become the files' contents. Raises ValueError for a path that is not
+    there.
     """
     if isinstance(f, (str, os.PathLike)):
         if not os.path.exists(f):

@@ -16,7 +16,9 @@ class TracingCheckError(Exception):
     """A graph that a second run of the function does not give again."""
 
     def __init__(self, graph_diff_error, tensor_compare_error, extra_msg=None):
-        self.message = "\n".join([_CHECKED, *([extra_msg] if extra_msg else []), *filter(None, (graph_diff_error, tensor_compare_error))])
+        self.message = "\n".join(
+            [_CHECKED, *([extra_msg] if extra_msg else []), *filter(None, (graph_diff_error, tensor_compare_error))]
+        )
         super().__init__(self.message)
 
 
@@ -126,11 +128,15 @@ def trace(
 ):
     """Run a function or a module on example inputs; what it did with tensors is a graph, which the result runs.
 
-    Sizes are followed (``x.size(0)``); branches and values of tensors that become Python numbers are what they were: TracerWarning says where.
+    Sizes are followed (``x.size(0)``); branches and values of tensors that become Python numbers are what they were:
+    TracerWarning says where.
     With check_trace the graph's results are compared with a second run of the function.
     """
     if isinstance(func, ScriptModule) and func._shadow is None:
-        warnings.warn("The input to trace is already a ScriptModule, tracing it is a no-op. Returning the object as is.", stacklevel=2)
+        warnings.warn(
+            "The input to trace is already a ScriptModule, tracing it is a no-op. Returning the object as is.",
+            stacklevel=2,
+        )
         return func
     if example_inputs is None and example_kwarg_inputs is None:
         raise RuntimeError("example_kwarg_inputs should be a dict")
@@ -143,7 +149,16 @@ def trace(
         )  # fmt: skip
     owner = getattr(func, "__self__", None)
     if isinstance(owner, torch.nn.Module) and func.__name__ == "forward":
-        return trace(owner, example_inputs, optimize, check_trace, check_inputs, check_tolerance, strict, example_kwarg_inputs=example_kwarg_inputs)
+        return trace(
+            owner,
+            example_inputs,
+            optimize,
+            check_trace,
+            check_inputs,
+            check_tolerance,
+            strict,
+            example_kwarg_inputs=example_kwarg_inputs,
+        )
     if isinstance(owner, torch.nn.Module):
         raise AttributeError(
             "trace doesn't support compiling individual module's functions.\nPlease use trace_module, which takes the module and the name of the method "
@@ -235,7 +250,9 @@ def _check(function, traced, graph, inputs, kwargs, tolerance):
             else:
                 torch.testing.assert_close(a, b, rtol=tolerance, atol=1e-5, equal_nan=True)
         except AssertionError as e:
-            _warn(f"Output nr {i + 1}. of the traced function does not match the corresponding output of the Python function. Detailed error:\n{e}")
+            _warn(
+                f"Output nr {i + 1}. of the traced function does not match the corresponding output of the Python function. Detailed error:\n{e}"
+            )
 
 
 @contextlib.contextmanager
@@ -290,7 +307,9 @@ class ONNXTracedModule(torch.nn.Module):
         return (tracer.graph, result, inputs) if self._return_inputs else (tracer.graph, result)
 
 
-def _get_trace_graph(f, args=(), kwargs=None, strict=True, _force_outplace=False, return_inputs=False, _return_inputs_states=False):
+def _get_trace_graph(
+    f, args=(), kwargs=None, strict=True, _force_outplace=False, return_inputs=False, _return_inputs_states=False
+):
     """(graph, result) of a call; parameters and buffers are inputs of the graph, after those of the call."""
     if not isinstance(args, tuple):
         args = (args,)

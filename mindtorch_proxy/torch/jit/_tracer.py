@@ -1,4 +1,6 @@
-"""From a run of a function to a graph: every operator's call becomes a node, and calls of submodules become methods of their own."""
+"""From a run of a function to a graph: every operator's call becomes a node, and calls of submodules become methods of
+their own.
+"""
 
 import contextlib
 import sys
@@ -28,7 +30,9 @@ class _Active(threading.local):
 
 
 _ACTIVE = _Active()
-NOT_TRACEABLE = "Type '{}' cannot be traced. Only Tensors and (possibly nested) Lists, Dicts, and Tuples of Tensors can be traced"
+NOT_TRACEABLE = (
+    "Type '{}' cannot be traced. Only Tensors and (possibly nested) Lists, Dicts, and Tuples of Tensors can be traced"
+)
 _NO_OUTPUT = "Only tensors, lists, tuples of tensors, or dictionary of tensors can be output from traced functions"
 _CONTAINER = (
     "Encountering a {} at the output of the tracer might cause the trace to be incorrect, this is only valid if the container structure does not change "
@@ -52,7 +56,14 @@ _CONSTANT = (
     "constant variables that would be the same every time you call this function. In any other case, this might cause the trace to be incorrect."
 )
 _CONSTANT_RESULTS = ("tensor", "as_tensor", "from_numpy")
-_WARNED = {"__bool__": "boolean", "__int__": "integer", "__float__": "float", "__index__": "index", "item": "number", "tolist": "list"}
+_WARNED = {
+    "__bool__": "boolean",
+    "__int__": "integer",
+    "__float__": "float",
+    "__index__": "index",
+    "item": "number",
+    "tolist": "list",
+}
 _CONVOLUTIONS = {f"aten::conv{'_transpose' * t}{n}d": t for n in (1, 2, 3) for t in (False, True)}
 
 
@@ -94,7 +105,9 @@ class _Faces(TorchFunctionMode):
 
 
 class Tracer:
-    """Notes the operators that run, in one flat graph; `root`: the module whose parameters the graph gets from itself."""
+    """Notes the operators that run, in one flat graph;
+    `root`: the module whose parameters the graph gets from itself.
+    """
 
     def __init__(self, root=None, with_calls=False):
         self.graph, self.values, self.kept, self.scopes, self.calls, self.refs = Graph(), {}, [], [], [], {}
@@ -131,7 +144,9 @@ class Tracer:
         if isinstance(v, (list, tuple)):
             elements = [self.value(e) for e in v]
             element = next((e.type() for e in elements if e.type().kind() != "NoneType"), IntType())
-            return self.add("prim::ListConstruct", elements, [ListType(TensorType() if element.kind() == "TensorType" else element)])[0]
+            return self.add(
+                "prim::ListConstruct", elements, [ListType(TensorType() if element.kind() == "TensorType" else element)]
+            )[0]
         if v is not None and type_of(v).kind() == "AnyType":
             raise NotImplementedError(f"torch.jit.trace: a graph cannot hold {type(v).__name__}")
         return self.constant(v)
@@ -157,7 +172,9 @@ class Tracer:
     # ---- operators
     def note(self, schema, args, kwargs, result):
         """An operator that ran."""
-        tensors = [t for t in (result if isinstance(result, (tuple, list)) else [result]) if isinstance(t, torch.Tensor)]
+        tensors = [
+            t for t in (result if isinstance(result, (tuple, list)) else [result]) if isinstance(t, torch.Tensor)
+        ]
         if not tensors:
             return  # a Python value, which the graph cannot follow
         if schema is None:
@@ -174,7 +191,9 @@ class Tracer:
     def results(self, kind, inputs, schema, result, tensors):
         """The node of a call, and the values of its results."""
         packed = isinstance(result, (tuple, list)) and (schema is None or len(schema.returns) == 1)
-        outputs = self.add(kind, inputs, [ListType(TensorType())] if packed else [TensorType(t) for t in tensors], schema=schema)
+        outputs = self.add(
+            kind, inputs, [ListType(TensorType())] if packed else [TensorType(t) for t in tensors], schema=schema
+        )
         if packed:
             outputs = self.add("prim::ListUnpack", outputs, [TensorType(t) for t in tensors])
         for t, value in zip(tensors, outputs):
@@ -188,7 +207,9 @@ class Tracer:
         return cls(result, self.add(f"aten::{name}", [self.value(v) for v in given], [kind()])[0], self)
 
     def face(self, name, tensor, *args, **kwargs):
-        """What a method or property that is no operator gives while tracing; NotImplemented where it gives what it always does."""
+        """What a method or property that is no operator gives while tracing;
+        NotImplemented where it gives what it always does.
+        """
         if name in ("__len__", "__iter__"):
             self.warn(_LEN if name == "__len__" else _ITERATION)
             return NotImplemented
@@ -208,7 +229,13 @@ class Tracer:
             return detached
         if name in ("numel", "nelement"):
             return self._int("numel", [self.tensor(tensor)], tensor.numel())
-        if name == "shape" or name == "size" and not (args or kwargs) or name == "size" and kwargs.get("dim", *args) is None:
+        if (
+            name == "shape"
+            or name == "size"
+            and not (args or kwargs)
+            or name == "size"
+            and kwargs.get("dim", *args) is None
+        ):
             return torch.Size(self._size(tensor, i) for i in range(tensor.dim()))
         if name == "size":
             return self._size(tensor, kwargs.get("dim", *args))
@@ -296,7 +323,10 @@ class Tracer:
         before, _ACTIVE.tracer, self._entries = _ACTIVE.tracer, self, []
         with contextlib.ExitStack() as stack:
             if self.with_calls:
-                for register, hook in ((_module.register_module_forward_pre_hook, self._entered), (_module.register_module_forward_hook, self._left)):
+                for register, hook in (
+                    (_module.register_module_forward_pre_hook, self._entered),
+                    (_module.register_module_forward_hook, self._left),
+                ):
                     stack.callback(register(hook).remove)
             faces = _Faces(self)
             stack.enter_context(tracing(self.note, faces))
@@ -363,12 +393,20 @@ def _convolution(values, transposed):
     spread = lambda v: list(v) * (n if len(v) == 1 else 1) if isinstance(v, (list, tuple)) else [v] * n  # noqa: E731
     schema = aten.schemas("_convolution")[0]
     output = spread(values["output_padding"]) if transposed else [0] * n
-    given = [values["input"], values["weight"], values["bias"], spread(values["stride"]), spread(values["padding"]), spread(values["dilation"])]
+    given = [
+        values["input"],
+        values["weight"],
+        values["bias"],
+        spread(values["stride"]),
+        spread(values["padding"]),
+        spread(values["dilation"]),
+    ]
     given += [transposed, output, values["groups"], False, False, True, True]
     return schema, list(zip(schema.arguments, given))
 
 
-# ------------------------------------------------------------------------------------------------ from the flat graph to methods
+# ------------------------------------------------------------------------------------------------ from the flat graph
+# to methods
 class Methods:
     """The graphs of a module's and its submodules' methods: {path: {name: graph}}."""
 
@@ -418,14 +456,20 @@ class Methods:
         inside = {id(v) for n in group for v in n._outputs}
         last = self.position[id(group[-1])]
         ins = {id(v): v for n in group for v in n._inputs if id(v) not in inside and not _attribute_of(v, call.path)}
-        ins = sorted(ins.values(), key=lambda v: call.arguments.index(id(v)) if id(v) in call.arguments else len(call.arguments))
+        ins = sorted(
+            ins.values(), key=lambda v: call.arguments.index(id(v)) if id(v) in call.arguments else len(call.arguments)
+        )
         outs = [v for n in group for v in n._outputs if any(i > last for i in self.read.get(id(v), ()))]
-        names = [call.names[call.arguments.index(id(v))] if id(v) in call.arguments[: len(call.names)] else None for v in ins]
+        names = [
+            call.names[call.arguments.index(id(v))] if id(v) in call.arguments[: len(call.names)] else None for v in ins
+        ]
         methods = self.found.setdefault(call.path, {})
         name = "forward" + str(len(methods) or "")
         methods[name] = None  # its place, while calls of its own are found
         methods[name] = self.lower(depth + 1, group, call.path, ins, outs, names)
-        node = graph.insertNode(Node(graph, "prim::CallMethod", [graph.attribute(call.path), *map(get, ins)], {"name": name}))
+        node = graph.insertNode(
+            Node(graph, "prim::CallMethod", [graph.attribute(call.path), *map(get, ins)], {"name": name})
+        )
         if len(outs) == 1:
             values[id(outs[0])] = node.addOutput(outs[0].type())
             return
@@ -460,7 +504,9 @@ class _MethodGraph(Graph):
             if at not in self._heads:
                 node = Node(self, "prim::GetAttr", [owner], {"name": name})
                 qualified = self._qualified(at)
-                self._heads[at] = node.addOutput(TensorType() if qualified is None else ClassType(qualified)).setDebugName(_identifier(name))
+                self._heads[at] = node.addOutput(
+                    TensorType() if qualified is None else ClassType(qualified)
+                ).setDebugName(_identifier(name))
                 self._nodes.insert(self._got, node)
                 self._got += 1
             owner = self._heads[at]

@@ -1,4 +1,5 @@
-"""torch.masked: reductions and normalisations that leave out what a mask does not name. Of sparse ones sum, prod, amax, amin and mean.
+"""torch.masked: reductions and normalisations that leave out what a mask does not name. Of sparse ones sum, prod, amax,
+amin and mean.
 
 MaskedTensor keeps the mask beside its data, and goes through operators with both.
 """

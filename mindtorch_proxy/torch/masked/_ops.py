@@ -29,15 +29,23 @@ _IDENTITY = {
 
 
 def _reduction_identity(op_name, input, *args):
-    """The identity of a reduction of the input as a tensor without dimensions, None where there is none; args: the order of a norm."""
+    """The identity of a reduction of the input as a tensor without dimensions, None where there is none;
+    args: the order of a norm.
+    """
     name = op_name.rpartition(".")[2]
     if name in ("mean", "var", "std"):
         return None
     if name == "norm" and args and args[0] == -torch.inf and not torch.is_floating_point(input):
         raise AssertionError(f"input must be floating point, got {input.dtype}")
-    known = {"cumsum": "sum", "cumprod": "prod", "argmax": "amax", "logaddexp": "amax", "argmin": "amin"}.get(name, name)
+    known = {"cumsum": "sum", "cumprod": "prod", "argmax": "amax", "logaddexp": "amax", "argmin": "amin"}.get(
+        name, name
+    )
     identity = _IDENTITY.get(_norm_identity(*args) if name == "norm" else known)
-    if identity is None or known in ("amax", "amin", "logsumexp") and not (torch.is_signed(input) or input.dtype is torch.uint8):
+    if (
+        identity is None
+        or known in ("amax", "amin", "logsumexp")
+        and not (torch.is_signed(input) or input.dtype is torch.uint8)
+    ):
         raise NotImplementedError(f"identity of {name} on {input.dtype} input")
     dtype = torch.float if name == "median" and not torch.is_floating_point(input) else input.dtype
     return torch.tensor(identity(input), dtype=dtype, device=input.device)
@@ -65,7 +73,9 @@ def _input_mask(input, *args, mask=None, **kwargs):
         raise ValueError("_input_mask requires explicit mask")
     if mask.shape != input.shape:
         if mask.ndim > input.ndim:
-            raise IndexError("_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)")
+            raise IndexError(
+                "_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)"
+            )
         mask = _sparse.broadcast(mask, input.shape)
     return _sparse.conform(mask, input)
 
@@ -145,7 +155,9 @@ def prod(input, dim=None, *, keepdim=False, dtype=None, mask=None):
 def _scan(name, identity):
     def f(input, dim, *, dtype=None, mask=None):
         dtype = dtype or input.dtype
-        return getattr(torch, name)(_fill(identity, input, mask), _canonical_dim(dim, input.ndim)[0], dtype=dtype).to(dtype)
+        return getattr(torch, name)(_fill(identity, input, mask), _canonical_dim(dim, input.ndim)[0], dtype=dtype).to(
+            dtype
+        )
 
     return _named(f, name, "The masked scan.")
 
@@ -172,7 +184,11 @@ amax, amin, argmax, argmin = map(_extremum, ("amax", "amin", "argmax", "argmin")
 
 
 def _count(input, dim, keepdim, mask):
-    ones = torch.ones(input.shape, dtype=torch.int64, device=input.device) if mask is None else _input_mask(input, mask=mask)
+    ones = (
+        torch.ones(input.shape, dtype=torch.int64, device=input.device)
+        if mask is None
+        else _input_mask(input, mask=mask)
+    )
     return ones.sum(_canonical_dim(dim, input.ndim), keepdim=bool(keepdim))
 
 
@@ -180,7 +196,9 @@ def mean(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     """The masked mean."""
     source, dtype = ("Input", input.dtype) if dtype is None else ("Optional", dtype)
     if not (dtype.is_floating_point or dtype.is_complex):
-        raise ValueError(f"mean(): Could not infer output dtype. {source} dtype must be either a floating point or complex dtype. Got: {dtype}")
+        raise ValueError(
+            f"mean(): Could not infer output dtype. {source} dtype must be either a floating point or complex dtype. Got: {dtype}"
+        )
     if input.layout is not torch.strided:
         return _sparse_mean(input, dim, keepdim, dtype, mask)
     return sum(input, dim, keepdim=keepdim, dtype=dtype, mask=mask) / _count(input, dim, keepdim, mask)
@@ -207,7 +225,9 @@ def median(input, dim=-1, *, keepdim=False, dtype=None, mask=None):
 
 def logsumexp(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     """The masked log(sum(exp))."""
-    return torch.logsumexp(_fill("logsumexp", input, mask), _canonical_dim(dim, input.ndim), keepdim=keepdim).to(dtype or input.dtype)
+    return torch.logsumexp(_fill("logsumexp", input, mask), _canonical_dim(dim, input.ndim), keepdim=keepdim).to(
+        dtype or input.dtype
+    )
 
 
 def logaddexp(input, other, *, dtype=None, input_mask=None, other_mask=None):
@@ -251,7 +271,11 @@ def _normalization(name, identity):
     return _named(f, name, "The masked normalisation.")
 
 
-softmax, log_softmax, softmin = _normalization("softmax", "amax"), _normalization("log_softmax", "amax"), _normalization("softmin", "amin")
+softmax, log_softmax, softmin = (
+    _normalization("softmax", "amax"),
+    _normalization("log_softmax", "amax"),
+    _normalization("softmin", "amin"),
+)
 
 
 def normalize(input, ord, dim, *, eps=1e-12, dtype=None, mask=None):

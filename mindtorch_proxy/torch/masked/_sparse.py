@@ -21,7 +21,11 @@ def broadcast(mask, shape):
     if mask.layout is torch.strided:
         return torch.broadcast_to(mask, shape)
     expanded = torch.broadcast_to(mask.to_dense(), shape)
-    return expanded.to_sparse_csr() if mask.layout is torch.sparse_csr else expanded.to_sparse(mask.sparse_dim() + len(shape) - mask.ndim)
+    return (
+        expanded.to_sparse_csr()
+        if mask.layout is torch.sparse_csr
+        else expanded.to_sparse(mask.sparse_dim() + len(shape) - mask.ndim)
+    )
 
 
 def _numbers(indices, sizes):
@@ -33,7 +37,9 @@ def _numbers(indices, sizes):
 
 
 def where(mask, input, fill_value):
-    """input where the mask says so: specified is what is masked in, zero where input does not specify it, fill_value beside it in a dense part."""
+    """input where the mask says so: specified is what is masked in, zero where input does not specify it, fill_value
+    beside it in a dense part.
+    """
     if input.layout is torch.sparse_csr:
         return where(mask.to_sparse(), input.to_sparse(), fill_value).to_sparse_csr()
     mask, input = mask.coalesce(), input.coalesce()
@@ -111,5 +117,7 @@ def reduced(name, input, dims, keepdim, dtype, identity):
 def divided(total, count):
     """The quotient of two sparse tensors that specify the same elements."""
     if total.layout is torch.sparse_csr:
-        return torch.sparse_csr_tensor(total.crow_indices(), total.col_indices(), total.values() / count.values(), total.shape)
+        return torch.sparse_csr_tensor(
+            total.crow_indices(), total.col_indices(), total.values() / count.values(), total.shape
+        )
     return torch.sparse_coo_tensor(total.indices(), total.values() / count.values(), total.shape, is_coalesced=True)

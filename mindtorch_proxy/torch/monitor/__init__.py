@@ -81,12 +81,19 @@ def log_event(event):
 
 
 class Stat:
-    """Aggregates of values over windows of time; each full window is logged as an event named ``torch.monitor.Stat``."""
+    """Aggregates of values over windows of time;
+    each full window is logged as an event named ``torch.monitor.Stat``.
+    """
 
     def __init__(self, name, aggregations, window_size, max_samples=2**63 - 1):
         self._name, self._aggregations, self._samples = name, tuple(dict.fromkeys(aggregations)), max_samples
         self._seconds = window_size.total_seconds()
-        self._window, self._values, self._last, self._lock = self._now(), [], {a: 0.0 for a in self._aggregations}, threading.Lock()
+        self._window, self._values, self._last, self._lock = (
+            self._now(),
+            [],
+            {a: 0.0 for a in self._aggregations},
+            threading.Lock(),
+        )
         self._closed = False  # max_samples came: the rest of this window is left out
 
     def _now(self):
@@ -131,7 +138,13 @@ class Stat:
     def _log(self):
         self._last = {a: _COMPUTE[a](self._values) for a in self._aggregations}
         self._values = []
-        log_event(Event(STAT_EVENT, datetime.datetime.now(), {f"{self._name}.{a.name.lower()}": v for a, v in self._last.items()}))
+        log_event(
+            Event(
+                STAT_EVENT,
+                datetime.datetime.now(),
+                {f"{self._name}.{a.name.lower()}": v for a, v in self._last.items()},
+            )
+        )
 
 
 class TensorboardEventHandler:

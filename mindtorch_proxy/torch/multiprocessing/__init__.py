@@ -22,7 +22,9 @@ reductions.init_reductions()
 
 
 def get_all_sharing_strategies():
-    """The ways to hand over a tensor, by PyTorch's names; here both send the file descriptor of memory without a name, which nothing can leave behind."""
+    """The ways to hand over a tensor, by PyTorch's names;
+    here both send the file descriptor of memory without a name, which nothing can leave behind.
+    """
     return {"file_descriptor", "file_system"}
 
 
@@ -43,7 +45,9 @@ def set_sharing_strategy(new_strategy):
     """Choose a strategy by name."""
     global _strategy
     if new_strategy not in get_all_sharing_strategies():
-        raise AssertionError(f"invalid sharing strategy {new_strategy!r}, expected one of {get_all_sharing_strategies()}")
+        raise AssertionError(
+            f"invalid sharing strategy {new_strategy!r}, expected one of {get_all_sharing_strategies()}"
+        )
     _strategy = new_strategy
 
 

@@ -4,7 +4,15 @@ from multiprocessing.reduction import DupFd, ForkingPickler
 
 import torch
 
-__all__ = ["init_reductions", "rebuild_storage", "rebuild_tensor", "rebuild_typed_storage", "reduce_storage", "reduce_tensor", "reduce_typed_storage"]
+__all__ = [
+    "init_reductions",
+    "rebuild_storage",
+    "rebuild_tensor",
+    "rebuild_typed_storage",
+    "reduce_storage",
+    "reduce_tensor",
+    "reduce_typed_storage",
+]
 
 
 def rebuild_storage(cls, handle, size):
@@ -15,7 +23,9 @@ def rebuild_storage(cls, handle, size):
 def reduce_storage(storage):
     """A storage of the CPU as the file behind its memory, which is shared from now on."""
     if storage.device.type != "cpu":
-        raise RuntimeError(f"Cannot pickle {storage.device.type} storage; try pickling a {storage.device.type} tensor instead")
+        raise RuntimeError(
+            f"Cannot pickle {storage.device.type} storage; try pickling a {storage.device.type} tensor instead"
+        )
     if not storage.nbytes():
         return rebuild_storage, (type(storage), None, 0)
     fd, size = storage._share_fd_cpu_()
@@ -54,7 +64,13 @@ def reduce_tensor(tensor):
     torch.utils.hooks.warn_if_has_hooks(tensor)
     if tensor.device.type != "cpu" or tensor.layout is not torch.strided:
         return tensor.__reduce_ex__(2)
-    place = (tensor.storage_offset(), tuple(tensor.size()), tensor.stride(), tensor.requires_grad, dict(tensor.__dict__))
+    place = (
+        tensor.storage_offset(),
+        tuple(tensor.size()),
+        tensor.stride(),
+        tensor.requires_grad,
+        dict(tensor.__dict__),
+    )
     return rebuild_tensor, (type(tensor), tensor.untyped_storage(), tensor.dtype, *place)
 
 

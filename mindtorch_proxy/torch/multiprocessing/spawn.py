@@ -11,7 +11,15 @@ import time
 import traceback
 from concurrent.futures import ThreadPoolExecutor
 
-__all__ = ["ProcessContext", "ProcessException", "ProcessExitedException", "ProcessRaisedException", "spawn", "SpawnContext", "start_processes"]
+__all__ = [
+    "ProcessContext",
+    "ProcessException",
+    "ProcessExitedException",
+    "ProcessRaisedException",
+    "spawn",
+    "SpawnContext",
+    "start_processes",
+]
 ENV_VAR_PARALLEL_START = "TORCH_MP_PARALLEL_START"
 
 
@@ -67,7 +75,10 @@ class ProcessContext:
         return [int(p.pid) for p in self.processes]
 
     def join(self, timeout=None, grace_period=None):
-        """Wait for some processes to end: True if all have. If one failed, the others are ended and its error is raised."""
+        """Wait for some processes to end:
+
+        True if all have. If one failed, the others are ended and its error is raised.
+        """
         if not self.sentinels:
             return True
         failed = None
@@ -90,14 +101,20 @@ class ProcessContext:
         if os.path.getsize(self.error_files[failed]):
             with open(self.error_files[failed], "rb") as f:
                 text = pickle.load(f)
-            raise ProcessRaisedException(f"\n\n-- Process {failed} terminated with the following error:\n{text}", failed, p.pid)
+            raise ProcessRaisedException(
+                f"\n\n-- Process {failed} terminated with the following error:\n{text}", failed, p.pid
+            )
         if p.exitcode < 0:
             try:
                 name = signal.Signals(-p.exitcode).name
             except ValueError:
                 name = f"<Unknown signal {-p.exitcode}>"
-            raise ProcessExitedException(f"process {failed} terminated with signal {name}", failed, p.pid, p.exitcode, name)
-        raise ProcessExitedException(f"process {failed} terminated with exit code {p.exitcode}", failed, p.pid, p.exitcode)
+            raise ProcessExitedException(
+                f"process {failed} terminated with signal {name}", failed, p.pid, p.exitcode, name
+            )
+        raise ProcessExitedException(
+            f"process {failed} terminated with exit code {p.exitcode}", failed, p.pid, p.exitcode
+        )
 
 
 class SpawnContext(ProcessContext):

@@ -1,7 +1,21 @@
 """torch.nested: tensors of tensors of different sizes, of layout torch.strided or torch.jagged."""
 
-from mindtorch_proxy.runtime.ops.nested import as_nested_tensor, masked_select, narrow, nested_tensor, nested_tensor_from_jagged, to_padded_tensor
+from mindtorch_proxy.runtime.ops.nested import (
+    as_nested_tensor,
+    masked_select,
+    narrow,
+    nested_tensor,
+    nested_tensor_from_jagged,
+    to_padded_tensor,
+)
 
 from . import _internal  # noqa: F401
 
-__all__ = ["as_nested_tensor", "masked_select", "narrow", "nested_tensor", "nested_tensor_from_jagged", "to_padded_tensor"]
+__all__ = [
+    "as_nested_tensor",
+    "masked_select",
+    "narrow",
+    "nested_tensor",
+    "nested_tensor_from_jagged",
+    "to_padded_tensor",
+]

@@ -33,7 +33,11 @@ from .parallel import DataParallel
 
 
 def __getattr__(name):
-    if name in ("intrinsic", "qat", "quantized"):  # the older names of parts of torch.ao.nn, imported when first asked for
+    if name in (
+        "intrinsic",
+        "qat",
+        "quantized",
+    ):  # the older names of parts of torch.ao.nn, imported when first asked for
         return _import_module(f"{__name__}.{name}")
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 

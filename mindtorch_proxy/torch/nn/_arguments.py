@@ -1,4 +1,7 @@
-"""The forms in which functions, layers and sequences take sizes, dtypes and devices. A file by itself: functional, modules and utils need it."""
+"""The forms in which functions, layers and sequences take sizes, dtypes and devices.
+
+A file by itself: functional, modules and utils need it.
+"""
 
 from collections.abc import Iterable
 
@@ -35,7 +38,9 @@ def _list_with_default(out_size, defaults):
 
 
 def _parse_to(*args, **kwargs):
-    """(device, dtype, non_blocking, memory_format) from the arguments of `to`: (device, dtype, ...), (dtype, ...) or (tensor, ...)."""
+    """(device, dtype, non_blocking, memory_format) from the arguments of `to`: (device, dtype, ...), (dtype, ...) or
+    (tensor, ...).
+    """
 
     def bind(device=None, dtype=None, non_blocking=False, copy=False, *, memory_format=None):
         dtype = of(dtype)

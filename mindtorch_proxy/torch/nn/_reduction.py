@@ -19,7 +19,9 @@ def legacy_get_string(size_average, reduce, emit_warning=True):
     """The reduction that size_average and reduce mean; None stands for True."""
     ret = "none" if reduce is not None and not reduce else "mean" if size_average is None or size_average else "sum"
     if emit_warning:
-        warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{ret}' instead.", stacklevel=2)
+        warnings.warn(
+            f"size_average and reduce args will be deprecated, please use reduction='{ret}' instead.", stacklevel=2
+        )
     return ret
 
 

@@ -1,4 +1,6 @@
-"""Products of matrices in float8 with scales for tensors, rows or blocks: their options are known, and the products are not supported."""
+"""Products of matrices in float8 with scales for tensors, rows or blocks: their options are known, and the products are
+not supported.
+"""
 
 import enum
 
@@ -28,7 +30,9 @@ ScalingType.__module__ = SwizzleType.__module__ = "torch.nn.functional"
 
 def _product(name):
     def product(mat_a, mat_b, *args, **kwargs):
-        raise NotImplementedError(f"torch.nn.functional.{name}: products of scaled matrices ({mat_a.dtype}, {mat_a.device}) are not supported")
+        raise NotImplementedError(
+            f"torch.nn.functional.{name}: products of scaled matrices ({mat_a.dtype}, {mat_a.device}) are not supported"
+        )
 
     product.__name__ = product.__qualname__ = name
     product.__module__, product.__doc__ = "torch.nn.functional", "Raises NotImplementedError."

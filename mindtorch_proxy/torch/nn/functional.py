@@ -47,7 +47,9 @@ def _mha_shape_check(query, key, value, key_padding_mask, attn_mask, num_heads):
         found = f"{key_padding_mask.dim()}-D tensor instead"
         raise AssertionError(f"{start} `key_padding_mask` to be `None` or {dims - 1}-D but found {found}")
     if attn_mask is not None and attn_mask.dim() not in (2, 3):
-        raise AssertionError(f"{start} `attn_mask` to be `None`, 2-D or 3-D but found {attn_mask.dim()}-D tensor instead")
+        raise AssertionError(
+            f"{start} `attn_mask` to be `None`, 2-D or 3-D but found {attn_mask.dim()}-D tensor instead"
+        )
     expected = num_heads, query.shape[0], key.shape[0]
     if dims == 2 and attn_mask is not None and attn_mask.dim() == 3 and attn_mask.shape != expected:
         raise AssertionError(f"Expected `attn_mask` shape to be {expected} but got {attn_mask.shape}")

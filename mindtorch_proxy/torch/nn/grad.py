@@ -12,7 +12,9 @@ def _make(dims):
         return _conv._back(grad_output, weight, tuple(input_size), *_amounts(dims, stride, padding, dilation), groups)
 
     def conv_weight(input, weight_size, grad_output, stride=1, padding=0, dilation=1, groups=1):
-        return _conv._for_weight.call(input, grad_output, tuple(weight_size)[2:], *_amounts(dims, stride, padding, dilation), groups)
+        return _conv._for_weight.call(
+            input, grad_output, tuple(weight_size)[2:], *_amounts(dims, stride, padding, dilation), groups
+        )
 
     for f, what in ((conv_input, "input"), (conv_weight, "weight")):
         f.__name__ = f.__qualname__ = f"conv{dims}d_{what}"

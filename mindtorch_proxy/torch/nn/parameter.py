@@ -5,7 +5,14 @@ from collections import OrderedDict
 import torch
 from torch._C import DisableTorchFunctionSubclass, _disabled_torch_function_impl
 
-__all__ = ["Parameter", "UninitializedParameter", "is_lazy", "Buffer", "UninitializedBuffer", "UninitializedTensorMixin"]
+__all__ = [
+    "Parameter",
+    "UninitializedParameter",
+    "is_lazy",
+    "Buffer",
+    "UninitializedBuffer",
+    "UninitializedTensorMixin",
+]
 
 
 def _marked_by(mark):
@@ -15,7 +22,11 @@ def _marked_by(mark):
         def __instancecheck__(self, instance):
             if super().__instancecheck__(instance):
                 return True
-            return self.__dict__.get("_mark") == mark and isinstance(instance, torch.Tensor) and getattr(instance, mark, False)
+            return (
+                self.__dict__.get("_mark") == mark
+                and isinstance(instance, torch.Tensor)
+                and getattr(instance, mark, False)
+            )
 
     return Marked
 

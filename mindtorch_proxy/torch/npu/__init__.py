@@ -20,7 +20,17 @@ from .memory import (
     reset_peak_memory_stats,
     set_per_process_memory_fraction,
 )
-from .random import get_rng_state, get_rng_state_all, initial_seed, manual_seed, manual_seed_all, seed, seed_all, set_rng_state, set_rng_state_all
+from .random import (
+    get_rng_state,
+    get_rng_state_all,
+    initial_seed,
+    manual_seed,
+    manual_seed_all,
+    seed,
+    seed_all,
+    set_rng_state,
+    set_rng_state_all,
+)
 from .streams import Event, Stream, StreamContext, current_stream, default_stream, set_stream, stream
 
 __all__ = [
@@ -129,7 +139,10 @@ def current_device():
 
 
 def set_device(device):
-    """Choose the NPU of this process, before its first tensor: MindSpore drives one in each process (NotImplementedError for another afterwards)."""
+    """Choose the NPU of this process, before its first tensor:
+
+    MindSpore drives one in each process (NotImplementedError for another afterwards).
+    """
     index = number(device)
     if index is not None:
         devices().select(index)

@@ -1,4 +1,7 @@
-"""torch.npu's switches: precision of products of matrices and of convolutions, memory formats, compilation. All are off, and stay so."""
+"""torch.npu's switches: precision of products of matrices and of convolutions, memory formats, compilation.
+
+All are off, and stay so.
+"""
 
 import warnings
 
@@ -38,7 +41,10 @@ class _Config:
 
 
 def set_compile_mode(jit_compile=False):
-    """Whether operators are compiled for the shapes that they meet. All are CANN's binary ones here, so that True warns and changes nothing."""
+    """Whether operators are compiled for the shapes that they meet.
+
+    All are CANN's binary ones here, so that True warns and changes nothing.
+    """
     if jit_compile:
         _stays_false("jit_compile")
 

@@ -1,10 +1,22 @@
-"""torch.npu.random: random numbers for NPUs are drawn on the host, from the one default generator, so that they are PyTorch's own numbers."""
+"""torch.npu.random: random numbers for NPUs are drawn on the host, from the one default generator, so that they are
+PyTorch's own numbers.
+"""
 
 import torch
 
 from ._device import available, devices, number
 
-__all__ = ["get_rng_state", "get_rng_state_all", "initial_seed", "manual_seed", "manual_seed_all", "seed", "seed_all", "set_rng_state", "set_rng_state_all"]
+__all__ = [
+    "get_rng_state",
+    "get_rng_state_all",
+    "initial_seed",
+    "manual_seed",
+    "manual_seed_all",
+    "seed",
+    "seed_all",
+    "set_rng_state",
+    "set_rng_state_all",
+]
 
 
 def get_rng_state(device="npu"):

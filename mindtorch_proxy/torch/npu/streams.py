@@ -18,7 +18,10 @@ class Stream(torch.Stream):
 
     def __init__(self, device=None, priority=0, *, _stream=None):
         index = devices().start(number(device))
-        self.device, self._stream = torch.device("npu", index), devices().call("Stream", priority=priority) if _stream is None else _stream
+        self.device, self._stream = (
+            torch.device("npu", index),
+            devices().call("Stream", priority=priority) if _stream is None else _stream,
+        )
         self._entered = []
 
     @property
@@ -90,7 +93,10 @@ class Event(torch.Event):
         if interprocess:
             raise NotImplementedError("torch.npu.Event: events between processes are not supported")
         index = devices().start(None)
-        self.device, self._event = torch.device("npu", index), devices().call("Event", enable_timing=enable_timing, blocking=blocking)
+        self.device, self._event = (
+            torch.device("npu", index),
+            devices().call("Event", enable_timing=enable_timing, blocking=blocking),
+        )
         self._timing, self._recorded = enable_timing, False
 
     def record(self, stream=None):
@@ -113,7 +119,10 @@ class Event(torch.Event):
             devices().method(self._event, "synchronize")
 
     def elapsed_time(self, end_event):
-        """Milliseconds from this event to another. RuntimeError unless both were made with enable_timing and recorded."""
+        """Milliseconds from this event to another.
+
+        RuntimeError unless both were made with enable_timing and recorded.
+        """
         if not (self._timing and end_event._timing):
             raise ValueError("Both events must be created with argument 'enable_timing=True'.")
         if not (self._recorded and end_event._recorded):

@@ -30,5 +30,7 @@ class NumaOptions:
 def _maybe_wrap_with_numa_binding(func, *, gpu_index, numa_options):
     """A function as it is, where there are no options; NotImplementedError with some."""
     if numa_options is not None:
-        raise NotImplementedError("torch.numa.binding: workers cannot be bound to the processors near a GPU: there is no CUDA device")
+        raise NotImplementedError(
+            "torch.numa.binding: workers cannot be bound to the processors near a GPU: there is no CUDA device"
+        )
     return func

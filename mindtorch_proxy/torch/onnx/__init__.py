@@ -73,7 +73,9 @@ _symbolics: dict = {}  # (operator, version of ONNX's operators): what writes it
 
 def _checked(symbolic_name):
     if not re.fullmatch(r"\w+::\w+(\.\w+)?", symbolic_name):
-        raise OnnxExporterError(f"Failed to register operator {symbolic_name}. The symbolic name must match the format domain::name.")
+        raise OnnxExporterError(
+            f"Failed to register operator {symbolic_name}. The symbolic name must match the format domain::name."
+        )
     return symbolic_name
 
 

@@ -6,7 +6,10 @@ __all__ = ["parse_args", "quantized_args"]
 
 
 def parse_args(*arg_descriptors):
-    """Decorator: how the exporter reads the arguments of what writes an operator. Outside it the function is called as it is given."""
+    """Decorator: how the exporter reads the arguments of what writes an operator.
+
+    Outside it the function is called as it is given.
+    """
 
     def decorator(fn):
         @functools.wraps(fn)

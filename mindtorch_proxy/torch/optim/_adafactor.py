@@ -12,7 +12,18 @@ class Adafactor(_ParameterwiseOptimizer):
 
     _complex = False
 
-    def __init__(self, params, lr=1e-2, beta2_decay=-0.8, eps=(None, 1e-3), d=1.0, weight_decay=0.0, *, foreach=None, maximize=False):
+    def __init__(
+        self,
+        params,
+        lr=1e-2,
+        beta2_decay=-0.8,
+        eps=(None, 1e-3),
+        d=1.0,
+        weight_decay=0.0,
+        *,
+        foreach=None,
+        maximize=False,
+    ):
         if isinstance(lr, torch.Tensor) and lr.numel() != 1:
             raise ValueError("Tensor lr must be 1-element")
         for ok, text in (
@@ -26,14 +37,26 @@ class Adafactor(_ParameterwiseOptimizer):
             if not ok:
                 raise ValueError(text)
         super().__init__(
-            params, {"lr": lr, "beta2_decay": beta2_decay, "eps": eps, "d": d, "weight_decay": weight_decay, "foreach": foreach, "maximize": maximize}
+            params,
+            {
+                "lr": lr,
+                "beta2_decay": beta2_decay,
+                "eps": eps,
+                "d": d,
+                "weight_decay": weight_decay,
+                "foreach": foreach,
+                "maximize": maximize,
+            },
         )
 
     def _new_state(self, p, group):
         state, shape = {"step": self._scalar(0.0, p, group)}, list(p.grad.shape)
         if len(shape) < 2:
             return state | {"variance": self._zeros(p.grad)}
-        return state | {"row_var": p.grad.new_zeros(shape[:-1] + [1]), "col_var": p.grad.new_zeros(shape[:-2] + [1, shape[-1]])}
+        return state | {
+            "row_var": p.grad.new_zeros(shape[:-1] + [1]),
+            "col_var": p.grad.new_zeros(shape[:-2] + [1, shape[-1]]),
+        }
 
     def _decay(self, p, grad, group, lr):
         return grad  # _update decays, after it has taken the norm of the parameter

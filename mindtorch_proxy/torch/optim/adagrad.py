@@ -26,7 +26,13 @@ class Adagrad(_ParameterwiseOptimizer):
         differentiable=False,
         fused=None,
     ):
-        _check_options(lr, lr_decay=lr_decay, weight_decay=weight_decay, initial_accumulator_value=initial_accumulator_value, epsilon=eps)
+        _check_options(
+            lr,
+            lr_decay=lr_decay,
+            weight_decay=weight_decay,
+            initial_accumulator_value=initial_accumulator_value,
+            epsilon=eps,
+        )
         super().__init__(params, _options(locals()))
         for group in self.param_groups:
             for p in group["params"]:
@@ -36,7 +42,9 @@ class Adagrad(_ParameterwiseOptimizer):
         value = group["initial_accumulator_value"]
         return {
             "step": self._scalar(0.0, p, group),
-            "sum": torch.full_like(p, complex(value, value) if p.is_complex() else value, memory_format=torch.preserve_format),
+            "sum": torch.full_like(
+                p, complex(value, value) if p.is_complex() else value, memory_format=torch.preserve_format
+            ),
         }
 
     def share_memory(self):

@@ -31,7 +31,9 @@ class Adam(_ParameterwiseOptimizer):
         if isinstance(lr, torch.Tensor) and foreach and not capturable:
             raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
         _check_options(lr, betas, epsilon=eps, weight_decay=weight_decay)
-        if len({isinstance(b, torch.Tensor) for b in betas}) != 1 or not all(isinstance(b, (float, torch.Tensor)) for b in betas):
+        if len({isinstance(b, torch.Tensor) for b in betas}) != 1 or not all(
+            isinstance(b, (float, torch.Tensor)) for b in betas
+        ):
             raise ValueError("betas must be either both floats or both Tensors")
         for i, beta in enumerate(betas):
             if isinstance(beta, torch.Tensor):
@@ -63,7 +65,15 @@ class Adam(_ParameterwiseOptimizer):
                 average, square = state["exp_avg"], state["exp_avg_sq"]
             kinds.setdefault((p.dtype, p.device), []).append((p, grad, average, square, state["step"]))
         beta1, beta2 = group["betas"]
-        numbers = lr, beta1, beta2, group["weight_decay"], group["eps"], group["decoupled_weight_decay"], group["maximize"]
+        numbers = (
+            lr,
+            beta1,
+            beta2,
+            group["weight_decay"],
+            group["eps"],
+            group["decoupled_weight_decay"],
+            group["maximize"],
+        )
         for alike in kinds.values():
             torch._adam_step_(*zip(*alike), *numbers)
 

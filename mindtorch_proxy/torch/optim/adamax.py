@@ -10,7 +10,19 @@ __all__ = ["Adamax", "adamax"]
 class Adamax(_ParameterwiseOptimizer):
     """Adam with the infinity norm."""
 
-    def __init__(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, foreach=None, *, maximize=False, differentiable=False, capturable=False):
+    def __init__(
+        self,
+        params,
+        lr=2e-3,
+        betas=(0.9, 0.999),
+        eps=1e-8,
+        weight_decay=0,
+        foreach=None,
+        *,
+        maximize=False,
+        differentiable=False,
+        capturable=False,
+    ):
         _check_options(lr, betas, epsilon=eps, weight_decay=weight_decay)
         super().__init__(params, _options(locals()))
 

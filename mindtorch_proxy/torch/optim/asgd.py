@@ -2,7 +2,15 @@
 
 import torch
 
-from .optimizer import _ParameterwiseOptimizer, _check_options, _functional, _get_scalar_dtype, _number, _options, _to_scalar
+from .optimizer import (
+    _ParameterwiseOptimizer,
+    _check_options,
+    _functional,
+    _get_scalar_dtype,
+    _number,
+    _options,
+    _to_scalar,
+)
 
 __all__ = ["ASGD", "asgd"]
 
@@ -12,7 +20,19 @@ class ASGD(_ParameterwiseOptimizer):
 
     _scalars = ("step", "eta", "mu")
 
-    def __init__(self, params, lr=1e-2, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0, foreach=None, maximize=False, differentiable=False, capturable=False):
+    def __init__(
+        self,
+        params,
+        lr=1e-2,
+        lambd=1e-4,
+        alpha=0.75,
+        t0=1e6,
+        weight_decay=0,
+        foreach=None,
+        maximize=False,
+        differentiable=False,
+        capturable=False,
+    ):
         _check_options(lr, weight_decay=weight_decay)
         super().__init__(params, _options(locals()))
 

@@ -91,13 +91,32 @@ def _strong_wolfe(obj_func, x, t, d, f, g, gtd, c1=1e-4, c2=0.9, tolerance_chang
     return f_new, g_new, t, evaluations
 
 
-_ORDER = ("d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss")  # of the state, as PyTorch's files have it
+_ORDER = (
+    "d",
+    "t",
+    "old_dirs",
+    "old_stps",
+    "ro",
+    "H_diag",
+    "prev_flat_grad",
+    "prev_loss",
+)  # of the state, as PyTorch's files have it
 
 
 class LBFGS(Optimizer):
     """Limited-memory BFGS; step needs a closure that computes the loss and its gradients."""
 
-    def __init__(self, params, lr=1, max_iter=20, max_eval=None, tolerance_grad=1e-7, tolerance_change=1e-9, history_size=100, line_search_fn=None):
+    def __init__(
+        self,
+        params,
+        lr=1,
+        max_iter=20,
+        max_eval=None,
+        tolerance_grad=1e-7,
+        tolerance_change=1e-9,
+        history_size=100,
+        line_search_fn=None,
+    ):
         _check_options(lr)
         max_eval = max_iter * 5 // 4 if max_eval is None else max_eval
         super().__init__(params, _options(locals()))
@@ -116,7 +135,10 @@ class LBFGS(Optimizer):
         return self._numel_cache
 
     def _gather_flat_grad(self):
-        grads = (torch.zeros_like(p) if p.grad is None else p.grad.to_dense() if p.grad.is_sparse else p.grad for p in self._params)
+        grads = (
+            torch.zeros_like(p) if p.grad is None else p.grad.to_dense() if p.grad.is_sparse else p.grad
+            for p in self._params
+        )
         return torch.cat([self._flat(g) for g in grads])
 
     def _add_grad(self, step_size, update):

@@ -49,7 +49,9 @@ def _format_param(name, optimizer, param):
     if not isinstance(param, (list, tuple)):
         param = [param] * n
     elif len(param) != n:
-        raise ValueError(f"{name} must have the same length as optimizer.param_groups. {name} has {len(param)} values, param_groups has {n}.")
+        raise ValueError(
+            f"{name} must have the same length as optimizer.param_groups. {name} has {len(param)} values, param_groups has {n}."
+        )
     return [_copied(p) for p in param]
 
 
@@ -187,7 +189,11 @@ class LRScheduler:
 
 def _warn_get_lr_called_within_step(lr_scheduler):
     if not lr_scheduler._get_lr_called_within_step:
-        warnings.warn("To get the last learning rate computed by the scheduler, please use `get_last_lr()`.", UserWarning, stacklevel=3)
+        warnings.warn(
+            "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 class _LRScheduler(LRScheduler):
@@ -243,7 +249,10 @@ class MultiplicativeLR(_LambdaScheduler):
 
 
 class _FactorScheduler(LRScheduler):
-    """Schedulers that multiply: `_factor()` for the step to this epoch (None for no change), `_total_factor()` from the start on."""
+    """Schedulers that multiply:
+
+    `_factor()` for the step to this epoch (None for no change), `_total_factor()` from the start on.
+    """
 
     def get_lr(self):
         _warn_get_lr_called_within_step(self)
@@ -295,7 +304,9 @@ class ConstantLR(_FactorScheduler):
         super().__init__(optimizer, last_epoch)
 
     def _factor(self):
-        return self.factor if self.last_epoch == 0 else 1.0 / self.factor if self.last_epoch == self.total_iters else None
+        return (
+            self.factor if self.last_epoch == 0 else 1.0 / self.factor if self.last_epoch == self.total_iters else None
+        )
 
     def _total_factor(self):
         return self.factor + (self.last_epoch >= self.total_iters) * (1 - self.factor)
@@ -352,7 +363,9 @@ class PolynomialLR(_FactorScheduler):
     def _factor(self):
         if self._is_initial or self.last_epoch > self.total_iters:
             return None
-        return ((1.0 - self.last_epoch / self.total_iters) / (1.0 - (self.last_epoch - 1) / self.total_iters)) ** self.power
+        return (
+            (1.0 - self.last_epoch / self.total_iters) / (1.0 - (self.last_epoch - 1) / self.total_iters)
+        ) ** self.power
 
     def _total_factor(self):
         return (1.0 - min(self.total_iters, self.last_epoch) / self.total_iters) ** self.power
@@ -383,7 +396,9 @@ class _CompositeScheduler(LRScheduler):
         return optimizer
 
     def state_dict(self):
-        return _state_without(self, "optimizer", "_schedulers") | {"_schedulers": [s.state_dict() for s in self._schedulers]}
+        return _state_without(self, "optimizer", "_schedulers") | {
+            "_schedulers": [s.state_dict() for s in self._schedulers]
+        }
 
     def load_state_dict(self, state_dict):
         self.__dict__.update({k: v for k, v in state_dict.items() if k != "_schedulers"})
@@ -466,8 +481,14 @@ class CosineAnnealingLR(LRScheduler):
         if self._step_count == 1 and epoch > 0:
             return self._get_closed_form_lr()
         if (epoch - 1 - self.T_max) % (2 * self.T_max) == 0:
-            return [group["lr"] + (base - self.eta_min) * (1 - math.cos(math.pi / self.T_max)) / 2 for base, group in zip(self.base_lrs, groups)]
-        return [self._cosine(epoch) / self._cosine(epoch - 1) * (group["lr"] - self.eta_min) + self.eta_min for group in groups]
+            return [
+                group["lr"] + (base - self.eta_min) * (1 - math.cos(math.pi / self.T_max)) / 2
+                for base, group in zip(self.base_lrs, groups)
+            ]
+        return [
+            self._cosine(epoch) / self._cosine(epoch - 1) * (group["lr"] - self.eta_min) + self.eta_min
+            for group in groups
+        ]
 
     def _get_closed_form_lr(self):
         return [self.eta_min + (base - self.eta_min) * self._cosine(self.last_epoch) / 2 for base in self.base_lrs]
@@ -476,7 +497,18 @@ class CosineAnnealingLR(LRScheduler):
 class ReduceLROnPlateau(LRScheduler):
     """Reduces the rate when a metric has stopped improving."""
 
-    def __init__(self, optimizer, mode="min", factor=0.1, patience=10, threshold=1e-4, threshold_mode="rel", cooldown=0, min_lr=0, eps=1e-8):
+    def __init__(
+        self,
+        optimizer,
+        mode="min",
+        factor=0.1,
+        patience=10,
+        threshold=1e-4,
+        threshold_mode="rel",
+        cooldown=0,
+        min_lr=0,
+        eps=1e-8,
+    ):
         if factor >= 1.0:
             raise ValueError("Factor should be < 1.0.")
         _check_optimizer(optimizer)
@@ -570,7 +602,10 @@ class _MomentumScheduler(LRScheduler):
         if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
             raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
         self.use_beta1 = "betas" in optimizer.defaults
-        lows, highs = _format_param("base_momentum", optimizer, base_momentum), _format_param("max_momentum", optimizer, max_momentum)
+        lows, highs = (
+            _format_param("base_momentum", optimizer, base_momentum),
+            _format_param("max_momentum", optimizer, max_momentum),
+        )
         if last_epoch == -1:
             for group, low, high in zip(optimizer.param_groups, lows, highs):
                 self._set_momentum(group, high)
@@ -745,18 +780,29 @@ class OneCycleLR(_MomentumScheduler):
         self.optimizer = optimizer
         if total_steps is None and (epochs is None or steps_per_epoch is None):
             raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
-        counts = {"epochs": epochs, "steps_per_epoch": steps_per_epoch} if total_steps is None else {"total_steps": total_steps}
+        counts = (
+            {"epochs": epochs, "steps_per_epoch": steps_per_epoch}
+            if total_steps is None
+            else {"total_steps": total_steps}
+        )
         for name, value in counts.items():
             if not isinstance(value, int) or value <= 0:
                 raise ValueError(f"Expected positive integer {name}, but got {value}")
         self.total_steps = math.prod(counts.values())
         ends = [float(pct_start * self.total_steps) - 1, self.total_steps - 1]
-        moves = [("initial_lr", "max_lr", "max_momentum", "base_momentum"), ("max_lr", "min_lr", "base_momentum", "max_momentum")]
+        moves = [
+            ("initial_lr", "max_lr", "max_momentum", "base_momentum"),
+            ("max_lr", "min_lr", "base_momentum", "max_momentum"),
+        ]
         if three_phase:
             ends.insert(1, float(2 * pct_start * self.total_steps) - 2)
-            moves[1:] = [("max_lr", "initial_lr", "base_momentum", "max_momentum"), ("initial_lr", "min_lr", "max_momentum", "max_momentum")]
+            moves[1:] = [
+                ("max_lr", "initial_lr", "base_momentum", "max_momentum"),
+                ("initial_lr", "min_lr", "max_momentum", "max_momentum"),
+            ]
         self._schedule_phases = [
-            dict(zip(("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum"), (end, *move))) for end, move in zip(ends, moves)
+            dict(zip(("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum"), (end, *move)))
+            for end, move in zip(ends, moves)
         ]
         if not isinstance(pct_start, float) or not 0 <= pct_start <= 1:
             raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
@@ -798,5 +844,7 @@ class OneCycleLR(_MomentumScheduler):
         for group in self.optimizer.param_groups:
             lrs.append(self._anneal_func(group[phase["start_lr"]], group[phase["end_lr"]], pct))
             if self.cycle_momentum:
-                self._set_momentum(group, self._anneal_func(group[phase["start_momentum"]], group[phase["end_momentum"]], pct))
+                self._set_momentum(
+                    group, self._anneal_func(group[phase["start_momentum"]], group[phase["end_momentum"]], pct)
+                )
         return lrs

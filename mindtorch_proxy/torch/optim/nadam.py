@@ -29,7 +29,12 @@ class NAdam(_ParameterwiseOptimizer):
         super().__init__(params, _options(locals()))
 
     def _new_state(self, p, group):
-        return {"step": self._scalar(0.0, p, group), "mu_product": self._scalar(1.0, p, group), "exp_avg": self._zeros(p), "exp_avg_sq": self._zeros(p)}
+        return {
+            "step": self._scalar(0.0, p, group),
+            "mu_product": self._scalar(1.0, p, group),
+            "exp_avg": self._zeros(p),
+            "exp_avg_sq": self._zeros(p),
+        }
 
     def _update(self, param, grad, state, group, lr, step):
         (beta1, beta2), average, square = group["betas"], state["exp_avg"], state["exp_avg_sq"]

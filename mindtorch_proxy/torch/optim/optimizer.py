@@ -55,7 +55,11 @@ def _get_capturable_supported_devices(supports_xla=True):
 
 def _default_to_fused_or_foreach(params, differentiable, use_fused=False):
     """(fused, foreach) where the user chose neither: both are for accelerators; fused is possible on CPU."""
-    fused = use_fused and not differentiable and all(p is None or type(p) in (torch.Tensor, torch.nn.Parameter) and p.is_floating_point() for p in params)
+    fused = (
+        use_fused
+        and not differentiable
+        and all(p is None or type(p) in (torch.Tensor, torch.nn.Parameter) and p.is_floating_point() for p in params)
+    )
     return bool(fused), False
 
 
@@ -101,7 +105,15 @@ def register_optimizer_step_post_hook(hook):
 
 
 _HOOK_TABLES = tuple(
-    f"_optimizer_{name}_hooks" for name in ("step_pre", "step_post", "state_dict_pre", "state_dict_post", "load_state_dict_pre", "load_state_dict_post")
+    f"_optimizer_{name}_hooks"
+    for name in (
+        "step_pre",
+        "step_post",
+        "state_dict_pre",
+        "state_dict_post",
+        "load_state_dict_pre",
+        "load_state_dict_post",
+    )
 )
 
 
@@ -115,7 +127,9 @@ class Optimizer:
 
     @staticmethod
     def _group_tensors_by_device_and_dtype(tensorlistlist, with_indices=False):
-        """Parallel lists of tensors, parted by device and dtype of the first list's: {(device, dtype): (lists, indices)}."""
+        """Parallel lists of tensors, parted by device and dtype of the first list's: {(device, dtype): (lists,
+        indices)}.
+        """
         groups = {}
         for i, row in enumerate(zip(*tensorlistlist)):
             lists, indices = groups.setdefault((row[0].device, row[0].dtype), ([[] for _ in row], []))
@@ -131,7 +145,9 @@ class Optimizer:
             setattr(self, name, OrderedDict())
         self._patch_step_function()
         if isinstance(params, torch.Tensor):
-            raise TypeError(f"params argument given to the optimizer should be an iterable of Tensors or dicts, but got {torch.typename(params)}")
+            raise TypeError(
+                f"params argument given to the optimizer should be an iterable of Tensors or dicts, but got {torch.typename(params)}"
+            )
         self.state = defaultdict(dict)
         self.param_groups = []
         groups = list(params)
@@ -152,7 +168,9 @@ class Optimizer:
     def __repr__(self):
         text = ""
         for i, group in enumerate(self.param_groups):
-            text += f"\nParameter Group {i}\n" + "".join(f"    {k}: {group[k]}\n" for k in sorted(group) if k != "params")
+            text += f"\nParameter Group {i}\n" + "".join(
+                f"    {k}: {group[k]}\n" for k in sorted(group) if k != "params"
+            )
         return f"{type(self).__name__} ({text})"
 
     @staticmethod
@@ -166,7 +184,9 @@ class Optimizer:
                 result = hook(self, args, kwargs)
                 if result is not None:
                     if not (isinstance(result, tuple) and len(result) == 2):
-                        raise RuntimeError(f"{func} must return None or a tuple of (new_args, new_kwargs), but got {result}.")
+                        raise RuntimeError(
+                            f"{func} must return None or a tuple of (new_args, new_kwargs), but got {result}."
+                        )
                     args, kwargs = result
             out = func(*args, **kwargs)
             for hook in (*self._optimizer_step_post_hooks.values(), *_global_optimizer_post_hooks.values()):
@@ -243,12 +263,18 @@ class Optimizer:
         if len(groups) != len(saved):
             raise ValueError("loaded state dict has a different number of parameter groups")
         if any(len(g["params"]) != len(s["params"]) for g, s in zip(groups, saved)):
-            raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
-        params = dict(zip(chain.from_iterable(s["params"] for s in saved), chain.from_iterable(g["params"] for g in groups)))
+            raise ValueError(
+                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+            )
+        params = dict(
+            zip(chain.from_iterable(s["params"] for s in saved), chain.from_iterable(g["params"] for g in groups))
+        )
 
         def cast(param, value, number, key=None):
             if isinstance(value, torch.Tensor):
-                return Optimizer._process_value_according_to_param_policy(param, value, number, state_dict["param_groups"], key)
+                return Optimizer._process_value_according_to_param_policy(
+                    param, value, number, state_dict["param_groups"], key
+                )
             if isinstance(value, dict):
                 return {k: cast(param, v, number, k) for k, v in value.items()}
             if isinstance(value, Iterable) and not isinstance(value, str):
@@ -304,7 +330,9 @@ class Optimizer:
             param_group["param_names"] = names
         for param in params:
             if not isinstance(param, torch.Tensor):
-                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {torch.typename(param)}")
+                raise TypeError(
+                    f"optimizer can only optimize Tensors, but one of the params is {torch.typename(param)}"
+                )
             if not self.defaults.get("differentiable") and not (param.is_leaf or param.retains_grad):
                 raise ValueError("can't optimize a non-leaf Tensor")
         for name, default in self.defaults.items():
@@ -320,7 +348,9 @@ class Optimizer:
         for group in self.param_groups:
             if ("param_names" in param_group) != ("param_names" in group):
                 how = "with names" if "param_names" in param_group else "without names"
-                raise ValueError(f"all optimizer param groups should be with/without names. cannot add param group {how} to the optimizer")
+                raise ValueError(
+                    f"all optimizer param groups should be with/without names. cannot add param group {how} to the optimizer"
+                )
             if not set(group["params"]).isdisjoint(params):
                 raise ValueError("some parameters appear in more than one parameter group")
         self.param_groups.append(param_group)
@@ -423,9 +453,17 @@ class _ParameterwiseOptimizer(Optimizer):
         if p.is_complex() and not self._complex:
             raise RuntimeError(f"{type(self).__name__} does not support complex parameters")
         if not state and (group.get("fused") and not p.is_floating_point()):
-            raise RuntimeError(f"`fused=True` requires all the params to be floating point Tensors, but got {p.dtype} and {p.device.type}")
+            raise RuntimeError(
+                f"`fused=True` requires all the params to be floating point Tensors, but got {p.dtype} and {p.device.type}"
+            )
         if group.get("capturable") and p.device.type in ("cpu", "mps", "meta"):
-            able = ["cuda", "xpu", "hpu", torch._C._get_privateuse1_backend_name(), *([] if group.get("foreach") else ["xla"])]
+            able = [
+                "cuda",
+                "xpu",
+                "hpu",
+                torch._C._get_privateuse1_backend_name(),
+                *([] if group.get("foreach") else ["xla"]),
+            ]
             raise AssertionError(f"If capturable=True, params and state_steps must be on supported devices: {able}.")
         if not state:
             state = self._new_state(p, group)
@@ -469,17 +507,24 @@ class _ParameterwiseOptimizer(Optimizer):
 # ---- the same as functions over lists
 
 
-_PAIRS = {"betas": ("beta1", "beta2"), "etas": ("etaminus", "etaplus"), "step_sizes": ("step_size_min", "step_size_max")}
+_PAIRS = {
+    "betas": ("beta1", "beta2"),
+    "etas": ("etaminus", "etaplus"),
+    "step_sizes": ("step_size_min", "step_size_max"),
+}
 
 
 def _functional(cls, lists, optional, options, **fixed):
     """An optimizer's step as a function over lists of parameters, gradients and states.
 
-    lists: the arguments that are lists; those after the second as "argument:entry of the state". optional: arguments with a default,
+    lists: the arguments that are lists; those after the second as "argument:entry of the state". optional: arguments
+    with a default,
     "name=value". options: the arguments that must be given by name. fixed: options that are no arguments.
     """
     lists = [name.partition(":")[::2] for name in lists.split()]
-    defaults = {name: {"None": None, "False": False}[value] for name, _, value in (o.partition("=") for o in optional.split())}
+    defaults = {
+        name: {"None": None, "False": False}[value] for name, _, value in (o.partition("=") for o in optional.split())
+    }
     kinds = inspect.Parameter
     parameters = [kinds(name, kinds.POSITIONAL_OR_KEYWORD) for name, _ in lists]
     parameters += [kinds(name, kinds.POSITIONAL_OR_KEYWORD, default=value) for name, value in defaults.items()]
@@ -495,14 +540,21 @@ def _functional(cls, lists, optional, options, **fixed):
         if given.get("found_inf") is not None and given["found_inf"]:
             return
         group = fixed | {name: given[name] for name in (*defaults, *options.split())}
-        group |= {pair: tuple(given[n] for n in names) for pair, names in _PAIRS.items() if names[0] in given and names[1] in given}
+        group |= {
+            pair: tuple(given[n] for n in names)
+            for pair, names in _PAIRS.items()
+            if names[0] in given and names[1] in given
+        }
         lr = _number(_to_scalar(given["lr"])) if "lr" in given else None
         params, grads = (given[name] for name, _ in lists[:2])
         with torch.set_grad_enabled(bool(group.get("differentiable")) and torch.is_grad_enabled()):
             if given.get("grad_scale") is not None:
                 for grad in grads:
                     grad.div_(given["grad_scale"])
-            states = [{entry: given[name][i] for name, entry in lists[2:] if i < len(given[name])} for i, _ in enumerate(params)]
+            states = [
+                {entry: given[name][i] for name, entry in lists[2:] if i < len(given[name])}
+                for i, _ in enumerate(params)
+            ]
             update._apply_all(list(zip(params, grads, states)), group, lr)
             for i, state in enumerate(states):
                 for name, entry in lists[2:]:
@@ -511,5 +563,7 @@ def _functional(cls, lists, optional, options, **fixed):
 
     function.__name__ = function.__qualname__ = cls.__name__.lower()
     function.__module__, function.__signature__ = cls.__module__, signature
-    function.__doc__ = f"One step of {cls.__name__} over lists of parameters, their gradients and their states, which change in place."
+    function.__doc__ = (
+        f"One step of {cls.__name__} over lists of parameters, their gradients and their states, which change in place."
+    )
     return function

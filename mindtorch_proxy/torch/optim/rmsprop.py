@@ -26,7 +26,9 @@ class RMSprop(_ParameterwiseOptimizer):
         super().__init__(params, _options(locals()))
 
     def _new_state(self, p, group):
-        names = ("square_avg",) + ("momentum_buffer",) * (group["momentum"] > 0) + ("grad_avg",) * bool(group["centered"])
+        names = (
+            ("square_avg",) + ("momentum_buffer",) * (group["momentum"] > 0) + ("grad_avg",) * bool(group["centered"])
+        )
         return {"step": self._scalar(0.0, p, group)} | {name: self._zeros(p) for name in names}
 
     def _update(self, param, grad, state, group, lr, step):

@@ -8,9 +8,22 @@ __all__ = ["Rprop", "rprop"]
 
 
 class Rprop(_ParameterwiseOptimizer):
-    """Steps of their own size for each element, that grows while the gradient keeps its sign and shrinks when it changes."""
+    """Steps of their own size for each element, that grows while the gradient keeps its sign and shrinks when it
+    changes.
+    """
 
-    def __init__(self, params, lr=1e-2, etas=(0.5, 1.2), step_sizes=(1e-6, 50), *, capturable=False, foreach=None, maximize=False, differentiable=False):
+    def __init__(
+        self,
+        params,
+        lr=1e-2,
+        etas=(0.5, 1.2),
+        step_sizes=(1e-6, 50),
+        *,
+        capturable=False,
+        foreach=None,
+        maximize=False,
+        differentiable=False,
+    ):
         _check_options(lr)
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
@@ -18,7 +31,11 @@ class Rprop(_ParameterwiseOptimizer):
 
     def _new_state(self, p, group):
         lr = _to_scalar(group["lr"])
-        return {"step": self._scalar(0.0, p, group), "prev": self._zeros(p), "step_size": torch.full_like(p.grad, complex(lr, lr) if p.is_complex() else lr)}
+        return {
+            "step": self._scalar(0.0, p, group),
+            "prev": self._zeros(p),
+            "step_size": torch.full_like(p.grad, complex(lr, lr) if p.is_complex() else lr),
+        }
 
     def _update(self, param, grad, state, group, lr, step):
         (shrink, grow), size, previous = group["etas"], state["step_size"], state["prev"]

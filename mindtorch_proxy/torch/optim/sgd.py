@@ -13,7 +13,18 @@ class SGD(_ParameterwiseOptimizer):
     _sparse, _as_real, _scalars = True, False, ()
 
     def __init__(
-        self, params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False, foreach=None, differentiable=False, fused=None
+        self,
+        params,
+        lr=1e-3,
+        momentum=0,
+        dampening=0,
+        weight_decay=0,
+        nesterov=False,
+        *,
+        maximize=False,
+        foreach=None,
+        differentiable=False,
+        fused=None,
     ):
         _check_options(lr, momentum=momentum, weight_decay=weight_decay)
         if nesterov and (momentum <= 0 or dampening != 0):
@@ -26,7 +37,11 @@ class SGD(_ParameterwiseOptimizer):
     def _in_one_pass(self, group, lr):
         """Whether the step is _sgd_step_'s: there is momentum, all numbers are numbers, and nothing is differentiated."""
         numbers = (lr, group["momentum"], group["dampening"], group["weight_decay"])
-        return group["momentum"] != 0 and not group.get("differentiable") and not any(isinstance(n, torch.Tensor) for n in numbers)
+        return (
+            group["momentum"] != 0
+            and not group.get("differentiable")
+            and not any(isinstance(n, torch.Tensor) for n in numbers)
+        )
 
     def _apply_all(self, rows, group, lr):
         if not self._in_one_pass(group, lr):
@@ -40,7 +55,11 @@ class SGD(_ParameterwiseOptimizer):
             else:
                 kinds.setdefault((p.dtype, p.device), []).append((p, grad, buffer))
         for alike in kinds.values():
-            torch._sgd_step_(*zip(*alike), lr, *(group[name] for name in ("momentum", "dampening", "weight_decay", "nesterov", "maximize")))
+            torch._sgd_step_(
+                *zip(*alike),
+                lr,
+                *(group[name] for name in ("momentum", "dampening", "weight_decay", "nesterov", "maximize")),
+            )
         return super()._apply_all(rest, group, lr)
 
     def _update(self, param, grad, state, group, lr, step):

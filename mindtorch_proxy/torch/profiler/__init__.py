@@ -3,7 +3,15 @@
 from torch.autograd.profiler import record_function
 
 from . import _memory_profiler, profiler
-from .profiler import ProfilerAction, ProfilerActivity, kineto_available, profile, schedule, supported_activities, tensorboard_trace_handler
+from .profiler import (
+    ProfilerAction,
+    ProfilerActivity,
+    kineto_available,
+    profile,
+    schedule,
+    supported_activities,
+    tensorboard_trace_handler,
+)
 
 __all__ = [
     "profile",

@@ -1,6 +1,7 @@
 """The profile, its schedule and its files.
 
-Operators are recorded below autograd, backward included, under PyTorch's names. Times are those of the calls on the CPU: MindSpore's kernels run
+Operators are recorded below autograd, backward included, under PyTorch's names. Times are those of the calls on the
+CPU: MindSpore's kernels run
 inside them, and on a device that computes while Python goes on, the time of a call is that of its launch.
 """
 
@@ -100,7 +101,9 @@ def _tensors(values):
 def _own_folders():
     """Frames in these are ours; a program's stack is without them."""
     package = os.path.dirname(torch.__file__)
-    root = os.path.dirname(os.path.dirname(package))  # that of the package which serves torch, and in a checkout of its other folders
+    root = os.path.dirname(
+        os.path.dirname(package)
+    )  # that of the package which serves torch, and in a checkout of its other folders
     return tuple(os.path.join(root, name) + os.sep for name in ("mindtorch_proxy", "runtime", "backends", "stubs"))
 
 
@@ -115,7 +118,9 @@ class _Recorder(TorchDispatchMode):
     def begin(self, name, args=(), is_user_annotation=True):
         thread = threading.get_ident()
         open_events = self.stacks[thread]
-        event = FunctionEvent(len(self.events), name, thread, 0.0, 0.0, fwd_thread=0, is_user_annotation=is_user_annotation)
+        event = FunctionEvent(
+            len(self.events), name, thread, 0.0, 0.0, fwd_thread=0, is_user_annotation=is_user_annotation
+        )
         event.cpu_parent = open_events[-1] if open_events else None
         if self.record_shapes:
             event.input_shapes = [list(a.shape) if isinstance(a, torch.Tensor) else [] for a in args]
@@ -130,7 +135,10 @@ class _Recorder(TorchDispatchMode):
     def around(self, node):
         """The events of a node of backward, which bear the number of the operator that made it."""
         name, number = node.name(), node._sequence_nr()
-        for event in (self.begin("autograd::engine::evaluate_function: " + name, (), False), self.begin(name, (), False)):
+        for event in (
+            self.begin("autograd::engine::evaluate_function: " + name, (), False),
+            self.begin(name, (), False),
+        ):
             if name != "torch::autograd::AccumulateGrad":
                 event.sequence_nr, event.fwd_thread = number, event.thread
         try:
@@ -171,7 +179,9 @@ class _Recorder(TorchDispatchMode):
 
     def begin_async(self, name, tensors):
         """An event beside the calls, which whoever knows its end gives ``end_now``."""
-        event = FunctionEvent(len(self.events), name, threading.get_ident(), time.perf_counter_ns() / 1000, 0.0, is_async=True)
+        event = FunctionEvent(
+            len(self.events), name, threading.get_ident(), time.perf_counter_ns() / 1000, 0.0, is_async=True
+        )
         if self.record_shapes:
             event.input_shapes = [list(t.shape) for t in tensors]
         self.events.append(event)
@@ -203,23 +213,55 @@ class _Recorder(TorchDispatchMode):
 
 
 def write_trace(path, events, wanted, metadata=()):
-    """Write events for Perfetto or chrome://tracing, with what a profile wanted of them; a name that ends with .gz is compressed."""
+    """Write events for Perfetto or chrome://tracing, with what a profile wanted of them;
+    a name that ends with .gz is compressed.
+    """
     process = os.getpid()
-    lines = [{"ph": "M", "name": "process_name", "pid": process, "tid": 0, "ts": 0, "args": {"name": os.path.basename(sys.executable)}}]
+    lines = [
+        {
+            "ph": "M",
+            "name": "process_name",
+            "pid": process,
+            "tid": 0,
+            "ts": 0,
+            "args": {"name": os.path.basename(sys.executable)},
+        }
+    ]
     for e in events:
         args = {"Input Dims": e.input_shapes} if wanted.record_shapes else {}
         args |= {"Call stack": ";".join(e.stack)} if wanted.with_stack else {}
         args |= {"Bytes": e.cpu_memory_usage} if wanted.profile_memory else {}
         category = "user_annotation" if e.is_user_annotation else "cpu_op"
         lines.append(
-            {"ph": "X", "cat": category, "name": e.name, "pid": process, "tid": e.thread, "ts": e.time_range.start, "dur": e.cpu_time_total, "args": args}
+            {
+                "ph": "X",
+                "cat": category,
+                "name": e.name,
+                "pid": process,
+                "tid": e.thread,
+                "ts": e.time_range.start,
+                "dur": e.cpu_time_total,
+                "args": args,
+            }
         )
     with (gzip.open if str(path).endswith(".gz") else open)(path, "wt") as f:
-        json.dump({"schemaVersion": 1, "deviceProperties": [], **dict(metadata), "displayTimeUnit": "ms", "traceEvents": lines}, f)
+        json.dump(
+            {
+                "schemaVersion": 1,
+                "deviceProperties": [],
+                **dict(metadata),
+                "displayTimeUnit": "ms",
+                "traceEvents": lines,
+            },
+            f,
+        )
 
 
 class profile:
-    """Record what a block calls. With a ``schedule``, ``step()`` tells the steps apart and ``on_trace_ready`` gets each recording."""
+    """Record what a block calls.
+
+    With a ``schedule``, ``step()`` tells the steps apart and ``on_trace_ready`` gets each recording.
+    """
 
     def __init__(
         self,
@@ -239,7 +281,13 @@ class profile:
         custom_trace_id_callback=None,
     ):
         wanted = {"with_flops": with_flops, "with_modules": with_modules, "experimental_config": experimental_config}
-        for name, value in (wanted | {"execution_trace_observer": execution_trace_observer, "custom_trace_id_callback": custom_trace_id_callback}).items():
+        for name, value in (
+            wanted
+            | {
+                "execution_trace_observer": execution_trace_observer,
+                "custom_trace_id_callback": custom_trace_id_callback,
+            }
+        ).items():
             if value:
                 raise NotImplementedError(f"torch.profiler.profile: {name}")
         self.activities = set(activities) if activities else supported_activities()
@@ -301,7 +349,10 @@ class profile:
             raise AssertionError("Profiler didn't finish running")
         events = self._kept if self.acc_events and self.current_action not in RECORDING else self._recorder.events
         return EventList(
-            (e for e in events if e.time_range.end), profile_memory=self.profile_memory, with_shapes=self.record_shapes, with_stack=self.with_stack
+            (e for e in events if e.time_range.end),
+            profile_memory=self.profile_memory,
+            with_shapes=self.record_shapes,
+            with_stack=self.with_stack,
         )
 
     def key_averages(self, group_by_input_shape=False, group_by_stack_n=0, group_by_overload_name=False):
@@ -331,7 +382,9 @@ class profile:
         with open(path, "w", encoding="utf-8") as f:
             for e in self.events():
                 if e.stack and (time_us := int(e.self_cpu_time_total)) > 0:
-                    f.write(";".join([*(line.replace(" ", "_") for line in reversed(e.stack)), e.name]) + f" {time_us}\n")
+                    f.write(
+                        ";".join([*(line.replace(" ", "_") for line in reversed(e.stack)), e.name]) + f" {time_us}\n"
+                    )
 
     def toggle_collection_dynamic(self, enable, activities):
         """Recording is switched by steps only."""

@@ -10,7 +10,15 @@ __all__ = ["addmm", "check_sparse_tensor_invariants", "mm", "sum", "softmax", "l
 
 addmm, mm, softmax, log_softmax, spdiags, spsolve, sampled_addmm = (
     _function("_C._sparse", name)
-    for name in ("_sparse_addmm", "_sparse_mm", "_sparse_softmax", "_sparse_log_softmax", "_spdiags", "_spsolve", "sparse_sampled_addmm")
+    for name in (
+        "_sparse_addmm",
+        "_sparse_mm",
+        "_sparse_softmax",
+        "_sparse_log_softmax",
+        "_spdiags",
+        "_spsolve",
+        "sparse_sampled_addmm",
+    )
 )
 
 
@@ -42,7 +50,9 @@ class check_sparse_tensor_invariants:
 
     def __enter__(self):
         if self.saved is not None:
-            raise RuntimeError("This context manager instance is already activated. Use a different context manager instance for context nesting.")
+            raise RuntimeError(
+                "This context manager instance is already activated. Use a different context manager instance for context nesting."
+            )
         self.saved = self.is_enabled()
         torch._C._set_check_sparse_tensor_invariants(self.state)
 
@@ -65,7 +75,12 @@ class _LegacyMeta(type):
     """torch.sparse.FloatTensor and its kin are tests for a dtype and the layout sparse_coo."""
 
     def __instancecheck__(cls, x):
-        return isinstance(x, torch.Tensor) and x.layout is torch.sparse_coo and x.dtype is cls.dtype and x.device.type == "cpu"
+        return (
+            isinstance(x, torch.Tensor)
+            and x.layout is torch.sparse_coo
+            and x.dtype is cls.dtype
+            and x.device.type == "cpu"
+        )
 
     def __call__(cls, *args, device=None):
         if len(args) == 1 and isinstance(args[0], (list, tuple)) and not isinstance(args[0], torch.Size):
@@ -88,12 +103,15 @@ for _name, _dtype in (
     ("Short", torch.int16),
 ):
     globals()[_name + "Tensor"] = _LegacyMeta(
-        _name + "Tensor", (), {"dtype": _dtype, "layout": torch.sparse_coo, "is_cuda": False, "__module__": "torch.sparse"}
+        _name + "Tensor",
+        (),
+        {"dtype": _dtype, "layout": torch.sparse_coo, "is_cuda": False, "__module__": "torch.sparse"},
     )
 
 
 def as_sparse_gradcheck(gradcheck):
-    """A gradcheck whose functions may take and give sparse tensors: it sees their values as strided tensors of the same places.
+    """A gradcheck whose functions may take and give sparse tensors: it sees their values as strided tensors of the same
+    places.
 
     ``masked=True`` takes gradients at the specified places alone; otherwise inputs are checked at all places.
     """
@@ -116,10 +134,14 @@ def as_sparse_gradcheck(gradcheck):
         def strided(*values):
             given = [back(v, x) if s else v for v, x, s in zip(values, inputs, sparse)]
             out = func(*given)
-            dense = lambda t: t.to_dense(masked_grad=masked) if isinstance(t, torch.Tensor) and t.layout is not torch.strided else t
+            dense = lambda t: (
+                t.to_dense(masked_grad=masked) if isinstance(t, torch.Tensor) and t.layout is not torch.strided else t
+            )
             return tuple(map(dense, out)) if isinstance(out, (tuple, list)) else dense(out)
 
-        values = tuple(x.detach().to_dense().requires_grad_(x.requires_grad) if s else x for x, s in zip(inputs, sparse))
+        values = tuple(
+            x.detach().to_dense().requires_grad_(x.requires_grad) if s else x for x, s in zip(inputs, sparse)
+        )
         return gradcheck(strided, values, **kwargs)
 
     return sparse_gradcheck

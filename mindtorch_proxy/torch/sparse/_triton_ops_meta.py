@@ -1,4 +1,5 @@
-"""torch.sparse._triton_ops_meta: launch parameters of Triton's sparse kernels, as they were tuned, and the search that tunes them.
+"""torch.sparse._triton_ops_meta: launch parameters of Triton's sparse kernels, as they were tuned, and the search that
+tunes them.
 
 PyTorch ships a table of those of NVIDIA's devices; here the table holds what `update` put in.
 """
@@ -27,7 +28,9 @@ def _get_device_name():
 
 
 def get_meta(op, key, device_name=None, version=(0, torch.float16, 0.5), exact=False):
-    """The parameters kept for an operation and the key of its arguments, by name, or None; a "*" in the key matches anything and gives a dict of all."""
+    """The parameters kept for an operation and the key of its arguments, by name, or None;
+    a "*" in the key matches anything and gives a dict of all.
+    """
     if device_name is None:
         device_name = _get_device_name()
     kept = _operation_device_version_data.get((op, device_name, version))
@@ -112,12 +115,18 @@ class _Search:
                 rises.append(0 if timing is None or isinstance(timing, str) else (timing / best - 1) * 100)
             rows.append((max(rises), rises, name))
         for _, rises, name in sorted(rows, reverse=True):
-            left, right = ("|".join(f"{r:.1f}" for r in part) for part in (rises[: self.max_step], rises[self.max_step :]))
+            left, right = (
+                "|".join(f"{r:.1f}" for r in part) for part in (rises[: self.max_step], rises[self.max_step :])
+            )
             yield f"{name}={parameters[name]} ({left}...{right} %)"
 
 
-def minimize(target_func, initial_parameters, reference_parameters, step_func, max_step=2, verbose=False, all_values=None):
-    """Walk from neighbour to neighbour to the least target: parameters, what that gains on the reference in percent, the timing, what it depends on."""
+def minimize(
+    target_func, initial_parameters, reference_parameters, step_func, max_step=2, verbose=False, all_values=None
+):
+    """Walk from neighbour to neighbour to the least target: parameters, what that gains on the reference in percent,
+    the timing, what it depends on.
+    """
     search = _Search(target_func, step_func, max_step, verbose, all_values)
     reference = search.time(reference_parameters)
     parameters, start = initial_parameters, search.time(initial_parameters)
@@ -135,5 +144,7 @@ def minimize(target_func, initial_parameters, reference_parameters, step_func, m
         parameters = dict(zip(sorted(parameters), first if first in near else min(near), strict=True))
     gain = (1 - best / reference) * 100
     if gain < 0:
-        return minimize(target_func, reference_parameters, reference_parameters, step_func, max_step, verbose, search.values)
+        return minimize(
+            target_func, reference_parameters, reference_parameters, step_func, max_step, verbose, search.values
+        )
     return parameters, gain, best, ", ".join([f"timing0={start:.3f}", *search.sensitivity(parameters, best)])

@@ -1,11 +1,17 @@
-"""Matrices of which two in four elements are zero, as the units for matrices of NVIDIA's GPUs compute with them: known, and not supported.
+"""Matrices of which two in four elements are zero, as the units for matrices of NVIDIA's GPUs compute with them: known,
+and not supported.
 
 The classes are here so that programs can ask whether a tensor is of one; none can be made.
 """
 
 import torch
 
-__all__ = ["SparseSemiStructuredTensor", "SparseSemiStructuredTensorCUSPARSELT", "SparseSemiStructuredTensorCUTLASS", "to_sparse_semi_structured"]
+__all__ = [
+    "SparseSemiStructuredTensor",
+    "SparseSemiStructuredTensorCUSPARSELT",
+    "SparseSemiStructuredTensorCUTLASS",
+    "to_sparse_semi_structured",
+]
 
 
 def _refused(name, tensor=None):

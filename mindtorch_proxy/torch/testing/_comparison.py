@@ -46,12 +46,20 @@ def default_tolerances(*inputs, dtype_precisions=None):
 def _tolerances(o, path, *inputs):
     rtol, atol = o["rtol"], o["atol"]
     if (rtol is None) != (atol is None):
-        raise _Mismatch(ValueError, f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {'rtol' if rtol is None else 'atol'}.", path)
+        raise _Mismatch(
+            ValueError,
+            f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {'rtol' if rtol is None else 'atol'}.",
+            path,
+        )
     return default_tolerances(*inputs) if rtol is None else (rtol, atol)
 
 
 def _difference(kind, diff, index, tolerance, exact):
-    text = f"{kind.title()} difference: {diff}" if index is None else f"Greatest {kind} difference: {diff} at index {index}"
+    text = (
+        f"{kind.title()} difference: {diff}"
+        if index is None
+        else f"Greatest {kind} difference: {diff} at index {index}"
+    )
     return text + ("" if exact else f" (up to {tolerance} allowed)")
 
 
@@ -121,7 +129,9 @@ class _TensorPair:
             ("dtype", o["check_dtype"], lambda t: t.dtype),
         ):
             if checked and get(a) != get(b):
-                raise _Mismatch(AssertionError, f"The values for attribute '{name}' do not match: {get(a)} != {get(b)}.", self.path)
+                raise _Mismatch(
+                    AssertionError, f"The values for attribute '{name}' do not match: {get(a)} != {get(b)}.", self.path
+                )
         if "meta" in (a.device.type, b.device.type):
             return
         if a.device != b.device:
@@ -141,7 +151,11 @@ class _TensorPair:
         if a.is_sparse:
             for name, get in (("dimensions", lambda t: t.sparse_dim()), ("specified values", lambda t: t._nnz())):
                 if get(a) != get(b):
-                    raise _Mismatch(AssertionError, f"The number of {name} in sparse COO tensors does not match: {get(a)} != {get(b)}", self.path)
+                    raise _Mismatch(
+                        AssertionError,
+                        f"The number of {name} in sparse COO tensors does not match: {get(a)} != {get(b)}",
+                        self.path,
+                    )
             _close(a._indices(), b._indices(), 0, 0, False, self.path, "Sparse COO indices")
             _close(a._values(), b._values(), self.rtol, self.atol, o["equal_nan"], self.path, "Sparse COO values")
         elif a.layout in _COMPRESSED:
@@ -204,7 +218,9 @@ def _pairs(actual, expected, path, o):
     """The pairs to compare, through sequences and mappings."""
     if _is_sequence(actual) and _is_sequence(expected):
         if len(actual) != len(expected):
-            raise _Mismatch(AssertionError, f"The length of the sequences mismatch: {len(actual)} != {len(expected)}", path)
+            raise _Mismatch(
+                AssertionError, f"The length of the sequences mismatch: {len(actual)} != {len(expected)}", path
+            )
         for i in range(len(actual)):
             yield from _pairs(actual[i], expected[i], (*path, i), o)
     elif isinstance(actual, Mapping) and isinstance(expected, Mapping):
@@ -216,7 +232,11 @@ def _pairs(actual, expected, path, o):
                 f"{sorted(missing)}\nAdditional keys in the actual mapping: {sorted(extra)}",
                 path,
             )
-        for key in sorted(actual, key=lambda k: (type(k).__name__, k)) if all(isinstance(k, (str, int)) for k in actual) else actual:
+        for key in (
+            sorted(actual, key=lambda k: (type(k).__name__, k))
+            if all(isinstance(k, (str, int)) for k in actual)
+            else actual
+        ):
             yield from _pairs(actual[key], expected[key], (*path, key), o)
     else:
         yield _leaf_pair(actual, expected, path, o)
@@ -238,7 +258,9 @@ def _leaf_pair(actual, expected, path, o):
         except (TypeError, ValueError, RuntimeError):
             if isinstance(actual, torch.Tensor):
                 raise
-    raise _Mismatch(TypeError, f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}.", path)
+    raise _Mismatch(
+        TypeError, f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}.", path
+    )
 
 
 def assert_close(
@@ -290,6 +312,8 @@ def assert_allclose(actual, expected, rtol=None, atol=None, equal_nan=True, msg=
         expected = torch.tensor(expected, dtype=actual.dtype)
     if rtol is None and atol is None:
         rtol, atol = default_tolerances(
-            actual, expected, dtype_precisions={torch.float16: (1e-3, 1e-3), torch.float32: (1e-4, 1e-5), torch.float64: (1e-5, 1e-8)}
+            actual,
+            expected,
+            dtype_precisions={torch.float16: (1e-3, 1e-3), torch.float32: (1e-4, 1e-5), torch.float64: (1e-5, 1e-8)},
         )
     assert_close(actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=False, msg=msg or None)

@@ -7,7 +7,17 @@ from collections.abc import Sequence
 import torch
 
 
-def make_tensor(*shape, dtype, device, low=None, high=None, requires_grad=False, noncontiguous=False, exclude_zero=False, memory_format=None):
+def make_tensor(
+    *shape,
+    dtype,
+    device,
+    low=None,
+    high=None,
+    requires_grad=False,
+    noncontiguous=False,
+    exclude_zero=False,
+    memory_format=None,
+):
     """A tensor of values drawn uniformly from [low, high), by default [-9, 9), and what fits into the dtype."""
     shape = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], Sequence) else tuple(shape)
     if noncontiguous and memory_format is not None:
@@ -17,7 +27,9 @@ def make_tensor(*shape, dtype, device, low=None, high=None, requires_grad=False,
         )
     real = dtype.is_floating_point or dtype.is_complex
     if requires_grad and not real:
-        raise ValueError(f"`requires_grad=True` is not supported for boolean and integral dtypes, but got dtype={dtype!r}")
+        raise ValueError(
+            f"`requires_grad=True` is not supported for boolean and integral dtypes, but got dtype={dtype!r}"
+        )
     if real:
         smallest, end = torch.finfo(dtype).min, torch.finfo(dtype).max
     elif dtype is torch.bool:
@@ -38,7 +50,9 @@ def make_tensor(*shape, dtype, device, low=None, high=None, requires_grad=False,
     elif low >= high:
         raise ValueError(f"`low` must be less than `high`, but got {low} >= {high}")
     elif high < smallest or low >= end:
-        raise ValueError(f"The value interval specified by `low` and `high` is [{low}, {high}), but {dtype} only supports [{smallest}, {end})")
+        raise ValueError(
+            f"The value interval specified by `low` and `high` is [{low}, {high}), but {dtype} only supports [{smallest}, {end})"
+        )
     low, high = (min(max(v, smallest), end) for v in (low, high))
     noncontiguous = noncontiguous and math.prod(shape) > 1
     full = (*shape[:-1], 2 * shape[-1]) if noncontiguous else shape

@@ -53,7 +53,9 @@ def swap_tensors(t1, t2):
     for t in (t1, t2):
         if _weakref.getweakrefs(t):
             raise RuntimeError(
-                "Cannot swap t1 because it has weakref associated with it" if t is t1 else "Cannot swap t2 because it has weakref associated with it"
+                "Cannot swap t1 because it has weakref associated with it"
+                if t is t1
+                else "Cannot swap t2 because it has weakref associated with it"
             )
     t1.__class__, t2.__class__ = t2.__class__, t1.__class__
     slots = _copyreg._slotnames(type(t1)) or []

@@ -12,7 +12,9 @@ def context_decorator(ctx, func):
             "context manager applied; additionally, decorating a class at definition-site will prevent use of the "
             "identifier as a conventional type.  To specify which methods to decorate, decorate each of them individually."
         )
-    factory = ctx.clone if hasattr(ctx, "clone") else ctx if callable(ctx) and not hasattr(ctx, "__enter__") else lambda: ctx
+    factory = (
+        ctx.clone if hasattr(ctx, "clone") else ctx if callable(ctx) and not hasattr(ctx, "__enter__") else lambda: ctx
+    )
     if inspect.isgeneratorfunction(func):
 
         @functools.wraps(func)

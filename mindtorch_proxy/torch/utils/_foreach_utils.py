@@ -14,7 +14,10 @@ def _get_fused_kernels_supported_devices():
 
 
 def _group_tensors_by_device_and_dtype(tensorlistlist, with_indices=False):
-    """{(device, dtype) of the first list's tensors: (the lists' tensors, their positions if with_indices)}. Lists are of one length or empty."""
+    """{(device, dtype) of the first list's tensors: (the lists' tensors, their positions if with_indices)}.
+
+    Lists are of one length or empty.
+    """
     groups = {}
     for i, first in enumerate(tensorlistlist[0]):
         lists, positions = groups.setdefault((first.device, first.dtype), ([[] for _ in tensorlistlist], []))

@@ -1,4 +1,6 @@
-"""Dispatch below autograd: modes that see every operator under the dispatcher's name, on the runtime's interception of kernels."""
+"""Dispatch below autograd: modes that see every operator under the dispatcher's name, on the runtime's interception of
+kernels.
+"""
 
 import contextlib
 import warnings
@@ -14,10 +16,13 @@ _entered: list = []  # the modes that somebody is in, whether they are asked at 
 
 
 class TorchDispatchMode:
-    """Inside, __torch_dispatch__(func, types, args, kwargs) is called for each operator below autograd and autocast; its result is the operator's.
+    """Inside, __torch_dispatch__(func, types, args, kwargs) is called for each operator below autograd and autocast;
+    its result is the operator's.
 
-    func is torch.ops.aten.NAME.OVERLOAD; calling it goes to the outer modes, then to the kernel. Functions over other operators are not seen, what they
-    call is. A mode with a ``_mode_key`` is one of PyTorch's own: there is one of a key at a time, and all others are asked before it.
+    func is torch.ops.aten.NAME.OVERLOAD; calling it goes to the outer modes, then to the kernel. Functions over other
+    operators are not seen, what they
+    call is. A mode with a ``_mode_key`` is one of PyTorch's own: there is one of a key at a time, and all others are
+    asked before it.
     """
 
     supports_higher_order_operators = False
@@ -26,7 +31,9 @@ class TorchDispatchMode:
     def __init__(self, _dispatch_key=None):
         """Nothing is kept of a mode that is not entered."""
         if _dispatch_key is not None:
-            raise NotImplementedError(f"TorchDispatchMode(_dispatch_key={_dispatch_key}): modes above autograd are not supported")
+            raise NotImplementedError(
+                f"TorchDispatchMode(_dispatch_key={_dispatch_key}): modes above autograd are not supported"
+            )
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         raise NotImplementedError(f"{type(self).__name__} has no __torch_dispatch__")
@@ -63,7 +70,8 @@ class TorchDispatchMode:
 BaseTorchDispatchMode = TorchDispatchMode
 
 
-# ------------------------------------------------------------------------------------------------ the stack of this thread
+# ------------------------------------------------------------------------------------------------ the stack of this
+# thread
 class _Asked:
     """A mode on the thread's stack of handlers."""
 
@@ -186,7 +194,8 @@ def any_torch_dispatch_mode_on_stack():
     return any(not m.is_infra_mode() and not m.ignore_compile_internals() for m in _get_current_dispatch_mode_stack())
 
 
-# ------------------------------------------------------------------------------------------------ subclasses that wrap tensors
+# ------------------------------------------------------------------------------------------------ subclasses that wrap
+# tensors
 class TensorWithFlatten(Protocol):
     """What a tensor subclass has that wraps others and says how."""
 
@@ -200,7 +209,9 @@ TraceableWrapperSubclass = TensorWithFlatten
 
 
 def is_traceable_wrapper_subclass(t):
-    """Whether an object is a tensor subclass that wraps others and says how (``__tensor_flatten__``, ``__tensor_unflatten__``)."""
+    """Whether an object is a tensor subclass that wraps others and says how (``__tensor_flatten__``,
+    ``__tensor_unflatten__``).
+    """
     return is_traceable_wrapper_subclass_type(type(t))
 
 
@@ -211,22 +222,32 @@ def is_traceable_wrapper_subclass_type(t):
 
 
 def transform_subclass(t, callback, outer_size=None, outer_stride=None):
-    """The wrapper again, around ``callback(name, inner)`` of each tensor inside; outer_size, outer_stride: the wrapper's, by default as they are."""
+    """The wrapper again, around ``callback(name, inner)`` of each tensor inside;
+    outer_size, outer_stride: the wrapper's, by default as they are.
+    """
     outer_size = t.size() if outer_size is None else outer_size
     outer_stride = t.stride() if outer_stride is None else outer_stride
     names, context = t.__tensor_flatten__()
-    made = type(t).__tensor_unflatten__({name: callback(name, getattr(t, name)) for name in names}, context, outer_size, outer_stride)
+    made = type(t).__tensor_unflatten__(
+        {name: callback(name, getattr(t, name)) for name in names}, context, outer_size, outer_stride
+    )
     if made.shape != outer_size:
-        raise AssertionError(f"Expected return value from {type(t)}__tensor_unflatten__() to have shape equal to {outer_size}, but got: {made.shape}")
+        raise AssertionError(
+            f"Expected return value from {type(t)}__tensor_unflatten__() to have shape equal to {outer_size}, but got: {made.shape}"
+        )
     if made.stride() != outer_stride:
-        raise AssertionError(f"Expected return value from {type(t)}__tensor_unflatten__() to have stride equal to {outer_stride}, but got: {made.stride()}")
+        raise AssertionError(
+            f"Expected return value from {type(t)}__tensor_unflatten__() to have stride equal to {outer_stride}, but got: {made.stride()}"
+        )
     return made
 
 
 def return_and_correct_aliasing(func, args, kwargs, out):
-    """The result that a wrapper's __torch_dispatch__ should give for ``func(*args, **kwargs)``, when ``out`` is what it made.
+    """The result that a wrapper's __torch_dispatch__ should give for ``func(*args, **kwargs)``, when ``out`` is what it
+    made.
 
-    What the schema calls a view shares the storage of the argument that it views; what the schema calls a changed argument is that argument; operators
+    What the schema calls a view shares the storage of the argument that it views; what the schema calls a changed
+    argument is that argument; operators
     that change sizes in place change the wrapper's. A wrapper that stands for a view of another class: AssertionError.
     """
     schema = func._schema
@@ -235,14 +256,20 @@ def return_and_correct_aliasing(func, args, kwargs, out):
     results = list(out) if isinstance(out, tuple) and len(schema.returns) > 1 else [out]
     for arg, value in arguments:
         for returned, result in zip(schema.returns, results):
-            if returned.alias_info is not None and not arg.is_write and arg.alias_info.before_set & returned.alias_info.before_set:
+            if (
+                returned.alias_info is not None
+                and not arg.is_write
+                and arg.alias_info.before_set & returned.alias_info.before_set
+            ):
                 _share_storage(func, value, result)
     if "inplace_view" in schema.tags:
         _follow_geometry(func, args, kwargs or {})
     if not any(r.alias_info is not None and r.alias_info.is_write for r in schema.returns):
         return out
     given = [
-        next((v for a, v in arguments if a.is_write and a.alias_info.before_set & r.alias_info.before_set), result) if r.alias_info is not None else result
+        next((v for a, v in arguments if a.is_write and a.alias_info.before_set & r.alias_info.before_set), result)
+        if r.alias_info is not None
+        else result
         for r, result in zip(schema.returns, results)
     ]
     return given[0] if len(schema.returns) == 1 else type(out)(given)
@@ -251,8 +278,12 @@ def return_and_correct_aliasing(func, args, kwargs, out):
 def _share_storage(func, arg, out):
     outs = list(out) if isinstance(out, (list, tuple)) else [out]
     for result in outs if isinstance(arg, torch.Tensor) else ():
-        if type(result) is not type(arg) and (is_traceable_wrapper_subclass(arg) or is_traceable_wrapper_subclass(result)):
-            raise AssertionError(f"Called {func} with input of type {type(arg)}\nand output of type {type(result)}. But expected types to match.")
+        if type(result) is not type(arg) and (
+            is_traceable_wrapper_subclass(arg) or is_traceable_wrapper_subclass(result)
+        ):
+            raise AssertionError(
+                f"Called {func} with input of type {type(arg)}\nand output of type {type(result)}. But expected types to match."
+            )
         if isinstance(result, torch.Tensor) and result is not arg:
             result._storage = arg._get_storage()
 

@@ -93,9 +93,19 @@ _NODE_REGISTRY_LOCK = threading.RLock()
 
 
 def register_pytree_node(
-    cls, flatten_fn, unflatten_fn, *, serialized_type_name=None, to_dumpable_context=None, from_dumpable_context=None, flatten_with_keys_fn=None
+    cls,
+    flatten_fn,
+    unflatten_fn,
+    *,
+    serialized_type_name=None,
+    to_dumpable_context=None,
+    from_dumpable_context=None,
+    flatten_with_keys_fn=None,
 ):
-    """Make ``cls`` a container: ``flatten_fn(obj) -> (children, context)``, ``unflatten_fn(children, context) -> obj``."""
+    """Make ``cls`` a container:
+
+    ``flatten_fn(obj) -> (children, context)``, ``unflatten_fn(children, context) -> obj``.
+    """
     if (to_dumpable_context is None) != (from_dumpable_context is None):
         raise ValueError(f"Both to_dumpable_context and from_dumpable_context for {cls} must be None or registered.")
     with _NODE_REGISTRY_LOCK:
@@ -112,7 +122,9 @@ _private_register_pytree_node = register_pytree_node
 
 def _register_pytree_node(cls, flatten_fn, unflatten_fn, **kwargs):
     warnings.warn(
-        "`torch.utils._pytree._register_pytree_node` is deprecated. Please use `torch.utils._pytree.register_pytree_node` instead.", FutureWarning, stacklevel=2
+        "`torch.utils._pytree._register_pytree_node` is deprecated. Please use `torch.utils._pytree.register_pytree_node` instead.",
+        FutureWarning,
+        stacklevel=2,
     )
     register_pytree_node(cls, flatten_fn, unflatten_fn, **kwargs)
 
@@ -128,7 +140,9 @@ def register_dataclass(cls, *, field_names=None, drop_field_names=None, serializ
     """Make a dataclass a container of its fields; a field that is None is left out."""
     if field_names is None:
         if not dataclasses.is_dataclass(cls):
-            raise ValueError(f"field_names must be specified with a list of all fields used to initialize {cls}, as it is not a dataclass.")
+            raise ValueError(
+                f"field_names must be specified with a list of all fields used to initialize {cls}, as it is not a dataclass."
+            )
         field_names = [f.name for f in dataclasses.fields(cls) if f.init and f.name not in (drop_field_names or ())]
     elif dataclasses.is_dataclass(cls):
         init_fields = {f.name for f in dataclasses.fields(cls) if f.init} - set(drop_field_names or ())
@@ -152,7 +166,9 @@ def register_dataclass(cls, *, field_names=None, drop_field_names=None, serializ
     def unflatten(values, context):
         return cls(**dict(zip(context[0], values)), **dict.fromkeys(context[1]))
 
-    register_pytree_node(cls, flatten, unflatten, serialized_type_name=serialized_type_name, flatten_with_keys_fn=flatten_with_keys)
+    register_pytree_node(
+        cls, flatten, unflatten, serialized_type_name=serialized_type_name, flatten_with_keys_fn=flatten_with_keys
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -166,7 +182,9 @@ def register_constant(cls):
         raise TypeError("register_constant(cls) expects `cls` to have a non-default `__eq__` implementation.")
     if cls.__hash__ is None:
         raise TypeError("register_constant(cls) expects `cls` to have a non-default `__hash__` implementation.")
-    register_pytree_node(cls, lambda x: ([], ConstantNode(x)), lambda _, c: c.value, flatten_with_keys_fn=lambda x: ([], ConstantNode(x)))
+    register_pytree_node(
+        cls, lambda x: ([], ConstantNode(x)), lambda _, c: c.value, flatten_with_keys_fn=lambda x: ([], ConstantNode(x))
+    )
     CONSTANT_NODES.add(cls)
 
 
@@ -174,7 +192,8 @@ def is_constant_class(cls):
     return isinstance(cls, type) and cls in CONSTANT_NODES
 
 
-# ------------------------------------------------------------------------------------------------------------- key paths
+# ------------------------------------------------------------------------------------------------------------- key
+# paths
 @dataclasses.dataclass(frozen=True)
 class SequenceKey:
     idx: int
@@ -220,12 +239,16 @@ def key_get(obj, kp):
     return obj
 
 
-# ------------------------------------------------------------------------------------------------------------ node types
+# ------------------------------------------------------------------------------------------------------------ node
+# types
 def is_namedtuple_class(cls):
     """Whether ``cls`` is a subclass of tuple made by namedtuple or NamedTuple."""
     fields = getattr(cls, "_fields", None) if isinstance(cls, type) and issubclass(cls, tuple) else None
     return (
-        isinstance(fields, tuple) and all(type(f) is str for f in fields) and callable(getattr(cls, "_make", None)) and callable(getattr(cls, "_asdict", None))
+        isinstance(fields, tuple)
+        and all(type(f) is str for f in fields)
+        and callable(getattr(cls, "_make", None))
+        and callable(getattr(cls, "_asdict", None))
     )
 
 
@@ -296,11 +319,19 @@ def _defaultdict_unflatten(values, context):
 
 def _defaultdict_serialize(context):
     factory, keys = context
-    return {"default_factory_module": factory.__module__, "default_factory_name": factory.__qualname__, "dict_context": keys}
+    return {
+        "default_factory_module": factory.__module__,
+        "default_factory_name": factory.__qualname__,
+        "dict_context": keys,
+    }
 
 
 def _defaultdict_deserialize(dumped):
-    if not isinstance(dumped, dict) or dumped.keys() != {"default_factory_module", "default_factory_name", "dict_context"}:
+    if not isinstance(dumped, dict) or dumped.keys() != {
+        "default_factory_module",
+        "default_factory_name",
+        "dict_context",
+    }:
         raise AssertionError(f"not a dumped defaultdict context: {dumped!r}")
     module = importlib.import_module(dumped["default_factory_module"])
     return [getattr(module, dumped["default_factory_name"]), dumped["dict_context"]]
@@ -334,7 +365,9 @@ def _namedtuple_serialize(context):
 
 def _namedtuple_deserialize(dumped):
     if dumped not in SERIALIZED_TYPE_TO_PYTHON_TYPE:
-        raise NotImplementedError(f"Can't deserialize TreeSpec of namedtuple class {dumped} because we couldn't find a serializated name.")
+        raise NotImplementedError(
+            f"Can't deserialize TreeSpec of namedtuple class {dumped} because we couldn't find a serializated name."
+        )
     return SERIALIZED_TYPE_TO_PYTHON_TYPE[dumped]
 
 
@@ -385,7 +418,13 @@ for _cls, _name, _flatten, _unflatten, _with_keys, *_dump in (
         _namedtuple_serialize,
         _namedtuple_deserialize,
     ),
-    (OrderedDict, "collections.OrderedDict", _ordereddict_flatten, _ordereddict_unflatten, _ordereddict_flatten_with_keys),
+    (
+        OrderedDict,
+        "collections.OrderedDict",
+        _ordereddict_flatten,
+        _ordereddict_unflatten,
+        _ordereddict_flatten_with_keys,
+    ),
     (
         defaultdict,
         "collections.defaultdict",
@@ -416,7 +455,9 @@ def _get_node_type(tree):
         return cls
     if cls.__module__ == "torch.return_types":
         make = cls._make if is_namedtuple_class(cls) else cls
-        register_pytree_node(cls, _tuple_flatten, lambda values, _: make(values), flatten_with_keys_fn=_tuple_flatten_with_keys)
+        register_pytree_node(
+            cls, _tuple_flatten, lambda values, _: make(values), flatten_with_keys_fn=_tuple_flatten_with_keys
+        )
     elif is_namedtuple_class(cls):
         return namedtuple
     return cls
@@ -430,7 +471,8 @@ def tree_is_leaf(tree, is_leaf=None):
 _is_leaf = tree_is_leaf
 
 
-# ----------------------------------------------------------------------------------------------------------------- specs
+# -----------------------------------------------------------------------------------------------------------------
+# specs
 class TreeSpec:
     """The shape of a tree: the type, the context and the specs of the children of each node."""
 
@@ -450,7 +492,11 @@ class TreeSpec:
 
     @property
     def children_specs(self):
-        warnings.warn("`treespec.children_specs` is deprecated. Use `treespec.child()` or `treespec.children()` instead.", FutureWarning, stacklevel=2)
+        warnings.warn(
+            "`treespec.children_specs` is deprecated. Use `treespec.child()` or `treespec.children()` instead.",
+            FutureWarning,
+            stacklevel=2,
+        )
         return self._children
 
     def is_leaf(self):
@@ -512,15 +558,22 @@ class TreeSpec:
             if set(keys) != set(tree):
                 missing, extra = set(keys) - set(tree), set(tree) - set(keys)
                 raise ValueError(
-                    "Node keys mismatch" + (f"; missing key(s): {missing}" if missing else "") + (f"; extra key(s): {extra}" if extra else "") + "."
+                    "Node keys mismatch"
+                    + (f"; missing key(s): {missing}" if missing else "")
+                    + (f"; extra key(s): {extra}" if extra else "")
+                    + "."
                 )
             children = [tree[k] for k in keys]
         else:
             children, context = SUPPORTED_NODES[node].flatten_fn(tree)
             if len(children) != self.num_children:
                 raise ValueError(f"Node arity mismatch; expected {self.num_children}, but got {len(children)}.")
-            if self.type is not deque and context != self._context:  # a deque's context is its maxlen, not its structure
-                raise ValueError(f"Node context mismatch for custom node type {self.type!r}: expected {self._context!r}, got {context!r}.")
+            if (
+                self.type is not deque and context != self._context
+            ):  # a deque's context is its maxlen, not its structure
+                raise ValueError(
+                    f"Node context mismatch for custom node type {self.type!r}: expected {self._context!r}, got {context!r}."
+                )
         for sub, spec in zip(children, self._children):
             spec._flatten_up_to(sub, out)
 
@@ -568,7 +621,8 @@ def treespec_dict(mapping=(), /, **kwargs):
     return TreeSpec(dict, list(items), list(items.values()))
 
 
-# ------------------------------------------------------------------------------------------------------------ operations
+# ------------------------------------------------------------------------------------------------------------
+# operations
 def _flatten(tree, leaves, is_leaf):
     if is_leaf is not None and is_leaf(tree):
         node = None
@@ -591,7 +645,9 @@ def tree_flatten(tree, is_leaf=None):
 def tree_unflatten(leaves, treespec):
     """The tree of the spec's shape with the given leaves."""
     if not isinstance(treespec, TreeSpec):
-        raise TypeError(f"tree_unflatten(leaves, treespec): Expected `treespec` to be instance of PyTreeSpec but got item of type {type(treespec)}.")
+        raise TypeError(
+            f"tree_unflatten(leaves, treespec): Expected `treespec` to be instance of PyTreeSpec but got item of type {type(treespec)}."
+        )
     return treespec.unflatten(leaves)
 
 
@@ -676,7 +732,9 @@ def arg_tree_leaves(*args, **kwargs):
 
 
 def _broadcast_to_and_flatten(tree, treespec, is_leaf=None):
-    """The leaves of ``tree``, each repeated for the subtree of ``treespec`` that it covers; None where they do not fit."""
+    """The leaves of ``tree``, each repeated for the subtree of ``treespec`` that it covers;
+    None where they do not fit.
+    """
     if tree_is_leaf(tree, is_leaf):
         return [tree] * treespec.num_leaves
     node = _get_node_type(tree)
@@ -702,7 +760,9 @@ def _generate_key_paths(key_path, tree, is_leaf=None):
     if node is None:
         yield key_path, tree
     elif node.flatten_with_keys_fn is None:
-        raise ValueError(f"Did not find a flatten_with_keys_fn for type: {node.type}. Please pass a flatten_with_keys_fn argument to register_pytree_node.")
+        raise ValueError(
+            f"Did not find a flatten_with_keys_fn for type: {node.type}. Please pass a flatten_with_keys_fn argument to register_pytree_node."
+        )
     else:
         for key, child in node.flatten_with_keys_fn(tree)[0]:
             yield from _generate_key_paths((*key_path, key), child, is_leaf)
@@ -724,7 +784,8 @@ def tree_map_with_path(func, tree, *rests, is_leaf=None):
     return spec.unflatten(map(func, paths, leaves, *[spec.flatten_up_to(r) for r in rests]))
 
 
-# --------------------------------------------------------------------------------------------------------- serialisation
+# ---------------------------------------------------------------------------------------------------------
+# serialisation
 class EnumEncoder(json.JSONEncoder):
     def default(self, obj):
         if isinstance(obj, Enum):
@@ -758,7 +819,11 @@ def _treespec_to_json(spec):
             ) from e
     else:
         context = entry.to_dumpable_context(spec.context)
-    return {"type": entry.serialized_type_name, "context": context, "children_spec": [_treespec_to_json(c) for c in spec._children]}
+    return {
+        "type": entry.serialized_type_name,
+        "context": context,
+        "children_spec": [_treespec_to_json(c) for c in spec._children],
+    }
 
 
 def _json_to_treespec(schema):
@@ -774,7 +839,9 @@ def _json_to_treespec(schema):
 
 def _check_protocol(protocol):
     if protocol != DEFAULT_TREESPEC_SERIALIZATION_PROTOCOL:
-        raise ValueError(f"Unknown protocol {protocol}. Available protocols: [{DEFAULT_TREESPEC_SERIALIZATION_PROTOCOL}]")
+        raise ValueError(
+            f"Unknown protocol {protocol}. Available protocols: [{DEFAULT_TREESPEC_SERIALIZATION_PROTOCOL}]"
+        )
     return protocol
 
 

@@ -1,4 +1,7 @@
-"""torch.utils._triton: whether Triton's kernels run. The devices here, CPU and Ascend, run none through PyTorch's Triton."""
+"""torch.utils._triton: whether Triton's kernels run.
+
+The devices here, CPU and Ascend, run none through PyTorch's Triton.
+"""
 
 import functools
 import importlib.util
@@ -17,4 +20,6 @@ def has_triton():
     return False
 
 
-has_triton_tma = has_triton_tma_device = has_triton_stable_tma_api = has_triton_tensor_descriptor_host_tma = has_triton_experimental_host_tma = has_triton
+has_triton_tma = has_triton_tma_device = has_triton_stable_tma_api = has_triton_tensor_descriptor_host_tma = (
+    has_triton_experimental_host_tma
+) = has_triton

@@ -7,22 +7,29 @@ from mindtorch_proxy.runtime.device import rename_privateuse1_backend  # noqa: F
 
 def _add(cls, name, value):
     if hasattr(cls, name):
-        raise RuntimeError(f"The custom {cls.__name__} attribute of the device {_name()} has already been registered: {name}")
+        raise RuntimeError(
+            f"The custom {cls.__name__} attribute of the device {_name()} has already been registered: {name}"
+        )
     setattr(cls, name, value)
 
 
 def _mover(name):
     def move(self, device=None, non_blocking=False, **kwargs):
         index = device.index if isinstance(device, torch.device) else device
-        return self.to(torch.device(name) if index is None else torch.device(name, index), non_blocking=non_blocking, **kwargs)
+        return self.to(
+            torch.device(name) if index is None else torch.device(name, index), non_blocking=non_blocking, **kwargs
+        )
 
     move.__name__ = name
     move.__doc__ = f"A copy on the device {name}; itself where it lies there."
     return move
 
 
-def generate_methods_for_privateuse1_backend(for_tensor=True, for_module=True, for_packed_sequence=True, for_storage=False, unsupported_dtype=None):
-    """Methods and attributes under the name that rename_privateuse1_backend gave: ``x.foo()``, ``x.is_foo``, ``module.foo()``.
+def generate_methods_for_privateuse1_backend(
+    for_tensor=True, for_module=True, for_packed_sequence=True, for_storage=False, unsupported_dtype=None
+):
+    """Methods and attributes under the name that rename_privateuse1_backend gave: ``x.foo()``, ``x.is_foo``,
+    ``module.foo()``.
 
     A RuntimeError where one is there already; storages have none: NotImplementedError.
     """

@@ -138,7 +138,11 @@ class _Surroundings:
         self.device_type = _infer_device_type(*args)
         types = {"cpu", self.device_type}
         self.autocast = {
-            t: {"enabled": torch.is_autocast_enabled(t), "dtype": torch.get_autocast_dtype(t), "cache_enabled": torch.is_autocast_cache_enabled()}
+            t: {
+                "enabled": torch.is_autocast_enabled(t),
+                "dtype": torch.get_autocast_dtype(t),
+                "cache_enabled": torch.is_autocast_cache_enabled(),
+            }
             for t in types
             if torch.amp.is_autocast_available(t)
         }
@@ -249,7 +253,10 @@ class _Frame:
     def __init__(self, function, args, kwargs, preserve_rng_state, contexts, determinism_check, early_stop, debug):
         self.function, self.kwargs, self.early_stop, self.debug = function, kwargs, early_stop, debug
         self.metadata_fn = _allowed_determinism_checks_to_fns[determinism_check]
-        self.surroundings, (self.forward_context, self.recompute_context) = _Surroundings(preserve_rng_state, args), contexts
+        self.surroundings, (self.forward_context, self.recompute_context) = (
+            _Surroundings(preserve_rng_state, args),
+            contexts,
+        )
         self.positions = [i for i, x in enumerate(args) if isinstance(x, torch.Tensor)]
         self.others = [None if isinstance(x, torch.Tensor) else x for x in args]
         self.requires_grad = [args[i].requires_grad for i in self.positions]
@@ -257,7 +264,9 @@ class _Frame:
         with _set_fwd_grad_enabled(False):  # tangents go through the function itself
             self.saver = _SaveInputs.apply(dummy, *(args[i] for i in self.positions)).grad_fn
         self.metadata, self.holders, self.recomputed, self.logs = [], [], {}, [_Log(), _Log()]
-        self.completed = self.inside = False  # inside: gradients were asked for within the function, before it had saved everything
+        self.completed = self.inside = (
+            False  # inside: gradients were asked for within the function, before it had saved everything
+        )
 
     def pack(self, x):
         holder = _Holder(self, len(self.metadata))
@@ -294,7 +303,12 @@ class _Frame:
 
         log = self.logs[1] if self.debug else contextlib.nullcontext()
         try:
-            with self.surroundings.restored(), torch.autograd.graph.saved_tensors_hooks(pack, lambda x: x), self.recompute_context, log:
+            with (
+                self.surroundings.restored(),
+                torch.autograd.graph.saved_tensors_hooks(pack, lambda x: x),
+                self.recompute_context,
+                log,
+            ):
                 self.function(*args, **self.kwargs)
         except _StopRecomputationError:
             pass
@@ -318,9 +332,15 @@ class _Frame:
                 f"recomputation.\nNumber of tensors saved during forward: {len(self.metadata)}\nNumber of tensors saved "
                 f"during recomputation: {count}.\n{_TIP}"
             )
-        wrong = [(i, self.metadata[i], self.metadata_fn(x)) for i, x in found.items() if self.metadata[i] != self.metadata_fn(x)]
+        wrong = [
+            (i, self.metadata[i], self.metadata_fn(x))
+            for i, x in found.items()
+            if self.metadata[i] != self.metadata_fn(x)
+        ]
         if wrong:
-            text = "".join(f"tensor at position {i}:\nsaved metadata: {a}\nrecomputed metadata: {b}\n" for i, a, b in wrong)
+            text = "".join(
+                f"tensor at position {i}:\nsaved metadata: {a}\nrecomputed metadata: {b}\n" for i, a, b in wrong
+            )
             raise CheckpointError(
                 f"torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during the forward pass.\n{text}.\n{_TIP}"
             )
@@ -337,11 +357,23 @@ class _Holder:
 
 
 def _checkpoint_without_reentrant_generator(
-    fn, preserve_rng_state=True, context_fn=noop_context_fn, determinism_check=_DEFAULT_DETERMINISM_MODE, debug=False, early_stop=True, /, *args, **kwargs
+    fn,
+    preserve_rng_state=True,
+    context_fn=noop_context_fn,
+    determinism_check=_DEFAULT_DETERMINISM_MODE,
+    debug=False,
+    early_stop=True,
+    /,
+    *args,
+    **kwargs,
 ):
-    """Yields once: what runs until it goes on is the first run of ``fn(*args, **kwargs)``, which leaves only the arguments behind."""
+    """Yields once: what runs until it goes on is the first run of ``fn(*args, **kwargs)``, which leaves only the
+    arguments behind.
+    """
     if determinism_check not in _allowed_determinism_checks_to_fns:
-        raise ValueError(f"determinism_check should be one of {list(_allowed_determinism_checks_to_fns)}, but got {determinism_check}")
+        raise ValueError(
+            f"determinism_check should be one of {list(_allowed_determinism_checks_to_fns)}, but got {determinism_check}"
+        )
     contexts = context_fn()
     if not torch.is_grad_enabled():
         with contexts[0]:
@@ -360,7 +392,14 @@ _recording = contextlib.contextmanager(_checkpoint_without_reentrant_generator)
 
 
 def checkpoint(
-    function, *args, use_reentrant=None, context_fn=noop_context_fn, determinism_check=_DEFAULT_DETERMINISM_MODE, debug=False, early_stop=True, **kwargs
+    function,
+    *args,
+    use_reentrant=None,
+    context_fn=noop_context_fn,
+    determinism_check=_DEFAULT_DETERMINISM_MODE,
+    debug=False,
+    early_stop=True,
+    **kwargs,
 ):
     """Run ``function(*args)`` without keeping what its backward needs: that is computed again when it is needed."""
     if use_reentrant is None:
@@ -398,12 +437,16 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwar
 
     last = size * (segments - 1)
     for start in range(0, last, size):
-        input = checkpoint(run(functions[start : start + size]), input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
+        input = checkpoint(
+            run(functions[start : start + size]), input, use_reentrant=use_reentrant, preserve_rng_state=preserve
+        )
     return run(functions[last:])(input)
 
 
 class CheckpointPolicy(enum.Enum):
-    """What selective checkpointing does with an operator's result; offloaded ones stay where they are, in the host's memory."""
+    """What selective checkpointing does with an operator's result;
+    offloaded ones stay where they are, in the host's memory.
+    """
 
     MUST_SAVE = 0
     PREFER_SAVE = 1
@@ -421,15 +464,20 @@ class SelectiveCheckpointContext:
 
 
 # the checks of the two runs ask for the metadata of what is saved, and detach it, as often as they like
-SAC_IGNORED_OPS = {getattr(torch.ops.aten, name).default for name in ("detach", "dim", "is_contiguous", "is_non_overlapping_and_dense")}
-SAC_IGNORED_OPS |= {getattr(torch.ops.aten, name).default for name in ("is_strides_like_format", "numel", "size", "storage_offset", "stride")}
-SAC_IGNORED_OPS |= {getattr(torch.ops.aten, "sym_" + name).default for name in ("numel", "size", "storage_offset", "stride")}
+SAC_IGNORED_OPS = {
+    getattr(torch.ops.aten, name).default for name in ("detach", "dim", "is_contiguous", "is_non_overlapping_and_dense")
+}
+SAC_IGNORED_OPS |= {
+    getattr(torch.ops.aten, name).default
+    for name in ("is_strides_like_format", "numel", "size", "storage_offset", "stride")
+}
+SAC_IGNORED_OPS |= {
+    getattr(torch.ops.aten, "sym_" + name).default for name in ("numel", "size", "storage_offset", "stride")
+}
 SAC_IGNORED_OPS.add(torch.ops.aten.is_contiguous.memory_format)
 _SAVED_BY = {CheckpointPolicy.MUST_SAVE, CheckpointPolicy.PREFER_SAVE, True}
 _RECOMPUTE, _CONSUMED = object(), object()
-_MISMATCH = (
-    "This can happen if the operations in the checkpointed region are nondeterministic or depend on global state that changed between forward and backward."
-)
+_MISMATCH = "This can happen if the operations in the checkpointed region are nondeterministic or depend on global state that changed between forward and backward."
 
 
 class _Versioned:
@@ -491,7 +539,9 @@ class _CachedTorchDispatchMode(_Counting):
             raise RuntimeError(f"{func} encountered during backward but not found in storage. {_MISMATCH}")
         entry = entries.get(number)
         if entry is None:
-            raise RuntimeError(f"{func} invocation index {number} encountered during backward but not found in storage. {_MISMATCH}")
+            raise RuntimeError(
+                f"{func} invocation index {number} encountered during backward but not found in storage. {_MISMATCH}"
+            )
         if entry is _CONSUMED:
             raise RuntimeError(
                 "Trying to backward an extra time. You are only allowed to backward once on any region computed under selective activation checkpoint."
@@ -503,7 +553,8 @@ class _CachedTorchDispatchMode(_Counting):
 
 
 def create_selective_checkpoint_contexts(policy_fn_or_list, allow_cache_entry_mutation=False):
-    """The contexts of a checkpoint's two runs that keep some operators' results: those of a list of overloads, or for which
+    """The contexts of a checkpoint's two runs that keep some operators' results: those of a list of overloads, or for
+    which
     policy(context, overload, *args, **kwargs) is a CheckpointPolicy (or True) that says so.
     """
     if isinstance(policy_fn_or_list, list):
@@ -515,7 +566,9 @@ def create_selective_checkpoint_contexts(policy_fn_or_list, allow_cache_entry_mu
                     if isinstance(op, OpOverloadPacket)
                     else ""
                 )
-                raise ValueError(f"Expected op in `op_list` to be an OpOverload but got: {op} of type {type(op)}. {extra}")
+                raise ValueError(
+                    f"Expected op in `op_list` to be an OpOverload but got: {op} of type {type(op)}. {extra}"
+                )
         saved = policy_fn_or_list
         policy = lambda ctx, op, *args, **kwargs: op in saved  # noqa: E731
     elif callable(policy_fn_or_list):
@@ -523,4 +576,6 @@ def create_selective_checkpoint_contexts(policy_fn_or_list, allow_cache_entry_mu
     else:
         raise TypeError("policy_fn_or_list must be either a function or a list of ops.")
     storage: dict = {}
-    return _CachingTorchDispatchMode(policy, storage), _CachedTorchDispatchMode(policy, storage, allow_cache_entry_mutation)
+    return _CachingTorchDispatchMode(policy, storage), _CachedTorchDispatchMode(
+        policy, storage, allow_cache_entry_mutation
+    )

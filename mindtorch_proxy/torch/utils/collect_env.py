@@ -13,7 +13,8 @@ def get_env_info():
     packages = sorted(
         f"{d.metadata['Name']}=={d.version}"
         for d in importlib.metadata.distributions()
-        if (d.metadata["Name"] or "").lower().replace("_", "-") in ("mindspore", "mindtorch-proxy", "ml-dtypes", "numpy", "scipy", "torch")
+        if (d.metadata["Name"] or "").lower().replace("_", "-")
+        in ("mindspore", "mindtorch-proxy", "ml-dtypes", "numpy", "scipy", "torch")
     )
     return {
         "PyTorch version": torch.__version__,

@@ -37,7 +37,9 @@ def _get_build_directory(name, verbose):
 
 def _unsupported(name):
     def f(*args, **kwargs):
-        raise NotImplementedError(f"torch.utils.cpp_extension.{name}: extensions in C++ or CUDA cannot be built: there is no libtorch")
+        raise NotImplementedError(
+            f"torch.utils.cpp_extension.{name}: extensions in C++ or CUDA cannot be built: there is no libtorch"
+        )
 
     f.__name__ = f.__qualname__ = name
     f.__doc__ = "Raises: extensions cannot be built."
@@ -59,6 +61,17 @@ def verify_ninja_availability():
         raise RuntimeError("Ninja is required to load C++ extensions (pip install ninja to get it)")
 
 
-load, load_inline, include_paths, library_paths, CppExtension, CUDAExtension, SyclExtension, BuildExtension, _get_cuda_arch_flags = map(
-    _unsupported, "load load_inline include_paths library_paths CppExtension CUDAExtension SyclExtension BuildExtension _get_cuda_arch_flags".split()
+(
+    load,
+    load_inline,
+    include_paths,
+    library_paths,
+    CppExtension,
+    CUDAExtension,
+    SyclExtension,
+    BuildExtension,
+    _get_cuda_arch_flags,
+) = map(
+    _unsupported,
+    "load load_inline include_paths library_paths CppExtension CUDAExtension SyclExtension BuildExtension _get_cuda_arch_flags".split(),
 )

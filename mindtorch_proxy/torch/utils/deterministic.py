@@ -1,4 +1,6 @@
-"""torch.utils.deterministic: whether memory that was not initialised is filled when deterministic algorithms are asked for."""
+"""torch.utils.deterministic: whether memory that was not initialised is filled when deterministic algorithms are asked
+for.
+"""
 
 import sys
 import types

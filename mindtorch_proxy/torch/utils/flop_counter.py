@@ -34,7 +34,8 @@ def _of_shapes(f):
 def register_flop_formula(targets, get_raw=False):
     """Decorator: how many operations a call of the packets (torch.ops.NAMESPACE.NAME) takes.
 
-    f(*args, out_shape=..., **kwargs) is given shapes for tensors; with get_raw f(*args, out_val=..., **kwargs) the tensors.
+    f(*args, out_shape=..., **kwargs) is given shapes for tensors; with get_raw f(*args, out_val=..., **kwargs) the
+    tensors.
     """
 
     def register(formula):
@@ -88,14 +89,29 @@ def conv_flop(x_shape, w_shape, _bias, _stride, _padding, _dilation, transposed,
 
 
 @register_flop_formula(aten.convolution_backward)
-def conv_backward_flop(grad_shape, x_shape, w_shape, _bias, _stride, _padding, _dilation, transposed, _extra, _groups, output_mask, out_shape=None):
+def conv_backward_flop(
+    grad_shape,
+    x_shape,
+    w_shape,
+    _bias,
+    _stride,
+    _padding,
+    _dilation,
+    transposed,
+    _extra,
+    _groups,
+    output_mask,
+    out_shape=None,
+):
     """A convolution for each gradient that is asked for."""
     flop = 0
     if output_mask[0]:
         flop += conv_flop_count(grad_shape, w_shape, x_shape, not transposed)
     if output_mask[1]:
         small, large = (grad_shape, x_shape) if transposed else (x_shape, grad_shape)
-        flop += 2 * small[1] * math.prod(w_shape[2:]) * math.prod(large)  # groups are not taken into account, as PyTorch does not
+        flop += (
+            2 * small[1] * math.prod(w_shape[2:]) * math.prod(large)
+        )  # groups are not taken into account, as PyTorch does not
     return flop
 
 
@@ -105,7 +121,8 @@ def sdpa_flop_count(query_shape, key_shape, value_shape):
     return 2 * b * h * s * key_shape[-2] * (d + value_shape[-1])
 
 
-# ------------------------------------------------------------------------------------------------ kernels that stand for several of PyTorch's
+# ------------------------------------------------------------------------------------------------ kernels that stand
+# for several of PyTorch's
 def _linear(mode, out, x, weight, bias=None):
     return aten.mm if bias is None else aten.addmm, 2 * out.numel() * weight.shape[-1]
 
@@ -121,7 +138,8 @@ _KERNELS = {"linear": _linear, "matmul": _matmul}
 class FlopCounterMode:
     """Counts the operations of products and convolutions inside, forward and backward.
 
-    display: print the table at the end. depth: of the modules in it. custom_mapping: {packet: formula} beside the registered ones; a formula
+    display: print the table at the end. depth: of the modules in it. custom_mapping: {packet: formula} beside the
+    registered ones; a formula
     with `_get_raw` is given tensors.
     """
 
@@ -147,7 +165,9 @@ class FlopCounterMode:
         try:
             import tabulate
         except ImportError:
-            raise ModuleNotFoundError("FlopCounterMode's table needs the package tabulate, as PyTorch's does", name="tabulate") from None
+            raise ModuleNotFoundError(
+                "FlopCounterMode's table needs the package tabulate, as PyTorch's does", name="tabulate"
+            ) from None
         tabulate.PRESERVE_WHITESPACE = True
         depth, total = depth or self.depth or math.inf, self.get_total_flops()
         suffix, rows, covered = get_suffix_str(total), [], False
@@ -164,7 +184,9 @@ class FlopCounterMode:
                 rows += lines(module, " " * level)
         if "Global" in self.flop_counts and not covered:
             rows = lines("Global", "") + [[" " + row[0], *row[1:]] for row in rows]
-        return tabulate.tabulate(rows or [["Global", "0", "0%"]], headers=["Module", "FLOP", "% Total"], colalign=("left", "right", "right"))
+        return tabulate.tabulate(
+            rows or [["Global", "0", "0%"]], headers=["Module", "FLOP", "% Total"], colalign=("left", "right", "right")
+        )
 
     def __enter__(self):
         self.flop_counts.clear()
@@ -187,7 +209,9 @@ class FlopCounterMode:
 
     def _count(self, packet, out, args, kwargs):
         kernel = _KERNELS.get(packet.__name__)
-        if packet in self.flop_registry and (kernel is None or self.flop_registry[packet] is not flop_registry.get(packet)):
+        if packet in self.flop_registry and (
+            kernel is None or self.flop_registry[packet] is not flop_registry.get(packet)
+        ):
             n = self.flop_registry[packet](*args, **kwargs, out_val=out)
         elif kernel is not None:
             packet, n = kernel(self, out, *args, **kwargs)

@@ -43,7 +43,9 @@ class BackwardHook:
         new = (new,) if isinstance(new, torch.Tensor) else new
         node = next((t.grad_fn for t in new if t.grad_fn is not None), None)
         if node is None:
-            raise RuntimeError("Error while setting up backward hooks. Please open an issue with a code sample to reproduce this.")
+            raise RuntimeError(
+                "Error while setting up backward hooks. Please open an issue with a code sample to reproduce this."
+            )
         fn(node)
         out = list(args)
         for i, t in zip(index, new):
@@ -66,7 +68,9 @@ class BackwardHook:
                     if r is None:
                         continue
                     if len(r) != len(res):
-                        raise RuntimeError(f"Backward hook returned an invalid number of grad_input, got {len(r)}, but expected {len(res)}")
+                        raise RuntimeError(
+                            f"Backward hook returned an invalid number of grad_input, got {len(r)}, but expected {len(res)}"
+                        )
                     res = r
                 self.grad_outputs = None
                 return tuple(res[i] for i in self.input_index)
@@ -90,7 +94,9 @@ class BackwardHook:
                     if r is None:
                         continue
                     if len(r) != len(self.grad_outputs):
-                        raise RuntimeError(f"Backward pre hook returned an invalid number of grad_output, got {len(r)}, but expected {len(self.grad_outputs)}")
+                        raise RuntimeError(
+                            f"Backward pre hook returned an invalid number of grad_output, got {len(r)}, but expected {len(self.grad_outputs)}"
+                        )
                     self.grad_outputs = r
                 local = self.grad_outputs
                 if not self.input_hooked:
@@ -113,4 +119,6 @@ class BackwardHook:
             node.register_prehook(hook)
 
         res, self.output_index = self._apply(on_node, items)
-        return type(args)(res) if is_tuple and not hasattr(args, "_fields") else type(args)(*res) if is_tuple else res[0]
+        return (
+            type(args)(res) if is_tuple and not hasattr(args, "_fields") else type(args)(*res) if is_tuple else res[0]
+        )

@@ -10,7 +10,9 @@ __all__ = ["ModuleTracker"]
 
 
 class ModuleTracker:
-    """Inside, `parents` holds the names of the modules whose forward or backward is running, "Global" always among them; `is_bw` tells the direction."""
+    """Inside, `parents` holds the names of the modules whose forward or backward is running, "Global" always among
+    them; `is_bw` tells the direction.
+    """
 
     def __init__(self):
         self.parents = {"Global"}
@@ -54,12 +56,17 @@ class ModuleTracker:
     def _after(self, module, args, output):
         name = self._name(module)
         self.parents.discard(name)
-        tensors = [a for a in torch.utils._pytree.tree_leaves(output) if isinstance(a, torch.Tensor) and a.requires_grad]
+        tensors = [
+            a for a in torch.utils._pytree.tree_leaves(output) if isinstance(a, torch.Tensor) and a.requires_grad
+        ]
         if torch.is_grad_enabled() and tensors:
             self._hooks.append(register_multi_grad_hook(tensors, self._entering(name), mode="any"))
 
     def __enter__(self):
-        self._handles = [register_module_forward_pre_hook(self._before), register_module_forward_hook(self._after, always_call=True)]
+        self._handles = [
+            register_module_forward_pre_hook(self._before),
+            register_module_forward_hook(self._after, always_call=True),
+        ]
         return self
 
     def __exit__(self, *exc):

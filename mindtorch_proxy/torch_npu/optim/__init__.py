@@ -29,6 +29,8 @@ class NpuFusedSGD(torch.optim.SGD):
     """Stochastic gradient descent."""
 
     def __init__(self, params, lr, momentum=0, dampening=0, weight_decay=0, nesterov=False):
-        super().__init__(params, lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay, nesterov=nesterov)
+        super().__init__(
+            params, lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay, nesterov=nesterov
+        )
 
     clip_grad_norm_fused_ = NpuFusedAdamW.clip_grad_norm_fused_

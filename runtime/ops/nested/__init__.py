@@ -1,8 +1,19 @@
-"""Nested tensors: of layout torch.strided (strided.py) and of torch.jagged (jagged.py, functions.py); both are made by make.py."""
+"""Nested tensors: of layout torch.strided (strided.py) and of torch.jagged (jagged.py, functions.py);
+both are made by make.py.
+"""
 
 from . import functions, make  # noqa: F401  (tables)
 from .jagged import JaggedTensor
 from .make import as_nested_tensor, masked_select, narrow, nested_tensor, nested_tensor_from_jagged, to_padded_tensor
 from .strided import NestedTensor
 
-__all__ = ["JaggedTensor", "NestedTensor", "as_nested_tensor", "masked_select", "narrow", "nested_tensor", "nested_tensor_from_jagged", "to_padded_tensor"]
+__all__ = [
+    "JaggedTensor",
+    "NestedTensor",
+    "as_nested_tensor",
+    "masked_select",
+    "narrow",
+    "nested_tensor",
+    "nested_tensor_from_jagged",
+    "to_padded_tensor",
+]

@@ -5,7 +5,10 @@ from ..valued import ValuedTensor
 
 
 class Nested(ValuedTensor, raw=True):
-    """Tensors of as many dimensions each in one: `_v` holds their elements, `parts()` gives them one by one, as views."""
+    """Tensors of as many dimensions each in one:
+
+    `_v` holds their elements, `parts()` gives them one by one, as views.
+    """
 
     is_nested = True
 

@@ -1,4 +1,7 @@
-"""What functions do with nested tensors of layout torch.jagged. What is elementwise and not here acts on the elements as they are (jagged.py)."""
+"""What functions do with nested tensors of layout torch.jagged.
+
+What is elementwise and not here acts on the elements as they are (jagged.py).
+"""
 
 from ...symbolic import size_of
 from ..common import F, T, Tensor, wrap_dim
@@ -9,7 +12,9 @@ from .jagged import JaggedTensor, elementwise, of_rows, on_jagged, over, spread
 
 
 def _inner(t, dim, name, extra=0):
-    """The place of a dimension among those of the elements; PyTorch's error for that of the rows and for the one in which they differ."""
+    """The place of a dimension among those of the elements;
+    PyTorch's error for that of the rows and for the one in which they differ.
+    """
     d = wrap_dim(dim, len(t._shape) + extra)
     if not d:
         raise RuntimeError(f"{name}(): not supported for NestedTensor on dim=0")
@@ -127,7 +132,9 @@ def permute(self, *dims):
 @on_jagged("movedim", "moveaxis")
 def movedim(self, source, destination):
     n = len(self._shape)
-    source, destination = ([wrap_dim(d, n) for d in ([ds] if isinstance(ds, int) else ds)] for ds in (source, destination))
+    source, destination = (
+        [wrap_dim(d, n) for d in ([ds] if isinstance(ds, int) else ds)] for ds in (source, destination)
+    )
     order = [d for d in range(n) if d not in source]
     for to, d in sorted(zip(destination, source)):
         order.insert(to, d)
@@ -178,25 +185,37 @@ def flatten(self, start_dim=0, end_dim=-1):
         return self
     for d in range(start, end + 1):
         _inner(self, d, "flatten")
-    return self._moved(self._v.flatten(start - 1, end - 1), self._ragged_idx - (end - start if end < self._ragged_idx else 0))
+    return self._moved(
+        self._v.flatten(start - 1, end - 1), self._ragged_idx - (end - start if end < self._ragged_idx else 0)
+    )
 
 
 @on_jagged("unflatten")
 def unflatten(self, dim, sizes):
     d = wrap_dim(dim, len(self._shape))
     if d == self._ragged_idx:
-        raise RuntimeError(f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {d} ({self._shape[d]}) in the input tensor")
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {d} ({self._shape[d]}) in the input tensor"
+        )
     inner = _inner(self, d, "unflatten")
-    return self._moved(self._v.unflatten(inner, sizes), self._ragged_idx + (len(sizes) - 1 if d < self._ragged_idx else 0))
+    return self._moved(
+        self._v.unflatten(inner, sizes), self._ragged_idx + (len(sizes) - 1 if d < self._ragged_idx else 0)
+    )
 
 
 @on_jagged("expand")
 def expand(self, *size, implicit=False):
     size = size[0] if len(size) == 1 and not isinstance(size[0], int) else size
     ragged = self._ragged_idx
-    if len(size) != len(self._shape) or size[0] not in (-1, self._shape[0]) or size[ragged] not in (-1, self._shape[ragged]):
+    if (
+        len(size) != len(self._shape)
+        or size[0] not in (-1, self._shape[0])
+        or size[ragged] not in (-1, self._shape[ragged])
+    ):
         raise RuntimeError(f"expand(): cannot expand shape {tuple(self._shape)} -> {list(size)}")
-    return self._with(self._v.expand([self._v._shape[ragged - 1] if i == ragged else n for i, n in enumerate(size)][1:]))
+    return self._with(
+        self._v.expand([self._v._shape[ragged - 1] if i == ragged else n for i, n in enumerate(size)][1:])
+    )
 
 
 @on_jagged("expand_as")
@@ -242,7 +261,9 @@ def _all_of_one(name, tensors):
         return first, [t if isinstance(t, JaggedTensor) else expand_as(t, first) for t in tensors]
     if len({len(t._shape) for t in tensors}) > 1:
         raise RuntimeError(f"{name}(): expected all nested tensors to have the same dim")
-    if any(t._ragged_idx != first._ragged_idx or t._shape[t._ragged_idx] != first._shape[t._ragged_idx] for t in tensors):
+    if any(
+        t._ragged_idx != first._ragged_idx or t._shape[t._ragged_idx] != first._shape[t._ragged_idx] for t in tensors
+    ):
         raise RuntimeError(f"{name}(): expected all nested tensors to have the same nested structure")
     return first, tensors
 
@@ -284,9 +305,15 @@ def contiguous(self, memory_format=None):
 def copy_(self, src, non_blocking=False):
     for name, t in (("self", self), ("src", src)):
         if not isinstance(t, JaggedTensor):
-            raise ValueError(f"NestedTensor copy_default(self: jt_all, src: jt_all, non_blocking: any?): expected {name} to be a jagged layout NestedTensor")
+            raise ValueError(
+                f"NestedTensor copy_default(self: jt_all, src: jt_all, non_blocking: any?): expected {name} to be a jagged layout NestedTensor"
+            )
     check_leaf(self)
-    if self._v._shape != src._v._shape or self._ragged_idx != src._ragged_idx or self.row_lengths() != src.row_lengths():
+    if (
+        self._v._shape != src._v._shape
+        or self._ragged_idx != src._ragged_idx
+        or self.row_lengths() != src.row_lengths()
+    ):
         raise RuntimeError(f"copy_(): expected compatible input and src shapes, but got: {self.shape} and {src.shape}")
     self._v.copy_(src._v, non_blocking)
     return self
@@ -324,7 +351,11 @@ def type_as(self, other):
     return self.to(other.dtype)
 
 
-for _name in (*"empty_like ones_like zeros_like full_like rand_like randn_like randint_like zero_ fill_ bernoulli".split(), *TO_ANOTHER, *CONVERSIONS):
+for _name in (
+    *"empty_like ones_like zeros_like full_like rand_like randn_like randint_like zero_ fill_ bernoulli".split(),
+    *TO_ANOTHER,
+    *CONVERSIONS,
+):
     _on_elements(_name)
 
 
@@ -359,7 +390,9 @@ def equal(self, other):
 @on_jagged("where")
 def where(condition, input=None, other=None):
     if not isinstance(condition, JaggedTensor):
-        raise ValueError("NestedTensor where_self(condition: jt_all, self: any, other: any): expected condition to be a jagged layout NestedTensor")
+        raise ValueError(
+            "NestedTensor where_self(condition: jt_all, self: any, other: any): expected condition to be a jagged layout NestedTensor"
+        )
     return elementwise(T.where, "where.self", (condition, input, other), {})
 
 
@@ -367,28 +400,40 @@ def where(condition, input=None, other=None):
 def to_padded_tensor(self, padding, output_size=None):
     if self._lengths is not None:
         raise RuntimeError("to_padded_tensor(): not supported for nested tensors with holes")
-    longest = self._get_max_seqlen() if output_size is None else output_size[self._ragged_idx]  # the others are what they are
+    longest = (
+        self._get_max_seqlen() if output_size is None else output_size[self._ragged_idx]
+    )  # the others are what they are
     ragged = self._ragged_idx
     values = self._v if ragged == 1 else self._v.movedim(ragged - 1, 0)
     of_row, place = self.places()
     if longest < self._get_max_seqlen():
         kept = (place < longest).nonzero().squeeze(1)
         of_row, place, values = of_row[kept], place[kept], values[kept]
-    padded = T.full((self._shape[0], longest, *values._shape[1:]), padding, dtype=self.dtype, device=self.device).index_put((of_row, place), values)
+    padded = T.full(
+        (self._shape[0], longest, *values._shape[1:]), padding, dtype=self.dtype, device=self.device
+    ).index_put((of_row, place), values)
     return padded if ragged == 1 else padded.movedim(1, ragged)
 
 
 # ------------------------------------------------------------------------------------------------ reductions
 def _along(t, dims, name):
-    """(inner dimensions, whether rows are reduced one by one, whether all of them are): what a reduction over dimensions means."""
+    """(inner dimensions, whether rows are reduced one by one, whether all of them are): what a reduction over
+    dimensions means.
+    """
     found = sorted({wrap_dim(d, len(t._shape)) for d in dims})
     batch, ragged = 0 in found, t._ragged_idx in found
     if ragged and t._lengths is not None:
-        raise RuntimeError(f"{name}(): reducing across the ragged dimension is not supported for non-contiguous nested tensors with holes")
+        raise RuntimeError(
+            f"{name}(): reducing across the ragged dimension is not supported for non-contiguous nested tensors with holes"
+        )
     if batch and not ragged:
-        raise RuntimeError(f"{name}(): reducing along the batch dimension but not the ragged dimension is not supported for nested tensors")
+        raise RuntimeError(
+            f"{name}(): reducing along the batch dimension but not the ragged dimension is not supported for nested tensors"
+        )
     if ragged and not batch and len(found) > 1:
-        raise RuntimeError(f"{name}(): reducing along a ragged and non-batch dimension is not supported for nested tensors")
+        raise RuntimeError(
+            f"{name}(): reducing along a ragged and non-batch dimension is not supported for nested tensors"
+        )
     return [d - 1 for d in found if d], ragged and not batch, batch
 
 
@@ -463,9 +508,13 @@ def _softmax(name):
         if name == "log_softmax":
             raise RuntimeError("log_softmax(): not supported when reducing along the ragged dimension for NestedTensor")
         if ragged > 1:
-            raise RuntimeError("softmax(): not supported when reducing along the ragged dimension for ragged_idx > 1 for NestedTensor")
+            raise RuntimeError(
+                "softmax(): not supported when reducing along the ragged dimension for ragged_idx > 1 for NestedTensor"
+            )
         if self._lengths is not None:
-            raise RuntimeError("softmax(): not supported where lengths is not None if reducing across the ragged dimension for NestedTensor")
+            raise RuntimeError(
+                "softmax(): not supported where lengths is not None if reducing across the ragged dimension for NestedTensor"
+            )
         return self._with(T.cat([f(row, 0, dtype=dtype) for row in self.parts()]))
 
 
@@ -489,7 +538,9 @@ def layer_norm(self, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_e
             f"but got input of size{list(self._v._shape)}"
         )
     if self._lengths is not None:
-        raise RuntimeError("layer_norm(): not supported where lengths is not None if operating on the ragged dimension for NestedTensor")
+        raise RuntimeError(
+            "layer_norm(): not supported where lengths is not None if operating on the ragged dimension for NestedTensor"
+        )
     rows = [F.layer_norm(row, row._shape[-n:], eps=eps) for row in self.parts()]
     out = T.cat(rows, self._ragged_idx - 1)
     out = out if weight is None else out * weight
@@ -529,13 +580,23 @@ def linear(input, weight, bias=None):
 @on_jagged("matmul", "__matmul__")
 def matmul(self, other):
     if not isinstance(self, JaggedTensor):
-        if len(self._shape) != 3 or len(other._shape) != 3 or other._ragged_idx != 2 or self._shape[0] != other._shape[0]:
+        if (
+            len(self._shape) != 3
+            or len(other._shape) != 3
+            or other._ragged_idx != 2
+            or self._shape[0] != other._shape[0]
+        ):
             raise _no_product(self, other)
         return of_products(other, [a @ b for a, b in zip(self.unbind(), other.parts())])
     if not isinstance(other, JaggedTensor):
         if len(other._shape) == 2 and self._ragged_idx < len(self._shape) - 1:
             return self._with(self._v @ other)
-        if len(other._shape) != 3 or len(self._shape) != 3 or self._ragged_idx != 1 or other._shape[0] != self._shape[0]:
+        if (
+            len(other._shape) != 3
+            or len(self._shape) != 3
+            or self._ragged_idx != 1
+            or other._shape[0] != self._shape[0]
+        ):
             raise _no_product(self, other)
         return of_products(self, [a @ b for a, b in zip(self.parts(), other.unbind())])
     n = len(self._shape)
@@ -563,16 +624,25 @@ def bmm(self, mat2):
 
 
 @on_jagged("scaled_dot_product_attention")
-def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, enable_gqa=False):
+def scaled_dot_product_attention(
+    query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, enable_gqa=False
+):
     if not all(isinstance(t, JaggedTensor) for t in (query, key, value)):
-        nested = [f"{n}.is_nested: {isinstance(t, JaggedTensor)}" for n, t in (("query", query), ("key", key), ("value", value))]
-        raise ValueError(f"Expected query, key, and value to be nested tensors, but got {nested[0]}, {nested[1]}, and {nested[2]} instead.")
+        nested = [
+            f"{n}.is_nested: {isinstance(t, JaggedTensor)}"
+            for n, t in (("query", query), ("key", key), ("value", value))
+        ]
+        raise ValueError(
+            f"Expected query, key, and value to be nested tensors, but got {nested[0]}, {nested[1]}, and {nested[2]} instead."
+        )
     if attn_mask is not None:
         raise ValueError("Masks are not yet supported!")
     if any(len(t._shape) != 4 or t._ragged_idx != 2 for t in (query, key, value)):
         raise RuntimeError("No viable backend for scaled_dot_product_attention was found.")
     rows = [
-        F.scaled_dot_product_attention(q[None], k[None], v[None], None, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)[0].transpose(0, 1)
+        F.scaled_dot_product_attention(
+            q[None], k[None], v[None], None, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa
+        )[0].transpose(0, 1)
         for q, k, v in zip(query.parts(), key.parts(), value.parts())
     ]
     return query.packed()._with(T.cat(rows).transpose(0, 1))

@@ -1,7 +1,9 @@
 """Nested tensors of layout torch.jagged: rows that differ in one dimension, one behind another along it.
 
-`_v` holds all rows, with the gradient; `_offsets` say where each begins, and where the last one ends; `_lengths`, where there are holes, how long each is.
-Sizes of the dimension that differs are one symbolic int for each tensor of offsets: only tensors over the same offsets have one shape.
+`_v` holds all rows, with the gradient; `_offsets` say where each begins, and where the last one ends; `_lengths`, where
+there are holes, how long each is.
+Sizes of the dimension that differs are one symbolic int for each tensor of offsets: only tensors over the same offsets
+have one shape.
 What functions do with them stands in functions.py.
 """
 
@@ -20,7 +22,10 @@ on_jagged = TABLE.on
 
 
 class JaggedTensor(Nested, raw=True):
-    """Rows of as many dimensions each, which differ in one of them: `_ragged_idx`, counted with the dimension of the rows."""
+    """Rows of as many dimensions each, which differ in one of them:
+
+    `_ragged_idx`, counted with the dimension of the rows.
+    """
 
     __module__, __qualname__ = "torch.nested._internal.nested_tensor", "NestedTensor"
     KEY, TABLE = "NestedTensor", TABLE
@@ -144,13 +149,20 @@ class JaggedTensor(Nested, raw=True):
     def _laid_out(self, g):
         """The elements of a gradient."""
         if g._shape != self._shape:
-            raise RuntimeError(f"Mismatch in shape: grad_output[0] has a shape of {g.shape} and output[0] has a shape of {self.shape}.")
+            raise RuntimeError(
+                f"Mismatch in shape: grad_output[0] has a shape of {g.shape} and output[0] has a shape of {self.shape}."
+            )
         return g._v
 
     def __reduce_ex__(self, proto):
         from ...serialization import _rebuild_from_type_v2
 
-        given = {"values": self._v.detach(), "offsets": self._offsets, "lengths": self._lengths, "_ragged_idx": self._ragged_idx}
+        given = {
+            "values": self._v.detach(),
+            "offsets": self._offsets,
+            "lengths": self._lengths,
+            "_ragged_idx": self._ragged_idx,
+        }
         given |= {"_metadata_cache": self._metadata_cache, "requires_grad": self.requires_grad}
         return _rebuild_from_type_v2, (_rebuild_njt, type(self), (given,), {})
 
@@ -159,8 +171,16 @@ class JaggedTensor(Nested, raw=True):
         self.__dict__.update({k: v for k, v in state.items() if k not in self.__dict__ and not hasattr(type(self), k)})
 
     def __repr__(self, *, tensor_contents=None):
-        grad = f", grad_fn={self.grad_fn}" if self.grad_fn is not None else ", requires_grad=True" if self.requires_grad else ""
-        return f"NestedTensor(size={tuple(self._shape)}, offsets={self._offsets}{grad}, contiguous={self.is_contiguous()})"
+        grad = (
+            f", grad_fn={self.grad_fn}"
+            if self.grad_fn is not None
+            else ", requires_grad=True"
+            if self.requires_grad
+            else ""
+        )
+        return (
+            f"NestedTensor(size={tuple(self._shape)}, offsets={self._offsets}{grad}, contiguous={self.is_contiguous()})"
+        )
 
     __str__ = __repr__
 
@@ -212,7 +232,9 @@ def _aten(operator, given):
 
 # ------------------------------------------------------------------------------------------------ elementwise
 def elementwise(func, name, args, kwargs):
-    """A function of each element alone: on the elements of all rows, and on those that a strided tensor has in their places."""
+    """A function of each element alone: on the elements of all rows, and on those that a strided tensor has in their
+    places.
+    """
     first = next(a for a in (*args, *kwargs.values()) if isinstance(a, JaggedTensor))
     result = func(*(_operand(a, first, name) for a in args), **{k: _operand(a, first, name) for k, a in kwargs.items()})
     if args and isinstance(args[0], JaggedTensor) and result is args[0]._v:
@@ -225,14 +247,18 @@ def elementwise(func, name, args, kwargs):
 def _operand(a, first, name):
     """What stands for an argument beside the elements of `first`."""
     if isinstance(a, JaggedTensor):
-        if a is not first and (a._ragged_idx != first._ragged_idx or a._shape[a._ragged_idx] != first._shape[first._ragged_idx]):
+        if a is not first and (
+            a._ragged_idx != first._ragged_idx or a._shape[a._ragged_idx] != first._shape[first._ragged_idx]
+        ):
             raise _mismatch(name, first, a)
         return a._v
     return spread(a, first, name) if isinstance(a, Tensor) and a._shape else a
 
 
 def _mismatch(name, a, b):
-    return RuntimeError(f"cannot call binary pointwise function {name} with inputs of shapes {_spoken(a)} and {_spoken(b)}")
+    return RuntimeError(
+        f"cannot call binary pointwise function {name} with inputs of shapes {_spoken(a)} and {_spoken(b)}"
+    )
 
 
 def _spoken(t):

@@ -101,7 +101,9 @@ def nested_tensor(tensor_list, *, dtype=None, layout=None, device=None, requires
         tensor_list = tensor_list.unbind()
     if not isinstance(tensor_list, (list, tuple)):
         raise TypeError("Only lists (List[Tensor] and List[List...[Scalar]]) are accepted in nested_tensor")
-    made = [t.detach() if isinstance(t, Tensor) else FUNCTIONS["tensor"](t, dtype=dtype, device=device) for t in tensor_list]
+    made = [
+        t.detach() if isinstance(t, Tensor) else FUNCTIONS["tensor"](t, dtype=dtype, device=device) for t in tensor_list
+    ]
     made = [t.to(device or t.device, dtype or t.dtype) for t in made]
     if jagged:
         out = _jagged(made)
@@ -123,7 +125,8 @@ def narrow(tensor, dim, start, length, layout=None):
 
     Args:
         dim: 0 for layout ``torch.strided``, 1 for ``torch.jagged``.
-        start, length: ints; for layout ``torch.jagged`` also tensors of one int for each row. The result is a view then, with holes.
+        start, length: ints; for layout ``torch.jagged`` also tensors of one int for each row. The result is a view
+        then, with holes.
 
     Raises RuntimeError for other dimensions and starts. Source: torch.nested.narrow of PyTorch 2.13.
     """
@@ -148,7 +151,9 @@ def _for_rows(tensor, n):
 
 
 def view_of_pieces(tensor, starts, lengths):
-    """The pieces [start, start + length) of each row of a tensor along dimension 1: a view, with holes where rows are longer."""
+    """The pieces [start, start + length) of each row of a tensor along dimension 1: a view, with holes where rows are
+    longer.
+    """
     rows, n = tensor._shape[:2]
     begins = T.arange(0, rows * n, n, device=tensor.device) + starts if n else starts
     offsets = T.cat([begins, (begins[-1:] + lengths[-1:])]) if rows else FUNCTIONS["tensor"]([0])
@@ -162,7 +167,8 @@ def nested_tensor_from_jagged(values, offsets=None, lengths=None, jagged_dim=Non
 
     Args:
         values: (..., all rows, ...), the rows along dimension `jagged_dim` - 1.
-        offsets: (rows + 1,), where each row begins, and where the last one ends; or None, where there are no holes and `lengths` says it.
+        offsets: (rows + 1,), where each row begins, and where the last one ends; or None, where there are no holes and
+        `lengths` says it.
         lengths: (rows,), how long each is, where there are holes.
         min_seqlen, max_seqlen: the least and the greatest length, where they are known.
 
@@ -174,7 +180,9 @@ def nested_tensor_from_jagged(values, offsets=None, lengths=None, jagged_dim=Non
             raise RuntimeError("nested_tensor_from_jagged(): At least one of offsets or lengths is required.")
         offsets, lengths = _begins(lengths.cumsum(0)), None
     if not isinstance(offsets, Tensor):
-        raise TypeError(f"_nested_view_from_jagged(): argument 'offsets' (position 2) must be Tensor, not {type(offsets).__name__}")
+        raise TypeError(
+            f"_nested_view_from_jagged(): argument 'offsets' (position 2) must be Tensor, not {type(offsets).__name__}"
+        )
     jagged_dim = 1 if jagged_dim is None else jagged_dim
     if jagged_dim < 1:
         raise ValueError(f"Expected jagged_dim >=1, but got {jagged_dim}.")

@@ -1,7 +1,9 @@
 """Nested tensors of layout torch.strided: tensors of different sizes in one buffer.
 
-`_v` is the buffer, of one dimension and with the gradient; `_sizes`, `_strides` and `_offsets` say where each tensor lies in it. What is elementwise acts
-on the buffer, everything else on each tensor. Calls come by __torch_function__; what stands in no table is no operator of nested tensors.
+`_v` is the buffer, of one dimension and with the gradient; `_sizes`, `_strides` and `_offsets` say where each tensor
+lies in it. What is elementwise acts
+on the buffer, everything else on each tensor. Calls come by __torch_function__; what stands in no table is no operator
+of nested tensors.
 """
 
 from ...autograd.function import Function
@@ -38,7 +40,9 @@ class NestedTensor(Nested, raw=True):
             return TABLE[func.__name__](*args, **(kwargs or {}))
         flat = [t for a in (*args, *(kwargs or {}).values()) for t in (a if isinstance(a, (list, tuple)) else (a,))]
         call = declared(func, args, kwargs or {})
-        raise could_not_run(func.__name__ if call is None else call[0].key, next(a for a in flat if isinstance(a, NestedTensor)))
+        raise could_not_run(
+            func.__name__ if call is None else call[0].key, next(a for a in flat if isinstance(a, NestedTensor))
+        )
 
     def _with(self, buffer):
         return over(buffer, self._sizes, self._strides, self._offsets)
@@ -105,11 +109,16 @@ class NestedTensor(Nested, raw=True):
 
     def unbind(self, dim=0):
         if wrap_dim(dim, self.dim()):
-            raise RuntimeError(f"NestedTensor can only be unbound along dimension 0 got dimension {wrap_dim(dim, self.dim())} instead.")
+            raise RuntimeError(
+                f"NestedTensor can only be unbound along dimension 0 got dimension {wrap_dim(dim, self.dim())} instead."
+            )
         return tuple(self.parts())
 
     def __repr__(self, *, tensor_contents=None):
-        shown = ",\n".join("\n".join("  " + line for line in repr(p.detach()._requiring_grad(self.requires_grad)).split("\n")) for p in self.parts())
+        shown = ",\n".join(
+            "\n".join("  " + line for line in repr(p.detach()._requiring_grad(self.requires_grad)).split("\n"))
+            for p in self.parts()
+        )
         suffix = ""
         if self.grad_fn is not None:
             suffix = f", grad_fn=<{type(self.grad_fn).__name__}>"
@@ -157,7 +166,9 @@ def nested(tensors):
 @composite("_nested_tensor_from_mask(Tensor t, Tensor mask, bool mask_check=True) -> Tensor", out=False, method=False)
 def from_mask(t, mask, mask_check):
     if mask.dtype is not dt.bool_:
-        raise RuntimeError("Expected mask to be of ScalarType Bool, but got " + dt.scalar_name(mask.dtype) + " instead.")
+        raise RuntimeError(
+            "Expected mask to be of ScalarType Bool, but got " + dt.scalar_name(mask.dtype) + " instead."
+        )
     if len(mask._shape) != 2:
         raise RuntimeError("Padding mask should be 2D")
     if len(t._shape) != 3:
@@ -170,7 +181,11 @@ def from_mask(t, mask, mask_check):
     return nested([row[:n] for row, n in zip(t.unbind(0), lengths.tolist())])
 
 
-@composite("_nested_from_padded(Tensor padded, Tensor cpu_nested_shape_example, bool fuse_transform_0213=False) -> Tensor", out=False, method=False)
+@composite(
+    "_nested_from_padded(Tensor padded, Tensor cpu_nested_shape_example, bool fuse_transform_0213=False) -> Tensor",
+    out=False,
+    method=False,
+)
 def from_padded(padded, sizes, fuse):
     padded = padded.permute(0, 2, 1, 3).flatten(2) if fuse else padded
     return nested([_cut(row, size) for row, size in zip(padded.unbind(0), sizes.tolist())])
@@ -185,8 +200,12 @@ def from_example(padded, nt_example):
     return nested([_cut(row, size) for row, size in zip(padded.unbind(0), nt_example._sizes)])
 
 
-composite("_nested_from_padded_and_nested_example(Tensor padded, Tensor nt_example) -> Tensor", out=False, method=False)(lambda padded, e: _no(e))
-composite("Tensor.to_padded_tensor(Tensor self, float padding, int[]? output_size=None) -> Tensor", out=False)(lambda self, *args: _no(self))
+composite(
+    "_nested_from_padded_and_nested_example(Tensor padded, Tensor nt_example) -> Tensor", out=False, method=False
+)(lambda padded, e: _no(e))
+composite("Tensor.to_padded_tensor(Tensor self, float padding, int[]? output_size=None) -> Tensor", out=False)(
+    lambda self, *args: _no(self)
+)
 for _name in "_nested_tensor_size _nested_tensor_strides _nested_tensor_storage_offsets".split():
     composite(f"{_name}(Tensor self) -> Tensor", out=False, method=True)(lambda self: _no(self))
 
@@ -209,7 +228,10 @@ def padded(self, padding, output_size=None):
         raise RuntimeError("Length of output_size does not match NestedTensor dims. Broadcasting is not supported.")
     if any(a < b for a, b in zip(size, needed)):
         raise RuntimeError("Value in output_size is less than NestedTensor padded size. Truncation is not supported.")
-    rows = [F.pad(p, [n for a, b in zip(reversed(size[1:]), reversed(p._shape)) for n in (0, a - b)], value=padding) for p in self.parts()]
+    rows = [
+        F.pad(p, [n for a, b in zip(reversed(size[1:]), reversed(p._shape)) for n in (0, a - b)], value=padding)
+        for p in self.parts()
+    ]
     rows += [T.full_like(rows[0], padding)] * (size[0] - len(rows))
     return T.stack(rows)
 
@@ -282,7 +304,9 @@ _BOTH = "Expected both self and other to be nested, but got a {} self and {} oth
 
 
 def _mismatch(a, b, text=_BOTH):
-    raise RuntimeError(text.format("nested", "non-nested") if isinstance(a, NestedTensor) else text.format("non-nested", "nested"))
+    raise RuntimeError(
+        text.format("nested", "non-nested") if isinstance(a, NestedTensor) else text.format("non-nested", "nested")
+    )
 
 
 def _pairwise(name, a, b, **kwargs):
@@ -313,7 +337,9 @@ def _binary(name, *names):
         if not isinstance(self, NestedTensor):
             if self._shape:
                 _mismatch(self, other)
-            raise RuntimeError(f"output with shape [] doesn't match the broadcast shape [{', '.join(map(str, other._shape))}]")
+            raise RuntimeError(
+                f"output with shape [] doesn't match the broadcast shape [{', '.join(map(str, other._shape))}]"
+            )
         return copy_(self, _pairwise(name, self, other, **kwargs))
 
 
@@ -334,7 +360,9 @@ def clone(self, *, memory_format=None):
     name = getattr(memory_format, "name", "preserve_format")
     if name not in ("preserve_format", "contiguous_format"):
         spoken = "".join(w.capitalize() for w in name.removesuffix("_format").split("_"))
-        raise RuntimeError(f"Nested tensor clone supports Preserve and Contiguous memory formats, called clone with memory format: {spoken}")
+        raise RuntimeError(
+            f"Nested tensor clone supports Preserve and Contiguous memory formats, called clone with memory format: {spoken}"
+        )
     return self._with(self._v.clone()) if name == "preserve_format" else nested(self.parts())
 
 
@@ -355,7 +383,9 @@ def copy_(self, src, non_blocking=False):
 @on_nested("fill_")
 def fill_(self, value):
     if isinstance(value, Tensor) and value._shape:
-        raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {len(value._shape)} dimensions.")
+        raise RuntimeError(
+            f"fill_ only supports 0-dimension value tensor but got tensor with {len(value._shape)} dimensions."
+        )
     _written(self, T.full_like(self._v, 0).fill_(value))
     return self
 
@@ -397,7 +427,8 @@ def is_same_size(self, other):
     return self._sizes == other._sizes
 
 
-# ------------------------------------------------------------------------------------------------ each tensor for itself
+# ------------------------------------------------------------------------------------------------ each tensor for
+# itself
 def _each(self, f):
     return nested([f(p) for p in self.parts()]) if self._sizes else self
 
@@ -418,10 +449,14 @@ def sum_(self, dim=None, keepdim=False, *, dtype=None):
         raise could_not_run("sum", self)
     dims = [dim] if isinstance(dim, int) else list(dim)
     if len(dims) != 1:
-        raise RuntimeError(f"NestedTensor only allows reduction of a single dimension for now. Got {len(dims)} dimensions instead.")
+        raise RuntimeError(
+            f"NestedTensor only allows reduction of a single dimension for now. Got {len(dims)} dimensions instead."
+        )
     d = wrap_dim(dims[0], self.dim())
     if d != self.dim() - 1:
-        raise RuntimeError(f"NestedTensor can only be reduced across the last dimension for now got dimension {d} instead.")
+        raise RuntimeError(
+            f"NestedTensor can only be reduced across the last dimension for now got dimension {d} instead."
+        )
     if not keepdim:
         raise RuntimeError("NestedTensor always requires keepdim=True for now.")
     return _each(self, lambda p: p.sum(-1, True, dtype=dtype))
@@ -497,7 +532,9 @@ def matmul(self, other):
         _mismatch(self, other, _PRODUCT)
     for which, t in (("1st", self), ("2nd", other)):
         if t.dim() < 3:
-            raise RuntimeError(f"matmul: For nested tensors, only inputs with >= 3 dims are currently supported. {which} input has rank: {t.dim()}")
+            raise RuntimeError(
+                f"matmul: For nested tensors, only inputs with >= 3 dims are currently supported. {which} input has rank: {t.dim()}"
+            )
     if len(self._sizes) != len(other._sizes):
         sizes = f"{len(self._sizes)} but got: {len(other._sizes)}"
         raise RuntimeError(f"matmul: Expected size for the 1st dimension of 2nd input tensor to be: {sizes}.")
@@ -507,19 +544,27 @@ def matmul(self, other):
                 f"matmul: For nested tensors, batch dimensions must have the same sizes, got {list(a[:-2])} and {list(b[:-2])} for nested tensors"
             )
         if a[-1] != b[-2]:
-            raise RuntimeError(f"matmul: Nested tensors cannot be matrix multiplied ({a[-2]}x{a[-1]} and {b[-2]}x{b[-1]})")
+            raise RuntimeError(
+                f"matmul: Nested tensors cannot be matrix multiplied ({a[-2]}x{a[-1]} and {b[-2]}x{b[-1]})"
+            )
     return nested([x @ y for x, y in zip(self.parts(), other.parts())])
 
 
 @on_nested("scaled_dot_product_attention")
-def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, enable_gqa=False):
+def scaled_dot_product_attention(
+    query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, enable_gqa=False
+):
     if not all(isinstance(t, NestedTensor) for t in (query, key, value)):
         raise RuntimeError("scaled_dot_product_attention: query, key and value are to be nested, all of them")
     if attn_mask is not None or is_causal:
         what = "an explicit attn_mask is set" if attn_mask is not None else "is_causal=True"
-        raise RuntimeError(f"_scaled_dot_product_attention: Nested tensors for query / key are not supported when {what}")
+        raise RuntimeError(
+            f"_scaled_dot_product_attention: Nested tensors for query / key are not supported when {what}"
+        )
     parts = zip(query.parts(), key.parts(), value.parts())
-    return nested([F.scaled_dot_product_attention(*qkv, dropout_p=dropout_p, scale=scale, enable_gqa=enable_gqa) for qkv in parts])
+    return nested(
+        [F.scaled_dot_product_attention(*qkv, dropout_p=dropout_p, scale=scale, enable_gqa=enable_gqa) for qkv in parts]
+    )
 
 
 # ------------------------------------------------------------------------------------------------ views
@@ -541,7 +586,9 @@ def transpose(self, dim0, dim1):
 
 
 def _proposed(self, name, size):
-    """The size of each tensor in a new one; -1 in the place of a dimension of before stands for that of the tensor itself."""
+    """The size of each tensor in a new one;
+    -1 in the place of a dimension of before stands for that of the tensor itself.
+    """
     size = size[0] if len(size) == 1 and not isinstance(size[0], int) else size
     if not self._sizes:
         raise RuntimeError("empty nested tensor cannot be reshaped")
@@ -601,9 +648,13 @@ def squeeze(self, dim=None):
         )
     d = wrap_dim(dim, self.dim())
     if not d:
-        raise RuntimeError("squeeze(): For nested tensors, squeezing dimension 0 is not supported at the moment if you need this feature, please open an issue")
+        raise RuntimeError(
+            "squeeze(): For nested tensors, squeezing dimension 0 is not supported at the moment if you need this feature, please open an issue"
+        )
     if self.dim() == 2:
-        raise RuntimeError("squeeze(): For nested tensors, squeezing a nested tensor of singleton tensors is not supported at the moment")
+        raise RuntimeError(
+            "squeeze(): For nested tensors, squeezing a nested tensor of singleton tensors is not supported at the moment"
+        )
     if self._shape[d] != 1:
         return self
     cut = lambda rows: [r[: d - 1] + r[d:] for r in rows]  # noqa: E731
@@ -619,7 +670,10 @@ def unsqueeze(self, dim):
             "if you need this feature, please open an issue on github describing your use case."
         )
     sizes = [s[: d - 1] + (1,) + s[d - 1 :] for s in self._sizes]
-    strides = [st[: d - 1] + (s[d - 1] * st[d - 1] if d - 1 < len(s) else 1,) + st[d - 1 :] for s, st in zip(self._sizes, self._strides)]
+    strides = [
+        st[: d - 1] + (s[d - 1] * st[d - 1] if d - 1 < len(s) else 1,) + st[d - 1 :]
+        for s, st in zip(self._sizes, self._strides)
+    ]
     return _seen(self, sizes, strides, self._offsets)
 
 
@@ -685,7 +739,9 @@ def select(self, dim, index):
         return self.parts()[index]
     for i, s in enumerate(self._sizes):
         if not -s[d - 1] <= index < s[d - 1]:
-            raise IndexError(f"index {index} is out of bounds for dimension {d - 1} of the {i}th constituent tensor with size {s[d - 1]}")
+            raise IndexError(
+                f"index {index} is out of bounds for dimension {d - 1} of the {i}th constituent tensor with size {s[d - 1]}"
+            )
     cut = lambda rows: [r[: d - 1] + r[d:] for r in rows]  # noqa: E731
     offsets = [o + index % s[d - 1] * st[d - 1] for o, s, st in zip(self._offsets, self._sizes, self._strides)]
     return _seen(self, cut(self._sizes), cut(self._strides), offsets)

@@ -1,4 +1,6 @@
-"""What functions do with quantized tensors: views and choices act on the integers, arithmetic on the numbers, whose result is quantized again."""
+"""What functions do with quantized tensors: views and choices act on the integers, arithmetic on the numbers, whose
+result is quantized again.
+"""
 
 from ..common import F, T, Tensor, dt, wrap_dim
 from ..memory import CONVERSIONS
@@ -102,7 +104,10 @@ def unbind(self, dim=0):
 
 
 def _plain_index(index):
-    return all(isinstance(i, int) and not isinstance(i, bool) or isinstance(i, slice) or i is None or i is Ellipsis for i in index)
+    return all(
+        isinstance(i, int) and not isinstance(i, bool) or isinstance(i, slice) or i is None or i is Ellipsis
+        for i in index
+    )
 
 
 @on_quantized("__getitem__")
@@ -185,7 +190,9 @@ def copy_(self, src, non_blocking=False):
 @on_quantized("masked_fill_")
 def masked_fill_(self, mask, value):
     if isinstance(self._q, PerChannel):
-        raise RuntimeError("masked_fill__quantized_cpu for quantized tensors is currently only supported for per tensor quantized tensors")
+        raise RuntimeError(
+            "masked_fill__quantized_cpu for quantized tensors is currently only supported for per tensor quantized tensors"
+        )
     self._v.masked_fill_(mask, number(self, value))
     return self
 
@@ -199,7 +206,10 @@ def masked_fill(self, mask, value):
 
 @on_quantized("empty_like")
 def empty_like(self, *, dtype=None, layout=None, device=None, pin_memory=None, requires_grad=False, memory_format=None):
-    kept, more = self._v.dtype if dtype is None else stored(dtype), {} if memory_format is None else {"memory_format": memory_format}
+    kept, more = (
+        self._v.dtype if dtype is None else stored(dtype),
+        {} if memory_format is None else {"memory_format": memory_format},
+    )
     return over(T.empty_like(self._v, dtype=kept, device=device, **more), dtype or self.dtype, self._q)
 
 
@@ -223,7 +233,13 @@ def _converting(name):
             raise RuntimeError("Quantized Copy only works with same dtypes")
         args = [a.device if isinstance(a, Tensor) else a for a in args if not isinstance(a, dt.dtype)]
         kwargs.pop("dtype", None)
-        values = self._v.clone() if not args and kwargs.get("copy") else getattr(self._v, name)(*args, **kwargs) if args or kwargs or name != "to" else self._v
+        values = (
+            self._v.clone()
+            if not args and kwargs.get("copy")
+            else getattr(self._v, name)(*args, **kwargs)
+            if args or kwargs or name != "to"
+            else self._v
+        )
         return self if values is self._v else self._with(values)
 
     return convert
@@ -233,7 +249,8 @@ for _name in ("type", *TO_ANOTHER):
     on_quantized(_name)(_converting(_name))
 
 
-# ------------------------------------------------------------------------------------------------ choices among the integers, which are in the numbers' order
+# ------------------------------------------------------------------------------------------------ choices among the
+# integers, which are in the numbers' order
 def _chosen(name, wrapped=None, refused=None, namespace=T):
     @on_quantized(name)
     def choose(self, *args, **kwargs):
@@ -335,7 +352,8 @@ _limit("clamp_max", lambda max: (None, max))
 _limit("hardtanh", lambda min_val=-1.0, max_val=1.0: (min_val, max_val))
 
 
-# ------------------------------------------------------------------------------------------------ arithmetic on the numbers
+# ------------------------------------------------------------------------------------------------ arithmetic on the
+# numbers
 def _computed(name, namespace=T, inplace=False):
     """A function of the numbers whose result is quantized as its argument is."""
 

@@ -57,7 +57,10 @@ def _per_tensor(input, scale, zero_point, dtype):
     return _made(q.integers(input.detach(), kept), dtype, q)
 
 
-@composite("quantize_per_tensor.tensor_qparams(Tensor input, Tensor scale, Tensor zero_point, ScalarType dtype) -> Tensor", out=False)
+@composite(
+    "quantize_per_tensor.tensor_qparams(Tensor input, Tensor scale, Tensor zero_point, ScalarType dtype) -> Tensor",
+    out=False,
+)
 def quantize_by_tensors(input, scale, zero_point, dtype):
     return _per_tensor(input, float(scale.item()), int(zero_point.item()), dtype)
 
@@ -67,9 +70,14 @@ def quantize_per_tensor(input, scale, zero_point, dtype):
     return _per_tensor(input, float(scale), zero_point, dtype)
 
 
-@composite("quantize_per_tensor.tensors(Tensor[] tensors, Tensor scales, Tensor zero_points, ScalarType dtype) -> Tensor[]", out=False)
+@composite(
+    "quantize_per_tensor.tensors(Tensor[] tensors, Tensor scales, Tensor zero_points, ScalarType dtype) -> Tensor[]",
+    out=False,
+)
 def quantize_tensors(tensors, scales, zero_points, dtype):
-    return tuple(_per_tensor(t, float(s), int(z), dtype) for t, s, z in zip(tensors, scales.tolist(), zero_points.tolist()))
+    return tuple(
+        _per_tensor(t, float(s), int(z), dtype) for t, s, z in zip(tensors, scales.tolist(), zero_points.tolist())
+    )
 
 
 @composite("quantize_per_tensor_dynamic(Tensor input, ScalarType dtype, bool reduce_range) -> Tensor", out=False)
@@ -77,11 +85,16 @@ def quantize_dynamic(input, dtype, reduce_range):
     if dtype is dt.float16:
         return input.to(dt.float16)
     kept = _check(input, dtype)
-    scale, zero_point = choose(*(float(x) for x in T.aminmax(input)), *LIMITS[kept], reduce_range) if input.numel() else (0.1, 0)
+    scale, zero_point = (
+        choose(*(float(x) for x in T.aminmax(input)), *LIMITS[kept], reduce_range) if input.numel() else (0.1, 0)
+    )
     return _per_tensor(input, scale, zero_point, dtype)
 
 
-@composite("quantize_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, ScalarType dtype) -> Tensor", out=False)
+@composite(
+    "quantize_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, ScalarType dtype) -> Tensor",
+    out=False,
+)
 def quantize_per_channel(input, scales, zero_points, axis, dtype):
     kept = _check(input, dtype)
     q = _channels(input._shape, scales, zero_points, axis)
@@ -99,7 +112,9 @@ def _channels(shape, scales, zero_points, axis):
     if scales.numel() != zero_points.numel():
         raise RuntimeError("number of elements in scales and zero_points must match")
     if not 0 <= axis < len(shape):
-        raise RuntimeError(f"Channel axis out of range in per channel affine quantization. Got: {axis}Expected: [0, {len(shape)})")
+        raise RuntimeError(
+            f"Channel axis out of range in per channel affine quantization. Got: {axis}Expected: [0, {len(shape)})"
+        )
     if shape[axis] != scales.numel():
         raise RuntimeError(f"length of scales must equal to channel, expected {shape[axis]} got, {scales.numel()}")
     return PerChannel(scales, zero_points, axis)
@@ -109,16 +124,28 @@ def _channels(shape, scales, zero_points, axis):
 _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 
 
-@composite(f"_empty_affine_quantized(int[] size, *, {_OPTIONS}, float scale=1, int zero_point=0, MemoryFormat? memory_format=None) -> Tensor", out=False)
+@composite(
+    f"_empty_affine_quantized(int[] size, *, {_OPTIONS}, float scale=1, int zero_point=0, MemoryFormat? memory_format=None) -> Tensor",
+    out=False,
+)
 def empty_affine_quantized(size, dtype, layout, device, pin_memory, scale, zero_point, memory_format):
-    return _made(T.empty(size, dtype=stored(dtype), device=device, **_format(memory_format)), dtype, PerTensor(float(scale), zero_point))
+    return _made(
+        T.empty(size, dtype=stored(dtype), device=device, **_format(memory_format)),
+        dtype,
+        PerTensor(float(scale), zero_point),
+    )
 
 
 _CHANNELS = "Tensor scales, Tensor zero_points, int axis"
 
 
-@composite(f"_empty_per_channel_affine_quantized(int[] size, *, {_CHANNELS}, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor", out=False)
-def empty_per_channel_affine_quantized(size, scales, zero_points, axis, dtype, layout, device, pin_memory, memory_format):
+@composite(
+    f"_empty_per_channel_affine_quantized(int[] size, *, {_CHANNELS}, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor",
+    out=False,
+)
+def empty_per_channel_affine_quantized(
+    size, scales, zero_points, axis, dtype, layout, device, pin_memory, memory_format
+):
     values = T.empty(size, dtype=stored(dtype), device=device, **_format(memory_format))
     return _made(values, dtype, _channels(values._shape, scales, zero_points, axis))
 
@@ -129,10 +156,16 @@ def _format(memory_format):
 
 @on_quantized("empty_quantized")
 def empty_quantized(size, qtensor, **kwargs):
-    return _made(T.empty(size, dtype=qtensor._v.dtype, device=qtensor.device, **_format(kwargs.get("memory_format"))), qtensor.dtype, qtensor._q)
+    return _made(
+        T.empty(size, dtype=qtensor._v.dtype, device=qtensor.device, **_format(kwargs.get("memory_format"))),
+        qtensor.dtype,
+        qtensor._q,
+    )
 
 
-@composite(f"empty_quantized(int[] size, Tensor qtensor, *, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor", out=False)
+@composite(
+    f"empty_quantized(int[] size, Tensor qtensor, *, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor", out=False
+)
 def _(size, qtensor, *options):
     raise could_not_run("empty_quantized", qtensor)
 
@@ -142,10 +175,16 @@ _QUANTIZED = {dt.uint8: dt.ALL["quint8"], dt.int8: dt.ALL["qint8"], dt.int32: dt
 
 @composite("_make_per_tensor_quantized_tensor(Tensor input, float scale, int zero_point) -> Tensor", out=False)
 def make_per_tensor(input, scale, zero_point):
-    return _made(input.clone(memory_format=suggested_format(input) or contiguous_format), _quantized_of(input), PerTensor(float(scale), zero_point))
+    return _made(
+        input.clone(memory_format=suggested_format(input) or contiguous_format),
+        _quantized_of(input),
+        PerTensor(float(scale), zero_point),
+    )
 
 
-@composite("_make_per_channel_quantized_tensor(Tensor input, Tensor scale, Tensor zero_point, int axis) -> Tensor", out=False)
+@composite(
+    "_make_per_channel_quantized_tensor(Tensor input, Tensor scale, Tensor zero_point, int axis) -> Tensor", out=False
+)
 def make_per_channel(input, scale, zero_point, axis):
     return _made(input.contiguous().clone(), _quantized_of(input), _channels(input._shape, scale, zero_point, axis))
 
@@ -196,6 +235,8 @@ def dequantize(self):
     return self.dequantized()
 
 
-composite("dequantize.tensors(Tensor[] tensors) -> Tensor[]", out=False, method=False)(lambda tensors: tuple(t.dequantize() for t in tensors))
+composite("dequantize.tensors(Tensor[] tensors) -> Tensor[]", out=False, method=False)(
+    lambda tensors: tuple(t.dequantize() for t in tensors)
+)
 
 __all__ = ["PerChannel", "PerTensor", "QuantizedTensor", "quantized"]

@@ -1,6 +1,8 @@
-"""What a quantized tensor is: an integer tensor under a class and a dtype of its own, with the quantizer that says which numbers the integers are.
+"""What a quantized tensor is: an integer tensor under a class and a dtype of its own, with the quantizer that says
+which numbers the integers are.
 
-Its memory is that of the integers, so that views and storages are what they are of any tensor. Calls on it come by __torch_function__;
+Its memory is that of the integers, so that views and storages are what they are of any tensor. Calls on it come by
+__torch_function__;
 what stands in no table is no operator of quantized tensors, and says so in PyTorch's words.
 """
 
@@ -33,7 +35,9 @@ class QuantizedTensor(ValuedTensor, raw=True):
             return result if out is None else written(out, result)
         flat = [t for a in (*args, *kwargs.values()) for t in (a if isinstance(a, (list, tuple)) else (a,))]
         call = declared(func, args, kwargs)
-        raise could_not_run(name if call is None else call[0].key, next(a for a in flat if isinstance(a, QuantizedTensor)))
+        raise could_not_run(
+            name if call is None else call[0].key, next(a for a in flat if isinstance(a, QuantizedTensor))
+        )
 
     def _with(self, values, quantizer=None):
         return over(values, self.dtype, quantizer or self._q)
@@ -45,7 +49,12 @@ class QuantizedTensor(ValuedTensor, raw=True):
 
     def _adopt(self, values, quantizer):
         self._v, self._q = values, quantizer
-        self._shape, self._stride, self._offset, self.device = values._shape, values._stride, values._offset, values.device
+        self._shape, self._stride, self._offset, self.device = (
+            values._shape,
+            values._stride,
+            values._offset,
+            values.device,
+        )
         self._storage = values._get_storage()
         if values._vc is None:
             values._vc = [0]

@@ -1,4 +1,6 @@
-"""From numbers to the integers of a quantized tensor and back: the two schemes, and how scale and zero point are chosen."""
+"""From numbers to the integers of a quantized tensor and back: the two schemes, and how scale and zero point are
+chosen.
+"""
 
 import math
 import struct
@@ -20,7 +22,8 @@ def to_float32(x):
 
 
 def rounded(x, inverse, zero_point, stored):
-    """The integers of numbers: x / scale + zero_point to the nearest, halves to even, cut off at the limits of the type.
+    """The integers of numbers: x / scale + zero_point to the nearest, halves to even, cut off at the limits of the
+    type.
 
     For 8 bits PyTorch adds the zero point to the exact product, in one step, and only then rounds to float32.
     """
@@ -76,7 +79,10 @@ class PerChannel:
 
     def integers(self, x, stored):
         n = len(x._shape)
-        inverse, zero = self._spread(1 / self.scales.to(dt.float32), n), self._spread(self.zero_points, n).to(dt.float32)
+        inverse, zero = (
+            self._spread(1 / self.scales.to(dt.float32), n),
+            self._spread(self.zero_points, n).to(dt.float32),
+        )
         if self.floating:
             return T.round(x * inverse + zero).clamp(*LIMITS[stored]).to(stored)
         return rounded(x, inverse, zero, stored)
@@ -84,7 +90,9 @@ class PerChannel:
     def numbers(self, v):
         n = len(v._shape)
         if not 0 <= self.axis < n:
-            raise RuntimeError(f"Channel axis out of range in per channel affine dequantization. Got:{self.axis} Expected: [0, {n})")
+            raise RuntimeError(
+                f"Channel axis out of range in per channel affine dequantization. Got:{self.axis} Expected: [0, {n})"
+            )
         v = v.to(dt.float32 if self.floating else dt.float64)
         return ((v - self._spread(self.zero_points, n)) * self._spread(self.scales, n)).to(dt.float32)
 
@@ -104,7 +112,9 @@ class PerChannel:
     def of(self, shape):
         """The same quantizer for a tensor of this shape, or PyTorch's error."""
         if self.axis < len(shape) and shape[self.axis] != self.scales._shape[0]:
-            raise RuntimeError(f"length of scales must equal to channel, expected {shape[self.axis]} got, {self.scales._shape[0]}")
+            raise RuntimeError(
+                f"length of scales must equal to channel, expected {shape[self.axis]} got, {self.scales._shape[0]}"
+            )
         return self
 
     def at(self, index):

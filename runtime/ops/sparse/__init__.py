@@ -1,6 +1,7 @@
 """Sparse tensors: coordinates (torch.sparse_coo) and the compressed layouts (CSR, CSC, BSR, BSC).
 
-Each is strided tensors of indices and of values under one class (tensors.py); its operators are functions over operators of those.
+Each is strided tensors of indices and of values under one class (tensors.py); its operators are functions over
+operators of those.
 """
 
 from . import construct, convert, functions, products, refusals  # noqa: F401  (declarations, and the tables of both layouts)

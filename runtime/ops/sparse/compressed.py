@@ -1,6 +1,7 @@
 """Tensors of compressed layouts (CSR, CSC and their blocks BSR, BSC): their parts and operators.
 
-Each line of the compressed dimension, a row or a column, has its part of the plain indices, which the compressed indices mark. Batches come first,
+Each line of the compressed dimension, a row or a column, has its part of the plain indices, which the compressed
+indices mark. Batches come first,
 dense dimensions last.
 """
 
@@ -76,7 +77,9 @@ class CompressedTensor(SparseTensor, raw=True):
         return self.to(dtype)
 
     def transpose_(self, *dims):
-        raise RuntimeError(f"torch.transpose_: in-place transposition is not supported for {SPOKEN[self._layout]} layout")
+        raise RuntimeError(
+            f"torch.transpose_: in-place transposition is not supported for {SPOKEN[self._layout]} layout"
+        )
 
     t_ = swapaxes_ = swapdims_ = transpose_
 
@@ -86,7 +89,9 @@ class CompressedTensor(SparseTensor, raw=True):
     squeeze_ = as_strided_ = unsqueeze_
 
     def _same_places(self, other):
-        return other.layout is self._layout and T.equal(self._lines, other._lines) and T.equal(self._plain, other._plain)
+        return (
+            other.layout is self._layout and T.equal(self._lines, other._lines) and T.equal(self._plain, other._plain)
+        )
 
     def _at_indices(self, other):
         return other._v if self._same_places(other) else other.to_dense().sparse_mask(self.detach())._v
@@ -106,7 +111,9 @@ class CompressedTensor(SparseTensor, raw=True):
 
 def unsupported_layout(*args):
     """PyTorch's error of elementwise operators without a kernel for a layout."""
-    return RuntimeError(f"unsupported tensor layout: {SPOKEN[next(a for a in args if isinstance(a, CompressedTensor)).layout]}")
+    return RuntimeError(
+        f"unsupported tensor layout: {SPOKEN[next(a for a in args if isinstance(a, CompressedTensor)).layout]}"
+    )
 
 
 def has_no(t, what):
@@ -135,9 +142,13 @@ def make(lines, plain, values, shape, layout):
 def nothing(shape, dtype, layout, device):
     """A tensor of a layout without blocks that holds no values."""
     if layout in BLOCKS:
-        raise RuntimeError(f"zeros_sparse_compressed expected sparse compressed (non-block) tensor layout but got {SPOKEN[layout]}")
+        raise RuntimeError(
+            f"zeros_sparse_compressed expected sparse compressed (non-block) tensor layout but got {SPOKEN[layout]}"
+        )
     if len(shape) < 2:
-        raise RuntimeError(f"torch.empty: Only batched sparse compressed (non-block) tensors are supported, but got size {list(shape)}")
+        raise RuntimeError(
+            f"torch.empty: Only batched sparse compressed (non-block) tensors are supported, but got size {list(shape)}"
+        )
     *batch, rows, columns = shape
     lines = T.zeros((*batch, (rows if layout in ROWS else columns) + 1), dtype=dt.int64, device=device)
     plain = T.zeros((*batch, 0), dtype=dt.int64, device=device)
@@ -177,7 +188,9 @@ def marked(line, n, dtype):
 
 
 def compress(row, column, values, shape, layout, dtype=dt.int64, block=(1, 1)):
-    """A tensor of a compressed layout of coordinates in any order, each once; values come after as many batch dimensions as coordinates have."""
+    """A tensor of a compressed layout of coordinates in any order, each once;
+    values come after as many batch dimensions as coordinates have.
+    """
     batch = len(row._shape) - 1
     size = (shape[batch] // block[0], shape[batch + 1] // block[1])
     line, plain = (row, column) if layout in ROWS else (column, row)
@@ -233,7 +246,11 @@ for _name in ("indices", "coalesce", "is_coalesced"):
 
 # ------------------------------------------------------------------------------------------------ arithmetic
 def _same_place(self, other):
-    return self._plain._shape == other._plain._shape and bool((self._lines == other._lines).all()) and bool((self._plain == other._plain).all())
+    return (
+        self._plain._shape == other._plain._shape
+        and bool((self._lines == other._lines).all())
+        and bool((self._plain == other._plain).all())
+    )
 
 
 @on_compressed("add")
@@ -253,21 +270,32 @@ def add(self, other, *, alpha=1):
         )
     common = dt.promote_types(self.dtype, other.dtype)
     if self.dtype is not other.dtype:
-        raise RuntimeError(f"expected scalar type {dt.scalar_name(common)} but found {dt.scalar_name((self if other.dtype is common else other).dtype)}")
+        raise RuntimeError(
+            f"expected scalar type {dt.scalar_name(common)} but found {dt.scalar_name((self if other.dtype is common else other).dtype)}"
+        )
     a, b = to_coordinates(self), to_coordinates(other)
-    total = coo.coalesce(coo.make(T.cat((a._i, b._i), 1), T.cat((a._v.to(common), (b._v * alpha).to(common))), self._shape))
+    total = coo.coalesce(
+        coo.make(T.cat((a._i, b._i), 1), T.cat((a._v.to(common), (b._v * alpha).to(common))), self._shape)
+    )
     return from_coordinates(total, self._layout, self._lines.dtype)
 
 
 def _no_add(self, other):
     """The sum in layouts that PyTorch adds where the indices are the same alone; otherwise its error."""
-    if isinstance(self, CompressedTensor) and isinstance(other, CompressedTensor) and self._layout is other._layout and _same_place(self, other):
+    if (
+        isinstance(self, CompressedTensor)
+        and isinstance(other, CompressedTensor)
+        and self._layout is other._layout
+        and _same_place(self, other)
+    ):
         return None
     if isinstance(self, CompressedTensor) and isinstance(other, CompressedTensor):
         t = self if self._layout is not CSR else other
         raise RuntimeError(f"crow_indices expected sparse row compressed tensor layout but got {SPOKEN[t._layout]}")
     layouts = " and ".join(SPOKEN[getattr(t, "layout", LAYOUTS["strided"])] for t in (self, other))
-    raise RuntimeError(f"add(sparse compressed) takes two tensors of one layout, or a dense one beside CSR or CSC, but got {layouts}")
+    raise RuntimeError(
+        f"add(sparse compressed) takes two tensors of one layout, or a dense one beside CSR or CSC, but got {layouts}"
+    )
 
 
 def _dense_plus(self, other, alpha):
@@ -309,7 +337,9 @@ def mul(self, other):
     if isinstance(other, SparseTensor) and other.layout is not self._layout:
         other = other.to_sparse(layout=self._layout)
     if self._layout in BLOCKS:
-        raise RuntimeError(f"empty_sparse_compressed expected sparse compressed (non-block) tensor layout but got {SPOKEN[self._layout]}")
+        raise RuntimeError(
+            f"empty_sparse_compressed expected sparse compressed (non-block) tensor layout but got {SPOKEN[self._layout]}"
+        )
     if self._layout is not CSR:
         raise RuntimeError("Expected result Tensor to be of format CSR")
     if isinstance(other, SparseTensor):
@@ -346,7 +376,8 @@ def inner(self, other):
     return mul(self, other)
 
 
-# ------------------------------------------------------------------------------------------------ to and from coordinates
+# ------------------------------------------------------------------------------------------------ to and from
+# coordinates
 def _batches(self):
     """The index of each value in each dimension of the batch."""
     shape = self._plain._shape
@@ -398,7 +429,16 @@ def transpose(self, dim0, dim1):
         values = self._v.transpose(b + 1, b + 2) if self._layout in BLOCKS else self._v.view_as(self._v)
         return note_view(make(self._lines, self._plain, values, shape, TRANSPOSED[self._layout]), self)
     if d1 < b:
-        return note_view(make(self._lines.transpose(d0, d1), self._plain.transpose(d0, d1), self._v.transpose(d0, d1), shape, self._layout), self)
+        return note_view(
+            make(
+                self._lines.transpose(d0, d1),
+                self._plain.transpose(d0, d1),
+                self._v.transpose(d0, d1),
+                shape,
+                self._layout,
+            ),
+            self,
+        )
     kinds = ["Batch" if d < b else "Sparse" for d in given]
     got = f"{given[0]}({kinds[0]}) and {given[1]}({kinds[1]})"
     raise RuntimeError(f"transpose(): can only transpose dimensions of the same type (Batch, Sparse, Dense), got {got}")
@@ -410,14 +450,26 @@ def select(self, dim, index):
     dim = wrap_dim(dim, n)
     size = self._shape[dim]
     if not -size <= index < size:
-        raise IndexError(f"select(): index {index} out of range for tensor of size {list(self._shape)} at dimension {dim}")
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size {list(self._shape)} at dimension {dim}"
+        )
     index, shape = index % size, (*self._shape[:dim], *self._shape[dim + 1 :])
     if dim < b:
-        return make(self._lines.select(dim, index), self._plain.select(dim, index), self._v.select(dim, index), shape, self._layout)
+        return make(
+            self._lines.select(dim, index),
+            self._plain.select(dim, index),
+            self._v.select(dim, index),
+            shape,
+            self._layout,
+        )
     if dim >= b + 2:
-        return make(self._lines, self._plain, self._v.select(dim - 1 + 2 * (self._layout in BLOCKS), index), shape, self._layout)
+        return make(
+            self._lines, self._plain, self._v.select(dim - 1 + 2 * (self._layout in BLOCKS), index), shape, self._layout
+        )
     if b:
-        raise RuntimeError("select(): selecting sparse dimensions is not supported for batched sparse compressed tensors.")
+        raise RuntimeError(
+            "select(): selecting sparse dimensions is not supported for batched sparse compressed tensors."
+        )
     return coo_shape.select(to_coordinates(self).coalesce(), dim, index)
 
 
@@ -431,7 +483,14 @@ def indexed(self, index):
     index = index if isinstance(index, tuple) else (index,)
     parts = []
     for i in index:
-        if i is None or isinstance(i, (bool, list)) or isinstance(i, Tensor) and i._shape or isinstance(i, slice) and i != slice(None):
+        if (
+            i is None
+            or isinstance(i, (bool, list))
+            or isinstance(i, Tensor)
+            and i._shape
+            or isinstance(i, slice)
+            and i != slice(None)
+        ):
             raise has_no(self, "strides")
         parts.append(i)
     out, d = self, 0
@@ -474,7 +533,9 @@ def csr_prod(self, dim, keepdim=False, *, dtype=None):
 def _reduced(name, self, dims, keepdim, dtype):
     """Over rows, columns or both of a CSR matrix, of what is specified."""
     if self._layout is not CSR:
-        raise RuntimeError(f"Currently the only compressed sparse format supported for {name}.dim_IntList is CSR, but got layout {SPOKEN[self._layout]}")
+        raise RuntimeError(
+            f"Currently the only compressed sparse format supported for {name}.dim_IntList is CSR, but got layout {SPOKEN[self._layout]}"
+        )
     if not keepdim:
         raise RuntimeError("reduction operations on CSR tensors with keepdim=False is unsupported")
     if batch_of(self) or len(self._shape) > 2:
@@ -487,17 +548,31 @@ def _reduced(name, self, dims, keepdim, dtype):
     shape = [1 if d in dims else s for d, s in enumerate(self._shape)]
     flat, where = T.unique(kept[0] * shape[1] + kept[1], return_inverse=True)
     start = T.zeros(flat._shape, dtype=dtype, device=self.device)
-    out = start.scatter_reduce(0, where, values, name, include_self=False) if name == "prod" else start.index_add(0, where, values)
+    out = (
+        start.scatter_reduce(0, where, values, name, include_self=False)
+        if name == "prod"
+        else start.index_add(0, where, values)
+    )
     return compress(flat // shape[1], flat % shape[1], out, shape, CSR, self._lines.dtype)
 
 
 # ------------------------------------------------------------------------------------------------ memory
 @on_compressed("zeros_like")
-def zeros_like(self, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None, pin_memory=False):
+def zeros_like(
+    self, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None, pin_memory=False
+):
     if layout not in (None, self._layout):
-        return T.zeros(self._shape, dtype=dtype or self.dtype, layout=layout, device=device or self.device, requires_grad=requires_grad)
+        return T.zeros(
+            self._shape,
+            dtype=dtype or self.dtype,
+            layout=layout,
+            device=device or self.device,
+            requires_grad=requires_grad,
+        )
     b = batch_of(self)
-    values = T.zeros((*self._v._shape[:b], 0, *self._v._shape[b + 1 :]), dtype=dtype or self.dtype, device=device or self.device)
+    values = T.zeros(
+        (*self._v._shape[:b], 0, *self._v._shape[b + 1 :]), dtype=dtype or self.dtype, device=device or self.device
+    )
     out = make(T.zeros_like(self._lines), self._plain[..., :0], values, self._shape, self._layout)
     return out._requiring_grad() if requires_grad else out
 
@@ -505,29 +580,48 @@ def zeros_like(self, *, dtype=None, layout=None, device=None, requires_grad=Fals
 @on_compressed("new_zeros", "new_empty")
 def new_zeros(self, *size, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
     size = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
-    return T.zeros(size, dtype=dtype or self.dtype, layout=layout or self._layout, device=device or self.device, requires_grad=requires_grad)
+    return T.zeros(
+        size,
+        dtype=dtype or self.dtype,
+        layout=layout or self._layout,
+        device=device or self.device,
+        requires_grad=requires_grad,
+    )
 
 
 @on_compressed("copy_")
 def copy_(self, src, non_blocking=False):
     if not isinstance(self, CompressedTensor):
-        raise RuntimeError(f"copy_sparse_compressed_ expected sparse compressed tensor layout but got {SPOKEN[self.layout]}")
+        raise RuntimeError(
+            f"copy_sparse_compressed_ expected sparse compressed tensor layout but got {SPOKEN[self.layout]}"
+        )
     if not isinstance(src, Tensor):
         src = T.full((), src)
     if src.layout is not self.layout:
         layouts = f"self layout is {SPOKEN[self.layout]} and src layout is {SPOKEN[src.layout]}"
-        raise RuntimeError(f"torch.copy_: copy of sparse compressed tensors having different layouts is not supported. {layouts}")
+        raise RuntimeError(
+            f"torch.copy_: copy of sparse compressed tensors having different layouts is not supported. {layouts}"
+        )
     if src._plain._shape[-1] != self._plain._shape[-1]:
-        raise RuntimeError("torch.copy_: only sparse compressed tensors with the same number of specified elements are supported.")
+        raise RuntimeError(
+            "torch.copy_: only sparse compressed tensors with the same number of specified elements are supported."
+        )
     dim = batch_of(self) + (self.layout not in ROWS)
     if len(src._shape) == len(self._shape) and src._shape[dim] != self._shape[dim]:
         layout = f"{SPOKEN[self.layout]} layout but the corresponding dimensions of self and src are {self._shape[dim]} and {src._shape[dim]}, respectively"
         raise RuntimeError(f"torch.copy_: expected shapes of self and src to match along dimension {dim} for {layout}.")
     if src._shape != self._shape:
-        raise RuntimeError(f"torch.copy_: only same size tensors are supported, but got {list(self._shape)} and {list(src._shape)}")
-    if self._layout in BLOCKS and (sizes := [list(t._v._shape[batch_of(t) + 1 :][:2]) for t in (self, src)])[0] != sizes[1]:
+        raise RuntimeError(
+            f"torch.copy_: only same size tensors are supported, but got {list(self._shape)} and {list(src._shape)}"
+        )
+    if (
+        self._layout in BLOCKS
+        and (sizes := [list(t._v._shape[batch_of(t) + 1 :][:2]) for t in (self, src)])[0] != sizes[1]
+    ):
         blocks = f"self and src block sizes are {sizes[0]} and {sizes[1]}, respectively"
-        raise RuntimeError(f"torch.copy_: copy of sparse compressed tensors having different block sizes is not supported. {blocks}.")
+        raise RuntimeError(
+            f"torch.copy_: copy of sparse compressed tensors having different block sizes is not supported. {blocks}."
+        )
     self._v.copy_(src._v)
     return self._take(make(src._lines.clone(), src._plain.clone(), self._v, self._shape, self._layout))
 
@@ -558,13 +652,19 @@ def is_same_size(self, other):
 def resize_as_sparse_(self, template):
     """The place and the indices of another tensor; of the values what there is room for."""
     if not isinstance(template, CompressedTensor):
-        raise RuntimeError(f"resize_as_sparse_compressed_: src  expected sparse compressed tensor layout but got {SPOKEN[template.layout]}")
+        raise RuntimeError(
+            f"resize_as_sparse_compressed_: src  expected sparse compressed tensor layout but got {SPOKEN[template.layout]}"
+        )
     if template._layout is not self._layout:
         layouts = f"{SPOKEN[self._layout]} and {SPOKEN[template._layout]}"
         raise RuntimeError(f"resize_as_sparse_compressed_: self and src must have the same layout, but got {layouts}")
     values = self._v.flatten()
     more = template._v.numel() - values._shape[0]
-    values = T.cat((values, T.zeros(more, dtype=self.dtype, device=self.device))) if more > 0 else values[: template._v.numel()]
+    values = (
+        T.cat((values, T.zeros(more, dtype=self.dtype, device=self.device)))
+        if more > 0
+        else values[: template._v.numel()]
+    )
     lines, plain = (i.to(self._lines.dtype, copy=True) for i in (template._lines, template._plain))
     return self._take(make(lines, plain, values.reshape(template._v._shape), template._shape, self._layout))
 
@@ -577,8 +677,12 @@ def resize_(self, *size, memory_format=None):
         raise unsupported("resize_", self)
     rows, columns = size
     if columns < self._shape[1]:
-        wanted = f"The original number of columns is {self._shape[1]} while the requested new number of columns is {columns}"
-        raise RuntimeError(f"torch.resize_: Resizing columns of sparse CSR tensors to a smaller value is not supported. {wanted}.")
+        wanted = (
+            f"The original number of columns is {self._shape[1]} while the requested new number of columns is {columns}"
+        )
+        raise RuntimeError(
+            f"torch.resize_: Resizing columns of sparse CSR tensors to a smaller value is not supported. {wanted}."
+        )
     nnz = min(self._plain._shape[-1], rows * columns)
     if rows <= self._shape[0]:  # PyTorch keeps as many values as there is room for, whatever lines they were in
         ends = self._lines[: rows + 1].clone()

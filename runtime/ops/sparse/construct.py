@@ -36,23 +36,31 @@ def _own(values, requires_grad):
 # ------------------------------------------------------------------------------------------------ coordinates
 def _check_dims(size, n, dense):
     if len(size) != n + dense:
-        raise RuntimeError(f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(size)}, sparse_dim = {n}, dense_dim = {dense}")
+        raise RuntimeError(
+            f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(size)}, sparse_dim = {n}, dense_dim = {dense}"
+        )
 
 
 def _check_sizes(size, n, nnz, values):
     _check_dims(size, n, len(values._shape) - 1)
     if values._shape[0] != nnz:
-        raise RuntimeError(f"indices and values must have same nnz, but got nnz from indices: {nnz}, nnz from values: {values._shape[0]}")
+        raise RuntimeError(
+            f"indices and values must have same nnz, but got nnz from indices: {nnz}, nnz from values: {values._shape[0]}"
+        )
     if tuple(values._shape[1:]) != size[n:]:
         raise RuntimeError(f"values has incorrect size, expected {[nnz, *size[n:]]}, got {list(values._shape)}")
 
 
 def _check_range(indices, size):
-    for d, (low, high) in enumerate(zip(indices.amin(1).tolist(), indices.amax(1).tolist()) if indices._shape[1] else ()):
+    for d, (low, high) in enumerate(
+        zip(indices.amin(1).tolist(), indices.amax(1).tolist()) if indices._shape[1] else ()
+    ):
         if low < 0:
             raise RuntimeError(f"found negative index {low} for dim {d}")
         if high >= size[d]:
-            raise RuntimeError(f"size is inconsistent with indices: for dim {d}, size is {size[d]} but found index {high}")
+            raise RuntimeError(
+                f"size is inconsistent with indices: for dim {d}, size is {size[d]} but found index {high}"
+            )
 
 
 def validate_coo(indices, values, size):
@@ -123,7 +131,9 @@ def sparse_coo_tensor(
 
 # ------------------------------------------------------------------------------------------------ compressed
 def _names(layout):
-    """(names of the compressed and the plain indices, what the compressed and the plain dimension hold, short and long)."""
+    """(names of the compressed and the plain indices, what the compressed and the plain dimension hold, short and
+    long).
+    """
     if layout in ROWS:
         return "crow_indices", "col_indices", ("nrows", "number of rows"), ("ncols", "number of columns")
     return "ccol_indices", "row_indices", ("ncols", "number of columns"), ("nrows", "number of rows")
@@ -137,12 +147,18 @@ def _validate_shapes(compressed_indices, plain_indices, values, size, layout):
             raise RuntimeError(f"{name} must have dimensionality >= 1 but got {len(t._shape)}")
     batch, other = len(compressed_indices._shape) - 1, len(plain_indices._shape)
     if batch + 1 != other:
-        raise RuntimeError(f"{comp} and {plain} dimensionalities must be equal but got {batch + 1} and {other}, respectively")
+        raise RuntimeError(
+            f"{comp} and {plain} dimensionalities must be equal but got {batch + 1} and {other}, respectively"
+        )
     if len(values._shape) <= batch + block:
-        raise RuntimeError(f"values must have dimensionality > sum of batch and block dimensionalities (={batch} + {block}) but got {len(values._shape)}")
+        raise RuntimeError(
+            f"values must have dimensionality > sum of batch and block dimensionalities (={batch} + {block}) but got {len(values._shape)}"
+        )
     dense = len(values._shape) - batch - block - 1
     if len(size) != batch + 2 + dense:
-        raise RuntimeError(f"tensor dimensionality must be sum of batch, base, and dense dimensionalities (={batch} + 2 + {dense}) but got {len(size)}")
+        raise RuntimeError(
+            f"tensor dimensionality must be sum of batch, base, and dense dimensionalities (={batch} + 2 + {dense}) but got {len(size)}"
+        )
     blocks = tuple(values._shape[batch + 1 : batch + 3]) if block else (1, 1)
     for d in range(2) if block else ():
         if not blocks[d] or size[batch + d] % blocks[d]:
@@ -157,10 +173,14 @@ def _validate_shapes(compressed_indices, plain_indices, values, size, layout):
     row = layout in ROWS
     n = size[batch + (not row)] // blocks[not row]
     if compressed_indices._shape[-1] != n + 1:
-        raise RuntimeError(f"{comp}.shape[-1] must be equal to the {counted} + 1 (={n + 1}), but got {compressed_indices._shape[-1]}")
+        raise RuntimeError(
+            f"{comp}.shape[-1] must be equal to the {counted} + 1 (={n + 1}), but got {compressed_indices._shape[-1]}"
+        )
     nnz = values._shape[batch]
     if plain_indices._shape[-1] != nnz:
-        raise RuntimeError(f"{plain}.shape[-1] must be equal to nnz (={nnz}) as defined by values.shape[{batch}], but got {plain_indices._shape[-1]}")
+        raise RuntimeError(
+            f"{plain}.shape[-1] must be equal to nnz (={nnz}) as defined by values.shape[{batch}], but got {plain_indices._shape[-1]}"
+        )
     return n, size[batch + row] // blocks[row], nnz
 
 
@@ -168,7 +188,9 @@ def _validate_indices(compressed_indices, plain_indices, layout, n, m, nnz):
     comp, plain, (short, _), (other, _) = _names(layout)
     a, b = compressed_indices.dtype, plain_indices.dtype
     if a is not b:
-        raise RuntimeError(f"{comp} and {plain} must have the same dtype, bot got {dt.scalar_name(a)} and {dt.scalar_name(b)}, respectively")
+        raise RuntimeError(
+            f"{comp} and {plain} must have the same dtype, bot got {dt.scalar_name(a)} and {dt.scalar_name(b)}, respectively"
+        )
     if a not in (dt.int32, dt.int64):
         raise RuntimeError(f"{comp} and {plain} dtype must be Int or Long, but got {dt.scalar_name(a)}")
 
@@ -208,12 +230,19 @@ def _inferred(compressed_indices, plain_indices, values, layout):
     lines = compressed_indices._shape[-1] - 1
     plain = int(plain_indices.max()) + 1 if numel(plain_indices._shape) else 0
     rows, columns = (lines, plain) if layout in ROWS else (plain, lines)
-    return (*compressed_indices._shape[:batch], rows * blocks[0], columns * blocks[1], *values._shape[batch + 1 + 2 * (layout in BLOCKS) :])
+    return (
+        *compressed_indices._shape[:batch],
+        rows * blocks[0],
+        columns * blocks[1],
+        *values._shape[batch + 1 + 2 * (layout in BLOCKS) :],
+    )
 
 
 def _compressed(name, layout, parts, size, dtype, device, requires_grad, check_invariants):
     if layout not in COMPRESSED:
-        raise RuntimeError(f"{name} expected sparse compressed tensor layout but got {'none' if layout is None else SPOKEN[layout]}")
+        raise RuntimeError(
+            f"{name} expected sparse compressed tensor layout but got {'none' if layout is None else SPOKEN[layout]}"
+        )
     values = _values(parts[2], dtype, device)
     indices = [FUNCTIONS["as_tensor"](p, device=values.device).detach() for p in parts[:2]]
     size = _inferred(*indices, values, layout) if size is None else tuple(size)
@@ -226,7 +255,17 @@ def _compressed(name, layout, parts, size, dtype, device, requires_grad, check_i
 
 @public
 def sparse_compressed_tensor(
-    compressed_indices, plain_indices, values, size=None, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, check_invariants=None
+    compressed_indices,
+    plain_indices,
+    values,
+    size=None,
+    *,
+    dtype=None,
+    layout=None,
+    device=None,
+    pin_memory=False,
+    requires_grad=False,
+    check_invariants=None,
 ):
     """A tensor of one of the compressed layouts."""
     parts = (compressed_indices, plain_indices, values)
@@ -266,7 +305,9 @@ def _validate_sparse_coo_tensor_args(indices, values, size, is_coalesced=None, c
 
 
 @public
-def _validate_sparse_compressed_tensor_args(compressed_indices, plain_indices, values, size, layout, check_pinning=None):
+def _validate_sparse_compressed_tensor_args(
+    compressed_indices, plain_indices, values, size, layout, check_pinning=None
+):
     validate_compressed(compressed_indices, plain_indices, values, size, layout)
 
 

@@ -36,7 +36,9 @@ def _check_block(name, block, size):
     if min(block) <= 0:
         raise RuntimeError(f"{name}: blocksize needs to be positive, but got {list(block)}")
     if size[0] % block[0] or size[1] % block[1]:
-        raise RuntimeError(f"{name}: tensor sparse size ({size[0]},{size[1]}) must be divisible by given blocksize ({block[0]},{block[1]})")
+        raise RuntimeError(
+            f"{name}: tensor sparse size ({size[0]},{size[1]}) must be divisible by given blocksize ({block[0]},{block[1]})"
+        )
 
 
 def _dense_to_compressed(self, layout, block, dense_dim):
@@ -47,7 +49,9 @@ def _dense_to_compressed(self, layout, block, dense_dim):
         raise RuntimeError(f"{name}: dense_dim argument must be in [0,{n - 2}] range, but {dense} is given")
     b = n - 2 - dense
     if 0 in self._shape[:b]:
-        raise RuntimeError(f"to_{str(layout).removeprefix('torch.')}: Expected product of batch dimensions to be non-zero.")
+        raise RuntimeError(
+            f"to_{str(layout).removeprefix('torch.')}: Expected product of batch dimensions to be non-zero."
+        )
     rows, columns = self._shape[b : b + 2]
     x = self
     if layout in BLOCKS:
@@ -68,7 +72,9 @@ def _dense_to_compressed(self, layout, block, dense_dim):
     nnz = at._shape[1] // max(math.prod(batch), 1)
     lines = T.cat((T.zeros((*batch, 1), dtype=dt.int64, device=self.device), count.cumsum(-1)), -1)
     values = x[tuple(at)]
-    return compressed.make(lines, at[-1].reshape(*batch, nnz), values.reshape(*batch, nnz, *values._shape[1:]), self._shape, layout)
+    return compressed.make(
+        lines, at[-1].reshape(*batch, nnz), values.reshape(*batch, nnz, *values._shape[1:]), self._shape, layout
+    )
 
 
 def _pair(blocksize):
@@ -93,12 +99,18 @@ def dense_to_sparse(self, sparse_dim, layout, blocksize, dense_dim):
     if layout is strided:
         return self
     if layout is not COO and layout not in COMPRESSED:
-        raise NotImplementedError(f"to_sparse: layout {layout} is not supported (dtype {self.dtype}, device {self.device})")
+        raise NotImplementedError(
+            f"to_sparse: layout {layout} is not supported (dtype {self.dtype}, device {self.device})"
+        )
     _check_request("dense_to_sparse", self, layout, block, dense_dim)
     if layout is COO:
         name = "to_sparse" if sparse_dim is None else "to_sparse.sparse_dim"
-        return _of_strided(self, name, _dense_to_coo(self, sparse_dim if dense_dim is None else len(self._shape) - dense_dim))
-    return _of_strided(self, _LONG[layout].replace("sparse", "to_sparse"), _dense_to_compressed(self, layout, block, dense_dim))
+        return _of_strided(
+            self, name, _dense_to_coo(self, sparse_dim if dense_dim is None else len(self._shape) - dense_dim)
+        )
+    return _of_strided(
+        self, _LONG[layout].replace("sparse", "to_sparse"), _dense_to_compressed(self, layout, block, dense_dim)
+    )
 
 
 def _of_strided(self, name, out):
@@ -107,7 +119,8 @@ def _of_strided(self, name, out):
 
 
 @composite(
-    "Tensor.to_sparse(Tensor self, int? sparse_dim=None, *, Layout? layout=None, int[]? blocksize=None, int? dense_dim=None) -> Tensor", no_forward="_to_sparse"
+    "Tensor.to_sparse(Tensor self, int? sparse_dim=None, *, Layout? layout=None, int[]? blocksize=None, int? dense_dim=None) -> Tensor",
+    no_forward="_to_sparse",
 )
 def to_sparse(self, sparse_dim, layout, blocksize, dense_dim):
     return dense_to_sparse(self, sparse_dim, layout, blocksize, dense_dim)
@@ -154,7 +167,11 @@ def sparse_to_sparse(self, layout, block, dense_dim=None, name=None):
     """A sparse tensor in a compressed layout."""
     name = name or _conversion(self, layout)
     _check_request(name, self, layout, block, dense_dim)
-    return _coo_to_compressed(self, layout, block, name) if self.layout is COO else _recompressed(self, layout, block, name)
+    return (
+        _coo_to_compressed(self, layout, block, name)
+        if self.layout is COO
+        else _recompressed(self, layout, block, name)
+    )
 
 
 def _coo_to_compressed(self, layout, block, name):
@@ -186,7 +203,9 @@ def _recompressed(self, layout, block, name):
                 raise RuntimeError(f"{name}: blocksize needs to be positive, but got {list(block)}")
             if block != block_of(self):
                 change = f"blocksize changed from {list(block_of(self))} to {list(block)}"
-                raise RuntimeError(f"{name}: conversion from {SPOKEN[old]} to {SPOKEN[layout]} with {change} is not supported")
+                raise RuntimeError(
+                    f"{name}: conversion from {SPOKEN[old]} to {SPOKEN[layout]} with {change} is not supported"
+                )
         return self
     if layout not in BLOCKS:
         if old in BLOCKS:
@@ -198,11 +217,15 @@ def _recompressed(self, layout, block, name):
     if old in BLOCKS:
         if block != block_of(self):
             change = f"blocksize changed from {list(block_of(self))} to {list(block)}"
-            raise RuntimeError(f"{name}: conversion from {SPOKEN[old]} to {SPOKEN[layout]} with {change} is not supported")
+            raise RuntimeError(
+                f"{name}: conversion from {SPOKEN[old]} to {SPOKEN[layout]} with {change} is not supported"
+            )
         row, column = compressed.coordinates(self)
         return compress(row, column, self._v, self._shape, layout, self._lines.dtype, block)
     if b:
-        raise RuntimeError(f"{name}: conversion from {SPOKEN[old]} to {SPOKEN[layout]} for batched inputs is not supported")
+        raise RuntimeError(
+            f"{name}: conversion from {SPOKEN[old]} to {SPOKEN[layout]} for batched inputs is not supported"
+        )
     return _blocked(compressed.to_coordinates(self), layout, block, self._lines.dtype)
 
 
@@ -219,7 +242,9 @@ def _sparse_to_sparse(self, sparse_dim=None, *, layout=None, blocksize=None, den
         k = self.sparse_dim()
         if sparse_dim not in (None, k):
             wanted = "self.sparse_dim()" if own is COO else "2"
-            raise RuntimeError(f"{name}: conversion from {SPOKEN[own]} to Sparse with sparse_dim argument !={wanted} is not supported")
+            raise RuntimeError(
+                f"{name}: conversion from {SPOKEN[own]} to Sparse with sparse_dim argument !={wanted} is not supported"
+            )
         return self if own is COO else compressed.to_coordinates(self)
     if layout in BLOCKS and block is None and own is layout:
         return self
@@ -297,7 +322,9 @@ def _mask_coo(self, mask):
 
 def _mask_compressed(self, mask):
     if mask.layout not in COMPRESSED:
-        raise RuntimeError(f"sparse_mask_sparse_compressed expects mask to have sparse compressed layout, got {SPOKEN[mask.layout]}")
+        raise RuntimeError(
+            f"sparse_mask_sparse_compressed expects mask to have sparse compressed layout, got {SPOKEN[mask.layout]}"
+        )
     _check_mask(self, mask)
     if isinstance(self, SparseTensor):
         if mask.layout in BLOCKS or batch_of(mask):
@@ -308,13 +335,19 @@ def _mask_compressed(self, mask):
             return mask._with(_at(own, coo.make(T.stack((row, column)), mask._v, mask._shape)))
     t = compressed.to_coordinates(mask._with(T.arange(mask._v.numel(), device=mask.device).reshape(mask._v._shape)))
     dense = self[tuple(t._i)]
-    return mask._with(T.zeros_like(mask._v, dtype=self.dtype).flatten().index_put((t._v.flatten(),), dense.flatten()).reshape(mask._v._shape))
+    return mask._with(
+        T.zeros_like(mask._v, dtype=self.dtype)
+        .flatten()
+        .index_put((t._v.flatten(),), dense.flatten())
+        .reshape(mask._v._shape)
+    )
 
 
 ON_COO["sparse_mask"], ON_COMPRESSED["sparse_mask"] = _mask_coo, _mask_compressed
 
 
-# ------------------------------------------------------------------------------------------------ parts of strided tensors
+# ------------------------------------------------------------------------------------------------ parts of strided
+# tensors
 def _part(name, of_strided):
     def part(self):
         found = of_strided(self)

@@ -17,7 +17,10 @@ on_coo = TABLE.on
 
 
 class CooTensor(SparseTensor, raw=True):
-    """A tensor of layout torch.sparse_coo: `_i` holds an index in each column, `_c` says whether each occurs once, in order."""
+    """A tensor of layout torch.sparse_coo:
+
+    `_i` holds an index in each column, `_c` says whether each occurs once, in order.
+    """
 
     __module__, __qualname__ = "torch", "Tensor"
     TABLE = TABLE
@@ -53,7 +56,9 @@ class CooTensor(SparseTensor, raw=True):
         if name != "zeros":
             return written(self, result)
         if MODE.grad and self.requires_grad:
-            raise RuntimeError("zeros(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.")
+            raise RuntimeError(
+                "zeros(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad."
+            )
         self._take(nothing(result._shape, len(result._shape), self.dtype, self.device))
         return self._requiring_grad() if result._requires_grad else self
 
@@ -105,10 +110,14 @@ class CooTensor(SparseTensor, raw=True):
 
     def _holds(self, other):
         """Whether other, of the same shape, specifies no element that this tensor does not."""
-        return other.layout is COO and bool(T.isin(*(flat_index(t._i, self._shape[: t._i._shape[0]]) for t in (other, self))).all())
+        return other.layout is COO and bool(
+            T.isin(*(flat_index(t._i, self._shape[: t._i._shape[0]]) for t in (other, self))).all()
+        )
 
     def _at_indices(self, other):
-        if other.layout is COO and T.equal(self._i, other._i) and self._in_order():  # what is written to its values is written here too
+        if (
+            other.layout is COO and T.equal(self._i, other._i) and self._in_order()
+        ):  # what is written to its values is written here too
             return other._v
         return values_at(other.to_dense(), self._i)
 
@@ -150,7 +159,9 @@ def _only_a_number(name, other):
     if isinstance(other, SparseTensor) and not other._shape:
         raise RuntimeError(f"{kind} requires a scalar or zero-dim dense tensor divisor (got a sparse divisor)")
     if other._shape:
-        raise RuntimeError(f"{kind} requires a scalar or zero-dim dense tensor divisor (got shape {list(other._shape)} for divisor)")
+        raise RuntimeError(
+            f"{kind} requires a scalar or zero-dim dense tensor divisor (got shape {list(other._shape)} for divisor)"
+        )
 
 
 def values_at(dense, indices):
@@ -168,7 +179,12 @@ def make(indices, values, shape, coalesced=False):
 
 def nothing(shape, sparse_dim, dtype, device):
     """A coordinate tensor without any values."""
-    return make(T.zeros((sparse_dim, 0), dtype=dt.int64, device=device), T.zeros((0, *shape[sparse_dim:]), dtype=dtype, device=device), shape, True)
+    return make(
+        T.zeros((sparse_dim, 0), dtype=dt.int64, device=device),
+        T.zeros((0, *shape[sparse_dim:]), dtype=dtype, device=device),
+        shape,
+        True,
+    )
 
 
 def flat_index(indices, shape):
@@ -233,7 +249,9 @@ def add(self, other, *, alpha=1):
     if not isinstance(self, SparseTensor):
         return _dense_plus(self, other, alpha)
     if self._shape != other._shape:
-        raise RuntimeError(f"add: expected sizes of 'self' and 'other' to match, but {list(self._shape)} != {list(other._shape)}")
+        raise RuntimeError(
+            f"add: expected sizes of 'self' and 'other' to match, but {list(self._shape)} != {list(other._shape)}"
+        )
     a, b = self._i._shape[0], other._i._shape[0]
     if a != b and not (self._nnz() and other._nnz()):  # PyTorch does not look at the dimensions of what is empty
         common = dt.promote_types(self.dtype, other.dtype)
@@ -303,7 +321,11 @@ def add_(self, other, *, alpha=1):
         raise RuntimeError("Can't convert result type {} to output {} in add operation".format(*names))
     if isinstance(self, SparseTensor):
         return self._take(result.to(self.dtype))
-    return self.index_put_(tuple(other._i), result._v.to(self.dtype), True) if other._i._shape[0] else self.add_(result._v.sum(0))
+    return (
+        self.index_put_(tuple(other._i), result._v.to(self.dtype), True)
+        if other._i._shape[0]
+        else self.add_(result._v.sum(0))
+    )
 
 
 @on_coo("sub_", "subtract_")
@@ -382,7 +404,9 @@ def mul_(self, other):
     if not isinstance(self, SparseTensor):
         return self.copy_(result.to_dense())
     if not dt.can_cast(result.dtype, self.dtype):
-        raise RuntimeError(f"dtype of values ({dt.scalar_name(result.dtype)}) must match dtype of sparse tensor ({dt.scalar_name(self.dtype)})")
+        raise RuntimeError(
+            f"dtype of values ({dt.scalar_name(result.dtype)}) must match dtype of sparse tensor ({dt.scalar_name(self.dtype)})"
+        )
     return self._take(result.to(self.dtype))
 
 
@@ -416,7 +440,9 @@ def power(self, exponent):
 
 @on_coo("float_power")
 def float_power(self, exponent):
-    return power(self.to(dt.complex128 if self.dtype.is_complex or isinstance(exponent, complex) else dt.float64), exponent)
+    return power(
+        self.to(dt.complex128 if self.dtype.is_complex or isinstance(exponent, complex) else dt.float64), exponent
+    )
 
 
 @on_coo("div", "divide")
@@ -443,7 +469,9 @@ def floor_divide_(self, other):
 
 # ------------------------------------------------------------------------------------------------ memory
 @on_coo("zeros_like", "empty_like")
-def zeros_like(self, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None, pin_memory=False):
+def zeros_like(
+    self, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None, pin_memory=False
+):
     if layout not in (None, COO):
         like = T.empty(self._shape, dtype=dtype or self.dtype, layout=layout, device=device or self.device)
         return T.zeros_like(like, memory_format=memory_format, requires_grad=requires_grad)
@@ -456,7 +484,9 @@ def zeros_like(self, *, dtype=None, layout=None, device=None, requires_grad=Fals
 @on_coo("new_zeros", "new_empty")
 def new_zeros(self, *size, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
     size = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
-    return T.zeros(size, dtype=dtype or self.dtype, layout=layout or COO, device=device or self.device, requires_grad=requires_grad)
+    return T.zeros(
+        size, dtype=dtype or self.dtype, layout=layout or COO, device=device or self.device, requires_grad=requires_grad
+    )
 
 
 @on_coo("copy_")
@@ -528,7 +558,9 @@ def resize_as_sparse_(self, template):
     if template.layout is strided:
         return sparse_resize_(self, template._shape, 0, len(template._shape))
     k = template.sparse_dim()
-    return self if template._shape == self._shape else sparse_resize_(self, template._shape, k, len(template._shape) - k)
+    return (
+        self if template._shape == self._shape else sparse_resize_(self, template._shape, k, len(template._shape) - k)
+    )
 
 
 @on_coo("sparse_resize_and_clear_")

@@ -13,7 +13,9 @@ from .tensors import SparseTensor, could_not_run
 def t(self):
     k, n = self._i._shape[0], len(self._shape)
     if k > 2 or n > k:
-        raise RuntimeError(f"t() expects a tensor with <= 2 sparse and 0 dense dimensions, but got {k} sparse and {n - k} dense dimensions")
+        raise RuntimeError(
+            f"t() expects a tensor with <= 2 sparse and 0 dense dimensions, but got {k} sparse and {n - k} dense dimensions"
+        )
     return self if n < 2 else transpose(self, 0, 1)
 
 
@@ -25,7 +27,9 @@ def transpose(self, dim0, dim1):
     if a == b:
         return self
     if max(a, b) >= k:
-        raise RuntimeError(f"sparse transpose: transposed dimensions must be sparse Got sparse_dim: {k}, d0: {a}, d1: {b}")
+        raise RuntimeError(
+            f"sparse transpose: transposed dimensions must be sparse Got sparse_dim: {k}, d0: {a}, d1: {b}"
+        )
     order = list(range(n))
     order[a], order[b] = b, a
     return make(self._i[order[:k]], self._v, [self._shape[d] for d in order])
@@ -81,7 +85,9 @@ def select(self, dim, index):
     dim = wrap_dim(dim, n)
     size = self._shape[dim]
     if not -size <= index < size:
-        raise IndexError(f"select(): index {index} out of range for tensor of size {list(self._shape)} at dimension {dim}")
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size {list(self._shape)} at dimension {dim}"
+        )
     index, shape = index % size, (*self._shape[:dim], *self._shape[dim + 1 :])
     if dim >= k:
         return make(self._i, self._v.select(dim - k + 1, index), shape, self._c)
@@ -98,7 +104,9 @@ def unbind(self, dim=0):
 
 @on_coo("__getitem__")
 def indexed(self, index):
-    """self[index]: whole numbers, None, Ellipsis and slices of everything; there is no other indexing of sparse tensors."""
+    """self[index]: whole numbers, None, Ellipsis and slices of everything;
+    there is no other indexing of sparse tensors.
+    """
     index = index if isinstance(index, tuple) else (index,)
     given = sum(i is not None and i is not Ellipsis and not isinstance(i, bool) for i in index)
     if given > len(self._shape):
@@ -135,7 +143,9 @@ def narrow_copy(self, dim, start, length):
     if not 0 <= dim < n:
         raise RuntimeError(f"Dimension {dim} out of range. Expecting 0 <= dim < {n}.")
     if length < 0 or start < 0 or start + length > self._shape[dim]:
-        raise RuntimeError(f"Invalid range to narrow. range(start, start+length) must be a subset of range(0, {self._shape[dim]}).")
+        raise RuntimeError(
+            f"Invalid range to narrow. range(start, start+length) must be a subset of range(0, {self._shape[dim]})."
+        )
     shape = (*self._shape[:dim], length, *self._shape[dim + 1 :])
     if dim >= k:
         return make(self._i, self._v.narrow(dim - k + 1, start, length).clone(), shape)
@@ -156,7 +166,9 @@ def index_select(self, dim, index):
     size = self._shape[dim]
     for i in index.tolist():
         if not -size <= i < size:
-            raise IndexError(f"index_select(): index contains {i} that is out of range for tensor of size {list(self._shape)} at dimension {dim}")
+            raise IndexError(
+                f"index_select(): index contains {i} that is out of range for tensor of size {list(self._shape)} at dimension {dim}"
+            )
     index = T.where(index < 0, index + size, index)
     shape = (*self._shape[:dim], index._shape[0], *self._shape[dim + 1 :])
     if dim >= k:
@@ -214,7 +226,9 @@ def cat(tensors, dim=0):
 def stack(tensors, dim=0):
     for n, t in enumerate(tensors):
         if t._shape != tensors[0]._shape:
-            raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(tensors[0]._shape)} at entry 0 and {list(t._shape)} at entry {n}")
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(tensors[0]._shape)} at entry 0 and {list(t._shape)} at entry {n}"
+            )
     dim = wrap_dim(dim, len(tensors[0]._shape) + 1)
     return cat([t.unsqueeze(dim) for t in tensors], dim)
 
@@ -285,7 +299,9 @@ def sparse_sum(self, dim=None, *, dtype=None):
     rows = [d for d in range(k) if d not in gone]
     if not rows:
         return values.sum(0, dtype=dtype)
-    out = make(self._i[rows], values, [s for d, s in enumerate(self._shape) if d not in gone], self._c and len(rows) == k)
+    out = make(
+        self._i[rows], values, [s for d, s in enumerate(self._shape) if d not in gone], self._c and len(rows) == k
+    )
     return out.coalesce()
 
 
@@ -299,9 +315,13 @@ def norm(self, p="fro", dim=None, keepdim=False, dtype=None):
         raise RuntimeError("norm_sparse currently does not support 'dtype' argument")
     given = dim if isinstance(dim, (tuple, list)) else () if dim is None else (dim,)
     if given and (len(given) > len(self._shape) or len(_gone(self, dim)) < len(self._shape)):
-        raise RuntimeError("norm_sparse currently only supports full reductions, so 'dim' must either be empty or contain all dimensions of the input")
+        raise RuntimeError(
+            "norm_sparse currently only supports full reductions, so 'dim' must either be empty or contain all dimensions of the input"
+        )
     if self.dtype.category < dt.FLOAT:
-        raise RuntimeError(f"norm(): input dtype should be either floating point or complex. Got {dt.scalar_name(self.dtype)} instead.")
+        raise RuntimeError(
+            f"norm(): input dtype should be either floating point or complex. Got {dt.scalar_name(self.dtype)} instead."
+        )
     return self.coalesce()._v.flatten().norm(2 if p in ("fro", None) else p)
 
 

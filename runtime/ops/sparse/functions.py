@@ -38,7 +38,9 @@ def _softmax(self, dim, dtype, log):
 def _declare(name, log):
     """torch.sparse.softmax and torch.sparse.log_softmax."""
 
-    @composite(f"_C._sparse.{name}(Tensor input, int dim, *, ScalarType? dtype=None) -> Tensor", out=False, aten=f"{name}.int")
+    @composite(
+        f"_C._sparse.{name}(Tensor input, int dim, *, ScalarType? dtype=None) -> Tensor", out=False, aten=f"{name}.int"
+    )
     def of_strided(input, dim, dtype):
         raise could_not_run(name, input)
 
@@ -49,7 +51,11 @@ _declare("_sparse_softmax", False)
 _declare("_sparse_log_softmax", True)
 
 
-@composite("_C._sparse._spdiags(Tensor diagonals, Tensor offsets, int[] shape, Layout? layout=None) -> Tensor", out=False, aten="_spdiags")
+@composite(
+    "_C._sparse._spdiags(Tensor diagonals, Tensor offsets, int[] shape, Layout? layout=None) -> Tensor",
+    out=False,
+    aten="_spdiags",
+)
 def spdiags(diagonals, offsets, shape, layout):
     """A sparse matrix of diagonals: row i of `diagonals` is that at offsets[i]."""
     diagonals = diagonals.unsqueeze(0) if len(diagonals._shape) == 1 else diagonals
@@ -73,7 +79,9 @@ def _check_diagonals(diagonals, offsets, shape, layout, layouts):
     if len(offsets._shape) != 1:
         raise RuntimeError("Offsets must be scalar or vector")
     if diagonals._shape[0] != offsets._shape[0]:
-        raise RuntimeError(f"Number of diagonals ({diagonals._shape[0]}) does not match the number of offsets ({offsets._shape[0]})")
+        raise RuntimeError(
+            f"Number of diagonals ({diagonals._shape[0]}) does not match the number of offsets ({offsets._shape[0]})"
+        )
     if layout is not None and layout not in layouts:
         raise RuntimeError(f"Only output layouts (Sparse, SparseCsc, SparseCsr) are supported, got {SPOKEN[layout]}")
     if offsets.dtype is not dt.int64:
@@ -82,7 +90,8 @@ def _check_diagonals(diagonals, offsets, shape, layout, layouts):
         raise RuntimeError("Offset tensor contains duplicate values")
 
 
-# ------------------------------------------------------------------------------------------------ what strided tensors do not have
+# ------------------------------------------------------------------------------------------------ what strided tensors
+# do not have
 def _of_sparse(schema, **options):
     """Declare a function of sparse tensors, which stands in their tables."""
     name = schema.partition("(")[0].rpartition(".")[2]
@@ -120,7 +129,9 @@ def sparse_sum(self, dim, dtype):
 
 
 for _name in ("spmm", "dsmm"):
-    composite(f"{_name}(Tensor self, Tensor mat2) -> Tensor", out=False, method=False)(lambda self, mat2: T.mm(self, mat2))
+    composite(f"{_name}(Tensor self, Tensor mat2) -> Tensor", out=False, method=False)(
+        lambda self, mat2: T.mm(self, mat2)
+    )
 on_compressed("_sparse_sum")(lambda self, dim=None, *, dtype=None: sparse_sum(self, dim, dtype))
 
 
@@ -131,7 +142,11 @@ def _index_type(name, indices, out_int32):
     return dt.int32 if out_int32 else dt.int64
 
 
-@composite("_convert_indices_from_coo_to_csr(Tensor self, int size, *, bool out_int32=False) -> Tensor", out=SAME_DTYPE, method=False)
+@composite(
+    "_convert_indices_from_coo_to_csr(Tensor self, int size, *, bool out_int32=False) -> Tensor",
+    out=SAME_DTYPE,
+    method=False,
+)
 def _convert_indices_from_coo_to_csr(self, size, out_int32):
     """The compressed indices (size + 1,) of sorted rows (nnz,)."""
     dtype = _index_type("convert_indices_from_coo_to_csr", self, out_int32)
@@ -146,7 +161,9 @@ def _convert_indices_from_coo_to_csr(self, size, out_int32):
     method=False,
 )
 def _convert_indices_from_csr_to_coo(crow_indices, col_indices, out_int32, transpose):
-    """The indices (2, nnz), with a row for each dimension of the batch before them, of compressed rows (*batch, n + 1) and columns (*batch, nnz)."""
+    """The indices (2, nnz), with a row for each dimension of the batch before them, of compressed rows (*batch, n + 1)
+    and columns (*batch, nnz).
+    """
     dtype = _index_type("convert_indices_from_csr_to_coo", crow_indices, out_int32)
     *batch, nnz = col_indices._shape
     row = compressed.lines(crow_indices, nnz).reshape(-1)

@@ -1,7 +1,9 @@
 """How autograd sees sparse tensors: names of nodes, and gradients of elements that a tensor does not specify.
 
-The gradient of a sparse tensor's values reaches what is specified. PyTorch's gradients of products and sums reach every element: those are computed from
-a strided twin, of the same elements, where there is something that could receive them: a strided tensor that was made sparse, or a leaf.
+The gradient of a sparse tensor's values reaches what is specified. PyTorch's gradients of products and sums reach every
+element: those are computed from
+a strided twin, of the same elements, where there is something that could receive them: a strided tensor that was made
+sparse, or a leaf.
 """
 
 import contextlib
@@ -60,7 +62,10 @@ def given_by(t, source):
 
 
 class _Root(threading.local):
-    """The layout of the gradient that a backward pass started from, where that was compressed: PyTorch's operators keep it up to the leaves."""
+    """The layout of the gradient that a backward pass started from, where that was compressed:
+
+    PyTorch's operators keep it up to the leaves.
+    """
 
     layout = None
 
@@ -132,7 +137,9 @@ def nothing_like(t):
 
 
 def shadow(t):
-    """Where gradients of the whole tensor arrive, be they sparse; None where there is no such place, and gradients go through values or the twin."""
+    """Where gradients of the whole tensor arrive, be they sparse;
+    None where there is no such place, and gradients go through values or the twin.
+    """
     if "_shadow" in t.__dict__:
         return t._shadow
     if t.requires_grad and t.is_leaf:
@@ -157,7 +164,9 @@ def _of_leaf(t):
 
 
 class _Whole(Function):
-    """Stands for a sparse tensor: its gradient is handed to its values, or to the strided tensor it was made of where that has more elements."""
+    """Stands for a sparse tensor: its gradient is handed to its values, or to the strided tensor it was made of where
+    that has more elements.
+    """
 
     @staticmethod
     def forward(ctx, values, source, t):
@@ -176,7 +185,8 @@ class _Whole(Function):
 
 
 class _Product(Function):
-    """The node of a product with a sparse tensor: each gradient is the product of the other factor and what came, be that sparse.
+    """The node of a product with a sparse tensor: each gradient is the product of the other factor and what came, be
+    that sparse.
 
     It has two outputs, the product's values and its shadow.
     """
@@ -194,7 +204,14 @@ class _Product(Function):
         if of_values is None and of_whole is None:
             return None, None, None, None
         g = add(None if of_values is None else ctx.product[0]._gradient(of_values), of_whole)
-        return (*(None if a is None else _fitted(g * a.conj(), *m[:2]) for a, m in zip(reversed(ctx.saved_tensors), ctx._in_meta)), None, None)
+        return (
+            *(
+                None if a is None else _fitted(g * a.conj(), *m[:2])
+                for a, m in zip(reversed(ctx.saved_tensors), ctx._in_meta)
+            ),
+            None,
+            None,
+        )
 
 
 _Product._backward_cls.__module__ = "builtins"
@@ -241,13 +258,17 @@ def product(f):
 
 
 def to_all(f):
-    """@to_all: PyTorch's gradient of the function reaches every element of a sparse argument; a sparse result is linear in it."""
+    """@to_all: PyTorch's gradient of the function reaches every element of a sparse argument;
+    a sparse result is linear in it.
+    """
     f.gradient = "all"
     return f
 
 
 def within(f):
-    """@within: as @to_all, but what it makes of several sparse arguments has elements where all of them have: gradients have those of the arguments."""
+    """@within: as @to_all, but what it makes of several sparse arguments has elements where all of them have: gradients
+    have those of the arguments.
+    """
     f.gradient = "within"
     return f
 
@@ -259,7 +280,9 @@ def same_elements(f):
 
 
 def reaching_all(func, kind, args, kwargs, result):
-    """The result of a function of sparse tensors with PyTorch's gradients of unspecified elements, where something receives them."""
+    """The result of a function of sparse tensors with PyTorch's gradients of unspecified elements, where something
+    receives them.
+    """
     sparse = [a for a in args if _sparse(a)]
     if kind is None or not MODE.grad or not any(map(has_twin, sparse)):
         return result
@@ -271,7 +294,9 @@ def reaching_all(func, kind, args, kwargs, result):
         return given_by(result, _source(sparse[0]))
     if result._v.requires_grad and "_shadow" not in result.__dict__:
         given_by(result, _Twin(func, tuple(map(_source, args)), kwargs))
-        if len(sparse) > 1 and kind != "within" and result.is_sparse and result._c:  # each has a gradient wherever the sum has values
+        if (
+            len(sparse) > 1 and kind != "within" and result.is_sparse and result._c
+        ):  # each has a gradient wherever the sum has values
             result._v = twin(result)[tuple(result._i)]
     return result
 

@@ -67,7 +67,9 @@ def mm(self, mat2, reduce=None):
     if _sparse(self) and _sparse(mat2):
         _check_sizes(self, mat2)
         if self.dtype is not mat2.dtype:
-            raise RuntimeError(f"mat1 dtype {dt.scalar_name(self.dtype)} does not match mat2 dtype {dt.scalar_name(mat2.dtype)}")
+            raise RuntimeError(
+                f"mat1 dtype {dt.scalar_name(self.dtype)} does not match mat2 dtype {dt.scalar_name(mat2.dtype)}"
+            )
         only("sparse_matmul", self, dt.FLOAT, dt.COMPLEX, half=False)
         return _times_sparse(self.coalesce(), mat2)
     if not _sparse(self):
@@ -89,7 +91,9 @@ def sparse_sparse_matmul(self, other):
 @to_all
 def mv(self, vec):
     if len(self._shape) != 2 or len(vec._shape) != 1:
-        raise RuntimeError(f"mv: two tensor dim should be 2 and 1, but got SparseTensor Dim: {len(self._shape)}Tensor Dim: {len(vec._shape)}")
+        raise RuntimeError(
+            f"mv: two tensor dim should be 2 and 1, but got SparseTensor Dim: {len(self._shape)}Tensor Dim: {len(vec._shape)}"
+        )
     if self._shape[1] != vec._shape[0]:
         raise RuntimeError("mv: expected self.size(-1) == vec.size(-1)")
     if _sparse(vec):
@@ -126,7 +130,9 @@ def _accumulated(self, product, beta, alpha):
     """beta * self + alpha * product, `self` expanded to the product's size."""
     shape = product._shape
     if len(self._shape) > len(shape) or any(s not in (1, n) for s, n in zip(self._shape[::-1], shape[::-1])):
-        d = next((len(shape) - 1 - i for i, (s, n) in enumerate(zip(self._shape[::-1], shape[::-1])) if s not in (1, n)), 0)
+        d = next(
+            (len(shape) - 1 - i for i, (s, n) in enumerate(zip(self._shape[::-1], shape[::-1])) if s not in (1, n)), 0
+        )
         raise RuntimeError(
             f"The expanded size of the tensor ({shape[d]}) must match the existing size ({self._shape[d - len(shape)]}) at non-singleton dimension {d}."
             f"  Target sizes: {list(shape)}.  Tensor sizes: {list(self._shape)}"
@@ -159,7 +165,11 @@ def addmm_(self, mat1, mat2, *, beta=1, alpha=1):
 @on_coo("bmm")
 def bmm(self, mat2):
     if not _sparse(self) or _sparse(mat2):
-        raise RuntimeError("bmm_sparse: Tensor 'mat2' must be dense" if _sparse(self) else "bmm: expected 'self' to be sparse and 'mat2' to be dense")
+        raise RuntimeError(
+            "bmm_sparse: Tensor 'mat2' must be dense"
+            if _sparse(self)
+            else "bmm: expected 'self' to be sparse and 'mat2' to be dense"
+        )
     k, dense = self.sparse_dim(), self.dense_dim()
     if dense:
         raise RuntimeError(f"bmm_sparse: Tensor 'self' must have 0 dense dims, but has {dense}")
@@ -177,7 +187,9 @@ def bmm(self, mat2):
 
 @on_coo("smm")
 def smm(self, mat2):
-    return sspaddmm(T.zeros((self._shape[0], mat2._shape[1]), dtype=self.dtype, layout=COO, device=self.device), self, mat2)
+    return sspaddmm(
+        T.zeros((self._shape[0], mat2._shape[1]), dtype=self.dtype, layout=COO, device=self.device), self, mat2
+    )
 
 
 @on_coo("sspaddmm")
@@ -201,7 +213,9 @@ def hspmm(mat1, mat2):
         raise RuntimeError("hspmm: expected 'mat1' to be sparse and 'mat2' to be dense")
     row, column, v = _entries(mat1.coalesce())
     rows, where = T.unique(row, return_inverse=True)
-    values = T.zeros((rows._shape[0], mat2._shape[1]), dtype=v.dtype, device=v.device).index_add(0, where, mat2[column] * v.unsqueeze(1))
+    values = T.zeros((rows._shape[0], mat2._shape[1]), dtype=v.dtype, device=v.device).index_add(
+        0, where, mat2[column] * v.unsqueeze(1)
+    )
     out = coo.make(rows.unsqueeze(0), values, (mat1._shape[0], mat2._shape[1]))
     out._c = out._c and rows._shape[0] < 2
     return out
@@ -225,7 +239,9 @@ def _matrix_power(mm):
     def matrix_power(self, n):
         if len(self._shape) < 2 or self._shape[0] != self._shape[1]:
             sizes = " by ".join(map(str, self._shape))
-            raise RuntimeError(f"linalg.matrix_power: A must be batches of square matrices, but they are {sizes} matrices")
+            raise RuntimeError(
+                f"linalg.matrix_power: A must be batches of square matrices, but they are {sizes} matrices"
+            )
         if n < 1:
             raise could_not_run("eye" if n == 0 else "linalg_inv_ex", self)
         out = self
@@ -241,7 +257,9 @@ on_coo("matrix_power", "linalg_matrix_power")(_matrix_power(mm))
 
 # ------------------------------------------------------------------------------------------------ of compressed layouts
 def _no_product(self, a, b):
-    return RuntimeError(f"addmm: computation on CPU is not implemented for {SPOKEN[self]} + {SPOKEN[a.layout]} @ {SPOKEN[b.layout]}")
+    return RuntimeError(
+        f"addmm: computation on CPU is not implemented for {SPOKEN[self]} + {SPOKEN[a.layout]} @ {SPOKEN[b.layout]}"
+    )
 
 
 def _check_kernel(a, b, kernel):
@@ -251,7 +269,9 @@ def _check_kernel(a, b, kernel):
 def _csr_product(a, b, result):
     """The product of two matrices for a result of a layout."""
     layouts = a.layout, b.layout
-    blocks = any(x in BLOCKS for x in layouts) and not (result is strided and layouts in ((BSR, strided), (strided, compressed.BSC)))
+    blocks = any(x in BLOCKS for x in layouts) and not (
+        result is strided and layouts in ((BSR, strided), (strided, compressed.BSC))
+    )
     if COO in layouts or blocks:
         raise _no_product(result, a, b)
     if not _sparse(a) and not _sparse(b):
@@ -289,7 +309,9 @@ def csr_mv(self, vec):
     if len(self._shape) != 2 or len(vec._shape) != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got 1, {len(self._shape)}, {len(vec._shape)}")
     if self._shape[1] != vec._shape[0]:
-        raise RuntimeError(f"size mismatch, got input ({self._shape[0]}), mat ({self._shape[0]}x{self._shape[1]}), vec ({vec._shape[0]})")
+        raise RuntimeError(
+            f"size mismatch, got input ({self._shape[0]}), mat ({self._shape[0]}x{self._shape[1]}), vec ({vec._shape[0]})"
+        )
     if _sparse(vec):
         raise could_not_run("addmv", self)
     _check_dtypes(self, vec)
@@ -301,7 +323,9 @@ def csr_mv(self, vec):
 @to_all
 def addmv(self, mat, vec, *, beta=1, alpha=1):
     if len(self._shape) > 1 or len(mat._shape) != 2 or len(vec._shape) != 1:
-        raise RuntimeError(f"vector + matrix @ vector expected, got {len(self._shape)}, {len(mat._shape)}, {len(vec._shape)}")
+        raise RuntimeError(
+            f"vector + matrix @ vector expected, got {len(self._shape)}, {len(mat._shape)}, {len(vec._shape)}"
+        )
     return _accumulated(self, csr_mv(mat, vec), beta, alpha)
 
 
@@ -321,7 +345,9 @@ def csr_addmm(self, mat1, mat2, *, beta=1, alpha=1):
         return _accumulated(self, product, beta, alpha)
     if self._shape != product._shape:
         raise RuntimeError(f"addmm: expected 'self' of size {list(product._shape)}, but got {list(self._shape)}")
-    return compressed.add(self._with(self._v * beta), product, alpha=alpha) if beta else product._with(product._v * alpha)
+    return (
+        compressed.add(self._with(self._v * beta), product, alpha=alpha) if beta else product._with(product._v * alpha)
+    )
 
 
 on_compressed("linear")(_linear(_matmul(csr_mm, csr_mv), csr_addmm))
@@ -360,7 +386,9 @@ def sparse_mm_reduce_impl(self, other, reduce):
 @on_compressed("triangular_solve")
 def triangular_solve(self, A, upper=True, transpose=False, unitriangular=False):
     if not _sparse(A) or len(A._shape) < 2:
-        raise RuntimeError(f"torch.triangular_solve: Expected A to have at least 2 dimensions, but it has {len(A._shape)} dimensions instead")
+        raise RuntimeError(
+            f"torch.triangular_solve: Expected A to have at least 2 dimensions, but it has {len(A._shape)} dimensions instead"
+        )
     if A.layout not in (CSR, BSR):
         raise ValueError("triangular_solve: unsupported sparse layout.")
     if _sparse(self):
@@ -373,7 +401,9 @@ def _check_sampled(self, mat1, mat2):
     if self.layout is not CSR:
         raise RuntimeError(f"sampled_addmm: Expected result to have sparse csr layout, but got {SPOKEN[self.layout]}")
     if self.dtype.category < dt.FLOAT:
-        raise RuntimeError(f"sparse_sampled_addmm: Expected self to be a floating-point or complex tensor, but got {dt.scalar_name(self.dtype)}")
+        raise RuntimeError(
+            f"sparse_sampled_addmm: Expected self to be a floating-point or complex tensor, but got {dt.scalar_name(self.dtype)}"
+        )
     for name, m in (("mat1", mat1), ("mat2", mat2)):
         if m.layout is not strided:
             raise RuntimeError(f"sampled_addmm: Expected {name} to have strided layout, but got {SPOKEN[m.layout]}")
@@ -413,10 +443,14 @@ on_coo("sparse_sampled_addmm")(_refuse_sampled)
 on_coo("_sparse_mm")(lambda sparse, dense, reduce=None: mm(sparse, dense, reduce))
 on_coo("_sparse_addmm")(lambda mat, mat1, mat2, *, beta=1, alpha=1: addmm(mat, mat1, mat2, beta=beta, alpha=alpha))
 on_compressed("_sparse_mm")(lambda sparse, dense, reduce=None: csr_mm(sparse, dense, reduce))
-on_compressed("_sparse_addmm")(lambda mat, mat1, mat2, *, beta=1, alpha=1: csr_addmm(mat, mat1, mat2, beta=beta, alpha=alpha))
+on_compressed("_sparse_addmm")(
+    lambda mat, mat1, mat2, *, beta=1, alpha=1: csr_addmm(mat, mat1, mat2, beta=beta, alpha=alpha)
+)
 
 
-@composite("_C._sparse._sparse_mm(Tensor sparse, Tensor dense, str? reduce=None) -> Tensor", out=False, aten="_sparse_mm")
+@composite(
+    "_C._sparse._sparse_mm(Tensor sparse, Tensor dense, str? reduce=None) -> Tensor", out=False, aten="_sparse_mm"
+)
 def sparse_mm(sparse, dense, reduce):
     """The product of two matrices, where sparse ones are what is expected."""
     if reduce is not None:
@@ -424,7 +458,11 @@ def sparse_mm(sparse, dense, reduce):
     return T.mm(sparse, dense)
 
 
-@composite("_C._sparse._sparse_addmm(Tensor mat, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", out=False, aten="_sparse_addmm")
+@composite(
+    "_C._sparse._sparse_addmm(Tensor mat, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    out=False,
+    aten="_sparse_addmm",
+)
 def sparse_addmm(mat, mat1, mat2, beta, alpha):
     """beta * mat + alpha * mat1 @ mat2, where mat1 may be sparse."""
     return T.addmm(mat, mat1, mat2, beta=beta, alpha=alpha)

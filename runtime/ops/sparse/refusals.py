@@ -9,7 +9,10 @@ from .tensors import INNER, SPOKEN, SparseTensor, could_not_run, same_layout
 for _inner, _names in (
     ("_softmax", "softmax"),
     ("_log_softmax", "log_softmax"),
-    ("as_strided", "chunk diagonal hsplit vsplit dsplit split split_with_sizes squeeze tensor_split unsafe_chunk unsafe_split narrow fill_diagonal"),
+    (
+        "as_strided",
+        "chunk diagonal hsplit vsplit dsplit split split_with_sizes squeeze tensor_split unsafe_chunk unsafe_split narrow fill_diagonal",
+    ),
     ("as_strided", "swapdims swapaxes diff fill_diagonal_"),
     ("std.correction", "std"),
     ("var.correction", "var"),
@@ -49,7 +52,9 @@ for _inner, _names in (
     INNER.update(dict.fromkeys(_names.split(), _inner))
 for _name in "and or not xor".split():
     INNER[f"logical_{_name}"] = f"logical_{_name}.out"
-for _name in "bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift copysign fmod remainder xlogy".split():
+for (
+    _name
+) in "bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift copysign fmod remainder xlogy".split():
     INNER[_name] = f"{_name}.Tensor"  # numbers become tensors first
 
 for _name in "all any".split():
@@ -61,7 +66,8 @@ for _name in "permute movedim moveaxis".split():
     CompressedTensor.INNER[_name] = "as_strided"
 
 
-# ------------------------------------------------------------------------------------------------ errors that name no operator
+# ------------------------------------------------------------------------------------------------ errors that name no
+# operator
 def _raises(table, names, text):
     def refuse(*args, **kwargs):
         t = next(a for a in (args[0] if isinstance(args[0], (tuple, list)) else args) if isinstance(a, SparseTensor))
@@ -73,10 +79,26 @@ def _raises(table, names, text):
 _raises(on_coo, "reshape reshape_as flatten ravel outer ger einsum", "reshape is not implemented for sparse tensors")
 _raises(on_coo, "repeat_interleave repeat tile expand_as broadcast_to", "expand is unsupported for {0} tensors")
 _raises(on_coo, "contiguous diagflat masked_scatter", "unsupported memory format option Contiguous")
-_raises(on_compressed, "expand repeat_interleave repeat tile expand_as broadcast_to", "expand is unsupported for {0} tensors")
-_raises(on_compressed, "reshape reshape_as flatten ravel cat concat concatenate stack vstack hstack", "Sparse {1} tensors do not have is_contiguous")
-_raises(on_compressed, "unsqueeze squeeze diagonal diff fill_diagonal_ diag_embed diag kron", "Sparse {1} tensors do not have strides")
-_raises(on_compressed, "chunk split narrow hsplit vsplit tensor_split split_with_sizes unsafe_chunk unsafe_split", "Sparse {1} tensors do not have strides")
+_raises(
+    on_compressed,
+    "expand repeat_interleave repeat tile expand_as broadcast_to",
+    "expand is unsupported for {0} tensors",
+)
+_raises(
+    on_compressed,
+    "reshape reshape_as flatten ravel cat concat concatenate stack vstack hstack",
+    "Sparse {1} tensors do not have is_contiguous",
+)
+_raises(
+    on_compressed,
+    "unsqueeze squeeze diagonal diff fill_diagonal_ diag_embed diag kron",
+    "Sparse {1} tensors do not have strides",
+)
+_raises(
+    on_compressed,
+    "chunk split narrow hsplit vsplit tensor_split split_with_sizes unsafe_chunk unsafe_split",
+    "Sparse {1} tensors do not have strides",
+)
 
 
 @on_coo("expand")
@@ -97,7 +119,9 @@ def _elementwise(names):
     on_compressed(*names.split())(refuse)
 
 
-_elementwise("div divide true_divide div_ divide_ true_divide_ pow pow_ float_power clamp clamp_ clip clip_ clamp_min clamp_max clamp_min_ clamp_max_")
+_elementwise(
+    "div divide true_divide div_ divide_ true_divide_ pow pow_ float_power clamp clamp_ clip clip_ clamp_min clamp_max clamp_min_ clamp_max_"
+)
 _elementwise("isclose allclose dist polygamma nanmean square square_ rsub where")
 
 
@@ -120,7 +144,9 @@ def _extremum(name, pairwise):
             raise could_not_run(pairwise, self if isinstance(self, SparseTensor) else dim)
         if dim is not None and isinstance(self, CompressedTensor):
             size = list(self._shape[:dim] + self._shape[dim + 1 :])
-            raise RuntimeError(f"torch.empty: Only batched sparse compressed (non-block) tensors are supported, but got size {size}")
+            raise RuntimeError(
+                f"torch.empty: Only batched sparse compressed (non-block) tensors are supported, but got size {size}"
+            )
         raise could_not_run(name if dim is None else f"{name}.dim_{name}", self)
 
     on_coo(name)(extremum)
@@ -141,7 +167,17 @@ def type_as(self, other):
 # ------------------------------------------------------------------------------------------------ filled
 def _like(name, fill):
     @on_compressed(name)
-    def like(self, *value, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None, pin_memory=False, **kwargs):
+    def like(
+        self,
+        *value,
+        dtype=None,
+        layout=None,
+        device=None,
+        requires_grad=False,
+        memory_format=None,
+        pin_memory=False,
+        **kwargs,
+    ):
         if layout is not None and layout is not self.layout:
             layouts = f"self is {SPOKEN[self.layout]} but you requested {SPOKEN[layout]}"
             raise RuntimeError(f"empty_like with different sparse layout is not supported ({layouts})")
@@ -158,6 +194,8 @@ _like("empty_like", ())
 
 
 @on_compressed("randn_like")
-def randn_like(self, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None, pin_memory=False):
+def randn_like(
+    self, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None, pin_memory=False
+):
     out = self._with(T.randn_like(self._v, dtype=dtype, device=device))
     return out._requiring_grad() if requires_grad else out

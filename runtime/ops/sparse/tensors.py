@@ -1,7 +1,10 @@
-"""What a sparse tensor is: strided tensors of indices and of values under one class, and how calls on it find what they do.
+"""What a sparse tensor is: strided tensors of indices and of values under one class, and how calls on it find what they
+do.
 
-A sparse tensor has neither memory nor a place in the graph of its own: whatever is differentiable goes through its values.
-Calls on it come by __torch_function__; what stands in no table is no operator of the layout, and says so in PyTorch's words.
+A sparse tensor has neither memory nor a place in the graph of its own: whatever is differentiable goes through its
+values.
+Calls on it come by __torch_function__; what stands in no table is no operator of the layout, and says so in PyTorch's
+words.
 """
 
 import copy
@@ -23,7 +26,10 @@ COO = LAYOUTS["sparse_coo"]
 ROWS = tuple(LAYOUTS[n] for n in ("sparse_csr", "sparse_bsr"))  # rows are compressed
 BLOCKS = tuple(LAYOUTS[n] for n in ("sparse_bsr", "sparse_bsc"))  # each index is of a block of values
 COMPRESSED = (*ROWS, *(LAYOUTS[n] for n in ("sparse_csc", "sparse_bsc")))
-SPOKEN = {LAYOUTS[n]: s for n, s in zip(LAYOUTS, "Strided Sparse SparseCsr SparseCsc SparseBsr SparseBsc Mkldnn Jagged".split())}  # in errors
+SPOKEN = {
+    LAYOUTS[n]: s
+    for n, s in zip(LAYOUTS, "Strided Sparse SparseCsr SparseCsc SparseBsr SparseBsc Mkldnn Jagged".split())
+}  # in errors
 # methods that are no operators and act on each value as it is
 TO_ANOTHER = frozenset(("to", "cpu", "npu", *CONVERSIONS))
 
@@ -42,7 +48,10 @@ class INVARIANTS:
 
 
 class SparseTensor(ValuedTensor, raw=True):
-    """A tensor of a sparse layout: `_v` are its values, `TABLE` what functions do with tensors of the layout, by name."""
+    """A tensor of a sparse layout:
+
+    `_v` are its values, `TABLE` what functions do with tensors of the layout, by name.
+    """
 
     __module__ = "torch"
     TABLE: dict = {}
@@ -53,7 +62,11 @@ class SparseTensor(ValuedTensor, raw=True):
     def __torch_function__(cls, func, types, args=(), kwargs=None):
         name, kwargs = _name(func), dict(kwargs or {})
         out = kwargs.pop("out", None)
-        found = [a for a in _flat((*args, *kwargs.values(), *(out if isinstance(out, tuple) else (out,)))) if isinstance(a, SparseTensor)]
+        found = [
+            a
+            for a in _flat((*args, *kwargs.values(), *(out if isinstance(out, tuple) else (out,))))
+            if isinstance(a, SparseTensor)
+        ]
         # a compressed tensor decides before coordinates do
         owner = next((a for a in found if a.layout is not COO), found[0])
         _check(func, args, kwargs)
@@ -71,7 +84,9 @@ class SparseTensor(ValuedTensor, raw=True):
             return result
         found = owner.TABLE.get(name)
         conversion = found is None and name in TO_ANOTHER
-        kind = getattr(found, "gradient", None) or ("all" if conversion or rules().get(name, ("", ""))[1].endswith("values") else None)
+        kind = getattr(found, "gradient", None) or (
+            "all" if conversion or rules().get(name, ("", ""))[1].endswith("values") else None
+        )
         return named("to_copy" if conversion else name, reaching_all(func, kind, args, kwargs, result), args, kwargs)
 
     @staticmethod
@@ -92,7 +107,9 @@ class SparseTensor(ValuedTensor, raw=True):
     def _fits(self, other):
         """`other` with the dtype of this tensor, for an in-place operator, or PyTorch's error."""
         if other.dtype is not self.dtype and not dt.can_cast(other.dtype, self.dtype):
-            raise RuntimeError(f"result type {dt.scalar_name(other.dtype)} can't be cast to the desired output type {dt.scalar_name(self.dtype)}")
+            raise RuntimeError(
+                f"result type {dt.scalar_name(other.dtype)} can't be cast to the desired output type {dt.scalar_name(self.dtype)}"
+            )
         return other.to(self.dtype)
 
     def register_hook(self, hook):
@@ -112,7 +129,9 @@ class SparseTensor(ValuedTensor, raw=True):
     def _no_memory(self, *args, **kwargs):
         raise NotImplementedError(f"Cannot access storage of {type(self)._implementation}")
 
-    _make_array = _array = _mstensor = _get_storage = untyped_storage = _typed_storage = storage = storage_type = is_shared = share_memory_ = _no_memory
+    _make_array = _array = _mstensor = _get_storage = untyped_storage = _typed_storage = storage = storage_type = (
+        is_shared
+    ) = share_memory_ = _no_memory
     _implementation = "SparseTensorImpl"
 
     def data_ptr(self):
@@ -149,7 +168,9 @@ class SparseTensor(ValuedTensor, raw=True):
     @property
     def grad(self):
         g = self._v.grad
-        g = self._gradient_of([g, self._dense_grad if self.is_leaf or "_shadow" not in self.__dict__ else self._shadow.grad])
+        g = self._gradient_of(
+            [g, self._dense_grad if self.is_leaf or "_shadow" not in self.__dict__ else self._shadow.grad]
+        )
         return g if self._layout_of_grad is None or g is None else g.to_sparse(layout=self._layout_of_grad)
 
     @grad.setter
@@ -169,7 +190,12 @@ class SparseTensor(ValuedTensor, raw=True):
     def _gradient_of(self, gradients):
         values, everywhere = (*gradients, None)[:2]
         of_values = None if values is None else self._gradient(values)
-        return add(everywhere, of_values if everywhere is None or of_values is None or everywhere.layout is of_values.layout else of_values.to_dense())
+        return add(
+            everywhere,
+            of_values
+            if everywhere is None or of_values is None or everywhere.layout is of_values.layout
+            else of_values.to_dense(),
+        )
 
     def _root(self, gradient):
         """(values or shadow, their gradient): where the backward pass of a sparse tensor starts."""
@@ -181,7 +207,9 @@ class SparseTensor(ValuedTensor, raw=True):
         if gradient is None:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
         if "_twin" in self.__dict__:
-            with starting_from(gradient.layout if gradient.layout in (LAYOUTS["sparse_csr"], LAYOUTS["sparse_csc"]) else None):
+            with starting_from(
+                gradient.layout if gradient.layout in (LAYOUTS["sparse_csr"], LAYOUTS["sparse_csc"]) else None
+            ):
                 return twin(self).backward(gradient.to_dense(), *args, **kwargs)
         values, g = self._root(gradient)
         return values.backward(g, *args, **kwargs)
@@ -189,9 +217,17 @@ class SparseTensor(ValuedTensor, raw=True):
     def __deepcopy__(self, memo):
         if id(self) not in memo:
             if not self.is_leaf:
-                raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.")
+                raise RuntimeError(
+                    "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment."
+                )
             new = memo[id(self)] = self._with(copy.deepcopy(self._v, memo))
-            new.__dict__.update({k: copy.deepcopy(v, memo) for k, v in self.__dict__.items() if isinstance(v, Tensor) and k not in ("_v", "_shadow")})
+            new.__dict__.update(
+                {
+                    k: copy.deepcopy(v, memo)
+                    for k, v in self.__dict__.items()
+                    if isinstance(v, Tensor) and k not in ("_v", "_shadow")
+                }
+            )
         return memo[id(self)]
 
 
@@ -199,8 +235,18 @@ def called(handler, func, args, kwargs):
     """A handler of the table; PyTorch's names of arguments that it does not have become places."""
     if kwargs and not _takes(handler, len(args), tuple(kwargs)) and (call := declared(func, args, kwargs)) is not None:
         o, values = call
-        given = max((i + 1 for i, a in enumerate(o.schema.args) if not a.kwonly and (i < len(args) or a.name in kwargs or not i)), default=0)
-        args, kwargs = values[:given], {a.name: v for a, v in zip(o.schema.args, values) if a.kwonly and a.name in kwargs}
+        given = max(
+            (
+                i + 1
+                for i, a in enumerate(o.schema.args)
+                if not a.kwonly and (i < len(args) or a.name in kwargs or not i)
+            ),
+            default=0,
+        )
+        args, kwargs = (
+            values[:given],
+            {a.name: v for a, v in zip(o.schema.args, values) if a.kwonly and a.name in kwargs},
+        )
     return handler(*args, **kwargs)
 
 
@@ -282,7 +328,11 @@ def _name(func):
 
 def _check(func, args, kwargs):
     """Raise the TypeError of a call whose arguments fit no declaration of the function."""
-    if len(args) + len(kwargs) > 1 and declared(func, args, kwargs) is None and (error := _misfit(func, args, kwargs)) is not None:
+    if (
+        len(args) + len(kwargs) > 1
+        and declared(func, args, kwargs) is None
+        and (error := _misfit(func, args, kwargs)) is not None
+    ):
         raise error
 
 
@@ -330,11 +380,15 @@ def refused(func, args, kwargs):
     o, values = call
     inner = (t.INNER if t.layout is not COO else {}).get(o.name) or INNER.get(o.name)
     if inner is not None:
-        error = _strided_error(func, args, kwargs) if inner == "as_strided" else None  # views look at their arguments first
+        error = (
+            _strided_error(func, args, kwargs) if inner == "as_strided" else None
+        )  # views look at their arguments first
         return error or could_not_run(inner, t)
     suffix = "_" if name[-1] == "_" and o.name[-1] != "_" else ""
     found = resolve(o, values, suffix)
     if found is None:
         return could_not_run(name_of(o)[0] + suffix, t)
     schema = found[0]
-    return could_not_run(schema.name.removeprefix("aten::") + (f".{schema.overload_name}" if schema.overload_name else ""), t)
+    return could_not_run(
+        schema.name.removeprefix("aten::") + (f".{schema.overload_name}" if schema.overload_name else ""), t
+    )

@@ -13,7 +13,10 @@ __all__ = ["autocast", "custom_fwd", "custom_bwd"]
 class autocast(_autocast):
     """Deprecated: ``torch.amp.autocast("cuda")``."""
 
-    @deprecated("`torch.cuda.amp.autocast(args...)` is deprecated. Please use `torch.amp.autocast('cuda', args...)` instead.", category=FutureWarning)
+    @deprecated(
+        "`torch.cuda.amp.autocast(args...)` is deprecated. Please use `torch.amp.autocast('cuda', args...)` instead.",
+        category=FutureWarning,
+    )
     def __init__(self, enabled=True, dtype=torch.float16, cache_enabled=True):
         super().__init__("cuda", enabled=enabled, dtype=dtype, cache_enabled=cache_enabled)
 
@@ -24,7 +27,8 @@ def _cast(value, dtype):
 
 
 @deprecated(
-    "`torch.cuda.amp.custom_fwd(args...)` is deprecated. Please use `torch.amp.custom_fwd(args..., device_type='cuda')` instead.", category=FutureWarning
+    "`torch.cuda.amp.custom_fwd(args...)` is deprecated. Please use `torch.amp.custom_fwd(args..., device_type='cuda')` instead.",
+    category=FutureWarning,
 )
 def custom_fwd(fwd=None, *, cast_inputs=None):
     """Deprecated: ``torch.amp.custom_fwd`` for CUDA."""
@@ -32,7 +36,8 @@ def custom_fwd(fwd=None, *, cast_inputs=None):
 
 
 @deprecated(
-    "`torch.cuda.amp.custom_bwd(args...)` is deprecated. Please use `torch.amp.custom_bwd(args..., device_type='cuda')` instead.", category=FutureWarning
+    "`torch.cuda.amp.custom_bwd(args...)` is deprecated. Please use `torch.amp.custom_bwd(args..., device_type='cuda')` instead.",
+    category=FutureWarning,
 )
 def custom_bwd(bwd):
     """Deprecated: ``torch.amp.custom_bwd`` for CUDA."""

@@ -5,7 +5,16 @@ from ._utils.worker import get_worker_info
 from .dataloader import DataLoader, _DatasetKind
 from .datapipes._decorator import functional_datapipe, guaranteed_datapipes_determinism, non_deterministic
 from .datapipes.datapipe import DataChunk, IterDataPipe, MapDataPipe
-from .dataset import ChainDataset, ConcatDataset, Dataset, IterableDataset, StackDataset, Subset, TensorDataset, random_split
+from .dataset import (
+    ChainDataset,
+    ConcatDataset,
+    Dataset,
+    IterableDataset,
+    StackDataset,
+    Subset,
+    TensorDataset,
+    random_split,
+)
 from .distributed import DistributedSampler
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, SubsetRandomSampler, WeightedRandomSampler
 

@@ -21,7 +21,12 @@ from . import _utils, graph_settings
 from ._utils import ExceptionWrapper
 from ._utils.collate import default_collate, default_convert
 from ._utils.worker import _IterableDatasetStopIteration, _ResumeIteration, _seed_pipes, get_worker_info
-from .datapipes.datapipe import IterDataPipe, MapDataPipe, _IterDataPipeSerializationWrapper, _MapDataPipeSerializationWrapper
+from .datapipes.datapipe import (
+    IterDataPipe,
+    MapDataPipe,
+    _IterDataPipeSerializationWrapper,
+    _MapDataPipeSerializationWrapper,
+)
 from .dataset import Dataset, IterableDataset
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
@@ -107,30 +112,58 @@ class DataLoader(Generic[_T_co]):
             if isinstance(dataset, IterDataPipe):  # as in PyTorch, a shuffler that this adds is not part of the dataset
                 graph_settings.apply_shuffle_settings(dataset, shuffle)
                 shuffle = None
-            for name, value, allowed in (("shuffle", shuffle, (False, None)), ("sampler", sampler, (None,)), ("batch_sampler", batch_sampler, (None,))):
+            for name, value, allowed in (
+                ("shuffle", shuffle, (False, None)),
+                ("sampler", sampler, (None,)),
+                ("batch_sampler", batch_sampler, (None,)),
+            ):
                 if not any(value is a for a in allowed):
-                    raise ValueError(f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={value}")
+                    raise ValueError(
+                        f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={value}"
+                    )
         if sampler is not None and shuffle:
             raise ValueError("sampler option is mutually exclusive with shuffle")
         if batch_sampler is not None:
             if batch_size != 1 or shuffle or sampler is not None or drop_last:
-                raise ValueError("batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last")
+                raise ValueError(
+                    "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
+                )
             batch_size, drop_last = None, False
         elif batch_size is None and drop_last:
             raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
         if sampler is None:
-            sampler = _InfiniteConstantSampler() if stream else RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
+            sampler = (
+                _InfiniteConstantSampler()
+                if stream
+                else RandomSampler(dataset, generator=generator)
+                if shuffle
+                else SequentialSampler(dataset)
+            )
         if batch_size is not None:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
-        self.batch_size, self.drop_last, self.sampler, self.batch_sampler = batch_size, drop_last, sampler, batch_sampler
-        self.collate_fn = collate_fn if collate_fn is not None else default_collate if self._auto_collation else default_convert
+        self.batch_size, self.drop_last, self.sampler, self.batch_sampler = (
+            batch_size,
+            drop_last,
+            sampler,
+            batch_sampler,
+        )
+        self.collate_fn = (
+            collate_fn if collate_fn is not None else default_collate if self._auto_collation else default_convert
+        )
         self.persistent_workers = persistent_workers
         self._IterableDataset_len_called = None
         self.__initialized = True
         self.check_worker_number_rationality()
 
     def __setattr__(self, attr, val):
-        if self.__initialized and attr in ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"):
+        if self.__initialized and attr in (
+            "batch_size",
+            "batch_sampler",
+            "sampler",
+            "drop_last",
+            "dataset",
+            "persistent_workers",
+        ):
             raise ValueError(f"{attr} attribute should not be set after {type(self).__name__} is initialized")
         super().__setattr__(attr, val)
 
@@ -207,8 +240,16 @@ class DataLoader(Generic[_T_co]):
 class _BaseDataLoaderIter:
     def __init__(self, loader):
         self._dataset, self._dataset_kind, self._collate_fn = loader.dataset, loader._dataset_kind, loader.collate_fn
-        self._auto_collation, self._drop_last, self._index_sampler = loader._auto_collation, loader.drop_last, loader._index_sampler
-        self._num_workers, self._timeout, self._persistent_workers = loader.num_workers, loader.timeout, loader.persistent_workers
+        self._auto_collation, self._drop_last, self._index_sampler = (
+            loader._auto_collation,
+            loader.drop_last,
+            loader._index_sampler,
+        )
+        self._num_workers, self._timeout, self._persistent_workers = (
+            loader.num_workers,
+            loader.timeout,
+            loader.persistent_workers,
+        )
         if loader.pin_memory and loader.pin_memory_device:
             warnings.warn(
                 f"pin_memory_device is deprecated, the current accelerator will be used as the device,ignore pin_memory_device='{loader.pin_memory_device}'.",
@@ -216,12 +257,19 @@ class _BaseDataLoaderIter:
             )
         self._pin_memory, self._pin_memory_device = loader.pin_memory and torch.accelerator.is_available(), None
         grouped = torch.distributed.is_available() and torch.distributed.is_initialized()
-        self._world_size, self._rank = (torch.distributed.get_world_size(), torch.distributed.get_rank()) if grouped else (1, 0)
+        self._world_size, self._rank = (
+            (torch.distributed.get_world_size(), torch.distributed.get_rank()) if grouped else (1, 0)
+        )
         if loader.pin_memory and not self._pin_memory:
-            warnings.warn("'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used.", stacklevel=2)
+            warnings.warn(
+                "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used.",
+                stacklevel=2,
+            )
         self._seed_pipes(loader)
         self._base_seed = torch.empty((), dtype=torch.int64).random_(generator=loader.generator).item()
-        self._make_fetcher = functools.partial(_make_fetcher, self._dataset, self._dataset_kind, self._auto_collation, self._collate_fn, self._drop_last)
+        self._make_fetcher = functools.partial(
+            _make_fetcher, self._dataset, self._dataset_kind, self._auto_collation, self._collate_fn, self._drop_last
+        )
         _BaseDataLoaderIter._reset(self, loader, first_iter=True)  # not a subclass's, which is not made yet
 
     def __iter__(self):
@@ -394,11 +442,15 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                     return self._data_queue.get(timeout=0.1)  # sent before it ended
                 except queue.Empty:
                     self._shutdown_workers()
-                    raise RuntimeError(f"DataLoader worker (pid(s) {', '.join(map(str, dead))}) exited unexpectedly") from None
+                    raise RuntimeError(
+                        f"DataLoader worker (pid(s) {', '.join(map(str, dead))}) exited unexpectedly"
+                    ) from None
             left = None if end is None else end - time.monotonic()
             if left is not None and left <= 0:
                 raise RuntimeError(f"DataLoader timed out after {self._timeout} seconds")
-            wait([self._data_queue._reader, *(w.sentinel for w, alive in zip(self._workers, self._alive) if alive)], left)
+            wait(
+                [self._data_queue._reader, *(w.sentinel for w, alive in zip(self._workers, self._alive) if alive)], left
+            )
 
     def _next_data(self):
         while True:
@@ -434,7 +486,9 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             self._send()
 
     def _shutdown_workers(self):
-        if self._shut_down or os.getpid() != self._pid or sys.is_finalizing():  # a forked copy; multiprocessing's own end
+        if (
+            self._shut_down or os.getpid() != self._pid or sys.is_finalizing()
+        ):  # a forked copy; multiprocessing's own end
             return
         self._shut_down = True
         self._done.set()

@@ -47,6 +47,9 @@ def traverse(datapipe, only_datapipe=None):
     """traverse_dps, under its old name."""
     changing = "" if only_datapipe else " And, the behavior will be changed to the equivalent of `only_datapipe=True`."
     warnings.warn(
-        "`traverse` function is deprecated and will be removed after 1.13. Please use `traverse_dps` instead." + changing, FutureWarning, stacklevel=2
+        "`traverse` function is deprecated and will be removed after 1.13. Please use `traverse_dps` instead."
+        + changing,
+        FutureWarning,
+        stacklevel=2,
     )
     return traverse_dps(datapipe)

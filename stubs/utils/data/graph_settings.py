@@ -27,7 +27,11 @@ def get_all_graph_pipes(graph):
 
 
 def _with_methods(datapipe, *names):
-    return [p for p in get_all_graph_pipes(traverse_dps(datapipe)) if all(inspect.ismethod(getattr(p, n, None)) for n in names)]
+    return [
+        p
+        for p in get_all_graph_pipes(traverse_dps(datapipe))
+        if all(inspect.ismethod(getattr(p, n, None)) for n in names)
+    ]
 
 
 def apply_sharding(datapipe, num_of_instances, instance_id, sharding_group=SHARDING_PRIORITIES.DEFAULT):
@@ -42,7 +46,11 @@ def apply_sharding(datapipe, num_of_instances, instance_id, sharding_group=SHARD
                         "Sharding twice on a single pipeline is likely unintended and will cause data loss. Sharding already "
                         f"applied to {done} while trying to apply to {pipe}"
                     )
-                group = {} if len(inspect.signature(pipe.apply_sharding).parameters) < 3 else {"sharding_group": sharding_group}
+                group = (
+                    {}
+                    if len(inspect.signature(pipe.apply_sharding).parameters) < 3
+                    else {"sharding_group": sharding_group}
+                )
                 pipe.apply_sharding(num_of_instances, instance_id, **group)
                 here = pipe
             apply(sources, here)
@@ -77,7 +85,8 @@ def apply_random_seed(datapipe, rng):
 
 
 @deprecated(
-    "`apply_shuffle_seed` is deprecated since 1.12 and will be removed in the future releases. Please use `apply_random_seed` instead.", category=FutureWarning
+    "`apply_shuffle_seed` is deprecated since 1.12 and will be removed in the future releases. Please use `apply_random_seed` instead.",
+    category=FutureWarning,
 )
 def apply_shuffle_seed(datapipe, rng):
     """apply_random_seed, under its old name."""

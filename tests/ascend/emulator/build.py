@@ -1,6 +1,8 @@
-"""Build the emulated CANN for a MindSpore wheel: python build.py [MINDSPORE_FOLDER]; prints the folder that LD_LIBRARY_PATH takes.
+"""Build the emulated CANN for a MindSpore wheel: python build.py [MINDSPORE_FOLDER]; prints the folder that
+LD_LIBRARY_PATH takes.
 
-Built once for each wheel and state of these sources, under ~/.cache/mindtorch_proxy (XDG_CACHE_HOME). Needs gcc, g++ and binutils.
+Built once for each wheel and state of these sources, under ~/.cache/mindtorch_proxy (XDG_CACHE_HOME). Needs gcc, g++
+and binutils.
 """
 
 import hashlib
@@ -41,10 +43,16 @@ def asked_for(mindspore):
     """The names that the wheel's Ascend libraries want and that neither the wheel nor the system defines."""
     lib = mindspore / "lib"
     plugin = [p for p in (lib / "plugin" / name for name in PLUGIN) if p.exists()]
-    inside = list(lib.glob("plugin/ascend/ms_kernels_symmetric_memory/**/*.so"))  # from 2.10 on these are loaded with the plugin
+    inside = list(
+        lib.glob("plugin/ascend/ms_kernels_symmetric_memory/**/*.so")
+    )  # from 2.10 on these are loaded with the plugin
     wanted = {s for p in plugin + inside for s in symbols(p, "--undefined-only")}
-    ours = [p for folder in (lib, lib / "plugin", lib / "plugin" / "ascend", mindspore) for p in folder.glob("*.so*")] + inside
-    system = [p for name in SYSTEM for folder in ("/lib/x86_64-linux-gnu", "/lib64") if (p := Path(folder, name)).exists()]
+    ours = [
+        p for folder in (lib, lib / "plugin", lib / "plugin" / "ascend", mindspore) for p in folder.glob("*.so*")
+    ] + inside
+    system = [
+        p for name in SYSTEM for folder in ("/lib/x86_64-linux-gnu", "/lib64") if (p := Path(folder, name)).exists()
+    ]
     wanted -= {s for p in ours + system for s in symbols(p, "--defined-only")}
     wanted = {s for s in wanted if not re.match(r"_?Py|_ITM|__gmon|_ZTH", s)}
     return wanted | {s for p in plugin for s in output("strings", "-n", "5", p).split("\n") if FAMILIES.fullmatch(s)}
@@ -62,7 +70,9 @@ def assembly(functions, plain, data):
 
     def jump(name, label, *texts):
         strings = "\n".join(f' .string "{t}"' for t in texts)
-        lines.append(f".text\n.globl {name}\n.type {name},@function\n{name}:\n lea .L_{name}(%rip),%rax\n jmp {label}\n.section .rodata\n.L_{name}:\n{strings}")
+        lines.append(
+            f".text\n.globl {name}\n.type {name},@function\n{name}:\n lea .L_{name}(%rip),%rax\n jmp {label}\n.section .rodata\n.L_{name}:\n{strings}"
+        )
 
     for name in plain:
         jump(name, "plain", name)
@@ -82,18 +92,30 @@ def assembly(functions, plain, data):
 
 def compile_all(mindspore, folder):
     sources = sorted((HERE / "stub").glob("*.c"))
-    written = {name for p in [*sources, HERE / "stub" / "status.cc"] for name in re.findall(r"CANN\((\w+)", p.read_text())}
+    written = {
+        name for p in [*sources, HERE / "stub" / "status.cc"] for name in re.findall(r"CANN\((\w+)", p.read_text())
+    }
     wanted, known = asked_for(mindspore) - written, signatures(mindspore)
     functions = {s.removesuffix("GetWorkspaceSize") for s in wanted if re.match("aclnn[A-Z]", s)} | set(known)
     plain = {s for s in wanted if not s.startswith("aclnn")}
     data = {s for s in plain if s.startswith(("_ZTV", "_ZTI", "_ZTS"))}
     libraries = folder / "cann" / "lib64"  # MindSpore takes the path for CANN's where it contains "cann" and ends so
     libraries.mkdir(parents=True)
-    (folder / "names.s").write_text(assembly([(s, known.get(s, "?")) for s in sorted(functions)], sorted(plain - data), sorted(data)))
+    (folder / "names.s").write_text(
+        assembly([(s, known.get(s, "?")) for s in sorted(functions)], sorted(plain - data), sorted(data))
+    )
     output("g++", "-c", "-fPIC", "-O1", "-w", "-o", folder / "status.o", HERE / "stub" / "status.cc")
     shared = ("gcc", "-shared", "-fPIC", "-O1", "-w")
     output(
-        *shared, "-o", libraries / "libemulated.so", *sources, folder / "names.s", folder / "status.o", "-lpthread", "-lstdc++", "-Wl,-soname,libemulated.so"
+        *shared,
+        "-o",
+        libraries / "libemulated.so",
+        *sources,
+        folder / "names.s",
+        folder / "status.o",
+        "-lpthread",
+        "-lstdc++",
+        "-Wl,-soname,libemulated.so",
     )
     for name in SONAMES:
         needs = ("-Wl,--no-as-needed", "-lemulated", f"-Wl,-soname,{name}.so", "-Wl,-rpath,$ORIGIN")
@@ -111,7 +133,11 @@ def build(mindspore):
     if lacking:
         raise RuntimeError(f"the emulated CANN is built with gcc and binutils; missing: {', '.join(lacking)}")
     version = re.search(r"version\D+([\d.]+)", (mindspore / "version.py").read_text())[1]
-    state = hashlib.sha256(b"".join(p.read_bytes() for p in [Path(__file__), *sorted(HERE.glob("sig*")), *sorted((HERE / "stub").iterdir())])).hexdigest()
+    state = hashlib.sha256(
+        b"".join(
+            p.read_bytes() for p in [Path(__file__), *sorted(HERE.glob("sig*")), *sorted((HERE / "stub").iterdir())]
+        )
+    ).hexdigest()
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mindtorch_proxy" / "emulator"
     folder = cache / f"mindspore-{version}-{state[:16]}"
     if not folder.exists():

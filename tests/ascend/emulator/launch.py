@@ -1,6 +1,7 @@
 """Run a command with an emulated NPU: PYTHON launch.py [--cann FOLDER] COMMAND...
 
-The server runs under the Python that MINDTORCH_ORACLE_PYTHON names, or under this one, and needs PyTorch. The CANN is the one that build.py made for the
+The server runs under the Python that MINDTORCH_ORACLE_PYTHON names, or under this one, and needs PyTorch. The CANN is
+the one that build.py made for the
 MindSpore of COMMAND's interpreter (its first word).
 """
 
@@ -24,8 +25,12 @@ def environment(cann, socket):
 
 def main(argv):
     oracle = os.environ.get("MINDTORCH_ORACLE_PYTHON") or sys.executable
-    if subprocess.run([oracle, "-c", "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"]).returncode:
-        sys.exit(f"launch.py: {oracle} has no PyTorch for the emulated NPU's server: set MINDTORCH_ORACLE_PYTHON to a Python that has")
+    if subprocess.run(
+        [oracle, "-c", "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"]
+    ).returncode:
+        sys.exit(
+            f"launch.py: {oracle} has no PyTorch for the emulated NPU's server: set MINDTORCH_ORACLE_PYTHON to a Python that has"
+        )
     if argv[0] == "--cann":
         cann, command = argv[1], argv[2:]
     else:

@@ -1,7 +1,10 @@
-"""Dtypes that functions turn down: of each the dtypes that CANN states for its first tensor, in letters as backends/host.py has them.
+"""Dtypes that functions turn down: of each the dtypes that CANN states for its first tensor, in letters as
+backends/host.py has them.
 
-e z f d: float16, bfloat16, float32, float64; a B s i l: int8, uint8, int16, int32, int64; b: bool; t u v: uint16, uint32, uint64; F D E: complex64,
-complex128, complex32. A page may slip: a refusal is a question to the page, not CANN's own verdict. EMULATED_CANN_DTYPES=0 turns them off.
+e z f d: float16, bfloat16, float32, float64; a B s i l: int8, uint8, int16, int32, int64; b: bool; t u v: uint16,
+uint32, uint64; F D E: complex64,
+complex128, complex32. A page may slip: a refusal is a question to the page, not CANN's own verdict.
+EMULATED_CANN_DTYPES=0 turns them off.
 """
 
 import os
@@ -10,7 +13,10 @@ import rules
 import torch
 
 _LETTERS = dict(
-    zip("ezfdaBsilbtuvFDE", "float16 bfloat16 float32 float64 int8 uint8 int16 int32 int64 bool uint16 uint32 uint64 complex64 complex128 complex32".split())
+    zip(
+        "ezfdaBsilbtuvFDE",
+        "float16 bfloat16 float32 float64 int8 uint8 int16 int32 int64 bool uint16 uint32 uint64 complex64 complex128 complex32".split(),
+    )
 )
 _STATED = """
 ezf: AdaptiveAvgPool2d AdaptiveAvgPool3d AddLayerNorm AddRmsNorm Addbmm Addmm ApplyAdamWV2 AvgPool2d AvgPool3d Baddbmm BatchMatMul BatchNorm
@@ -114,4 +120,6 @@ def check(name, args):
     at = _LATER.get(name, 0)
     if at < len(tensors) and tensors[at].dtype not in stated:
         names = ", ".join(sorted(str(d)[6:] for d in stated))
-        raise rules.Refused(f"aclnn{name}: tensor {at} not implemented for {str(tensors[at].dtype)[6:]}, should be in dtype support list [{names}]")
+        raise rules.Refused(
+            f"aclnn{name}: tensor {at} not implemented for {str(tensors[at].dtype)[6:]}, should be in dtype support list [{names}]"
+        )

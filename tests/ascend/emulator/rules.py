@@ -1,7 +1,9 @@
 """What aclnn functions compute, in PyTorch.
 
-A rule stands under the function's name without "aclnn". Its positional parameters are the call's inputs in CANN's order, the ones after `*` the results that
-follow them; it answers their values (None: left alone). A rule without parameters after `*` answers the new value of its first argument: an in-place function.
+A rule stands under the function's name without "aclnn". Its positional parameters are the call's inputs in CANN's
+order, the ones after `*` the results that
+follow them; it answers their values (None: left alone). A rule without parameters after `*` answers the new value of
+its first argument: an in-place function.
 """
 
 import math
@@ -26,8 +28,12 @@ class Sized(tuple):
 
 # ---------------------------------------------------------------- several lines
 def wide(fn, *args):
-    """fn with half types in float32, in which sums of products are formed; PyTorch's own loops for half types on a CPU are very slow."""
-    return fn(*(a.float() if isinstance(a, torch.Tensor) and a.dtype in (torch.float16, torch.bfloat16) else a for a in args))
+    """fn with half types in float32, in which sums of products are formed;
+    PyTorch's own loops for half types on a CPU are very slow.
+    """
+    return fn(
+        *(a.float() if isinstance(a, torch.Tensor) and a.dtype in (torch.float16, torch.bfloat16) else a for a in args)
+    )
 
 
 def present(indices):
@@ -49,7 +55,13 @@ def rms_norm_grad(dy, x, rstd, gamma):
     with torch.enable_grad():
         a, g = x.float().detach().requires_grad_(), gamma.float().detach().requires_grad_()
         dims = list(range(x.dim() - gamma.dim(), x.dim()))
-        y = a * torch.rsqrt(a.pow(2).mean(dims, keepdim=True) + (1 / rstd**2 - a.detach().pow(2).mean(dims, keepdim=True))) * g
+        y = (
+            a
+            * torch.rsqrt(
+                a.pow(2).mean(dims, keepdim=True) + (1 / rstd**2 - a.detach().pow(2).mean(dims, keepdim=True))
+            )
+            * g
+        )
         return torch.autograd.grad(y, (a, g), dy.float())
 
 
@@ -156,8 +168,13 @@ def heads(layout, heads_q, *tensors):
     width = q.shape[-1] // heads_q
     if layout == "SBH":
         tensors = [t.transpose(0, 1) for t in tensors]
-    out = [split(t, t.shape[-1] // width if t is not tensors[2] else k.shape[-1] // width).transpose(1, 2) for t in tensors]
-    return out, lambda t: t.transpose(1, 2).flatten(2).transpose(0, 1) if layout == "SBH" else t.transpose(1, 2).flatten(2)
+    out = [
+        split(t, t.shape[-1] // width if t is not tensors[2] else k.shape[-1] // width).transpose(1, 2) for t in tensors
+    ]
+    return (
+        out,
+        lambda t: t.transpose(1, 2).flatten(2).transpose(0, 1) if layout == "SBH" else t.transpose(1, 2).flatten(2),
+    )
 
 
 def attention_scores(q, k, mask, scale, pse, sparse, before, after):
@@ -181,11 +198,37 @@ def attention(q, k, v, pse, drop, pad, mask, prefix, scale, keep, before, after,
     top = scores.amax(-1, keepdim=True).clamp_min(torch.finfo(torch.float32).min)
     weights = (scores - top).exp()
     total = weights.sum(-1, keepdim=True)
-    out = weights / total.clamp_min(torch.finfo(torch.float32).tiny) @ v.float().repeat_interleave(q.shape[1] // v.shape[1], 1)
+    out = (
+        weights
+        / total.clamp_min(torch.finfo(torch.float32).tiny)
+        @ v.float().repeat_interleave(q.shape[1] // v.shape[1], 1)
+    )
     return top.expand(*top.shape[:-1], 8), total.expand(*total.shape[:-1], 8), None, back(out)
 
 
-def attention_grad(q, k, v, dy, pse, drop, pad, mask, top, total, saved, out, prefix, scale, keep, before, after, n, layout, inner, sparse):
+def attention_grad(
+    q,
+    k,
+    v,
+    dy,
+    pse,
+    drop,
+    pad,
+    mask,
+    top,
+    total,
+    saved,
+    out,
+    prefix,
+    scale,
+    keep,
+    before,
+    after,
+    n,
+    layout,
+    inner,
+    sparse,
+):
     def run(q, k, v):
         (a, b, c), back = heads(layout, n, q, k, v)
         weights = torch.softmax(attention_scores(a, b, mask, scale, pse, sparse, before, after), -1).nan_to_num(0)
@@ -216,10 +259,19 @@ def method(name, n):
 UNARY = """Abs Acos Acosh Asin Asinh Atan Atanh Ceil Cos Cosh Erf Erfc Erfinv Exp Exp2 Expm1 Floor Frac Log Log10 Log1p Log2 Neg Reciprocal Relu Round Rsqrt
 Selu Sigmoid Sin Sinc Sinh Sqrt Tan Tanh Trunc Square Digamma Lgamma Signbit"""
 OTHER_UNARY = dict(
-    BitwiseNot="bitwise_not", LogicalNot="logical_not", Sign="sgn", IsFinite="isfinite", IsInf="isinf", IsNegInf="isneginf", IsPosInf="isposinf", Real="real"
+    BitwiseNot="bitwise_not",
+    LogicalNot="logical_not",
+    Sign="sgn",
+    IsFinite="isfinite",
+    IsInf="isinf",
+    IsNegInf="isneginf",
+    IsPosInf="isposinf",
+    Real="real",
 )
 OTHER_UNARY |= dict(Inverse="inverse", Det="det", Slogdet="slogdet", Isnan="isnan")
-ACTIVATIONS = dict(Silu=F.silu, Mish=F.mish, Hardsigmoid=F.hardsigmoid, Hardswish=F.hardswish, Gelu=F.gelu, Softsign=F.softsign)
+ACTIVATIONS = dict(
+    Silu=F.silu, Mish=F.mish, Hardsigmoid=F.hardsigmoid, Hardswish=F.hardswish, Gelu=F.gelu, Softsign=F.softsign
+)
 BINARY = dict(
     Atan2="atan2", BitwiseAndTensor="bitwise_and", BitwiseOrTensor="bitwise_or", BitwiseXorTensor="bitwise_xor", BitwiseAndScalar="bitwise_and", Div="div",
     BitwiseOrScalar="bitwise_or", BitwiseXorScalar="bitwise_xor", Divs="div", EqTensor="eq", NeTensor="ne", GtTensor="gt", GeTensor="ge", LtTensor="lt",
@@ -294,14 +346,20 @@ RULES = {
     "ClampMinTensor": lambda self, low, *, out: torch.maximum(self, low),
     "ClampMaxTensor": lambda self, high, *, out: torch.minimum(self, high),
     "NanToNum": lambda self, nan, high, low, *, out: torch.nan_to_num(self, nan, high, low),
-    "RoundDecimals": lambda self, decimals, *, out: torch.round(self, decimals=decimals) if self.is_floating_point() else self,
+    "RoundDecimals": lambda self, decimals, *, out: (
+        torch.round(self, decimals=decimals) if self.is_floating_point() else self
+    ),
     "SWhere": lambda condition, self, other, *, out: torch.where(condition, self, other),
     "Cast": lambda self, dtype, *, out: self,
     # ------------------------------------------------------------ activations
     "Elu": lambda self, alpha, scale, inner, *, out: aten.elu(self, alpha, scale, inner),
-    "EluBackward": lambda grad, alpha, scale, inner, is_result, self, *, out: aten.elu_backward(grad, alpha, scale, inner, is_result, self),
+    "EluBackward": lambda grad, alpha, scale, inner, is_result, self, *, out: aten.elu_backward(
+        grad, alpha, scale, inner, is_result, self
+    ),
     "LeakyRelu": lambda self, slope, *, out: F.leaky_relu(self, slope),
-    "LeakyReluBackward": lambda grad, self, slope, is_result, *, out: aten.leaky_relu_backward(grad, self, slope, is_result),
+    "LeakyReluBackward": lambda grad, self, slope, is_result, *, out: aten.leaky_relu_backward(
+        grad, self, slope, is_result
+    ),
     "Hardtanh": lambda self, low, high, *, out: F.hardtanh(self, low, high),
     "HardtanhBackward": lambda grad, self, low, high, *, out: aten.hardtanh_backward(grad, self, low, high),
     "Hardshrink": lambda self, lambd, *, out: F.hardshrink(self, lambd),
@@ -314,7 +372,9 @@ RULES = {
     "ThresholdBackward": lambda grad, self, threshold, *, out: aten.threshold_backward(grad, self, threshold),
     "LogSigmoid": lambda self, *, out: F.logsigmoid(self),
     "LogSigmoidForward": lambda self, *, out, buffer: (F.logsigmoid(self), None),
-    "LogSigmoidBackward": lambda grad, self, buffer, *, out: aten.log_sigmoid_backward(grad, self, torch.exp(-self.abs())),
+    "LogSigmoidBackward": lambda grad, self, buffer, *, out: aten.log_sigmoid_backward(
+        grad, self, torch.exp(-self.abs())
+    ),
     "Glu": lambda self, dim, *, out: F.glu(self, dim),
     "GluBackward": lambda grad, self, dim, *, out: aten.glu_backward(grad, self, dim),
     "GeluV2": lambda self, approximate, *, out: F.gelu(self, approximate=APPROXIMATE[approximate]),
@@ -323,16 +383,22 @@ RULES = {
     "HardsigmoidBackward": lambda grad, self, *, out: aten.hardsigmoid_backward(grad, self),
     "HardswishBackward": lambda grad, self, *, out: aten.hardswish_backward(grad, self),
     "MishBackward": lambda grad, self, *, out: aten.mish_backward(grad, self),
-    "SeluBackward": lambda grad, result, *, out: aten.elu_backward(grad, 1.6732632423543772, 1.0507009873554805, 1.0, True, result),
+    "SeluBackward": lambda grad, result, *, out: aten.elu_backward(
+        grad, 1.6732632423543772, 1.0507009873554805, 1.0, True, result
+    ),
     "SigmoidBackward": lambda grad, result, *, out: aten.sigmoid_backward(grad, result),
     "SiluBackward": lambda grad, self, *, out: aten.silu_backward(grad, self),
     "TanhBackward": lambda grad, result, *, out: aten.tanh_backward(grad, result),
     "Prelu": lambda self, weight, *, out: F.prelu(self, weight.reshape(-1)),
-    "PreluBackward": lambda grad, self, weight, *, dx, dw: gradients(lambda x, w: F.prelu(x, w.reshape(-1)), grad, self, weight),
+    "PreluBackward": lambda grad, self, weight, *, dx, dw: gradients(
+        lambda x, w: F.prelu(x, w.reshape(-1)), grad, self, weight
+    ),
     "Softmax": lambda self, dim, *, out: torch.softmax(self, dim),
     "SoftmaxBackward": lambda grad, result, dim, *, out: aten._softmax_backward_data(grad, result, dim, result.dtype),
     "LogSoftmax": lambda self, dim, *, out: torch.log_softmax(self, dim),
-    "LogSoftmaxBackward": lambda grad, result, dim, *, out: aten._log_softmax_backward_data(grad, result, dim, result.dtype),
+    "LogSoftmaxBackward": lambda grad, result, dim, *, out: aten._log_softmax_backward_data(
+        grad, result, dim, result.dtype
+    ),
     # ------------------------------------------------------------ matrices
     "Matmul": lambda self, other, *, out, cube: (wide(torch.matmul, self, other), None),
     "Mm": lambda self, other, *, out, cube: (wide(torch.mm, self, other), None),
@@ -346,10 +412,14 @@ RULES = {
     "InplaceBaddbmm": lambda self, a, b, beta, alpha, cube: torch.baddbmm(self, a, b, beta=beta, alpha=alpha),
     "Addr": lambda self, a, b, beta, alpha, *, out: torch.addr(self, a, b, beta=beta, alpha=alpha),
     "LinalgCross": lambda self, other, dim, *, out: torch.linalg.cross(self, other, dim=dim),
-    "LinalgVectorNorm": lambda self, order, dims, keep, dtype, *, out: torch.linalg.vector_norm(self, order, dims or None, keep, dtype=out.dtype),
+    "LinalgVectorNorm": lambda self, order, dims, keep, dtype, *, out: torch.linalg.vector_norm(
+        self, order, dims or None, keep, dtype=out.dtype
+    ),
     "Norm": lambda self, order, dims, keep, *, out: torch.norm(self, order, dims or None, keep),
     "LinalgQr": lambda self, mode, *, q, r: torch.linalg.qr(self, ("reduced", "complete", "r")[mode]),
-    "TriangularSolve": lambda self, a, upper, transpose, unit, *, out, m: torch.triangular_solve(self, a, upper, transpose, unit),
+    "TriangularSolve": lambda self, a, upper, transpose, unit, *, out, m: torch.triangular_solve(
+        self, a, upper, transpose, unit
+    ),
     "Trace": lambda self, *, out: torch.trace(self),
     # ------------------------------------------------------------ reductions and orders
     "ReduceSum": lambda self, dims, keep, dtype, *, out: torch.sum(self, dims, keep, dtype=out.dtype),
@@ -376,26 +446,42 @@ RULES = {
     "Kthvalue": lambda self, k, dim, keep, *, out, indices: torch.kthvalue(self, k, dim, keep),
     "Std": lambda self, dims, correction, keep, *, out: torch.std(self, dims, correction=correction, keepdim=keep),
     "Var": lambda self, dims, unbiased, keep, *, out: torch.var(self, dims, unbiased=unbiased, keepdim=keep),
-    "VarCorrection": lambda self, dims, correction, keep, *, out: torch.var(self, dims, correction=correction, keepdim=keep),
-    "StdMeanCorrection": lambda self, dims, correction, keep, *, std, mean: torch.std_mean(self, dims, correction=correction, keepdim=keep),
-    "VarMean": lambda self, dims, correction, keep, *, mean, var: torch.var_mean(self, dims, correction=correction, keepdim=keep)[::-1],
+    "VarCorrection": lambda self, dims, correction, keep, *, out: torch.var(
+        self, dims, correction=correction, keepdim=keep
+    ),
+    "StdMeanCorrection": lambda self, dims, correction, keep, *, std, mean: torch.std_mean(
+        self, dims, correction=correction, keepdim=keep
+    ),
+    "VarMean": lambda self, dims, correction, keep, *, mean, var: torch.var_mean(
+        self, dims, correction=correction, keepdim=keep
+    )[::-1],
     "LogSumExp": lambda self, dims, keep, *, out: torch.logsumexp(self, dims, keep),
     "Cumsum": lambda self, dim, dtype, *, out: torch.cumsum(self, dim, dtype=out.dtype),
     "CumsumV2": lambda self, dim, exclusive, reverse, *, out: torch.cumsum(self, dim, dtype=out.dtype),
-    "Cumprod": lambda self, dim, dtype, *, out: torch.cumprod(self, dim.item() if isinstance(dim, torch.Tensor) else dim, dtype=out.dtype),
+    "Cumprod": lambda self, dim, dtype, *, out: torch.cumprod(
+        self, dim.item() if isinstance(dim, torch.Tensor) else dim, dtype=out.dtype
+    ),
     "Cummax": lambda self, dim, *, out, indices: torch.cummax(self, dim),
     "Cummin": lambda self, dim, *, out, indices: torch.cummin(self, dim),
-    "Sort": lambda self, stable, dim, descending, *, out, indices: torch.sort(self, stable=stable, dim=dim, descending=descending),
+    "Sort": lambda self, stable, dim, descending, *, out, indices: torch.sort(
+        self, stable=stable, dim=dim, descending=descending
+    ),
     "Argsort": lambda self, dim, descending, *, out: torch.argsort(self, dim, descending, stable=True),
     "Topk": lambda self, k, dim, largest, ordered, *, out, indices: torch.topk(self, k, dim, largest, ordered),
     "Bincount": lambda self, weights, least, *, out: torch.bincount(self, weights, least),
     "Histc": lambda self, bins, low, high, *, out: torch.histc(self, bins, low, high),
-    "SearchSorted": lambda boundaries, self, small, right, sorter, *, out: torch.searchsorted(boundaries, self, out_int32=small, right=right, sorter=sorter),
+    "SearchSorted": lambda boundaries, self, small, right, sorter, *, out: torch.searchsorted(
+        boundaries, self, out_int32=small, right=right, sorter=sorter
+    ),
     "Unique2": lambda self, ordered, inverse, counts, *, out, index, count: unique(self, inverse, counts),
     "UniqueDim": lambda self, ordered, inverse, dim, *, out, index, count: unique_dim(self, dim),
-    "UniqueConsecutive": lambda self, inverse, counts, dim, *, out, index, count: unique_consecutive(self, inverse, counts, dim),
+    "UniqueConsecutive": lambda self, inverse, counts, dim, *, out, index, count: unique_consecutive(
+        self, inverse, counts, dim
+    ),
     # ------------------------------------------------------------ shapes and indices
-    "Arange": lambda start, end, step, *, out: torch.arange(out.numel()).to(torch.int64 if not out.is_floating_point() else torch.float64) * step + start,
+    "Arange": lambda start, end, step, *, out: (
+        torch.arange(out.numel()).to(torch.int64 if not out.is_floating_point() else torch.float64) * step + start
+    ),
     "Linspace": lambda start, end, steps, *, out: torch.linspace(start, end, steps, dtype=out.dtype),
     "Eye": lambda rows, columns, *, out: torch.eye(rows, columns),
     "OneHot": lambda self, classes, on, off, axis, *, out: torch.where(F.one_hot(self.long(), classes).bool(), on, off),
@@ -422,11 +508,15 @@ RULES = {
     "IndexSelect": lambda self, dim, index, *, out: torch.index_select(self, dim, index),
     "Index": lambda self, indices, *, out: aten.index(self, present(indices)),
     "IndexAdd": lambda self, dim, index, source, alpha, *, out: torch.index_add(self, dim, index, source, alpha=alpha),
-    "IndexAddV2": lambda self, dim, index, source, alpha, mode, *, out: torch.index_add(self, dim, index, source, alpha=alpha),
+    "IndexAddV2": lambda self, dim, index, source, alpha, mode, *, out: torch.index_add(
+        self, dim, index, source, alpha=alpha
+    ),
     "InplaceIndexFill": lambda self, dim, index, value: self.index_fill(dim, torch.as_tensor(index), value),
     "InplaceIndexFillTensor": lambda self, dim, index, value: self.index_fill(dim, torch.as_tensor(index), value),
     "IndexFillTensor": lambda self, dim, index, value, *, out: self.index_fill(dim, torch.as_tensor(index), value),
-    "IndexPutImpl": lambda self, indices, values, accumulate, unsafe: aten.index_put(self, present(indices), values, accumulate),
+    "IndexPutImpl": lambda self, indices, values, accumulate, unsafe: aten.index_put(
+        self, present(indices), values, accumulate
+    ),
     "Scatter": lambda self, dim, index, src, reduce, *, out: scatter(self, dim, index, src, reduce),
     "ScatterValue": lambda self, dim, index, value, reduce, *, out: scatter(self, dim, index, value, reduce),
     "ScatterAdd": lambda self, dim, index, src, *, out: torch.scatter_add(self, dim, index, src),
@@ -438,20 +528,28 @@ RULES = {
     "Nonzero": lambda self, *, out: Sized([torch.nonzero(self)]),
     "NonzeroV2": lambda self, *, out: Sized([torch.nonzero(self).T]),
     "Embedding": lambda weight, indices, *, out: F.embedding(indices.long(), weight),
-    "EmbeddingDenseBackward": lambda grad, ids, rows, padding, scale, *, out: aten.embedding_dense_backward(grad, ids.long(), rows, padding, scale),
+    "EmbeddingDenseBackward": lambda grad, ids, rows, padding, scale, *, out: aten.embedding_dense_backward(
+        grad, ids.long(), rows, padding, scale
+    ),
     "EmbeddingRenorm": lambda self, indices, limit, norm: aten.embedding_renorm(self, indices.reshape(-1), limit, norm),
     # ------------------------------------------------------------ normalization
-    "LayerNorm": lambda x, shape, weight, bias, eps, *, out, mean, rstd: aten.native_layer_norm(x, shape, weight, bias, eps),
-    "LayerNormBackward": lambda grad, x, shape, mean, rstd, w, b, mask, *, dx, dw, db: aten.native_layer_norm_backward(grad, x, shape, mean, rstd, w, b, mask),
+    "LayerNorm": lambda x, shape, weight, bias, eps, *, out, mean, rstd: aten.native_layer_norm(
+        x, shape, weight, bias, eps
+    ),
+    "LayerNormBackward": lambda grad, x, shape, mean, rstd, w, b, mask, *, dx, dw, db: aten.native_layer_norm_backward(
+        grad, x, shape, mean, rstd, w, b, mask
+    ),
     "GroupNorm": lambda x, weight, bias, n, c, hxw, group, eps, *, out, mean, rstd: aten.native_group_norm(
         x.contiguous(), weight.contiguous(), bias.contiguous(), n, c, hxw, group, eps
     ),
-    "GroupNormBackward": lambda grad, x, mean, rstd, w, n, c, hxw, group, mask, *, dx, dw, db: aten.native_group_norm_backward(
-        grad, x, mean, rstd, w, n, c, hxw, group, mask
+    "GroupNormBackward": lambda grad, x, mean, rstd, w, n, c, hxw, group, mask, *, dx, dw, db: (
+        aten.native_group_norm_backward(grad, x, mean, rstd, w, n, c, hxw, group, mask)
     ),
-    "BatchNorm": lambda x, w, b, mean, var, training, momentum, eps, *, out, saved, inverse: batch_norm(x, w, b, mean, var, training, momentum, eps),
-    "BatchNormBackward": lambda dy, x, w, mean, var, saved, inverse, training, eps, mask, *, dx, dw, db: batch_norm_backward(
-        dy, x, w, mean, var, saved, inverse, training, eps, mask
+    "BatchNorm": lambda x, w, b, mean, var, training, momentum, eps, *, out, saved, inverse: batch_norm(
+        x, w, b, mean, var, training, momentum, eps
+    ),
+    "BatchNormBackward": lambda dy, x, w, mean, var, saved, inverse, training, eps, mask, *, dx, dw, db: (
+        batch_norm_backward(dy, x, w, mean, var, saved, inverse, training, eps, mask)
     ),
     "RmsNorm": lambda x, gamma, eps, *, y, rstd: rms_norm(x, gamma, eps),
     "RmsNormGrad": lambda dy, x, rstd, gamma, *, dx, dgamma: rms_norm_grad(dy, x, rstd, gamma),
@@ -461,31 +559,43 @@ RULES = {
         a + b if more else None,
     ),
     # ------------------------------------------------------------ losses
-    "BinaryCrossEntropy": lambda self, target, weight, reduction, *, out: aten.binary_cross_entropy(self, target, weight, reduction),
-    "BinaryCrossEntropyBackward": lambda grad, self, target, weight, reduction, *, out: aten.binary_cross_entropy_backward(
-        grad, self, target, weight, reduction
+    "BinaryCrossEntropy": lambda self, target, weight, reduction, *, out: aten.binary_cross_entropy(
+        self, target, weight, reduction
+    ),
+    "BinaryCrossEntropyBackward": lambda grad, self, target, weight, reduction, *, out: (
+        aten.binary_cross_entropy_backward(grad, self, target, weight, reduction)
     ),
     "BinaryCrossEntropyWithLogits": lambda self, target, weight, pos, reduction, *, out: wide(
         aten.binary_cross_entropy_with_logits, self, target, weight, pos, reduction
     ),
-    "KlDiv": lambda self, target, reduction, log_target, *, out: aten.kl_div(self, target, reduction, log_target=log_target),
+    "KlDiv": lambda self, target, reduction, log_target, *, out: aten.kl_div(
+        self, target, reduction, log_target=log_target
+    ),
     "L1Loss": lambda self, target, reduction, *, out: aten.l1_loss(self, target, reduction),
     "MseLoss": lambda self, target, reduction, *, out: aten.mse_loss(self, target, reduction),
-    "MseLossBackward": lambda grad, self, target, reduction, *, out: aten.mse_loss_backward(grad, self, target, reduction),
+    "MseLossBackward": lambda grad, self, target, reduction, *, out: aten.mse_loss_backward(
+        grad, self, target, reduction
+    ),
     "SmoothL1Loss": lambda self, target, reduction, beta, *, out: aten.smooth_l1_loss(self, target, reduction, beta),
-    "SmoothL1LossBackward": lambda grad, self, target, reduction, beta, *, out: aten.smooth_l1_loss_backward(grad, self, target, reduction, beta),
+    "SmoothL1LossBackward": lambda grad, self, target, reduction, beta, *, out: aten.smooth_l1_loss_backward(
+        grad, self, target, reduction, beta
+    ),
     "SoftMarginLoss": lambda self, target, reduction, *, out: aten.soft_margin_loss(self, target, reduction),
-    "CrossEntropyLoss": lambda self, target, weight, reduction, ignore, smoothing, scale, with_z, *, loss, log_prob, z, lse: cross_entropy(
-        self, target, weight, reduction, ignore, smoothing
+    "CrossEntropyLoss": lambda self, target, weight, reduction, ignore, smoothing, scale, with_z, *, loss, log_prob, z, lse: (
+        cross_entropy(self, target, weight, reduction, ignore, smoothing)
     ),
-    "CrossEntropyLossGrad": lambda grad, log_prob, target, weight, grad_z, lse, reduction, ignore, smoothing, scale, *, out: cross_entropy_grad(
-        grad, log_prob, target, weight, reduction, ignore
+    "CrossEntropyLossGrad": lambda grad, log_prob, target, weight, grad_z, lse, reduction, ignore, smoothing, scale, *, out: (
+        cross_entropy_grad(grad, log_prob, target, weight, reduction, ignore)
     ),
-    "NLLLoss": lambda self, target, weight, reduction, ignore, *, out, total: aten.nll_loss_forward(self, target, weight, reduction, ignore),
+    "NLLLoss": lambda self, target, weight, reduction, ignore, *, out, total: aten.nll_loss_forward(
+        self, target, weight, reduction, ignore
+    ),
     "NLLLossBackward": lambda grad, self, target, weight, reduction, ignore, total, *, out: aten.nll_loss_backward(
         grad, self, target, weight, reduction, ignore, total.reshape(())
     ),
-    "NLLLoss2d": lambda self, target, weight, reduction, ignore, *, out, total: aten.nll_loss2d_forward(self, target, weight, reduction, ignore),
+    "NLLLoss2d": lambda self, target, weight, reduction, ignore, *, out, total: aten.nll_loss2d_forward(
+        self, target, weight, reduction, ignore
+    ),
     "NLLLoss2dBackward": lambda grad, self, target, weight, reduction, ignore, total, *, out: aten.nll_loss2d_backward(
         grad, self, target, weight, reduction, ignore, total.reshape(())
     ),
@@ -494,8 +604,8 @@ RULES = {
         wide(aten.convolution, x, w, b, stride, padding, dilation, transposed, more, groups),
         None,
     ),
-    "ConvolutionBackward": lambda grad, x, w, sizes, stride, padding, dilation, transposed, more, groups, mask, cube, *, dx, dw, db: wide(
-        aten.convolution_backward, grad, x, w, sizes, stride, padding, dilation, transposed, more, groups, mask
+    "ConvolutionBackward": lambda grad, x, w, sizes, stride, padding, dilation, transposed, more, groups, mask, cube, *, dx, dw, db: (
+        wide(aten.convolution_backward, grad, x, w, sizes, stride, padding, dilation, transposed, more, groups, mask)
     ),
     "AvgPool2d": lambda self, kernel, stride, padding, ceil, include, divisor, cube, *, out: aten.avg_pool2d(
         self, kernel, stride, padding, ceil, include, divisor or None
@@ -506,28 +616,50 @@ RULES = {
     "AdaptiveAvgPool2d": lambda self, size, *, out: aten.adaptive_avg_pool2d(self, size),
     "AdaptiveAvgPool3d": lambda self, size, *, out: aten.adaptive_avg_pool3d(self, size),
     "AdaptiveMaxPool2d": lambda self, size, *, out, indices: aten.adaptive_max_pool2d(self, size),
-    "MaxPool2dWithIndices": lambda self, kernel, stride, padding, dilation, ceil, *, out, indices: aten.max_pool2d_with_indices(
-        self, kernel, stride, padding, dilation, ceil
+    "MaxPool2dWithIndices": lambda self, kernel, stride, padding, dilation, ceil, *, out, indices: (
+        aten.max_pool2d_with_indices(self, kernel, stride, padding, dilation, ceil)
     ),
-    "Im2col": lambda self, kernel, dilation, padding, stride, *, out: aten.im2col(self, kernel, dilation, padding, stride),
-    "Im2colBackward": lambda grad, size, kernel, dilation, padding, stride, *, out: aten.col2im(grad, size, kernel, dilation, padding, stride),
-    "GridSampler2D": lambda x, grid, mode, padding, corners, *, out: aten.grid_sampler_2d(x, grid, mode, padding, corners),
-    "GridSampler3D": lambda x, grid, mode, padding, corners, *, out: aten.grid_sampler_3d(x, grid, mode, padding, corners),
+    "Im2col": lambda self, kernel, dilation, padding, stride, *, out: aten.im2col(
+        self, kernel, dilation, padding, stride
+    ),
+    "Im2colBackward": lambda grad, size, kernel, dilation, padding, stride, *, out: aten.col2im(
+        grad, size, kernel, dilation, padding, stride
+    ),
+    "GridSampler2D": lambda x, grid, mode, padding, corners, *, out: aten.grid_sampler_2d(
+        x, grid, mode, padding, corners
+    ),
+    "GridSampler3D": lambda x, grid, mode, padding, corners, *, out: aten.grid_sampler_3d(
+        x, grid, mode, padding, corners
+    ),
     "UpsampleNearest1d": lambda self, size, *, out: aten.upsample_nearest1d(self, size),
     "UpsampleNearest1dV2": lambda self, size, s, *, out: aten.upsample_nearest1d(self, size, s or None),
     "UpsampleNearest2d": lambda self, size, *, out: aten.upsample_nearest2d(self, size),
     "UpsampleNearest2dV2": lambda self, size, h, w, *, out: aten.upsample_nearest2d(self, size, h or None, w or None),
-    "UpsampleNearest3d": lambda self, size, d, h, w, *, out: aten.upsample_nearest3d(self, size, d or None, h or None, w or None),
+    "UpsampleNearest3d": lambda self, size, d, h, w, *, out: aten.upsample_nearest3d(
+        self, size, d or None, h or None, w or None
+    ),
     "UpsampleLinear1d": lambda self, size, corners, s, *, out: aten.upsample_linear1d(self, size, corners, s or None),
-    "UpsampleBilinear2d": lambda self, size, corners, h, w, *, out: aten.upsample_bilinear2d(self, size, corners, h or None, w or None),
-    "UpsampleBicubic2d": lambda self, size, corners, h, w, *, out: aten.upsample_bicubic2d(self, size, corners, h or None, w or None),
-    "UpsampleTrilinear3d": lambda self, size, corners, d, h, w, *, out: aten.upsample_trilinear3d(self, size, corners, d or None, h or None, w or None),
-    "UpsampleNearest1dBackward": lambda grad, size, given, s, *, out: aten.upsample_nearest1d_backward(grad, size, given, s or None),
-    "UpsampleNearest2dBackward": lambda grad, size, given, h, w, *, out: aten.upsample_nearest2d_backward(grad, size, given, h or None, w or None),
+    "UpsampleBilinear2d": lambda self, size, corners, h, w, *, out: aten.upsample_bilinear2d(
+        self, size, corners, h or None, w or None
+    ),
+    "UpsampleBicubic2d": lambda self, size, corners, h, w, *, out: aten.upsample_bicubic2d(
+        self, size, corners, h or None, w or None
+    ),
+    "UpsampleTrilinear3d": lambda self, size, corners, d, h, w, *, out: aten.upsample_trilinear3d(
+        self, size, corners, d or None, h or None, w or None
+    ),
+    "UpsampleNearest1dBackward": lambda grad, size, given, s, *, out: aten.upsample_nearest1d_backward(
+        grad, size, given, s or None
+    ),
+    "UpsampleNearest2dBackward": lambda grad, size, given, h, w, *, out: aten.upsample_nearest2d_backward(
+        grad, size, given, h or None, w or None
+    ),
     "UpsampleNearest3dBackward": lambda grad, size, given, d, h, w, *, out: aten.upsample_nearest3d_backward(
         grad, size, given, d or None, h or None, w or None
     ),
-    "UpsampleLinear1dBackward": lambda grad, size, given, corners, s, *, out: aten.upsample_linear1d_backward(grad, size, given, corners, s or None),
+    "UpsampleLinear1dBackward": lambda grad, size, given, corners, s, *, out: aten.upsample_linear1d_backward(
+        grad, size, given, corners, s or None
+    ),
     "UpsampleBilinear2dBackward": lambda grad, size, given, corners, h, w, *, out: aten.upsample_bilinear2d_backward(
         grad, size, given, corners, h or None, w or None
     ),
@@ -537,13 +669,19 @@ RULES = {
     "UpsampleBicubic2dBackward": lambda grad, size, given, corners, h, w, *, out: aten.upsample_bicubic2d_backward(
         grad, size, given, corners, h or None, w or None
     ),
-    "UpsampleTrilinear3dBackward": lambda grad, size, given, corners, d, h, w, *, out: aten.upsample_trilinear3d_backward(
-        grad, size, given, corners, d or None, h or None, w or None
+    "UpsampleTrilinear3dBackward": lambda grad, size, given, corners, d, h, w, *, out: (
+        aten.upsample_trilinear3d_backward(grad, size, given, corners, d or None, h or None, w or None)
     ),
     # ------------------------------------------------------------ random numbers
-    "InplaceUniform": lambda self, low, high, seed, offset: torch.rand(self.shape, generator=stream(seed, offset)) * (high - low) + low,
-    "InplaceNormal": lambda self, mean, std, seed, offset: torch.randn(self.shape, generator=stream(seed, offset)) * std + mean,
-    "InplaceRandom": lambda self, low, high, seed, offset: torch.randint(low, high, self.shape, generator=stream(seed, offset)),
+    "InplaceUniform": lambda self, low, high, seed, offset: (
+        torch.rand(self.shape, generator=stream(seed, offset)) * (high - low) + low
+    ),
+    "InplaceNormal": lambda self, mean, std, seed, offset: (
+        torch.randn(self.shape, generator=stream(seed, offset)) * std + mean
+    ),
+    "InplaceRandom": lambda self, low, high, seed, offset: torch.randint(
+        low, high, self.shape, generator=stream(seed, offset)
+    ),
     "InplaceBernoulli": lambda self, p, seed, offset: torch.rand(self.shape, generator=stream(seed, offset)) < p,
     "Randperm": lambda n, seed, offset, *, out: torch.randperm(n, generator=stream(seed, offset)),
     "DropoutGenMask": lambda shape, p, seed, offset, *, out: kept(shape, p, seed, offset, out),
@@ -554,16 +692,41 @@ RULES = {
         attention(q, k, v, pse, drop, pad, mask, prefix, scale, keep, before, after, n, layout, inner, sparse)
     ),
     "FlashAttentionScoreGrad": lambda q, k, v, dy, pse, drop, pad, mask, top, total, saved, out, prefix, scale, keep, before, after, n, layout, inner, sparse, *, dq, dk, dv, dpse: (  # noqa: E501
-        attention_grad(q, k, v, dy, pse, drop, pad, mask, top, total, saved, out, prefix, scale, keep, before, after, n, layout, inner, sparse)
+        attention_grad(
+            q,
+            k,
+            v,
+            dy,
+            pse,
+            drop,
+            pad,
+            mask,
+            top,
+            total,
+            saved,
+            out,
+            prefix,
+            scale,
+            keep,
+            before,
+            after,
+            n,
+            layout,
+            inner,
+            sparse,
+        )
     ),
     "SwiGlu": lambda x, dim, *, out: swiglu(x, dim),
     "SwiGluGrad": lambda grad, x, dim, *, out: gradients(lambda a: swiglu(a, dim), grad, x),
     "RotaryPositionEmbedding": lambda x, cos, sin, mode, *, out: rotary(x, cos, sin, mode),
-    "RotaryPositionEmbeddingGrad": lambda grad, cos, sin, x, mode, *, dx, dcos, dsin: gradients(lambda *a: rotary(*a, mode), grad, x, cos, sin),
+    "RotaryPositionEmbeddingGrad": lambda grad, cos, sin, x, mode, *, dx, dcos, dsin: gradients(
+        lambda *a: rotary(*a, mode), grad, x, cos, sin
+    ),
     "ApplyAdamWV2": lambda var, m, v, greatest, grad, step, *numbers: adam(var, m, v, greatest, grad, step, *numbers),
 }
 
-# ---------------------------------------------------------------- collectives: from the ranks' inputs and a number, each rank's output
+# ---------------------------------------------------------------- collectives: from the ranks' inputs and a number,
+# each rank's output
 REDUCE = (lambda x: x.sum(0), lambda x: x.prod(0), lambda x: x.amax(0), lambda x: x.amin(0))
 
 
@@ -574,7 +737,9 @@ def to_all(sent, extra, counts):
 
 COLLECTIVES = {
     "HcclAllReduce": lambda sent, op, _: [REDUCE[op](torch.stack(sent))] * len(sent),
-    "HcclReduce": lambda sent, op, _: [REDUCE[op & 255](torch.stack(sent)) if r == op >> 8 else None for r in range(len(sent))],
+    "HcclReduce": lambda sent, op, _: [
+        REDUCE[op & 255](torch.stack(sent)) if r == op >> 8 else None for r in range(len(sent))
+    ],
     "HcclAllGather": lambda sent, _, __: [torch.cat(sent)] * len(sent),
     "HcclReduceScatter": lambda sent, op, _: REDUCE[op](torch.stack(sent)).chunk(len(sent)),
     "HcclBroadcast": lambda sent, root, _: [sent[root].clone()] * len(sent),

@@ -1,6 +1,7 @@
 """The computing side of the emulated CANN: python server.py SOCKET (under the oracle's Python, which has PyTorch).
 
-Each client hands over its device memory, then sends calls: a name and its arguments (stub/objects.c writes them). The answer is a status and a text.
+Each client hands over its device memory, then sends calls: a name and its arguments (stub/objects.c writes them). The
+answer is a status and a text.
 """
 
 import array
@@ -19,9 +20,36 @@ import rules
 import torch
 
 INVALID, INTERNAL = 161002, 561000
-PLAIN = {-1, 0, 1, 2, 16, 27, 30, 47}  # formats whose memory is as shape and strides say: none, NCHW, NHWC, ND, HWCN, NDHWC, NCDHW, NCL
-DTYPES = {0: torch.float32, 1: torch.float16, 2: torch.int8, 3: torch.int32, 4: torch.uint8, 6: torch.int16, 7: torch.uint16, 8: torch.uint32, 9: torch.int64}
-DTYPES |= {10: torch.uint64, 11: torch.float64, 12: torch.bool, 16: torch.complex64, 17: torch.complex128, 27: torch.bfloat16, 33: torch.complex32}
+PLAIN = {
+    -1,
+    0,
+    1,
+    2,
+    16,
+    27,
+    30,
+    47,
+}  # formats whose memory is as shape and strides say: none, NCHW, NHWC, ND, HWCN, NDHWC, NCDHW, NCL
+DTYPES = {
+    0: torch.float32,
+    1: torch.float16,
+    2: torch.int8,
+    3: torch.int32,
+    4: torch.uint8,
+    6: torch.int16,
+    7: torch.uint16,
+    8: torch.uint32,
+    9: torch.int64,
+}
+DTYPES |= {
+    10: torch.uint64,
+    11: torch.float64,
+    12: torch.bool,
+    16: torch.complex64,
+    17: torch.complex128,
+    27: torch.bfloat16,
+    33: torch.complex32,
+}
 
 
 class Call:
@@ -132,7 +160,9 @@ def compute(name, args):
     code = rule.__code__
     inputs, results = code.co_argcount, code.co_kwonlyargcount
     if len(args) != inputs + results and not code.co_flags & 4:
-        raise rules.Refused(f"aclnn{name} takes {inputs + results} arguments, not {len(args)}: {', '.join(map(describe, args))}")
+        raise rules.Refused(
+            f"aclnn{name} takes {inputs + results} arguments, not {len(args)}: {', '.join(map(describe, args))}"
+        )
     refusals.check(name, args)
     given = args[:inputs] if not code.co_flags & 4 else args
     outs = dict(zip(code.co_varnames[inputs : inputs + results], args[inputs:], strict=False))
@@ -164,7 +194,9 @@ class Client:
             started = time.perf_counter()
             call = Call(data, self.bases)
             code, text = self.run(call)
-            row = self.calls.setdefault(call.name, {"calls": 0, "seconds": 0.0, "failed": 0, "error": "", "dtypes": set()})
+            row = self.calls.setdefault(
+                call.name, {"calls": 0, "seconds": 0.0, "failed": 0, "error": "", "dtypes": set()}
+            )
             row["calls"] += 1
             row["seconds"] += time.perf_counter() - started
             if code:
@@ -186,12 +218,18 @@ class Client:
         except Exception as e:  # noqa: BLE001  (the client raises it)
             if os.environ.get("EMULATED_CANN_DEBUG"):
                 traceback.print_exc()
-            return INTERNAL, f"{type(e).__name__}: {e} [{call.name}({', '.join(map(describe, locals().get('args', [])))})]".encode()
+            return (
+                INTERNAL,
+                f"{type(e).__name__}: {e} [{call.name}({', '.join(map(describe, locals().get('args', [])))})]".encode(),
+            )
 
     def report(self):
         """A line for each function: name, calls, seconds, how many failed, the last error."""
         if path := os.environ.get("EMULATED_CANN_REPORT"):
-            rows = [json.dumps({"function": n, **{k: v for k, v in r.items() if k != "dtypes"}}) for n, r in sorted(self.calls.items())]
+            rows = [
+                json.dumps({"function": n, **{k: v for k, v in r.items() if k != "dtypes"}})
+                for n, r in sorted(self.calls.items())
+            ]
             with open(path, "a") as f:
                 f.write("".join(f"{row}\n" for row in rows))
 

@@ -2,9 +2,12 @@
 
 With --primitives behind it: a primitive and the aclnn functions that its class for Ascend reaches, a row.
 
-MindSpore calls each function through a template over the tuple of its arguments, whose constructor's mangled name spells that tuple. The library is stripped,
-but its table for exceptions says where functions begin. So: a function of the machine code that names one aclnn function, and constructs one such tuple
-(itself, or in a function it calls that names none), tells the signature. Needs nm, objdump and c++filt. A row: function, then the code of each argument up
+MindSpore calls each function through a template over the tuple of its arguments, whose constructor's mangled name
+spells that tuple. The library is stripped,
+but its table for exceptions says where functions begin. So: a function of the machine code that names one aclnn
+function, and constructs one such tuple
+(itself, or in a function it calls that names none), tells the signature. Needs nm, objdump and c++filt. A row:
+function, then the code of each argument up
 to the workspace's size (calls.c reads the codes).
 """
 
@@ -18,8 +21,18 @@ from pathlib import Path
 
 import numpy as np
 
-# p: an object or a list of them, i: integer of eight bytes, j: of four, c: of one, b: bool, d: double, f: float, s: text
-CODES = {"unsigned long": "i", "long": "i", "int": "j", "signed char": "c", "aclCubeMathType": "c", "aclDataType": "j", "bool": "b", "double": "d"}
+# p: an object or a list of them, i: integer of eight bytes, j: of four, c: of one, b: bool, d: double, f: float, s:
+# text
+CODES = {
+    "unsigned long": "i",
+    "long": "i",
+    "int": "j",
+    "signed char": "c",
+    "aclCubeMathType": "c",
+    "aclDataType": "j",
+    "bool": "b",
+    "double": "d",
+}
 CODES |= {"float": "f", "char const*": "s", "char*": "s", "decltype(nullptr)": "p", "void*": "p"}
 TUPLE = re.compile(r"GraphCache<std::tuple<(.*?), unsigned long\*, mindspore::device::ascend::aclOpExecutor\*\*>")
 DEPTH = 3  # calls between the function that names an aclnn function and the one that constructs its tuple
@@ -39,11 +52,15 @@ class Library:
 
     def __init__(self, path):
         self.path, self.data = path, Path(path).read_bytes()
-        found = re.finditer(r"\]\s+(\.\S+)\s+\S+\s+([0-9a-f]+)\s+([0-9a-f]+)\s+([0-9a-f]+)", output("readelf", "-SW", path))
+        found = re.finditer(
+            r"\]\s+(\.\S+)\s+\S+\s+([0-9a-f]+)\s+([0-9a-f]+)\s+([0-9a-f]+)", output("readelf", "-SW", path)
+        )
         self.sections = {m[1]: tuple(int(x, 16) for x in m.groups()[1:]) for m in found}  # name: address, offset, size
         address, offset, _ = self.sections[".eh_frame_hdr"]
         (count,) = struct.unpack_from("<I", self.data, offset + 8)
-        self.starts = sorted(address + struct.unpack_from("<i", self.data, offset + 12 + 8 * i)[0] for i in range(count))
+        self.starts = sorted(
+            address + struct.unpack_from("<i", self.data, offset + 12 + 8 * i)[0] for i in range(count)
+        )
         self.imported = self._imported()
 
     def _imported(self):
@@ -56,11 +73,15 @@ class Library:
         return self.starts[bisect.bisect_right(self.starts, address) - 1]
 
     def references(self):
-        """(instruction's address, address it refers to) of direct calls and jumps, and of lea relative to the instruction."""
+        """(instruction's address, address it refers to) of direct calls and jumps, and of lea relative to the
+        instruction.
+        """
         address, offset, size = self.sections[".text"]
         code = np.frombuffer(self.data, np.uint8, size, offset)
         branches = np.flatnonzero((code[:-5] == 0xE8) | (code[:-5] == 0xE9))
-        leas = np.flatnonzero(((code[:-7] == 0x48) | (code[:-7] == 0x4C)) & (code[1:-6] == 0x8D) & ((code[2:-5] & 0xC7) == 5))
+        leas = np.flatnonzero(
+            ((code[:-7] == 0x48) | (code[:-7] == 0x4C)) & (code[1:-6] == 0x8D) & ((code[2:-5] & 0xC7) == 5)
+        )
         for at, skip in ((branches, 1), (leas, 3)):
             distance = sum(code[at + skip + i].astype(np.int64) << 8 * i for i in range(4))
             distance -= (distance >> 31) << 32
@@ -69,19 +90,30 @@ class Library:
     def text(self, address):
         """The name of an aclnn function that stands at the address, or None."""
         start, offset, size = self.sections[".rodata"]
-        m = re.compile(rb"aclnn[A-Z]\w*\0").match(self.data, offset + address - start) if start <= address < start + size else None
+        m = (
+            re.compile(rb"aclnn[A-Z]\w*\0").match(self.data, offset + address - start)
+            if start <= address < start + size
+            else None
+        )
         return m and m[0][:-1].decode()
 
 
 def exported(path):
-    return {line.split()[2].split("@")[0]: int(line.split()[0], 16) for line in output("nm", "-D", "--defined-only", path).splitlines()}
+    return {
+        line.split()[2].split("@")[0]: int(line.split()[0], 16)
+        for line in output("nm", "-D", "--defined-only", path).splitlines()
+    }
 
 
 def tuples(symbols):
     """Symbol of a constructor: the codes of its tuple."""
     symbols = sorted(symbols)
     demangled = output("c++filt", input="\n".join(symbols)).splitlines()
-    return {s: "".join(map(code_of, m[1].split(","))) for s, m in zip(symbols, map(TUPLE.search, demangled), strict=True) if m}
+    return {
+        s: "".join(map(code_of, m[1].split(",")))
+        for s, m in zip(symbols, map(TUPLE.search, demangled), strict=True)
+        if m
+    }
 
 
 def signatures(mindspore):
@@ -114,11 +146,14 @@ def signatures(mindspore):
 
 
 CALL = re.compile(r"_ZN9mindspore6kernel7pyboost\d+(\w+?)Ascend4CallE")
-REACH = 6  # calls, and functions handed over as such, between a primitive's call and the function that names an aclnn function
+# calls, and functions handed over as such, between a primitive's call and the function that names an aclnn function
+REACH = 6
 
 
 def primitives(mindspore):
-    """{primitive: the aclnn functions nearest to its call}; empty where the way leads through a table of virtual functions."""
+    """{primitive: the aclnn functions nearest to its call};
+    empty where the way leads through a table of virtual functions.
+    """
     library = Library(f"{mindspore}/lib/plugin/libmindspore_ops_ascend.so")
     own, starts = exported(library.path), set(library.starts)
     names, edges = collections.defaultdict(set), collections.defaultdict(set)

@@ -1,4 +1,6 @@
-"""torch.cuda, torch.xpu, torch.mps, torch.mtia without their devices: every public name's parameters, and what calls of it say."""
+"""torch.cuda, torch.xpu, torch.mps, torch.mtia without their devices: every public name's parameters, and what calls of
+it say.
+"""
 
 import importlib
 import inspect
@@ -8,15 +10,16 @@ from comparing import STRICT
 
 TOLERANCE = STRICT
 
-MODULES = (
-    "cuda cuda.memory cuda.random cuda.graphs cuda.nccl cuda.nvtx cuda.profiler cuda.tunable xpu xpu.memory mps mps.profiler mtia mtia.memory backends.mps"
-)
+MODULES = "cuda cuda.memory cuda.random cuda.graphs cuda.nccl cuda.nvtx cuda.profiler cuda.tunable xpu xpu.memory mps mps.profiler mtia mtia.memory backends.mps"
 LEFT = {"jiterator", "cudart", "check_error", "CudaError"}  # made from internals, or answering from them
 
 
 def parameters(f):
     try:
-        return [(p.name, str(p.kind), "none" if p.default is p.empty else repr(p.default)) for p in inspect.signature(f).parameters.values()]
+        return [
+            (p.name, str(p.kind), "none" if p.default is p.empty else repr(p.default))
+            for p in inspect.signature(f).parameters.values()
+        ]
     except ValueError:  # a class of the C library's, which says none
         return None
 
@@ -61,7 +64,9 @@ def case_absent_calls_with_a_device(torch):
 
 
 def case_absent_calls_with_too_much(torch):
-    found = {n: f for n, f in public(torch) if callable(f) and not n.endswith(("Tensor", "Storage", ".MemPool"))}  # MemPool's base refuses first
+    found = {
+        n: f for n, f in public(torch) if callable(f) and not n.endswith(("Tensor", "Storage", ".MemPool"))
+    }  # MemPool's base refuses first
     return {n: outcome(f, *[0] * 9) for n, f in found.items()}
 
 
@@ -69,15 +74,29 @@ def case_absent_blocks(torch):
     kinds = [getattr(torch, k) for k in ("cuda", "xpu", "mtia")]
     answers = [[outcome(entered, k.device, d) for d in (0, -1)] + [outcome(entered, k.stream, None)] for k in kinds]
     C = torch.cuda
-    pools = [outcome(entered, C.use_mem_pool, 0), outcome(entered, torch.xpu.use_mem_pool, 0), outcome(entered, C.caching_allocator_disabled)]
-    marks = [outcome(entered, C.nvtx.range, "a"), outcome(entered, C.profiler.profile), outcome(entered, torch.mps.profiler.profile)]
+    pools = [
+        outcome(entered, C.use_mem_pool, 0),
+        outcome(entered, torch.xpu.use_mem_pool, 0),
+        outcome(entered, C.caching_allocator_disabled),
+    ]
+    marks = [
+        outcome(entered, C.nvtx.range, "a"),
+        outcome(entered, C.profiler.profile),
+        outcome(entered, torch.mps.profiler.profile),
+    ]
     return answers, pools, marks, outcome(entered, C.device_of, torch.ones(1)), outcome(entered, C.device_of, 1)
 
 
 def case_absent_seeds_and_states(torch):
     state = torch.zeros(4, dtype=torch.uint8)
     return [
-        [outcome(k.manual_seed, "a"), outcome(k.manual_seed, 1.5), outcome(k.manual_seed, None), outcome(k.set_rng_state, state), outcome(k.seed)]
+        [
+            outcome(k.manual_seed, "a"),
+            outcome(k.manual_seed, 1.5),
+            outcome(k.manual_seed, None),
+            outcome(k.set_rng_state, state),
+            outcome(k.seed),
+        ]
         for k in (torch.cuda, torch.xpu, torch.mps, torch.mtia)
     ]
 
@@ -86,5 +105,12 @@ def case_absent_wrong_states_and_streams(torch):
     C, X = torch.cuda, torch.xpu
     return [
         [outcome(f, 0), outcome(f, None)]
-        for f in (C.set_rng_state, C.set_rng_state_all, C.set_stream, X.set_rng_state, X.set_stream, torch.mtia.set_rng_state_all)
+        for f in (
+            C.set_rng_state,
+            C.set_rng_state_all,
+            C.set_stream,
+            X.set_rng_state,
+            X.set_stream,
+            torch.mtia.set_rng_state_all,
+        )
     ]

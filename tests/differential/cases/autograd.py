@@ -136,7 +136,13 @@ def case_results_of_custom_functions_that_are_views(torch):
     x = torch.ones(2, 1, requires_grad=True)
     y = x * 1
     Dirty.apply(y).sum().backward()
-    return [error(Same.apply(x).add_, 1), error(Same.apply(x * 1).add_, 1), error(View.apply(x * 1).mul_, 2), y._version, x.grad]
+    return [
+        error(Same.apply(x).add_, 1),
+        error(Same.apply(x * 1).add_, 1),
+        error(View.apply(x * 1).mul_, 2),
+        y._version,
+        x.grad,
+    ]
 
 
 def case_wrong_gradients_of_custom_functions(torch):
@@ -148,7 +154,14 @@ def case_wrong_gradients_of_custom_functions(torch):
         return error(F.apply(torch.ones(2, requires_grad=True), 3.0).sum().backward)
 
     one = torch.ones(2)
-    return [gives(one, one), gives(1.0, None), gives(one), gives(one, None, None), gives(one, None, one), gives(torch.ones(3), None)]
+    return [
+        gives(one, one),
+        gives(1.0, None),
+        gives(one),
+        gives(one, None, None),
+        gives(one, None, one),
+        gives(torch.ones(3), None),
+    ]
 
 
 def case_gradients_in_the_layout_of_their_leaf(torch):
@@ -210,12 +223,31 @@ def case_threads_lose_no_gradient(torch):
 
 def case_gradients_that_may_not_be_assigned(torch):
     x = torch.ones(2, requires_grad=True)
-    return [error(setattr, x, "grad", g) for g in (torch.ones(3), torch.ones(2, dtype=torch.float64), torch.ones(2, device="meta"), 1, x)]
+    return [
+        error(setattr, x, "grad", g)
+        for g in (torch.ones(3), torch.ones(2, dtype=torch.float64), torch.ones(2, device="meta"), 1, x)
+    ]
 
 
 def case_nodes_of_indexing(torch):
     x = torch.ones(3, 3, requires_grad=True) * 1
-    results = x[0], x[0:2], x[..., 0], x[None], x[:, 1], x[:], x[1:, 0], x[0, 1:], x[0][1], x[0, :], x[...], x[:, :], x[None, 0], x[0:1, None], x[x > 0]
+    results = (
+        x[0],
+        x[0:2],
+        x[..., 0],
+        x[None],
+        x[:, 1],
+        x[:],
+        x[1:, 0],
+        x[0, 1:],
+        x[0][1],
+        x[0, :],
+        x[...],
+        x[:, :],
+        x[None, 0],
+        x[0:1, None],
+        x[x > 0],
+    )
     return [type(y.grad_fn).__name__ for y in results]
 
 
@@ -279,9 +311,19 @@ def case_views_whose_base_is_changed(torch):
 def case_nodes_and_the_edges_of_gradients(torch):
     x = torch.ones(2, requires_grad=True)
     y, node = x.exp(), torch.autograd.graph.Node
-    edge, away = torch.autograd.graph.get_gradient_edge(x), torch.autograd.graph.get_gradient_edge(torch.ones(2, requires_grad=True).exp())
-    found = [isinstance(y.grad_fn, node), node in type(y.grad_fn).mro(), issubclass(torch.autograd.function.BackwardCFunction, node), isinstance(1, node)]
-    found.append(error(torch.autograd.grad, y.sum(), (x, away), allow_unused=True, materialize_grads=True, retain_graph=True))
+    edge, away = (
+        torch.autograd.graph.get_gradient_edge(x),
+        torch.autograd.graph.get_gradient_edge(torch.ones(2, requires_grad=True).exp()),
+    )
+    found = [
+        isinstance(y.grad_fn, node),
+        node in type(y.grad_fn).mro(),
+        issubclass(torch.autograd.function.BackwardCFunction, node),
+        isinstance(1, node),
+    ]
+    found.append(
+        error(torch.autograd.grad, y.sum(), (x, away), allow_unused=True, materialize_grads=True, retain_graph=True)
+    )
     with torch.no_grad():
         x.set_(torch.zeros(2))
     return [*found, error(torch.autograd.grad, y.sum(), x, retain_graph=True), torch.autograd.grad(y.sum(), edge)]
@@ -307,7 +349,10 @@ def case_functions_that_give_back_a_subclass(torch):
 
 def case_gradients_of_sparse_tensors_that_are_asked_for(torch):
     s, d = torch.tensor([0.0, 1, 2]).to_sparse().requires_grad_(), torch.tensor([0.0, 1, 2], requires_grad=True)
-    return [torch.autograd.grad(s.to_dense().sum(), s)[0].to_dense(), torch.autograd.grad(d.to_sparse(), d, torch.tensor([0.0, 1, 2]).to_sparse())[0]]
+    return [
+        torch.autograd.grad(s.to_dense().sum(), s)[0].to_dense(),
+        torch.autograd.grad(d.to_sparse(), d, torch.tensor([0.0, 1, 2]).to_sparse())[0],
+    ]
 
 
 def case_sparse_gradients_keep_their_own_indices(torch):
@@ -336,12 +381,20 @@ def case_hooks_of_what_one_node_saved(torch):
         def backward(ctx, g):
             return g * ctx.saved_tensors[0]
 
-    found = [of(torch.exp, "result", lambda t: t * 3, lambda t: t / 3), of(lambda x: x * x, "self", lambda t: t.numpy(), torch.from_numpy)]
+    found = [
+        of(torch.exp, "result", lambda t: t * 3, lambda t: t / 3),
+        of(lambda x: x * x, "self", lambda t: t.numpy(), torch.from_numpy),
+    ]
     x = torch.full((2,), -3.0, requires_grad=True)
     y = Custom.apply(x)
     y.grad_fn._raw_saved_tensors[0].register_hooks(abs, abs)
     y.sum().backward()
-    return [*found, x.grad, error(of, torch.exp, "result", lambda t: 1, lambda t: 2), error(of, torch.exp, "result", abs, abs, 2)]
+    return [
+        *found,
+        x.grad,
+        error(of, torch.exp, "result", lambda t: 1, lambda t: 2),
+        error(of, torch.exp, "result", abs, abs, 2),
+    ]
 
 
 def case_hooks_of_saved_tensors_that_are_refused(torch):
@@ -424,7 +477,10 @@ def case_variance_and_mean_are_one_node(torch):
     for function in (torch.var_mean, torch.std_mean):
         spread, mean = function(x, 1)
         found += [spread.grad_fn is mean.grad_fn, spread.grad_fn.name(), len(spread.grad_fn._input_metadata)]
-        found += [torch.autograd.grad((spread * torch.tensor([1.0, 2.0]) + mean * 3).sum(), x)[0], torch.autograd.grad(function(x)[1], x)[0]]
+        found += [
+            torch.autograd.grad((spread * torch.tensor([1.0, 2.0]) + mean * 3).sum(), x)[0],
+            torch.autograd.grad(function(x)[1], x)[0],
+        ]
     return found
 
 
@@ -506,7 +562,9 @@ def case_gradients_inside_a_checkpoint_that_runs_to_its_end(torch):
     from torch.utils.checkpoint import checkpoint, set_checkpoint_early_stop
 
     def slope(x):
-        (g,) = torch.autograd.grad(checkpoint(lambda t: t.sin().exp(), x, use_reentrant=False).sum(), x, create_graph=True)
+        (g,) = torch.autograd.grad(
+            checkpoint(lambda t: t.sin().exp(), x, use_reentrant=False).sum(), x, create_graph=True
+        )
         return g.sin()
 
     found = []
@@ -588,7 +646,9 @@ def case_what_dispatch_modes_see_of_division_with_gradients(torch):
     class Names(TorchDispatchMode):
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
             node = torch._C._current_autograd_node()
-            seen.append((str(func), [str(a) for a in args if not isinstance(a, torch.Tensor)], node and type(node).__name__))
+            seen.append(
+                (str(func), [str(a) for a in args if not isinstance(a, torch.Tensor)], node and type(node).__name__)
+            )
             return func(*args, **(kwargs or {}))
 
     x = torch.ones(2, requires_grad=True)
@@ -657,7 +717,14 @@ def case_saved_tensors_of_several_versions(torch):
         missing = (a * 2).exp().sum()
         kept = sorted(name for name in vars(context) if name[0] != "_")
         context.clear()
-        return [counts, gradients, kept, [len(getattr(context, name)) for name in kept], error(missing.backward), error(first.backward)]
+        return [
+            counts,
+            gradients,
+            kept,
+            [len(getattr(context, name)) for name in kept],
+            error(missing.backward),
+            error(first.backward),
+        ]
 
 
 def case_writes_to_inference_tensors_while_saved_tensors_may_change(torch):
@@ -670,14 +737,36 @@ def case_writes_to_inference_tensors_while_saved_tensors_may_change(torch):
 
 def case_shapes_that_nodes_have_saved(torch):
     base, found = torch.ones(2, 3, 4, requires_grad=True) * 1, []
-    made = [base.view(-1), base.reshape(6, 4), base.expand(5, 2, 3, 4), base[0], base[:1], base[:, 1], base.squeeze(), base.sum(), base.sum(0), base.mean(1)]
-    made += [base.diagonal(), base.unfold(0, 1, 1), base.repeat(1, 1, 1), base.index_select(0, torch.tensor([0])), base.max(0)[0], base[torch.tensor([0])]]
+    made = [
+        base.view(-1),
+        base.reshape(6, 4),
+        base.expand(5, 2, 3, 4),
+        base[0],
+        base[:1],
+        base[:, 1],
+        base.squeeze(),
+        base.sum(),
+        base.sum(0),
+        base.mean(1),
+    ]
+    made += [
+        base.diagonal(),
+        base.unfold(0, 1, 1),
+        base.repeat(1, 1, 1),
+        base.index_select(0, torch.tensor([0])),
+        base.max(0)[0],
+        base[torch.tensor([0])],
+    ]
     for out in made:
         shape = out.grad_fn._saved_self_sym_sizes
         found.append((out.grad_fn.name(), type(shape).__name__, list(shape), [type(n).__name__ for n in shape]))
     out = base.view(-1)
     out.sum().backward()
-    return found, list(out.grad_fn._saved_self_sym_sizes), [hasattr(y.grad_fn, "_saved_self_sym_sizes") for y in (base.exp(), base.transpose(0, 1))]
+    return (
+        found,
+        list(out.grad_fn._saved_self_sym_sizes),
+        [hasattr(y.grad_fn, "_saved_self_sym_sizes") for y in (base.exp(), base.transpose(0, 1))],
+    )
 
 
 def case_hooks_of_saved_arguments_run_before_the_kernel_that_a_mode_sees(torch):
@@ -715,14 +804,19 @@ def case_raw_saved_tensors_of_none_and_after_the_end(torch):
     a = torch.ones(2, 2, requires_grad=True)
     out, rows = a * a, a[:, torch.tensor([0, 1])]
     raw = rows.grad_fn._raw_saved_indices
-    found = attempts(lambda: raw[0].register_hooks(lambda t: t, lambda t: t), lambda: raw[1].register_hooks(lambda t: t, lambda t: t))
+    found = attempts(
+        lambda: raw[0].register_hooks(lambda t: t, lambda t: t), lambda: raw[1].register_hooks(lambda t: t, lambda t: t)
+    )
     out.sum().backward()
     zeros = torch.ops.aten._new_zeros_with_same_feature_meta
     t, other = torch.ones(2, 3), torch.arange(24.0).view(2, 3, 4).transpose(0, 1)[1:]
     laid_out = [zeros(t, other, self_num_batch_dims=n) for n in (0, 1, 2)]
     return (
         found,
-        attempts(lambda: out.grad_fn._raw_saved_self.register_hooks(lambda t: t, lambda t: t), lambda: out.grad_fn._saved_self),
+        attempts(
+            lambda: out.grad_fn._raw_saved_self.register_hooks(lambda t: t, lambda t: t),
+            lambda: out.grad_fn._saved_self,
+        ),
         [(z, z.stride(), z.storage_offset(), z.untyped_storage().nbytes()) for z in laid_out],
         torch._VF.unique_dim(torch.tensor([[1, 2], [1, 2], [0, 1]]), 0),
     )
@@ -754,13 +848,17 @@ def case_custom_functions_take_keywords_and_refuse_what_they_cannot(torch):
     told, x, k = [], torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
     plain = scaled(lambda g: (g, None, g * 5))
     keywords = [{"j": 1, "k": k}, {"j": 2}, {"k": 2}, {"x": 1}, {"other": 1}]
-    calls = [error(lambda c=c: plain.apply(x, **c).sum().backward()) for c in keywords] + [error(lambda: plain.apply(x=x, j=2))]
+    calls = [error(lambda c=c: plain.apply(x, **c).sum().backward()) for c in keywords] + [
+        error(lambda: plain.apply(x=x, j=2))
+    ]
     calls += [error(lambda c=c: Apart.apply(x, **c)) for c in ({}, {"k": 2}, {"only": 2})]
 
     def marked(name, *values):
         return scaled(None, lambda ctx, x, k: (getattr(ctx, name)(*values), x * k)[1])
 
-    marks = [error(marked(name, 1).apply, x) for name in ("mark_dirty", "mark_non_differentiable", "set_materialize_grads")]
+    marks = [
+        error(marked(name, 1).apply, x) for name in ("mark_dirty", "mark_non_differentiable", "set_materialize_grads")
+    ]
     results = [lambda g: [g], lambda g: g.to(torch.complex64), lambda g: torch.ones(2, device="meta")]
     gradients = [error(scaled(lambda g, r=r: (r(g), None)).apply(x, 1).sum().backward) for r in results]
     kept = scaled(None, lambda ctx, x, k: (ctx.mark_non_differentiable(x), x)[1]).apply(x * 1)
@@ -781,7 +879,15 @@ def case_custom_functions_take_keywords_and_refuse_what_they_cannot(torch):
 
 
 def case_results_of_hooks_of_nodes_are_judged(torch):
-    results = [(torch.ones(3),), (torch.ones(2, dtype=torch.float64),), (1,), (torch.ones(2).to_sparse(),), (None,), (torch.ones(2),) * 2, 3]
+    results = [
+        (torch.ones(3),),
+        (torch.ones(2, dtype=torch.float64),),
+        (1,),
+        (torch.ones(2).to_sparse(),),
+        (None,),
+        (torch.ones(2),) * 2,
+        3,
+    ]
 
     def of_node(register, result):
         x = torch.ones(2, requires_grad=True)
@@ -800,9 +906,18 @@ def case_results_of_hooks_of_nodes_are_judged(torch):
 
     x = torch.ones(2, requires_grad=True)
     raw = (x * x).grad_fn._raw_saved_self
-    calls = [lambda: with_saved(3, print), lambda: raw.register_hooks(1, print), lambda: torch.autograd.graph.register_multi_grad_hook((torch.ones(1),), print)]
+    calls = [
+        lambda: with_saved(3, print),
+        lambda: raw.register_hooks(1, print),
+        lambda: torch.autograd.graph.register_multi_grad_hook((torch.ones(1),), print),
+    ]
     hooked = [of_node(register, r) for register in ("register_hook", "register_prehook") for r in results]
-    return [hooked, [of_leaf(r) for r in (None, torch.ones(2), 3)], [error(c)[1][:60] for c in calls], type(raw).__name__]
+    return [
+        hooked,
+        [of_leaf(r) for r in (None, torch.ones(2), 3)],
+        [error(c)[1][:60] for c in calls],
+        type(raw).__name__,
+    ]
 
 
 def case_what_grad_and_backward_are_given(torch):
@@ -816,11 +931,24 @@ def case_what_grad_and_backward_are_given(torch):
     given = [[], [None], [one] * 2, one, 2.0, [2.0], {"a": one}]
     found = [error(grad, (x * x).sum(), i) for i in inputs] + [error(grad, o, x) for o in outputs]
     for g in given:
-        found += [error(f, o, *more) for o in ((x * x).sum(), [(x * x).sum(), x.sum()]) for f, more in ((grad, (x, g)), (backward, (g,)))]
+        found += [
+            error(f, o, *more)
+            for o in ((x * x).sum(), [(x * x).sum(), x.sum()])
+            for f, more in ((grad, (x, g)), (backward, (g,)))
+        ]
     found += [error(backward, (x * x).sum(), inputs=i) for i in ([torch.ones(2)], [3], [None], x, {"a": x})]
-    batches = [((y * y,), None), ((y * y, y * 2), (e, torch.ones(2, 3))), ((y.sum(), y * 2), (None, e)), ((y * y, y * 2), (e, None))]
+    batches = [
+        ((y * y,), None),
+        ((y * y, y * 2), (e, torch.ones(2, 3))),
+        ((y.sum(), y * 2), (None, e)),
+        ((y * y, y * 2), (e, None)),
+    ]
     found += [error(grad, outs, y, gs, is_grads_batched=True) for outs, gs in batches]
-    found += [error(backward, (x * x).sum(), one, grad_variables=one), error(torch.set_grad_enabled, 3), repr(torch.set_grad_enabled(True))]
+    found += [
+        error(backward, (x * x).sum(), one, grad_variables=one),
+        error(torch.set_grad_enabled, 3),
+        repr(torch.set_grad_enabled(True)),
+    ]
     found += [error(torch.autograd.graph.increment_version, v) for v in (3, [3])]
     found += [error(lambda n=n: delattr(x, n)) for n in ("data", "requires_grad", "_backward_hooks")]
     return [found, grad((x * x).sum(), {"a": x}), error(lambda: setattr(x * 1, "requires_grad", True)), x.grad]
@@ -868,14 +996,32 @@ def case_what_is_written_in_place_by_comparisons_views_and_composites(torch):
         y.sum().backward()
         return told, name, x.grad + 0, None if p.grad is None else p.grad + 0, y
 
-    compare = [lambda y, p, n=n: getattr(y, n)(p) for n in ("eq_", "ne_", "lt_", "le_", "gt_", "greater_equal_", "logical_and_")]
+    compare = [
+        lambda y, p, n=n: getattr(y, n)(p)
+        for n in ("eq_", "ne_", "lt_", "le_", "gt_", "greater_equal_", "logical_and_")
+    ]
     compare += [lambda y, p: y.ge_(1.0), lambda y, p: y.logical_not_()]
     parts = [lambda y, p, n=n: getattr(y, n)(2)[0].mul_(p) for n in ("tensor_split", "hsplit", "vsplit", "chunk")]
-    ways = [lambda y, p: y.as_strided_((2,), (3,)), lambda y, p: y.t().as_strided_((2,), (1,)), lambda y, p: y.clamp_(0, 1), lambda y, p: y.round_()]
+    ways = [
+        lambda y, p: y.as_strided_((2,), (3,)),
+        lambda y, p: y.t().as_strided_((2,), (1,)),
+        lambda y, p: y.clamp_(0, 1),
+        lambda y, p: y.round_(),
+    ]
     leaf, base = torch.ones(2, requires_grad=True), torch.ones(4)
     turned = base[:2].requires_grad_()
-    calls = [lambda: leaf.set_(torch.ones(2)), lambda: turned.view(2).add_(1), lambda: turned.zero_(), lambda: turned.detach().add_(1)]
-    return [[written(c) for c in compare + parts + ways], [written(c, True) for c in compare], [error(c) for c in calls], base]
+    calls = [
+        lambda: leaf.set_(torch.ones(2)),
+        lambda: turned.view(2).add_(1),
+        lambda: turned.zero_(),
+        lambda: turned.detach().add_(1),
+    ]
+    return [
+        [written(c) for c in compare + parts + ways],
+        [written(c, True) for c in compare],
+        [error(c) for c in calls],
+        base,
+    ]
 
 
 def case_what_a_pass_will_run(torch):
@@ -895,7 +1041,11 @@ def case_what_a_pass_will_run(torch):
     b = a * other
     c, beside = b * 2, b.cos()
     nodes = [node(t) for t in (a, other, b, c, beside)]
-    b.register_hook(lambda g: found.append([internals._get_current_graph_task_keep_graph(), *(told(lambda n=n: will(n)) for n in nodes)]))
+    b.register_hook(
+        lambda g: found.append(
+            [internals._get_current_graph_task_keep_graph(), *(told(lambda n=n: will(n)) for n in nodes)]
+        )
+    )
     torch.autograd.backward(c.sum(), inputs=(a, b), retain_graph=True)
     for inputs in ((a,), (b,)):
         torch.autograd.grad(c.sum(), inputs, retain_graph=True)
@@ -911,7 +1061,12 @@ def case_what_a_pass_will_run(torch):
         t.grad_fn._set_sequence_nr(100 + number)
         t.register_hook(lambda g, name=name: order.append(name))
     (a + b).sum().backward()
-    return [*found, order, a.grad_fn._sequence_nr(), *(told(lambda v=v: a.grad_fn._set_sequence_nr(v)) for v in (-1, 1.5))]
+    return [
+        *found,
+        order,
+        a.grad_fn._sequence_nr(),
+        *(told(lambda v=v: a.grad_fn._set_sequence_nr(v)) for v in (-1, 1.5)),
+    ]
 
 
 def case_gradcheck_of_what_cannot_be_batched(torch):
@@ -919,9 +1074,17 @@ def case_gradcheck_of_what_cannot_be_batched(torch):
     for fast_mode in (True, False):
         sparse = torch.rand(4, dtype=torch.float64, requires_grad=True).to_sparse()
         try:
-            torch.autograd.gradcheck(lambda x: x.to_dense(), (sparse,), masked=True, check_batched_grad=True, fast_mode=fast_mode)
+            torch.autograd.gradcheck(
+                lambda x: x.to_dense(), (sparse,), masked=True, check_batched_grad=True, fast_mode=fast_mode
+            )
         except RuntimeError as e:
-            found.append([type(e).__name__, str(e)[:33], "gradcheck or gradgradcheck failed while testing batched gradient" in str(e)])
+            found.append(
+                [
+                    type(e).__name__,
+                    str(e)[:33],
+                    "gradcheck or gradgradcheck failed while testing batched gradient" in str(e),
+                ]
+            )
     dense = torch.rand(4, dtype=torch.float64, requires_grad=True)
     return [*found, torch.autograd.gradcheck(lambda x: x.sin(), (dense,), check_batched_grad=True)]
 
@@ -978,7 +1141,12 @@ def case_vjp_of_a_batch_is_one_pass(torch):
     x, w = torch.linspace(0.5, 1.5, 4), torch.linspace(-1, 1, 12).reshape(3, 4)
     out, pull = torch.func.vjp(f, x)
     cotangents = torch.arange(24.0).reshape(3, *out.shape)
-    found = [torch.func.jacrev(f)(x), torch.func.jacrev(f, chunk_size=3)(x), torch.vmap(pull)(cotangents), torch.vmap(torch.func.jacrev(f))(w)]
+    found = [
+        torch.func.jacrev(f)(x),
+        torch.func.jacrev(f, chunk_size=3)(x),
+        torch.vmap(pull)(cotangents),
+        torch.vmap(torch.func.jacrev(f))(w),
+    ]
     found.append(torch.vmap(torch.vmap(pull))(cotangents.expand(2, *cotangents.shape)))
     return [found, calls[0], torch.autograd.functional.jacobian(f, x, vectorize=True)]
 
@@ -992,20 +1160,32 @@ def case_batches_of_gradients_at_the_edges(torch):
         asked(y, (x, other), ones, allow_unused=True),
         asked(y, (x, other), ones, materialize_grads=True),
     ]
-    found += [[g.contiguous() for g in torch.vmap(lambda v: torch.autograd.grad((y, total), (x, w), (v, None), retain_graph=True))(ones)]]
+    found += [
+        [
+            g.contiguous()
+            for g in torch.vmap(lambda v: torch.autograd.grad((y, total), (x, w), (v, None), retain_graph=True))(ones)
+        ]
+    ]
     found += [error(asked, y, x, torch.zeros(0, 4)), error(asked, y, (x, other), ones)]
     last = torch.tanh(w @ x)
-    found += [torch.autograd.grad(last, x, ones, is_grads_batched=True), error(torch.autograd.grad, last, x, torch.ones(4))]
+    found += [
+        torch.autograd.grad(last, x, ones, is_grads_batched=True),
+        error(torch.autograd.grad, last, x, torch.ones(4)),
+    ]
     return found
 
 
 def case_gradients_through_chains_of_writes_into_views(torch):
-    """Writes into slices, transposes, diagonals and reshaped views of one tensor, with the first and the second derivative."""
+    """Writes into slices, transposes, diagonals and reshaped views of one tensor, with the first and the second
+    derivative.
+    """
 
     def rows(x, y):
         z = x * 1
         for i in range(1, 4):
-            z[:, i, :i] = z[:, i, :i].clone() + (z[:, i, :i].clone().unsqueeze(-1) * z[:, :i, :i].clone()).sum(-2) * y[i]
+            z[:, i, :i] = (
+                z[:, i, :i].clone() + (z[:, i, :i].clone().unsqueeze(-1) * z[:, :i, :i].clone()).sum(-2) * y[i]
+            )
         return z
 
     def mixed(x, y):
@@ -1033,6 +1213,8 @@ def case_gradients_through_chains_of_writes_into_views(torch):
         first = torch.autograd.grad(f(x, y).pow(3).sum(), (x, y))
         graph = torch.autograd.grad(f(x, y).pow(3).sum(), (x, y), create_graph=True)
         second = torch.autograd.grad(sum(g.pow(2).sum() for g in graph), (x, y))
-        batch = torch.autograd.grad(f(x, y), (x, y), torch.eye(3, 32, dtype=torch.float64).reshape(3, *f(x, y).shape), is_grads_batched=True)
+        batch = torch.autograd.grad(
+            f(x, y), (x, y), torch.eye(3, 32, dtype=torch.float64).reshape(3, *f(x, y).shape), is_grads_batched=True
+        )
         found += [first, graph, second, batch]
     return found

@@ -1,4 +1,7 @@
-"""Which operators a mode below autograd sees, forward and backward, of modules and functions: PyTorch's names, overloads and arguments."""
+"""Which operators a mode below autograd sees, forward and backward, of modules and functions:
+
+PyTorch's names, overloads and arguments.
+"""
 
 from comparing import STRICT
 
@@ -178,12 +181,29 @@ def case_calls_of_functions(torch):
 
 
 def case_numbers_that_the_dispatcher_takes_for_words(torch):
-    aten, x, y, t = torch.ops.aten, torch.arange(30.0).view(5, 6).sin(), torch.arange(30.0).view(5, 6).cos(), torch.arange(5)
+    aten, x, y, t = (
+        torch.ops.aten,
+        torch.arange(30.0).view(5, 6).sin(),
+        torch.arange(30.0).view(5, 6).cos(),
+        torch.arange(5),
+    )
     found = []
     for r in (0, 1, 2):
-        found += [aten.l1_loss(x, y, r), aten.multi_margin_loss(x, t, 1, 1.0, None, r), aten.nll_loss_nd(x, t, None, r, -100)]
-        found += [aten.multilabel_margin_loss(x, t[:, None].expand(5, 6).contiguous(), r), aten.cdist(x, y, 2.0, r), aten.cross_entropy_loss(x, t, None, r)]
+        found += [
+            aten.l1_loss(x, y, r),
+            aten.multi_margin_loss(x, t, 1, 1.0, None, r),
+            aten.nll_loss_nd(x, t, None, r, -100),
+        ]
+        found += [
+            aten.multilabel_margin_loss(x, t[:, None].expand(5, 6).contiguous(), r),
+            aten.cdist(x, y, 2.0, r),
+            aten.cross_entropy_loss(x, t, None, r),
+        ]
     values, at = torch.nn.functional.max_pool2d(x[None, None, :4], 2, return_indices=True)
     found += [aten.max_unpool2d(values, at, [4, 6]), aten.nuclear_norm(x, True), aten.tensordot(x, y, [1], [1])]
     found += aten.fractional_max_pool2d(x[None, None], [2, 2], [2, 2], torch.full((1, 1, 2), 0.3))
-    return [*found, aten.stft(x, 4, None, None, torch.ones(4), False, None, True).abs(), aten.cross_entropy_loss(x, t, label_smoothing=0.2)]
+    return [
+        *found,
+        aten.stft(x, 4, None, None, torch.ones(4), False, None, True).abs(),
+        aten.cross_entropy_loss(x, t, label_smoothing=0.2),
+    ]

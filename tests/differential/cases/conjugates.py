@@ -17,8 +17,33 @@ def matrix(torch):
 def case_lazy_results(torch):
     x = matrix(torch)
     y = x.conj()
-    lazy = [y, y.clone(), y.contiguous(), y.to(torch.complex128), y.detach(), y.data, y[0], y[:1], y.t(), y.reshape(4), y.t().reshape(4), y.flatten()]
-    lazy += [y[torch.tensor([0])], y.unbind()[0], y.conj(), y + 1, -y, y.resolve_conj(), y.expand(2, 2, 2), y.mH, x.mH, y.squeeze(), y.diagonal()]
+    lazy = [
+        y,
+        y.clone(),
+        y.contiguous(),
+        y.to(torch.complex128),
+        y.detach(),
+        y.data,
+        y[0],
+        y[:1],
+        y.t(),
+        y.reshape(4),
+        y.t().reshape(4),
+        y.flatten(),
+    ]
+    lazy += [
+        y[torch.tensor([0])],
+        y.unbind()[0],
+        y.conj(),
+        y + 1,
+        -y,
+        y.resolve_conj(),
+        y.expand(2, 2, 2),
+        y.mH,
+        x.mH,
+        y.squeeze(),
+        y.diagonal(),
+    ]
     parts = [y.imag, y.real, y.imag.clone(), torch._neg_view(torch.ones(2)), torch.neg(y.imag), y.imag.resolve_neg()]
     return [
         [[t.is_conj(), t.resolve_conj()] for t in lazy],
@@ -50,8 +75,25 @@ def case_lazy_writes(torch):
 def case_lazy_operators(torch):
     x = matrix(torch)
     y = x.conj()
-    found = [y @ y, torch.einsum("ij,jk->ik", y, x), torch.dot(y[0], y[1]), torch.vdot(y[0], x[1]), torch.fft.fft(y), y.sum(), y.abs(), torch.cat([y, x])]
-    found += [torch.stack([y, y]), torch.where(y.real > 0, y, x), y.repeat(1, 2), torch.equal(y, y.resolve_conj()), y.tolist(), y[0, 0].item(), y == x.conj()]
+    found = [
+        y @ y,
+        torch.einsum("ij,jk->ik", y, x),
+        torch.dot(y[0], y[1]),
+        torch.vdot(y[0], x[1]),
+        torch.fft.fft(y),
+        y.sum(),
+        y.abs(),
+        torch.cat([y, x]),
+    ]
+    found += [
+        torch.stack([y, y]),
+        torch.where(y.real > 0, y, x),
+        y.repeat(1, 2),
+        torch.equal(y, y.resolve_conj()),
+        y.tolist(),
+        y[0, 0].item(),
+        y == x.conj(),
+    ]
     w = x.clone().requires_grad_()
     (w * w.conj() + y).real.sum().backward()
     v = torch.ones(2, 2, requires_grad=True)

@@ -256,7 +256,14 @@ def case_errors_of_products_that_were_called_before(torch):
     """The second right call takes a shorter way, which must not ask a wrong one's shapes."""
     F, x, v, stack, out = torch.nn.functional, torch.ones(8, 8), torch.ones(8), torch.ones(8, 8, 8), []
     for _ in range(3):
-        torch.mm(x, x), torch.bmm(stack, stack), F.linear(x, x, v), torch.addmm(v, x, x), x.topk(2), torch.softmax(x, -1)
+        (
+            torch.mm(x, x),
+            torch.bmm(stack, stack),
+            F.linear(x, x, v),
+            torch.addmm(v, x, x),
+            x.topk(2),
+            torch.softmax(x, -1),
+        )
     for f in (
         lambda: torch.mm(x, v),
         lambda: torch.mm(v, x),
@@ -346,7 +353,12 @@ def case_rounding_as_integers_would(torch):
     found = []
     for leaf, f in (
         (x, lambda: torch.fake_quantize_per_tensor_affine(x, 0.1, 3, 0, 15)),
-        (x, lambda: torch.fake_quantize_per_tensor_affine(x, torch.tensor([0.1]), torch.tensor([3], dtype=torch.int32), 0, 15)),
+        (
+            x,
+            lambda: torch.fake_quantize_per_tensor_affine(
+                x, torch.tensor([0.1]), torch.tensor([3], dtype=torch.int32), 0, 15
+            ),
+        ),
         (y, lambda: torch.fake_quantize_per_channel_affine(y, scale, zero, 1, -8, 7)),
         (y, lambda: torch.fake_quantize_per_channel_affine(y, scale, zero.float(), 1, -8, 7)),
         (x, lambda: torch.fake_quantize_per_tensor_affine(x.double(), 0.1, 3, 0, 15)),
@@ -354,7 +366,10 @@ def case_rounding_as_integers_would(torch):
         out = f()
         found += [out, *torch.autograd.grad(out.sum(), leaf)]
     a, b = torch.arange(-6, 6, dtype=torch.int8).reshape(3, 4), torch.arange(-120, -112, dtype=torch.int8).reshape(4, 2)
-    return found + [torch._int_mm(a, b), torch._int_mm(a.view(torch.uint8) & 127, b)]  # PyTorch cuts sums of two products off at 16 bits
+    return found + [
+        torch._int_mm(a, b),
+        torch._int_mm(a.view(torch.uint8) & 127, b),
+    ]  # PyTorch cuts sums of two products off at 16 bits
 
 
 def case_errors_of_rounding_as_integers_would(torch):
@@ -376,12 +391,22 @@ def case_errors_of_rounding_as_integers_would(torch):
 def case_writing_where_arguments_lie(torch):
     """Indices and values may not lie in the memory that is written to; values of fills and masks may."""
     index, mask, one = torch.tensor([2, 1, 0]), torch.tensor([True, False, True]), torch.ones(1).expand(3)
-    writers = [lambda y, i, v, n=n: getattr(y, n)(0, i, v) for n in ("index_add_", "index_copy_", "scatter_", "scatter_add_")]
-    writers += [lambda y, i, v: y.put_(i, v), lambda y, i, v: y.index_put_((i,), v), lambda y, i, v: y.__setitem__(i, v)]
+    writers = [
+        lambda y, i, v, n=n: getattr(y, n)(0, i, v) for n in ("index_add_", "index_copy_", "scatter_", "scatter_add_")
+    ]
+    writers += [
+        lambda y, i, v: y.put_(i, v),
+        lambda y, i, v: y.index_put_((i,), v),
+        lambda y, i, v: y.__setitem__(i, v),
+    ]
     writers += [lambda y, i, v: y.scatter_reduce_(0, i, v, "sum"), lambda y, i, v: y.index_reduce_(0, i, v, "mean")]
     found = []
     for write in writers:
-        for make in (lambda y: (y, index, y[:3]), lambda y: (y, index, torch.ones(3)), lambda y: (one, index, torch.ones(3))):
+        for make in (
+            lambda y: (y, index, y[:3]),
+            lambda y: (y, index, torch.ones(3)),
+            lambda y: (one, index, torch.ones(3)),
+        ):
             found += attempts(lambda: write(*make(torch.arange(6.0))))
         i = index.clone()
         found += attempts(lambda: write(i, i, i.clone()), lambda: write(i, i.clone(), i))
@@ -396,8 +421,12 @@ def case_writing_where_arguments_lie(torch):
     )
     for name in ("scatter", "scatter_add", "index_add", "index_copy"):
         o = torch.arange(6.0)
-        found += attempts(lambda: getattr(torch, name)(o, 0, index, y, out=o), lambda: getattr(torch, name)(o, 0, index, o[:3], out=o))
-    return found + attempts(lambda: torch.gather(i, 0, index, out=i), lambda: torch.gather(torch.arange(9, 12), 0, i, out=i))
+        found += attempts(
+            lambda: getattr(torch, name)(o, 0, index, y, out=o), lambda: getattr(torch, name)(o, 0, index, o[:3], out=o)
+        )
+    return found + attempts(
+        lambda: torch.gather(i, 0, index, out=i), lambda: torch.gather(torch.arange(9, 12), 0, i, out=i)
+    )
 
 
 def _words(*makers):
@@ -448,7 +477,11 @@ def case_errors_of_small_things(torch):
 
 
 def case_scaled_gradients(torch):
-    grads, found, inverse = [torch.full((2, 2), 4.0).t(), torch.full((2,), 8.0).double()], torch.zeros(1), torch.full((1,), 0.25)
+    grads, found, inverse = (
+        [torch.full((2, 2), 4.0).t(), torch.full((2,), 8.0).double()],
+        torch.zeros(1),
+        torch.full((1,), 0.25),
+    )
     torch._amp_foreach_non_finite_check_and_unscale_(grads, found, inverse)
     steps = [[g.clone() for g in grads], found.clone()]
     torch._amp_foreach_non_finite_check_and_unscale_([grads[0].fill_(math.inf)], found, inverse)
@@ -474,16 +507,26 @@ def case_refusals_and_formats_of_modules(torch):
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         F.affine_grid(theta, torch.Size([1, 1, 2, 1]), align_corners=True)
-    found = [[str(w.message)[-60:] for w in told], torch.nn.BatchNorm2d(2).eval()(x), torch.nn.BatchNorm2d(2)(x).stride()]
+    found = [
+        [str(w.message)[-60:] for w in told],
+        torch.nn.BatchNorm2d(2).eval()(x),
+        torch.nn.BatchNorm2d(2)(x).stride(),
+    ]
     for module in (torch.nn.LSTM(3, 4), torch.nn.GRU(3, 4)):
         module(torch.zeros(5, 0, 3))[0].sum().backward()
         found.append([p.grad for p in module.parameters()])
-    nested = torch.nested.nested_tensor([torch.arange(10.0).reshape(2, 5), torch.arange(12.0).reshape(3, 4)], requires_grad=True)
+    nested = torch.nested.nested_tensor(
+        [torch.arange(10.0).reshape(2, 5), torch.arange(12.0).reshape(3, 4)], requires_grad=True
+    )
     seen = nested.transpose(-2, -1)
     seen.backward(seen.clone())
     rows = torch.tensor([[0, 1, 2], [2, 0, 3]]).to_sparse_csr()
     moved = [rows.to("cpu", copy=True), rows.to(torch.float32)]
-    found += [nested.grad.unbind(), [m.crow_indices().data_ptr() == rows.crow_indices().data_ptr() for m in moved], rows.to("cpu") is rows]
+    found += [
+        nested.grad.unbind(),
+        [m.crow_indices().data_ptr() == rows.crow_indices().data_ptr() for m in moved],
+        rows.to("cpu") is rows,
+    ]
     return found + _words(
         lambda: torch.isclose(ones, ones, torch.tensor(1.5), torch.tensor(1.0, requires_grad=True)),
         lambda: torch.isclose(ones, ones, torch.tensor(1.5), torch.tensor(1.0)),
@@ -502,7 +545,9 @@ def case_refusals_and_formats_of_modules(torch):
         lambda: torch.nn.ReflectionPad2d(1)(torch.ones(3, 0, 4, 4)),
         lambda: torch.nn.ReplicationPad1d(1)(torch.ones(0, 3, 4)).shape,
         lambda: torch.nn.ReplicationPad1d(1)(torch.ones(3, 0, 4)),
-        lambda: torch.constant_pad_nd(torch.ones(1, 2, 5, 3).contiguous(memory_format=torch.channels_last), [1, 2], 0.5),
+        lambda: torch.constant_pad_nd(
+            torch.ones(1, 2, 5, 3).contiguous(memory_format=torch.channels_last), [1, 2], 0.5
+        ),
         lambda: _batch_norm_of_duals(torch),
     )
 
@@ -550,8 +595,14 @@ def case_weights_of_lerp_and_the_first_index_out_of_range(torch):
     weight = torch.tensor(0.25, dtype=torch.double, requires_grad=True)
     torch.lerp(x, x * 2, weight).sum().backward()
     return weight.grad, attempts(
-        *(lambda w=w: torch.lerp(x, x * 2, w) for w in (torch.tensor(1), torch.tensor(0.5).half(), torch.tensor(1j), torch.ones(1).double(), True, 0.5)),
-        *(lambda w=w: x.clone().lerp_(x * 2, w) for w in (torch.tensor(1), torch.tensor(0.5).double(), torch.tensor(1j), torch.ones(2, 3).double())),
+        *(
+            lambda w=w: torch.lerp(x, x * 2, w)
+            for w in (torch.tensor(1), torch.tensor(0.5).half(), torch.tensor(1j), torch.ones(1).double(), True, 0.5)
+        ),
+        *(
+            lambda w=w: x.clone().lerp_(x * 2, w)
+            for w in (torch.tensor(1), torch.tensor(0.5).double(), torch.tensor(1j), torch.ones(2, 3).double())
+        ),
         *(lambda w=w: torch.lerp(i, i, w) for w in (0.5, torch.tensor(0.5), torch.tensor(1))),
         lambda: torch.lerp(x, x.half(), 0.5),
         lambda: x[torch.tensor([0, 7, 6, -9])],
@@ -579,7 +630,8 @@ def case_convolutions_without_channels(torch):
         y.backward(torch.ones_like(y))
         out += [y, x.grad, conv.weight.grad, conv.bias.grad]
     return out + _words(
-        lambda: torch.conv_transpose1d(torch.ones(2, 0, 7), torch.ones(8, 0, 2)), lambda: torch.conv1d(torch.ones(2, 1, 0), torch.ones(8, 0, 2))
+        lambda: torch.conv_transpose1d(torch.ones(2, 0, 7), torch.ones(8, 0, 2)),
+        lambda: torch.conv1d(torch.ones(2, 1, 0), torch.ones(8, 0, 2)),
     )
 
 
@@ -591,7 +643,9 @@ def case_second_gradients_of_convolutions(torch):
         gx, gw, gb, gy = (torch.randn(t.shape) for t in (x, w, b, y))
         for given in ((gx, gw, gb), (gx, None, None), (None, gw, gb), (None, None, gb), (None, None, None)):
             grads = double_backward(*given, gy, w, x, (2,), (1,), (1,), transposed, (0,), 1, [True, False, True])
-            out.append([g if g is None else g.contiguous() for g in grads])  # PyTorch's of the weight is a view of what it computed
+            out.append(
+                [g if g is None else g.contiguous() for g in grads]
+            )  # PyTorch's of the weight is a view of what it computed
     images, weight = torch.randn(2, 2, 6, 6, requires_grad=True), torch.randn(3, 2, 3, 3, requires_grad=True)
     torch.backends.nnpack.is_available()  # where PyTorch initializes it
     y = torch._nnpack_spatial_convolution(images, weight, torch.ones(3), padding=1, stride=2)
@@ -607,11 +661,26 @@ def case_memory_formats_where_dimensions_are_of_one(torch):
     F, last, out = torch.nn.functional, torch.channels_last, []
     for shape in ((2, 1, 3, 3), (4, 16, 1, 1), (2, 3, 1, 4)):
         x = torch.ones(shape).to(memory_format=last)
-        drawn = [torch.rand_like(x), torch.randn_like(x), torch.randint_like(x, 3), torch.rand_like(x, memory_format=torch.contiguous_format)]
+        drawn = [
+            torch.rand_like(x),
+            torch.randn_like(x),
+            torch.randint_like(x, 3),
+            torch.rand_like(x, memory_format=torch.contiguous_format),
+        ]
         out += [t.stride() for t in drawn]
-        out += [F.max_pool2d(x, 1), F.avg_pool2d(x, 1), F.adaptive_avg_pool2d(x, 1), F.interpolate(x, scale_factor=2), F.group_norm(x, 1)]
+        out += [
+            F.max_pool2d(x, 1),
+            F.avg_pool2d(x, 1),
+            F.adaptive_avg_pool2d(x, 1),
+            F.interpolate(x, scale_factor=2),
+            F.group_norm(x, 1),
+        ]
         for w in (torch.ones(1, shape[1], 1, 1), torch.ones(1, shape[1], 1, 1).to(memory_format=last)):
-            out += [F.conv2d(x, w), F.conv2d(x.contiguous(), w), F.conv_transpose2d(x, w.transpose(0, 1).to(memory_format=last))]
+            out += [
+                F.conv2d(x, w),
+                F.conv2d(x.contiguous(), w),
+                F.conv_transpose2d(x, w.transpose(0, 1).to(memory_format=last)),
+            ]
     return out
 
 
@@ -619,21 +688,38 @@ def case_ends_of_ranges(torch):
     found = []
     for make in (torch.linspace, torch.logspace):
         for start, end in ((0, 1j), (0j, 1), (torch.tensor(1j), 2)):
-            for dtype in (None, torch.float32, torch.float16, torch.int64, torch.bool, torch.complex64, torch.complex128):
+            for dtype in (
+                None,
+                torch.float32,
+                torch.float16,
+                torch.int64,
+                torch.bool,
+                torch.complex64,
+                torch.complex128,
+            ):
                 found += _words(lambda: make(start, end, 5, dtype=dtype))
         found += _words(lambda: make(0, 1, 3, dtype=torch.bool))
     return found + _words(
-        lambda: torch.linspace(0, 300, 3, dtype=torch.uint8), lambda: torch.linspace(0, 1e39, 3), lambda: torch.linspace(0, 70000, 3, dtype=torch.float16)
+        lambda: torch.linspace(0, 300, 3, dtype=torch.uint8),
+        lambda: torch.linspace(0, 1e39, 3),
+        lambda: torch.linspace(0, 70000, 3, dtype=torch.float16),
     )
 
 
 def case_permutations_as_long_as_a_type_counts(torch):
     limits = {torch.uint8: 256, torch.int8: 128, torch.int16: 1 << 15, torch.float16: 2049, torch.int32: 1 << 31}
-    return [_words(lambda: torch.randperm(n, dtype=dtype)) for dtype, limit in limits.items() for n in (limit, limit + 1) if n < 1 << 20 or n == limit + 1]
+    return [
+        _words(lambda: torch.randperm(n, dtype=dtype))
+        for dtype, limit in limits.items()
+        for n in (limit, limit + 1)
+        if n < 1 << 20 or n == limit + 1
+    ]
 
 
 def case_tensors_of_sequences(torch):
-    """What torch.tensor and torch.asarray make of sequences of other kinds, NumPy's scalars, and numbers wanted as truth values or whole."""
+    """What torch.tensor and torch.asarray make of sequences of other kinds, NumPy's scalars, and numbers wanted as
+    truth values or whole.
+    """
     import array
 
     import numpy as np
@@ -666,7 +752,18 @@ def case_tensors_of_sequences(torch):
         lambda: torch.tensor([16777217.0, -3.99], dtype=torch.int64),
         lambda: torch.asarray(np.float32(0.5), copy=False),
     ]
-    for x in (range(5), range(0), Sequence([1, 2]), np.float64(0.5), np.float32(0.5), np.int8(3), np.array(1.5), array.array("f", [1, 2]), 3, [True, 2]):
+    for x in (
+        range(5),
+        range(0),
+        Sequence([1, 2]),
+        np.float64(0.5),
+        np.float32(0.5),
+        np.int8(3),
+        np.array(1.5),
+        array.array("f", [1, 2]),
+        3,
+        [True, 2],
+    ):
         makers += [lambda x=x: torch.asarray(x), lambda x=x: torch.as_tensor(x)]
     makers += [lambda x=x: torch.asarray(x, copy=False) for x in (range(5), Sequence([1, 2]), [1, 2])]
     return _words(*makers)
@@ -704,10 +801,17 @@ def case_products_with_an_activation(torch):
         c, a, b = torch.randn(2, 4).to(dtype), torch.randn(2, 3).to(dtype), torch.randn(3, 4).to(dtype)
         for options in ({}, {"use_gelu": True}, {"beta": 0.5, "alpha": 2, "use_gelu": True}):
             out.append(torch._addmm_activation(c, a, b, **options))
-        out += [torch._addmm_activation(torch.full_like(c, math.nan), a, b, beta=0), torch._addmm_activation(c[0], a, b, out=torch.empty(0, dtype=dtype))]
+        out += [
+            torch._addmm_activation(torch.full_like(c, math.nan), a, b, beta=0),
+            torch._addmm_activation(c[0], a, b, out=torch.empty(0, dtype=dtype)),
+        ]
         out.append(torch._addmm_activation(c.to("meta"), a.to("meta"), b.to("meta")).shape)
     return out + _words(
-        lambda: torch._addmm_activation(torch.ones(2, 4, requires_grad=True), torch.ones(2, 3), torch.ones(3, 4)).sum().backward(),
+        lambda: (
+            torch._addmm_activation(torch.ones(2, 4, requires_grad=True), torch.ones(2, 3), torch.ones(3, 4))
+            .sum()
+            .backward()
+        ),
         lambda: torch._addmm_activation(torch.ones(2, 4, dtype=torch.bool), torch.ones(2, 3) > 0, torch.ones(3, 4) > 0),
         lambda: torch._addmm_activation(torch.ones(5), torch.ones(2, 3), torch.ones(3, 4)),
     )
@@ -719,7 +823,13 @@ def case_reductions_of_too_many_dimensions(torch):
     made = torch.zeros([1] * 20 + [2] + [1] * 30, dtype=torch.float64)
     return [
         *_words(*[lambda f=getattr(torch, n), d=d: f(x, d) for n in names for d in (0, -1)]),
-        *_words(lambda: x.max(0), lambda: x.min(64), lambda: x.norm(dim=0), lambda: torch.linalg.vector_norm(x, dim=0), lambda: torch.masked.prod(x, 0)),
+        *_words(
+            lambda: x.max(0),
+            lambda: x.min(64),
+            lambda: x.norm(dim=0),
+            lambda: torch.linalg.vector_norm(x, dim=0),
+            lambda: torch.masked.prod(x, 0),
+        ),
         made.clone().flatten(),
         torch.empty(made.shape).copy_(made).double().flatten(),
         made.transpose(20, 1).contiguous().shape,
@@ -745,7 +855,10 @@ def case_out_leads_the_dtype_of_sums(torch):
     for f in (torch.sum, torch.prod, torch.cumsum, torch.cumprod):
         for a in (x, x.int(), x.double()):
             for out in (torch.int32, torch.float32, torch.float64, torch.int64, torch.complex64):
-                makers += [lambda f=f, a=a, o=out, d=d: f(a, 0, dtype=d, out=torch.empty(0, dtype=o)) for d in (None, torch.float32, torch.int64)]
+                makers += [
+                    lambda f=f, a=a, o=out, d=d: f(a, 0, dtype=d, out=torch.empty(0, dtype=o))
+                    for d in (None, torch.float32, torch.int64)
+                ]
     return _words(*makers)
 
 
@@ -755,7 +868,11 @@ def case_words_for_out_of_another_dtype(torch):
     return _words(
         lambda: torch.bucketize(x, b, out=e(torch.float32)),
         lambda: torch.searchsorted(b, x, out=e(torch.int64), out_int32=True),
-        *[lambda f=f, p=p: f(x, *more, out=tuple(map(e, p))) for f, more in ((torch.mode, ()), (torch.median, (1,)), (torch.nanmedian, (0,))) for p in pairs],
+        *[
+            lambda f=f, p=p: f(x, *more, out=tuple(map(e, p)))
+            for f, more in ((torch.mode, ()), (torch.median, (1,)), (torch.nanmedian, (0,)))
+            for p in pairs
+        ],
         *[lambda p=p: torch.kthvalue(x, 1, out=tuple(map(e, p))) for p in pairs],
         *[lambda f=f: f(x, 0.5, out=e(torch.int32)) for f in (torch.quantile, torch.nanquantile)],
         lambda: torch.nanquantile(x, 7.0),
@@ -771,7 +888,11 @@ def case_old_aminmax(torch):
             *torch._aminmax(x),
             *torch._aminmax(x, 1),
             *torch._aminmax(x, 0, True),
-            *_words(lambda: torch._aminmax(torch.empty(0)), lambda: torch._aminmax(torch.empty(0, 3), 0), lambda: torch._aminmax(x, 5)),
+            *_words(
+                lambda: torch._aminmax(torch.empty(0)),
+                lambda: torch._aminmax(torch.empty(0, 3), 0),
+                lambda: torch._aminmax(x, 5),
+            ),
         ]
 
 
@@ -816,13 +937,21 @@ def case_identities_of_masked_reductions(torch):
     return [
         *_words(*[lambda n=n, d=d: identity(n, torch.ones(2, dtype=d)) for n in names for d in dtypes]),
         *[identity(n, torch.ones(2, dtype=torch.complex64)) for n in ("sum", "prod", "logsumexp", "norm")],
-        *_words(lambda: identity("norm", torch.ones(2), -math.inf), lambda: identity("norm", torch.ones(2).int(), -math.inf)),
+        *_words(
+            lambda: identity("norm", torch.ones(2), -math.inf), lambda: identity("norm", torch.ones(2).int(), -math.inf)
+        ),
     ]
 
 
 def case_meshgrid_checks_dtype_and_device_first(torch):
     x = torch.arange(3.0)
-    lists = ([x, x.to("meta")], [x, x.long().to("meta")], [x.reshape(3, 1), x.long()], [x.reshape(3, 1), x.to("meta")], [x, x.double(), x.to("meta")])
+    lists = (
+        [x, x.to("meta")],
+        [x, x.long().to("meta")],
+        [x.reshape(3, 1), x.long()],
+        [x.reshape(3, 1), x.to("meta")],
+        [x, x.double(), x.to("meta")],
+    )
     return _words(*[lambda t=t: torch.meshgrid(t, indexing="ij") for t in lists])
 
 
@@ -867,7 +996,11 @@ def case_products_of_booleans_and_of_nothing(torch):
     ]
     made = []
     for x, y in pairs:
-        made += [lambda x=x, y=y: torch.mm(x, y), lambda x=x, y=y: torch.bmm(x[None], y[None]), lambda x=x, y=y: functional.linear(x, y.t())]
+        made += [
+            lambda x=x, y=y: torch.mm(x, y),
+            lambda x=x, y=y: torch.bmm(x[None], y[None]),
+            lambda x=x, y=y: functional.linear(x, y.t()),
+        ]
         made += [lambda x=x, y=y: torch.baddbmm(torch.ones(()).expand(1, x.shape[0], y.shape[1]), x[None], y[None])]
         made += [lambda x=x, y=y: torch.mv(x, y[:, 0]), lambda x=x, y=y: torch.einsum("ij,jk->ik", x, y)]
     dots = [torch.dot, torch.inner, torch.vdot, lambda x, y: torch.tensordot(x, y, 1)]
@@ -880,7 +1013,11 @@ def case_products_of_booleans_and_of_nothing(torch):
 def case_dimensions_of_scans_and_medians_of_nothing(torch):
     nothing = torch.empty(0, 3)
     return _words(
-        *[lambda n=n, d=d: getattr(torch, n)(nothing, d) for n in ("cummax", "cummin", "cumsum") for d in (1, 2, 5, -3)],
+        *[
+            lambda n=n, d=d: getattr(torch, n)(nothing, d)
+            for n in ("cummax", "cummin", "cumsum")
+            for d in (1, 2, 5, -3)
+        ],
         lambda: torch.nanmedian(torch.empty(2, 0), 1),
         lambda: torch.median(torch.empty(2, 0), 1, True),
         *[
@@ -899,7 +1036,13 @@ def case_copies_of_parts_of_the_same_memory(torch):
         x = torch.arange(6.0).view(2, 3)
         return x.copy_(source(x))
 
-    sources = [lambda x: x[0:1], lambda x: x[0, 0], lambda x: x[0:1].expand(2, 3), lambda x: x.flip(0), lambda x: x[:, :1]]
+    sources = [
+        lambda x: x[0:1],
+        lambda x: x[0, 0],
+        lambda x: x[0:1].expand(2, 3),
+        lambda x: x.flip(0),
+        lambda x: x[:, :1],
+    ]
     return _words(*[lambda f=f: copied(f) for f in sources])
 
 
@@ -913,7 +1056,12 @@ def case_indices_into_nothing(torch):
     return _words(
         *[
             lambda n=n, v=v: getattr(nothing, n)(0, index, v)
-            for n, v in (("scatter", 2), ("scatter", torch.ones(1, 3)), ("scatter_add", torch.ones(1, 3)), ("scatter_", 2))
+            for n, v in (
+                ("scatter", 2),
+                ("scatter", torch.ones(1, 3)),
+                ("scatter_add", torch.ones(1, 3)),
+                ("scatter_", 2),
+            )
         ],
         lambda: nothing.scatter_reduce(0, index, torch.ones(1, 3), "sum"),
         lambda: nothing.scatter(0, index[:0], 2),
@@ -932,12 +1080,22 @@ def case_classes_of_the_wrong_shape(torch):
         torch.zeros(2, 5, 5).long(),
     ]
     losses = torch.nn.functional.nll_loss, torch.nn.functional.cross_entropy
-    return _words(*[lambda f=f, x=x, t=t: f(x, t) for f in losses for x in logits for t in classes if not (x.dim() == 3 and t.dim() == 2)])
+    return _words(
+        *[
+            lambda f=f, x=x, t=t: f(x, t)
+            for f in losses
+            for x in logits
+            for t in classes
+            if not (x.dim() == 3 and t.dim() == 2)
+        ]
+    )
 
 
 def case_gradient_of_copysign_at_zero(torch):
     x = torch.tensor([0.0, 1.0, -2.0, 0.0], requires_grad=True)
-    torch.copysign(x, torch.tensor([1.0, -1.0, 1.0, -1.0])).backward(torch.tensor([float("inf"), 1.0, float("nan"), 2.0]))
+    torch.copysign(x, torch.tensor([1.0, -1.0, 1.0, -1.0])).backward(
+        torch.tensor([float("inf"), 1.0, float("nan"), 2.0])
+    )
     return x.grad
 
 
@@ -946,10 +1104,20 @@ def case_masks_and_gradients_of_attention(torch):
     q, k, v = (torch.randn(2, n, 4, 8, generator=draw, dtype=torch.float64).transpose(1, 2) for n in (5, 7, 7))
     seen = torch.randn(5, 7, generator=draw) > 0
     seen[2] = False
-    masks = [None, seen, seen.double(), torch.randn(2, 1, 1, 7, generator=draw, dtype=torch.float64), torch.zeros(5, 1, dtype=torch.float64)]
+    masks = [
+        None,
+        seen,
+        seen.double(),
+        torch.randn(2, 1, 1, 7, generator=draw, dtype=torch.float64),
+        torch.zeros(5, 1, dtype=torch.float64),
+    ]
     found = []
     for mask in masks:
-        for scale, at in ((None, ...), (1.0, ...), (0.3, 0)):  # PyTorch's kernel for four dimensions has no second gradient
+        for scale, at in (
+            (None, ...),
+            (1.0, ...),
+            (0.3, 0),
+        ):  # PyTorch's kernel for four dimensions has no second gradient
             inputs = [t[at].detach().clone().requires_grad_() for t in (q, k, v)]
             if mask is not None and mask.dtype != torch.bool:
                 inputs.append((mask if at is ... or mask.dim() < 3 else mask[0]).clone().requires_grad_())
@@ -957,10 +1125,23 @@ def case_masks_and_gradients_of_attention(torch):
             first = torch.autograd.grad(out.sin().sum(), inputs, create_graph=at == 0)
             second = torch.autograd.grad(sum((g * g).sum() for g in first), inputs) if at == 0 else ()
             found += [out, *(g.contiguous() for g in (*first, *second))]
-    causal = [attend(x, y, y, is_causal=True) for x, y in ((q, k), (q[0], k[0]), (q[0, 0], k[0, 0]), (q, k[:1]), (q.float(), k.float()))]
+    causal = [
+        attend(x, y, y, is_causal=True)
+        for x, y in ((q, k), (q[0], k[0]), (q[0, 0], k[0, 0]), (q, k[:1]), (q.float(), k.float()))
+    ]
     wide = torch.randn(3, 2, 40, 16, generator=draw)
-    many = [attend(wide, wide, wide), attend(wide, wide, wide, is_causal=True), attend(wide[:, :, :3], wide, wide, torch.ones(3, 40).tril().bool())]
-    wrong = [torch.zeros(5, 6), torch.zeros(3, 4, 5, 7), torch.zeros(2, 2, 5, 7), torch.zeros(1, 2, 4, 5, 7), torch.zeros(5, 7).long()]
+    many = [
+        attend(wide, wide, wide),
+        attend(wide, wide, wide, is_causal=True),
+        attend(wide[:, :, :3], wide, wide, torch.ones(3, 40).tril().bool()),
+    ]
+    wrong = [
+        torch.zeros(5, 6),
+        torch.zeros(3, 4, 5, 7),
+        torch.zeros(2, 2, 5, 7),
+        torch.zeros(1, 2, 4, 5, 7),
+        torch.zeros(5, 7).long(),
+    ]
     pairs = [(q.float(), k.float()), (q[0, 0].float(), k[0, 0].float())]
     refused = _words(*[lambda m=m, x=x, y=y: attend(x, y, y, m) for m in wrong for x, y in pairs])
     return found, causal, many, refused
@@ -968,20 +1149,34 @@ def case_masks_and_gradients_of_attention(torch):
 
 def case_devices_that_are_not_there(torch):
     """What is made there, what is moved there; a mixin's __torch_function__ sees methods as well."""
-    makers = [lambda d: torch.ones(1, device=d), lambda d: torch.rand(2, device=d), lambda d: torch.arange(3, device=d), lambda d: torch.tensor([1], device=d)]
+    makers = [
+        lambda d: torch.ones(1, device=d),
+        lambda d: torch.rand(2, device=d),
+        lambda d: torch.arange(3, device=d),
+        lambda d: torch.tensor([1], device=d),
+    ]
     makers += [
         lambda d: torch.as_tensor([1], device=d),
         lambda d: torch.asarray([1], device=d),
         lambda d: torch.ones(1).to(d),
         lambda d: torch.empty(0, device=d),
     ]
-    makers += [lambda d: torch.ones(1).new_zeros(2, device=d), lambda d: torch.as_tensor(torch.ones(1), device=d), lambda d: torch.nn.Linear(1, 1, device=d)]
+    makers += [
+        lambda d: torch.ones(1).new_zeros(2, device=d),
+        lambda d: torch.as_tensor(torch.ones(1), device=d),
+        lambda d: torch.nn.Linear(1, 1, device=d),
+    ]
     found = []
-    for f in [lambda m=m, d=d: m(d) for d in ("cuda", "xpu", "mps", "ipu", "vulkan", "hpu") for m in makers] + [torch.ones(1).xpu, torch.ones(1).ipu]:
+    for f in [lambda m=m, d=d: m(d) for d in ("cuda", "xpu", "mps", "ipu", "vulkan", "hpu") for m in makers] + [
+        torch.ones(1).xpu,
+        torch.ones(1).ipu,
+    ]:
         try:
             f()
         except Exception as e:
-            found.append([type(e).__name__, str(e).partition(" This could")[0].replace("empty_strided", "empty.memory_format")])
+            found.append(
+                [type(e).__name__, str(e).partition(" This could")[0].replace("empty_strided", "empty.memory_format")]
+            )
     log = []
 
     class Mixed:
@@ -998,7 +1193,9 @@ def case_devices_that_are_not_there(torch):
 
 
 def case_objects_that_are_no_numbers(torch):
-    """What torch.tensor takes an object for: its numbers where it is a sequence, never what __array__ or __float__ would give."""
+    """What torch.tensor takes an object for: its numbers where it is a sequence, never what __array__ or __float__
+    would give.
+    """
     import fractions
 
     import numpy as np
@@ -1024,11 +1221,29 @@ def case_objects_that_are_no_numbers(torch):
         def __index__(self):
             return 3
 
-    given = [Array(), Sequence(), Floating(), Index(), fractions.Fraction(3, 2), [Floating(), 1.0], np.zeros(2, ">f8"), [np.ones(2, np.uint8)], [np.array(3)]]
+    given = [
+        Array(),
+        Sequence(),
+        Floating(),
+        Index(),
+        fractions.Fraction(3, 2),
+        [Floating(), 1.0],
+        np.zeros(2, ">f8"),
+        [np.ones(2, np.uint8)],
+        [np.array(3)],
+    ]
     given += [[np.str_("a")], [np.datetime64("2020")], [np.longdouble(1)]]
-    makers = [torch.tensor, torch.as_tensor, torch.asarray, lambda x: torch.tensor(x, dtype=torch.float64), lambda x: torch.tensor(x, dtype=torch.int64)]
+    makers = [
+        torch.tensor,
+        torch.as_tensor,
+        torch.asarray,
+        lambda x: torch.tensor(x, dtype=torch.float64),
+        lambda x: torch.tensor(x, dtype=torch.int64),
+    ]
     found = []
-    for f in [lambda m=m, x=x: m(x) for m in makers[:3] for x in given] + [lambda m=m, x=x: m(x) for m in makers[3:] for x in given[:6]]:
+    for f in [lambda m=m, x=x: m(x) for m in makers[:3] for x in given] + [
+        lambda m=m, x=x: m(x) for m in makers[3:] for x in given[:6]
+    ]:
         try:
             found.append(f())
         except Exception as e:
@@ -1068,14 +1283,29 @@ def case_arguments_of_another_type(torch):
     ]
     floats = [torch.tensor([1e-5]), torch.tensor(1e-5), np.float32(1e-5), np.array([1e-5]), 1j, True, "a"]
     takers_of_floats = [lambda e: torch.layer_norm(x, (4,), None, None, e), lambda e: torch.allclose(x, x, e)]
-    made = [lambda f=f, n=n: f(n) for f in takers for n in ints] + [lambda f=f, e=e: f(e) for f in takers_of_floats for e in floats]
-    sums = [lambda f=f: f(x, 2, 3) for f in (torch.add, torch.sub, torch.subtract, torch.Tensor.add, torch.Tensor.sub)] + [lambda: x.clone().add_(1, 2)]
-    others = [lambda: x.type(x), lambda: x.type(3), lambda: x.type(one), lambda: torch.split(x, torch.tensor(2)), lambda: x.long().lu] + [
-        lambda: torch.isin(x, True),
-        lambda: torch.isin(x, 2j),
+    made = [lambda f=f, n=n: f(n) for f in takers for n in ints] + [
+        lambda f=f, e=e: f(e) for f in takers_of_floats for e in floats
     ]
-    kinds = [lambda: x.float(None), lambda: x.cpu(None), lambda: torch.as_tensor(x, torch.float64), lambda: x.clamp(one, 2), lambda: torch.split(x, True)]
-    return _words(*made, *sums, *others[:4], *others[5:]), [type(e[0] if isinstance(e, tuple) else e).__name__ for e in _words(*kinds)]
+    sums = [
+        lambda f=f: f(x, 2, 3) for f in (torch.add, torch.sub, torch.subtract, torch.Tensor.add, torch.Tensor.sub)
+    ] + [lambda: x.clone().add_(1, 2)]
+    others = [
+        lambda: x.type(x),
+        lambda: x.type(3),
+        lambda: x.type(one),
+        lambda: torch.split(x, torch.tensor(2)),
+        lambda: x.long().lu,
+    ] + [lambda: torch.isin(x, True), lambda: torch.isin(x, 2j)]
+    kinds = [
+        lambda: x.float(None),
+        lambda: x.cpu(None),
+        lambda: torch.as_tensor(x, torch.float64),
+        lambda: x.clamp(one, 2),
+        lambda: torch.split(x, True),
+    ]
+    return _words(*made, *sums, *others[:4], *others[5:]), [
+        type(e[0] if isinstance(e, tuple) else e).__name__ for e in _words(*kinds)
+    ]
 
 
 def case_losses_and_norms_by_the_wrong_dimension(torch):
@@ -1085,16 +1315,33 @@ def case_losses_and_norms_by_the_wrong_dimension(torch):
         _words(lambda: loss(x[0, 0, 0], x[0, 0])),
         torch.nuclear_norm(x),
         [torch.norm_except_dim(t) for t in (x, x[0], x[0, 0])],
-        [type(part).__name__ for part in (x[0].lu(), x[0].lu(get_infos=True), torch.lu(x[0], get_infos=True), torch.lu(x[0]))],
+        [
+            type(part).__name__
+            for part in (x[0].lu(), x[0].lu(get_infos=True), torch.lu(x[0], get_infos=True), torch.lu(x[0]))
+        ],
         attempts(lambda: x.clamp(torch.tensor(0.2), 1.0), lambda: x.clamp(0.2, torch.tensor(1.0))),
     )
 
 
 def case_methods_of_what_is_no_tensor(torch):
     x, of = torch.arange(6.0).reshape(2, 3), torch.Tensor
-    wrong = [lambda: of.add(1, x), lambda: of.abs(1), lambda: of.sum([1]), lambda: of.add_(1, x), lambda: of.mul(2.0, x), lambda: of.clone(None)]
-    flags = [lambda: torch.unique(x, x), lambda: torch.unique(x, return_inverse=1), lambda: torch.unique(x, 1, dim=0), lambda: x.copy_(x, x)]
-    return _words(*wrong, *flags, lambda: torch.unique_consecutive(x, return_counts=1)), [torch.diag(x, k) for k in (-1, 0, 1)]
+    wrong = [
+        lambda: of.add(1, x),
+        lambda: of.abs(1),
+        lambda: of.sum([1]),
+        lambda: of.add_(1, x),
+        lambda: of.mul(2.0, x),
+        lambda: of.clone(None),
+    ]
+    flags = [
+        lambda: torch.unique(x, x),
+        lambda: torch.unique(x, return_inverse=1),
+        lambda: torch.unique(x, 1, dim=0),
+        lambda: x.copy_(x, x),
+    ]
+    return _words(*wrong, *flags, lambda: torch.unique_consecutive(x, return_counts=1)), [
+        torch.diag(x, k) for k in (-1, 0, 1)
+    ]
 
 
 def case_normalized_arguments_stay_where_they_were_given(torch):
@@ -1123,7 +1370,10 @@ def case_branches_are_graphs_in_graphs(torch):
             found += [g.code, g.true_graph_0.code, g(x, torch.tensor(True)), g(x, torch.tensor(False))]
         again = make_fx(g)(x, torch.tensor(True))
         found += [again.code, again(x, torch.tensor(False))]
-    found += [torch.cond(torch.tensor(True), lambda x: x * 2, lambda x: x * 3, (x,)), torch.cond(False, lambda x: x * 2, lambda x: x * 3, (x,))]
+    found += [
+        torch.cond(torch.tensor(True), lambda x: x * 2, lambda x: x * 3, (x,)),
+        torch.cond(False, lambda x: x * 2, lambda x: x * 3, (x,)),
+    ]
     return found
 
 
@@ -1148,13 +1398,32 @@ def case_graphs_of_modules_leave_them_as_they_are(torch):
         m[0].weight.fill_(0.5)
         m[0].bias.fill_(-0.1)
     graphs = [make_fx(m)(x), make_fx(m, tracing_mode="fake", _allow_non_fake_inputs=True)(x)]
-    return [[g.code for g in graphs], [n for n, _ in graphs[0].named_parameters()], type(graphs[0]).__name__, graphs[0](x), sorted(vars(m)), sorted(m._modules)]
+    return [
+        [g.code for g in graphs],
+        [n for n, _ in graphs[0].named_parameters()],
+        type(graphs[0]).__name__,
+        graphs[0](x),
+        sorted(vars(m)),
+        sorted(m._modules),
+    ]
 
 
 def case_truth_values_as_indices(torch):
     """False alone assigns nothing and asks nothing of the value; in a tuple a truth value is an index."""
     mask = torch.tensor(False)
-    indices = [False, True, mask, ~mask, (False,), (True, True), (False, True), [False], (slice(None), False), (None, True), (0, False)]
+    indices = [
+        False,
+        True,
+        mask,
+        ~mask,
+        (False,),
+        (True, True),
+        (False, True),
+        [False],
+        (slice(None), False),
+        (None, True),
+        (0, False),
+    ]
     indices += [[mask]]
     found = []
     for index in indices:
@@ -1178,7 +1447,9 @@ def case_truth_values_as_indices(torch):
 
 
 def case_numbers_that_do_not_fit(torch):
-    """Numbers beyond a dtype's range as an argument that is not promoted: some are refused, whole ones below zero wrap in unsigned types."""
+    """Numbers beyond a dtype's range as an argument that is not promoted: some are refused, whole ones below zero wrap
+    in unsigned types.
+    """
     at, found = torch.tensor([0, 2]), []
     for dtype in (torch.uint8, torch.int8, torch.int16, torch.int64, torch.bool):
         x, y = torch.tensor([1, 5, 3]).to(dtype), torch.tensor([2, 1]).to(dtype)
@@ -1211,7 +1482,11 @@ def case_arrays_of_tensors(torch):
 
     with warnings.catch_warnings():  # NumPy 2 would have __array__ take an argument `copy`
         warnings.simplefilter("ignore", DeprecationWarning)
-        return [shares(make, dtype) for make in (np.array, np.asarray, np.ascontiguousarray) for dtype in (None, np.float32, np.float64)] + attempts(
+        return [
+            shares(make, dtype)
+            for make in (np.array, np.asarray, np.ascontiguousarray)
+            for dtype in (None, np.float32, np.float64)
+        ] + attempts(
             lambda: np.array(torch.ones(2, requires_grad=True)),
             lambda: torch.ones(1).__array__(copy=True),
             lambda: np.stack([torch.ones(2), torch.zeros(2)]).tolist(),
@@ -1224,12 +1499,23 @@ def case_arrays_of_tensors(torch):
 
 def case_filling_with_numbers_that_do_not_fit(torch):
     found = {}
-    for value, dtype in ((1e40, torch.float32), (300, torch.uint8), (70000, torch.half), (1e5, torch.half), (1e39, torch.bfloat16), (1 + 2j, torch.half)):
+    for value, dtype in (
+        (1e40, torch.float32),
+        (300, torch.uint8),
+        (70000, torch.half),
+        (1e5, torch.half),
+        (1e39, torch.bfloat16),
+        (1 + 2j, torch.half),
+    ):
         for shape in ((), (1,), (2,), (0,)):
             for device in ("cpu", "meta"):
-                found[f"full {value} {dtype} {shape} {device}"] = attempts(lambda: torch.full(shape, value, dtype=dtype, device=device))
+                found[f"full {value} {dtype} {shape} {device}"] = attempts(
+                    lambda: torch.full(shape, value, dtype=dtype, device=device)
+                )
             zeros = torch.zeros(shape, dtype=dtype)
             found[f"others {value} {dtype} {shape}"] = attempts(
-                lambda: torch.full_like(zeros, value), lambda: zeros.new_full(shape, value), lambda: zeros.clone().fill_(value)
+                lambda: torch.full_like(zeros, value),
+                lambda: zeros.new_full(shape, value),
+                lambda: zeros.clone().fill_(value),
             )
     return found

@@ -60,7 +60,11 @@ def case_pipe_names(torch):
         *out,
         sorted(set(I.__all__) - absent),
         M.__all__,
-        sorted(n for n in torch.utils.data.IterDataPipe.functions if not n.startswith("_") and n not in ("routed_decode", "trace_as_dataframe")),
+        sorted(
+            n
+            for n in torch.utils.data.IterDataPipe.functions
+            if not n.startswith("_") and n not in ("routed_decode", "trace_as_dataframe")
+        ),
         sorted(torch.utils.data.MapDataPipe.functions),
         repr(source(torch).map(add_one)),
         gist(lambda: source(torch).foo),
@@ -130,9 +134,34 @@ def case_pipe_lengths(torch):
     I, M = pipes(torch)
     s = lambda n=10: source(torch, n)
     m = M.SequenceWrapper(range(7))
-    made = [s(), s().map(add_one), s().batch(3), s().batch(3, True), s().shuffle(), s().filter(is_even), s().concat(s(3)), s().zip(s(3))]
-    made += [s().mux(s(3)), s().filter(is_even).map(add_one), s().groupby(parity), s().unbatch(), s().sharding_filter(), *s().fork(2)]
-    made += [*s().demux(2, parity), I.FileLister(length=3), I.FileOpener([]), I.Sampler(s()), m, m.map(), m.batch(2), m.zip(M.SequenceWrapper([1]))]
+    made = [
+        s(),
+        s().map(add_one),
+        s().batch(3),
+        s().batch(3, True),
+        s().shuffle(),
+        s().filter(is_even),
+        s().concat(s(3)),
+        s().zip(s(3)),
+    ]
+    made += [
+        s().mux(s(3)),
+        s().filter(is_even).map(add_one),
+        s().groupby(parity),
+        s().unbatch(),
+        s().sharding_filter(),
+        *s().fork(2),
+    ]
+    made += [
+        *s().demux(2, parity),
+        I.FileLister(length=3),
+        I.FileOpener([]),
+        I.Sampler(s()),
+        m,
+        m.map(),
+        m.batch(2),
+        m.zip(M.SequenceWrapper([1])),
+    ]
     made += [m.concat(m), m.shuffle(), I.IterableWrapper(iter([1]))]
     return [gist(lambda: len(p)) for p in made]
 
@@ -140,7 +169,11 @@ def case_pipe_lengths(torch):
 def case_pipe_shuffles(torch):
     I, M = pipes(torch)
     s = lambda: source(torch, 20)
-    seeded, drawn, off = s().shuffle(buffer_size=5).set_seed(3), s().shuffle(), s().shuffle().set_seed(1).set_shuffle(False)
+    seeded, drawn, off = (
+        s().shuffle(buffer_size=5).set_seed(3),
+        s().shuffle(),
+        s().shuffle().set_seed(1).set_shuffle(False),
+    )
     m = M.SequenceWrapper(range(8)).shuffle()
     return [
         list(seeded),
@@ -204,7 +237,14 @@ def case_pipe_iterators(torch):
     for make in (lambda: Counts(3), Itself, Lists, lambda: source(torch, 3), lambda: source(torch, 3).map(add_one)):
         p = make()
         a, b = iter(p), iter(p)
-        out += [gist(lambda: next(b)), gist(lambda: next(a)), gist(lambda: list(b)), gist(lambda: list(a)), list(p), list(p)]
+        out += [
+            gist(lambda: next(b)),
+            gist(lambda: next(a)),
+            gist(lambda: list(b)),
+            gist(lambda: list(a)),
+            list(p),
+            list(p),
+        ]
     c = Counts(2)
     text = lambda f: "\n".join(gist_lines(f))
 
@@ -238,12 +278,26 @@ def case_pipe_children(torch):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         a, b = s().fork(2)
-        out += [list(a), list(b), list(zip(a, b)), steps([a, b], [0, 0, 1, 0, 1]), steps([a, b], [1, 1, 0]), list(a), gist(lambda: list(b))]
+        out += [
+            list(a),
+            list(b),
+            list(zip(a, b)),
+            steps([a, b], [0, 0, 1, 0, 1]),
+            steps([a, b], [1, 1, 0]),
+            list(a),
+            gist(lambda: list(b)),
+        ]
         out += [steps(s().fork(2, buffer_size=2), [0, 0, 0, 0, 1, 0]), s().fork(1).__class__.__name__]
         even, odd = s().demux(2, parity)
         out += [list(even), list(odd), list(odd), list(even), steps([even, odd], [0, 0, 1, 1, 0, 1, 1]), list(even)]
-        out += [[list(c) for c in s(20).demux(3, thirds, drop_none=True)], gist(lambda: [list(c) for c in s(20).demux(3, thirds)])]
-        out += [steps(s(20).demux(2, parity, buffer_size=2), [0, 0, 0, 1, 0]), gist(lambda: list(s().demux(1, parity)[0]))]
+        out += [
+            [list(c) for c in s(20).demux(3, thirds, drop_none=True)],
+            gist(lambda: [list(c) for c in s(20).demux(3, thirds)]),
+        ]
+        out += [
+            steps(s(20).demux(2, parity, buffer_size=2), [0, 0, 0, 1, 0]),
+            gist(lambda: list(s().demux(1, parity)[0])),
+        ]
         out += [gist(lambda: s().fork(0)), gist(lambda: s().fork(2, copy="x")), gist(lambda: s().demux(2, 3))]
         items = torch.utils.data.datapipes.iter.IterableWrapper([[1], [2]])
         for how in (None, "shallow", "deep"):
@@ -265,7 +319,9 @@ def case_pipe_random_steps(torch):
         if seed % 2:
             kids = source(torch, n).fork(k, buffer_size=size)
         else:
-            kids = source(torch, n).demux(k, lambda x: (x * 7 + seed) % k if x % 5 != 4 else None, drop_none=True, buffer_size=size)
+            kids = source(torch, n).demux(
+                k, lambda x: (x * 7 + seed) % k if x % 5 != 4 else None, drop_none=True, buffer_size=size
+            )
         its = [iter(c) for c in kids]
         for _ in range(30):
             i, what = r.randrange(k), r.random()
@@ -344,8 +400,16 @@ def case_pipe_files(torch):
         out += [short(I.StreamReader(I.FileOpener([folder + "/a.txt"]), chunk=5))]
         out += [list(I.FileLister(folder + "/a.txt", masks="b*"))]
         streams = [stream for _, stream in I.FileLister(folder).open_files()]
-        out += [list(streams[0]), list(I.IterableWrapper(streams, deepcopy=False).filter(bool_false)), [s.closed for s in streams]]
-    return out + [gist(lambda: I.FileOpener([], "w")), gist(lambda: I.FileOpener([], "b", "utf8")), gist(lambda: list(I.FileOpener([3])))[0]]
+        out += [
+            list(streams[0]),
+            list(I.IterableWrapper(streams, deepcopy=False).filter(bool_false)),
+            [s.closed for s in streams],
+        ]
+    return out + [
+        gist(lambda: I.FileOpener([], "w")),
+        gist(lambda: I.FileOpener([], "b", "utf8")),
+        gist(lambda: list(I.FileOpener([3])))[0],
+    ]
 
 
 def bool_false(x):
@@ -370,7 +434,13 @@ def case_pipe_determinism(torch):
 
     with D.guaranteed_datapipes_determinism():
         inside = [gist(f) for f in (Noise, lambda: list(Sometimes(1)), lambda: Sometimes(2))]
-    return [inside, list(Noise()), list(Sometimes(2)), gist(lambda: D.non_deterministic(3)), gist(lambda: D.non_deterministic(int))]
+    return [
+        inside,
+        list(Noise()),
+        list(Sometimes(2)),
+        gist(lambda: D.non_deterministic(3)),
+        gist(lambda: D.non_deterministic(int)),
+    ]
 
 
 def shape(graph):
@@ -395,7 +465,11 @@ def case_pipe_graphs(torch):
         gist(lambda: G.traverse_dps([1])),
         list(S.apply_random_seed(top, torch.Generator().manual_seed(1))),
         list(S.apply_shuffle_settings(base, True)),
-        [p._enabled for p in S.get_all_graph_pipes(G.traverse_dps(S.apply_shuffle_settings(top, False))) if hasattr(p, "_enabled")],
+        [
+            p._enabled
+            for p in S.get_all_graph_pipes(G.traverse_dps(S.apply_shuffle_settings(top, False)))
+            if hasattr(p, "_enabled")
+        ],
         gist(lambda: S.apply_sharding(twice, 2, 0)),
         [list(S.apply_sharding(shard, 3, i)) for i in range(3)] + [len(shard)],
         gist(lambda: shard.apply_sharding(2, 2)),
@@ -434,7 +508,13 @@ def case_pipe_loaders(torch):
             torch.rand(1),
         ]
     persistent = D.DataLoader(sharded(), 3, num_workers=2, persistent_workers=True)
-    return out + [list(persistent), list(persistent), list(persistent), torch.rand(1), type(persistent.dataset).__name__]
+    return out + [
+        list(persistent),
+        list(persistent),
+        list(persistent),
+        torch.rand(1),
+        type(persistent.dataset).__name__,
+    ]
 
 
 def case_pipe_chunks(torch):
@@ -477,4 +557,9 @@ def case_amp_of_the_cpu(torch):
     from torch.cpu.amp.autocast_mode import autocast
     from torch.cpu.amp.grad_scaler import GradScaler
 
-    return autocast is torch.cpu.amp.autocast, GradScaler is torch.cpu.amp.GradScaler, autocast.__module__, GradScaler.__module__
+    return (
+        autocast is torch.cpu.amp.autocast,
+        GradScaler is torch.cpu.amp.GradScaler,
+        autocast.__module__,
+        GradScaler.__module__,
+    )

@@ -47,4 +47,6 @@ def case_tables_of_decompositions(torch):
 
 def case_options_of_scaled_products(torch):
     F = torch.nn.functional
-    return [{k: int(v.value) for k, v in c.__members__.items()} for c in (F.ScalingType, F.SwizzleType)] + [F.ScalingType.__module__]
+    return [{k: int(v.value) for k, v in c.__members__.items()} for c in (F.ScalingType, F.SwizzleType)] + [
+        F.ScalingType.__module__
+    ]

@@ -1,4 +1,6 @@
-"""The level below autograd: modes, classes with a __torch_dispatch__, tensors without values, captured graphs, operators written in Python."""
+"""The level below autograd: modes, classes with a __torch_dispatch__, tensors without values, captured graphs,
+operators written in Python.
+"""
 
 import copy
 
@@ -17,12 +19,27 @@ def case_fake_tensors(torch):
         linear = torch.nn.Linear(3, 4)
         out = linear(x)
         out.sum().backward()
-        found += [repr(x @ x.t()), repr(out), repr(linear.weight.grad), isinstance(linear.weight, torch.nn.Parameter), torch.tensor(3).item()]
-        found += [answer(f) for f in (lambda: x.sum().item(), lambda: torch.nonzero(x), lambda: x[x > 0], lambda: bool(x.sum()))]
+        found += [
+            repr(x @ x.t()),
+            repr(out),
+            repr(linear.weight.grad),
+            isinstance(linear.weight, torch.nn.Parameter),
+            torch.tensor(3).item(),
+        ]
+        found += [
+            answer(f)
+            for f in (lambda: x.sum().item(), lambda: torch.nonzero(x), lambda: x[x > 0], lambda: bool(x.sum()))
+        ]
         view = x.view(3, 2)
         view.add_(1)
         layer = torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
-        found += [repr(view), x._version, repr(layer(torch.randn(2, 5, 8))), list(x.unsqueeze_(0).shape), repr(torch.nn.BatchNorm1d(3)(torch.ones(2, 3)))]
+        found += [
+            repr(view),
+            x._version,
+            repr(layer(torch.randn(2, 5, 8))),
+            list(x.unsqueeze_(0).shape),
+            repr(torch.nn.BatchNorm1d(3)(torch.ones(2, 3))),
+        ]
     real = torch.zeros(4, 4)
     fake = mode.from_tensor(real)
     return [*found, fake is mode.from_tensor(real), repr(fake.long() + 1), answer(lambda: fake + real)]
@@ -36,7 +53,8 @@ def case_fake_results_have_the_strides_of_real_ones(torch):
         z = torch.stack([y.sum(-1), y.amax(-1)], 1).flip(0)
         values, indices = z.sort(-1, descending=True)
         return [
-            [list(t.shape), list(t.stride()), str(t.dtype)] for t in (y, z, values, indices, y.contiguous().view(-1)[::2], torch.softmax(y, 1), y.mean((1, 2)))
+            [list(t.shape), list(t.stride()), str(t.dtype)]
+            for t in (y, z, values, indices, y.contiguous().view(-1)[::2], torch.softmax(y, 1), y.mean((1, 2)))
         ]
 
     x = torch.ones(2, 3, 8, 8)
@@ -77,7 +95,10 @@ def case_captured_gradients(torch):
 
     graph = make_fx(gradient)(torch.zeros(2))
     detach = torch.ops.aten.detach.default  # how often is the engine's matter
-    return [sorted(str(n.target) for n in graph.graph.nodes if n.op == "call_function" and n.target is not detach), graph(torch.ones(2))]
+    return [
+        sorted(str(n.target) for n in graph.graph.nodes if n.op == "call_function" and n.target is not detach),
+        graph(torch.ones(2)),
+    ]
 
 
 def case_wrapper_subclasses(torch):
@@ -88,7 +109,9 @@ def case_wrapper_subclasses(torch):
     class Wrapper(torch.Tensor):
         @staticmethod
         def __new__(cls, inner):
-            return torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype, device=inner.device, strides=inner.stride())
+            return torch.Tensor._make_wrapper_subclass(
+                cls, inner.shape, dtype=inner.dtype, device=inner.device, strides=inner.stride()
+            )
 
         def __init__(self, inner):
             self.inner = inner
@@ -100,8 +123,30 @@ def case_wrapper_subclasses(torch):
             return tree_map(lambda t: cls(t) if isinstance(t, torch.Tensor) else t, func(*args, **kwargs))
 
     x = Wrapper(torch.arange(6.0).reshape(2, 3))
-    out = [x[0], x[:, 1:], x.t(), torch.cat([x, x]), x.to(torch.float64), torch.softmax(x, -1), x.clone(), x.view(3, 2), x > 1, x == x, x**2, -x, x.sum(0)]
-    out += [torch.nn.functional.layer_norm(x, (3,)), x.reshape(-1), x.expand(4, 2, 3), x.mean(), x.max(), x.argmax(-1), torch.where(x > 1, x, -x)]
+    out = [
+        x[0],
+        x[:, 1:],
+        x.t(),
+        torch.cat([x, x]),
+        x.to(torch.float64),
+        torch.softmax(x, -1),
+        x.clone(),
+        x.view(3, 2),
+        x > 1,
+        x == x,
+        x**2,
+        -x,
+        x.sum(0),
+    ]
+    out += [
+        torch.nn.functional.layer_norm(x, (3,)),
+        x.reshape(-1),
+        x.expand(4, 2, 3),
+        x.mean(),
+        x.max(),
+        x.argmax(-1),
+        torch.where(x > 1, x, -x),
+    ]
     return [seen, [t.inner for t in out], x.sum().item()]
 
 
@@ -110,8 +155,19 @@ def case_custom_operators(torch):
     library.define("twice(Tensor x, *, int n=2) -> Tensor")
     library.impl("twice", lambda x, n=2: x * n, "CPU")
     twice = torch.ops.ourcases.twice
-    found = [twice(torch.ones(2)), twice(torch.ones(2), n=5), answer(lambda: twice(1)), answer(lambda: twice(torch.ones(1), 3)), answer(lambda: twice())]
-    found += [str(twice.default), twice.default.name(), str(twice.default._schema), answer(lambda: library.define("twice(Tensor x) -> Tensor"))[0]]
+    found = [
+        twice(torch.ones(2)),
+        twice(torch.ones(2), n=5),
+        answer(lambda: twice(1)),
+        answer(lambda: twice(torch.ones(1), 3)),
+        answer(lambda: twice()),
+    ]
+    found += [
+        str(twice.default),
+        twice.default.name(),
+        str(twice.default._schema),
+        answer(lambda: library.define("twice(Tensor x) -> Tensor"))[0],
+    ]
     library._destroy()
 
     @torch.library.custom_op("ourcases2::bump", mutates_args={"x"})
@@ -123,12 +179,21 @@ def case_custom_operators(torch):
         return x * k + (shift or 0.0)
 
     scaled.register_fake(lambda x, k, shift=None: torch.empty_like(x))
-    scaled.register_autograd(lambda ctx, g: (g * ctx.k, None, None), setup_context=lambda ctx, inputs, output: setattr(ctx, "k", inputs[1]))
+    scaled.register_autograd(
+        lambda ctx, g: (g * ctx.k, None, None), setup_context=lambda ctx, inputs, output: setattr(ctx, "k", inputs[1])
+    )
     x, y = torch.zeros(2), torch.ones(2, requires_grad=True)
     before = x._version
     bump(x), torch.ops.ourcases2.bump(x, by=5)
     scaled(y, 3.0).sum().backward()
-    return [*found, x, x._version - before, y.grad, str(torch.ops.ourcases2.scaled.default._schema), list(scaled(torch.ones(3, device="meta"), 2.0).shape)]
+    return [
+        *found,
+        x,
+        x._version - before,
+        y.grad,
+        str(torch.ops.ourcases2.scaled.default._schema),
+        list(scaled(torch.ones(3, device="meta"), 2.0).shape),
+    ]
 
 
 def case_properties_ask_subclasses(torch):
@@ -163,7 +228,9 @@ def case_return_and_correct_aliasing(torch):
     class Wrapper(torch.Tensor):
         @staticmethod
         def __new__(cls, a):
-            return torch.Tensor._make_wrapper_subclass(cls, a.shape, strides=a.stride(), dtype=a.dtype, device=a.device, requires_grad=a.requires_grad)
+            return torch.Tensor._make_wrapper_subclass(
+                cls, a.shape, strides=a.stride(), dtype=a.dtype, device=a.device, requires_grad=a.requires_grad
+            )
 
         def __init__(self, a):
             self.a = a
@@ -193,8 +260,25 @@ def case_ordered_set(torch):
     s = OrderedSet([3, 1, 3, 2])
     s.add(0)
     s.discard(1)
-    found = [list(s), list(s | [9, 3]), list(s & {0, 3}), list(s.union([7], [8])), s == OrderedSet([3, 2, 0]), s == {0, 2, 3}, s.issubset([0, 2, 3, 4])]
-    return [*found, s.pop(), list(s), repr(s), list(s.difference([3])), list(reversed(s)), 3 in s, list(s.symmetric_difference([2, 5]))]
+    found = [
+        list(s),
+        list(s | [9, 3]),
+        list(s & {0, 3}),
+        list(s.union([7], [8])),
+        s == OrderedSet([3, 2, 0]),
+        s == {0, 2, 3},
+        s.issubset([0, 2, 3, 4]),
+    ]
+    return [
+        *found,
+        s.pop(),
+        list(s),
+        repr(s),
+        list(s.difference([3])),
+        list(reversed(s)),
+        3 in s,
+        list(s.symmetric_difference([2, 5])),
+    ]
 
 
 def case_modes_of_pytorch_come_after_those_of_programs(torch):
@@ -219,7 +303,16 @@ def case_modes_of_pytorch_come_after_those_of_programs(torch):
                 inside = [type(torch.ones(2)).__name__, [m is log or m is fake for m in modes]]
             with FakeTensorMode() as other:
                 one = torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is other
-    return [seen, stack, inside, one, type(x).__name__, dispatch.is_in_torch_dispatch_mode(), log.is_infra_mode(), fake.is_infra_mode()]
+    return [
+        seen,
+        stack,
+        inside,
+        one,
+        type(x).__name__,
+        dispatch.is_in_torch_dispatch_mode(),
+        log.is_infra_mode(),
+        fake.is_infra_mode(),
+    ]
 
 
 def case_wrappers_share_storages_as_their_schemas_say(torch):
@@ -229,7 +322,9 @@ def case_wrappers_share_storages_as_their_schemas_say(torch):
     class Wrapper(torch.Tensor):
         @staticmethod
         def __new__(cls, inner):
-            return torch.Tensor._make_wrapper_subclass(cls, inner.shape, strides=inner.stride(), dtype=inner.dtype, device=inner.device)
+            return torch.Tensor._make_wrapper_subclass(
+                cls, inner.shape, strides=inner.stride(), dtype=inner.dtype, device=inner.device
+            )
 
         def __init__(self, inner):
             self.inner = inner
@@ -251,8 +346,20 @@ def case_wrappers_share_storages_as_their_schemas_say(torch):
     view, other = x.view(2, 3), x + 1
     a, b = x.chunk(2)
     same = [t.untyped_storage()._cdata == x.untyped_storage()._cdata for t in (view, other, a, b)]
-    found = [same, x.untyped_storage().nbytes(), view.add_(1) is view, x.inner, x.unsqueeze_(0) is x, list(x.shape), list(x.inner.shape)]
-    return [*found, transform_subclass(x, lambda name, t: t * 2).inner, answer(lambda: torch.Tensor._make_wrapper_subclass(torch.Tensor, (2,)))]
+    found = [
+        same,
+        x.untyped_storage().nbytes(),
+        view.add_(1) is view,
+        x.inner,
+        x.unsqueeze_(0) is x,
+        list(x.shape),
+        list(x.inner.shape),
+    ]
+    return [
+        *found,
+        transform_subclass(x, lambda name, t: t * 2).inner,
+        answer(lambda: torch.Tensor._make_wrapper_subclass(torch.Tensor, (2,))),
+    ]
 
 
 def case_fakes_share_memory_as_real_tensors_do(torch):
@@ -265,11 +372,21 @@ def case_fakes_share_memory_as_real_tensors_do(torch):
     x = torch.rand(2, 2, 2)
     y = x[0]
     fakes = [mode.from_tensor(x), mode.from_tensor(y)]
-    found = [torch._C._storage_id(fakes[0]) == torch._C._storage_id(fakes[1]), fakes[1]._is_view(), fakes[0]._is_view(), fakes[1]._base is fakes[0]]
+    found = [
+        torch._C._storage_id(fakes[0]) == torch._C._storage_id(fakes[1]),
+        fakes[1]._is_view(),
+        fakes[0]._is_view(),
+        fakes[1]._base is fakes[0],
+    ]
     p = torch.rand(3, requires_grad=True)
     p.grad = torch.rand(3)
     z = mode.from_tensor(p * 2)
-    found += [type(mode.from_tensor(p).grad).__name__, z.is_leaf, z.requires_grad, mode.from_tensor(p.view(3, 1)).grad_fn is None]
+    found += [
+        type(mode.from_tensor(p).grad).__name__,
+        z.is_leaf,
+        z.requires_grad,
+        mode.from_tensor(p.view(3, 1)).grad_fn is None,
+    ]
     with mode:
         k = torch.tensor([1])
         e = k.expand([4])
@@ -293,7 +410,9 @@ def case_operators_are_compared_with_fakes(torch):
     library.impl("wrong", lambda x: x.new_zeros(3), "CPU")
     library.impl("wrong", lambda x: x.new_zeros(2), "Meta")
     with CrossRefFakeMode():
-        layer = torch.nn.Sequential(torch.nn.Conv2d(2, 3, 3), torch.nn.BatchNorm2d(3).eval(), torch.nn.ReLU(), torch.nn.Flatten())
+        layer = torch.nn.Sequential(
+            torch.nn.Conv2d(2, 3, 3), torch.nn.BatchNorm2d(3).eval(), torch.nn.ReLU(), torch.nn.Flatten()
+        )
         out = layer(torch.ones(1, 2, 4, 4))
         out.sum().backward()
         found = [list(out.shape), answer(lambda: torch.ops.compared.wrong(torch.ones(2)))[0]]
@@ -319,12 +438,26 @@ def case_convolutions_gradients_are_one_operator(torch):
     with FlopCounterMode(display=False) as mode:
         torch.nn.functional.conv_transpose2d(x, torch.ones(2, 3, 2, 2, requires_grad=True)).sum().backward()
     counts = {str(k): v for k, v in mode.get_flop_counts()["Global"].items()}
-    given = torch.ones(1, 3, 3, 3), x.detach(), w.detach(), [3], [1, 1], [0, 0], [1, 1], False, [0, 0], 1, [True, False, True]
+    given = (
+        torch.ones(1, 3, 3, 3),
+        x.detach(),
+        w.detach(),
+        [3],
+        [1, 1],
+        [0, 0],
+        [1, 1],
+        False,
+        [0, 0],
+        1,
+        [True, False, True],
+    )
     return [seen, counts, x.grad, w.grad, torch.ops.aten.convolution_backward(*given)]
 
 
 def case_gradients_call_what_pytorchs_do(torch):
-    """Formulas name PyTorch's operators: reductions, products, selections, and saved results, which are detached where they lead back."""
+    """Formulas name PyTorch's operators: reductions, products, selections, and saved results, which are detached where
+    they lead back.
+    """
     from torch.utils._python_dispatch import TorchDispatchMode
 
     class Log(TorchDispatchMode):
@@ -395,7 +528,14 @@ def case_higher_order_operators(torch):
     x = torch.ones(2, requires_grad=True)
     with Mode():
         out = twice(torch.exp, x)
-    return [out, out.requires_grad, torch.is_grad_enabled(), seen, str(torch.ops.higher_order.twice_of_ours), answer(lambda: HigherOrderOperator("x"))]
+    return [
+        out,
+        out.requires_grad,
+        torch.is_grad_enabled(),
+        seen,
+        str(torch.ops.higher_order.twice_of_ours),
+        answer(lambda: HigherOrderOperator("x")),
+    ]
 
 
 def case_windows_without_a_stride(torch):
@@ -424,7 +564,14 @@ def case_kernels_of_functions(torch):
     (loss + y.sum()).backward()
     lengths = [8, 8], [2, 2]
     direct = torch.ops.aten._ctc_loss.default(x.detach().log_softmax(-1), torch.tensor([[1, 2], [1, 1]]), *lengths)[0]
-    return [loss.detach(), y.detach(), x.grad, w.grad, direct, sorted({n for n in seen if "_ctc_loss" in n or "prelu" in n})]
+    return [
+        loss.detach(),
+        y.detach(),
+        x.grad,
+        w.grad,
+        direct,
+        sorted({n for n in seen if "_ctc_loss" in n or "prelu" in n}),
+    ]
 
 
 def case_defaults_of_functions_are_not_those_of_operators(torch):
@@ -502,7 +649,11 @@ def case_classes_may_answer_with_nothing(torch):
     class Silent(torch.Tensor):
         @classmethod
         def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
-            return None if func.overloadpacket.__name__ in ("add", "__rshift__") else super().__torch_dispatch__(func, types, args, kwargs or {})
+            return (
+                None
+                if func.overloadpacket.__name__ in ("add", "__rshift__")
+                else super().__torch_dispatch__(func, types, args, kwargs or {})
+            )
 
     x = torch.ones(2, requires_grad=True).as_subclass(Silent)
     return [x + 1, torch.ones(2).as_subclass(Silent) + 1, torch.ops.aten.__rshift__.Scalar(torch.tensor([4]), 1)]
@@ -515,8 +666,19 @@ def case_fake_copies(torch):
     with FakeCopyMode(mode):
         copied = copy.deepcopy(torch.nn.BatchNorm2d(2))
     with mode:
-        sizes = [tuple(t.shape) for t in torch.ops.aten._embedding_bag(*(mode.from_tensor(a) if isinstance(a, torch.Tensor) else a for a in bags))]
-    return [[(n, type(t).__name__, isinstance(t, torch.nn.Parameter)) for n, t in copied.state_dict(keep_vars=True).items()], sizes]
+        sizes = [
+            tuple(t.shape)
+            for t in torch.ops.aten._embedding_bag(
+                *(mode.from_tensor(a) if isinstance(a, torch.Tensor) else a for a in bags)
+            )
+        ]
+    return [
+        [
+            (n, type(t).__name__, isinstance(t, torch.nn.Parameter))
+            for n, t in copied.state_dict(keep_vars=True).items()
+        ],
+        sizes,
+    ]
 
 
 def case_traces_know_the_values_of_constants(torch):
@@ -539,7 +701,12 @@ def case_traces_know_the_values_of_constants(torch):
         except Exception as e:
             return [type(e).__name__, str(e).split(" - ")[0]]
 
-    return [told(written, "real"), told(written, "fake"), told(given, "real"), *(told(lambda x: torch.allclose(x, x), mode) for mode in ("real", "fake"))]
+    return [
+        told(written, "real"),
+        told(written, "fake"),
+        told(given, "real"),
+        *(told(lambda x: torch.allclose(x, x), mode) for mode in ("real", "fake")),
+    ]
 
 
 def case_isolated_traces(torch):
@@ -568,7 +735,9 @@ def case_views_of_wrappers_are_views(torch):
     class Wrapper(torch.Tensor):
         @staticmethod
         def __new__(cls, inner, requires_grad=False):
-            r = torch.Tensor._make_wrapper_subclass(cls, inner.size(), dtype=inner.dtype, strides=inner.stride(), requires_grad=requires_grad)
+            r = torch.Tensor._make_wrapper_subclass(
+                cls, inner.size(), dtype=inner.dtype, strides=inner.stride(), requires_grad=requires_grad
+            )
             r.inner = inner
             return r
 

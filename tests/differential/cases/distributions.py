@@ -1,4 +1,6 @@
-"""torch.distributions: parameters, moments, samples of one seed, densities, divergences, transforms and constraints, as in PyTorch."""
+"""torch.distributions: parameters, moments, samples of one seed, densities, divergences, transforms and constraints, as
+in PyTorch.
+"""
 
 from attempts import attempt
 from comparing import STRICT
@@ -6,8 +8,12 @@ from comparing import STRICT
 TOLERANCE = STRICT
 
 WIDER = {
-    "case_gradients": {"float32": (2e-5, 2e-6)},  # Gamma's derivative with respect to its shape is a series, summed in float32
-    "case_compounds": {"float32": (2e-5, 2e-6)},  # the density of broken sticks takes logarithms of differences of what is left
+    "case_gradients": {
+        "float32": (2e-5, 2e-6)
+    },  # Gamma's derivative with respect to its shape is a series, summed in float32
+    "case_compounds": {
+        "float32": (2e-5, 2e-6)
+    },  # the density of broken sticks takes logarithms of differences of what is left
 }
 
 
@@ -93,7 +99,11 @@ def case_moments_and_shapes(torch):
     return table(
         torch,
         lambda d: (
-            {n: attempt(lambda n=n: getattr(d, n)) for n in names if n in ("mean", "mode", "variance", "stddev") or hasattr(type(d), n)}
+            {
+                n: attempt(lambda n=n: getattr(d, n))
+                for n in names
+                if n in ("mean", "mode", "variance", "stddev") or hasattr(type(d), n)
+            }
             | {
                 "repr": repr(d),
                 "shapes": [d.batch_shape, d.event_shape],
@@ -105,7 +115,9 @@ def case_moments_and_shapes(torch):
 
 
 def case_samples(torch):
-    return table(torch, lambda d: {"sample": attempt(lambda: d.sample((3,))), "rsample": attempt(lambda: d.rsample((2,)))})
+    return table(
+        torch, lambda d: {"sample": attempt(lambda: d.sample((3,))), "rsample": attempt(lambda: d.rsample((2,)))}
+    )
 
 
 def case_densities(torch):
@@ -156,7 +168,8 @@ def case_gradients(torch):
         "Normal": ([0.3], [1.2]),
         "Gamma": ([2.0], [1.5]),
         "Beta": ([2.0], [1.5]),
-        # not Dirichlet, not StudentT: PyTorch approximates the gradients of gamma variates by rational functions (1e-4), ours are exact
+        # not Dirichlet, not StudentT: PyTorch approximates the gradients of gamma variates by rational functions
+        # (1e-4), ours are exact
         "Gumbel": ([0.0], [1.0]),
     }.items():
         xs = [torch.tensor(a, requires_grad=True) for a in args]
@@ -172,7 +185,9 @@ def case_compounds(torch):
         D.Independent(D.Normal(torch.zeros(2, 3), torch.ones(2, 3)), 1),
         D.TransformedDistribution(D.Normal(t([0.0, 1]), t([1.0, 2])), [D.ExpTransform(), D.AffineTransform(1.0, 2.0)]),
         D.MixtureSameFamily(D.Categorical(t([0.3, 0.7])), D.Normal(t([0.0, 1]), t([1.0, 2]))),
-        D.MixtureSameFamily(D.Categorical(t([0.3, 0.7])), D.Independent(D.Normal(torch.zeros(2, 3), torch.ones(2, 3)), 1)),
+        D.MixtureSameFamily(
+            D.Categorical(t([0.3, 0.7])), D.Independent(D.Normal(torch.zeros(2, 3), torch.ones(2, 3)), 1)
+        ),
         D.TransformedDistribution(D.Normal(torch.zeros(4, 3), torch.ones(4, 3)), D.StickBreakingTransform()),
         D.TransformedDistribution(D.StudentT(3.0, 0.0, 1.0), [D.AffineTransform(2.0, 3.0)]),
     ):
@@ -330,4 +345,11 @@ def case_distributions_and_transforms_that_are_modules(torch):
     shift, learned = Shift(), Learned()
     shifted = D.TransformedDistribution(D.Normal(0.0, 1.0), [shift])
     shifted.log_prob(torch.tensor(1.0)).backward()
-    return [shift.by.grad, len(list(shift.parameters())), list(learned.state_dict()), learned.log_prob(torch.zeros(2)), Both([[1]]).counted, Chain([]).counted]
+    return [
+        shift.by.grad,
+        len(list(shift.parameters())),
+        list(learned.state_dict()),
+        learned.log_prob(torch.zeros(2)),
+        Both([[1]]).counted,
+        Chain([]).counted,
+    ]

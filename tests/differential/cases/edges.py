@@ -1,4 +1,6 @@
-"""What is decided at an edge: tolerances, the last window of a pool, the order of dimensions where nothing tells it, odd numbers of random values."""
+"""What is decided at an edge: tolerances, the last window of a pool, the order of dimensions where nothing tells it,
+odd numbers of random values.
+"""
 
 import itertools
 import warnings
@@ -9,7 +11,9 @@ def case_tolerances(torch):
     found = {}
     for rtol, atol in itertools.product((0, 1e-3, 0.1, 2.0), repeat=2):
         for away in (1e-4, 0.05, 0.5, 9.0):
-            found[f"{rtol} {atol} {away}"] = [torch.isclose(x, y, rtol, atol).tolist() for y in (x + away, x - away, x * (1 + away))]
+            found[f"{rtol} {atol} {away}"] = [
+                torch.isclose(x, y, rtol, atol).tolist() for y in (x + away, x - away, x * (1 + away))
+            ]
         found[f"{rtol} {atol}"] = [
             torch.isclose(x, x, rtol, atol, equal_nan=True).tolist(),
             torch.allclose(x[:3], x[:3] + 0.05, rtol, atol),
@@ -24,12 +28,17 @@ def case_windows_of_pools(torch):
         if 2 * padding <= kernel:
             x = torch.arange(2.0 * n).view(1, 2, n)
             name = f"{n} {kernel} {stride} {padding} {ceil}"
-            found[name] = [F.max_pool1d(x, kernel, stride, padding, ceil_mode=ceil), F.avg_pool1d(x, kernel, stride, padding, ceil)]
+            found[name] = [
+                F.max_pool1d(x, kernel, stride, padding, ceil_mode=ceil),
+                F.avg_pool1d(x, kernel, stride, padding, ceil),
+            ]
             whole = x.unsqueeze(2).expand(1, 2, n, n)
             found[name + " in two dimensions"] = [
                 F.max_pool2d(whole, kernel, stride, padding, ceil_mode=ceil).shape,
                 F.avg_pool2d(whole, kernel, stride, padding, ceil, False).sum((2, 3)),
-                F.max_pool3d(whole[None], (1, kernel, kernel), (1, stride, stride), (0, padding, padding), ceil_mode=ceil).shape,
+                F.max_pool3d(
+                    whole[None], (1, kernel, kernel), (1, stride, stride), (0, padding, padding), ceil_mode=ceil
+                ).shape,
             ]
     return found
 
@@ -41,7 +50,14 @@ def case_strides_of_results_where_the_order_is_ambiguous(torch):
             x = torch.arange(18.0)[: torch.Size(shape).numel()].view(shape).permute(order)
             results = x + 1, x * x, x.exp(), x + x.clone(), torch.where(x > 1, x, 0.0), x + x[..., :1]
             found[f"{shape} {order}"] = [y.stride() for y in results]
-    for size, stride in (((2, 3), (1, 1)), ((3, 2), (1, 1)), ((2, 3, 4), (4, 4, 1)), ((3, 2, 4), (4, 4, 1)), ((2, 4, 3), (1, 2, 2)), ((4, 1, 3), (3, 3, 1))):
+    for size, stride in (
+        ((2, 3), (1, 1)),
+        ((3, 2), (1, 1)),
+        ((2, 3, 4), (4, 4, 1)),
+        ((3, 2, 4), (4, 4, 1)),
+        ((2, 4, 3), (1, 2, 2)),
+        ((4, 1, 3), (3, 3, 1)),
+    ):
         x = torch.arange(40.0).as_strided(size, stride)
         results = x + 1, x * x, x.exp(), x + torch.ones(size), torch.ones(size) + x, x.sum(0), x.clone()
         found[f"{size} by {stride}"] = [y.stride() for y in results]
@@ -54,7 +70,12 @@ def case_random_numbers_that_follow(torch):
         for n in (1, 2, 3, 15, 16, 17, 31, 33):
             g = torch.Generator().manual_seed(n)
             first = torch.empty(n, dtype=dtype).normal_(generator=g)
-            found[f"{n} {dtype}"] = [first, torch.empty(3, dtype=dtype).normal_(generator=g), torch.rand(2, generator=g), torch.empty(1).normal_(generator=g)]
+            found[f"{n} {dtype}"] = [
+                first,
+                torch.empty(3, dtype=dtype).normal_(generator=g),
+                torch.rand(2, generator=g),
+                torch.empty(1).normal_(generator=g),
+            ]
     g = torch.Generator().manual_seed(0)
     torch.empty(1).normal_(generator=g)
     copy = torch.Generator()

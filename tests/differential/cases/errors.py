@@ -12,10 +12,20 @@ TOLERANCE = STRICT
 
 
 def outcomes(torch, programs):
-    """What the last expression of each program gives, or its error; programs are statements before it, separated by semicolons."""
+    """What the last expression of each program gives, or its error;
+    programs are statements before it, separated by semicolons.
+    """
     found = []
     for text in programs.strip().splitlines():
-        names = {"torch": torch, "F": torch.nn.functional, "nn": torch.nn, "np": np, "copy": copy, "io": io, "pickle": pickle}
+        names = {
+            "torch": torch,
+            "F": torch.nn.functional,
+            "nn": torch.nn,
+            "np": np,
+            "copy": copy,
+            "io": io,
+            "pickle": pickle,
+        }
         *before, last = text.strip().split("; ")
         torch.manual_seed(0)
         try:

@@ -6,7 +6,10 @@ from attempts import attempts
 def case_channels_last(torch):
     F = torch.nn.functional
     x, w = torch.randn(2, 4, 6, 6).contiguous(memory_format=torch.channels_last), torch.randn(8, 4, 3, 3)
-    x5, stats = torch.randn(2, 4, 4, 4, 4).contiguous(memory_format=torch.channels_last_3d), [torch.rand(4) for _ in range(4)]
+    x5, stats = (
+        torch.randn(2, 4, 4, 4, 4).contiguous(memory_format=torch.channels_last_3d),
+        [torch.rand(4) for _ in range(4)],
+    )
     sliced = torch.randn(2, 6, 6, 8).permute(0, 3, 1, 2)[:, ::2]
     return [
         f.stride()
@@ -62,9 +65,18 @@ def case_autocast_lists(torch):
 
 def case_index_put_converts_what_masked_fill_does(torch):
     out = []
-    for value in (torch.tensor(1.7, dtype=torch.float64), torch.tensor([1.7]), torch.tensor([1.5, 2.5]), torch.tensor(True)):
+    for value in (
+        torch.tensor(1.7, dtype=torch.float64),
+        torch.tensor([1.7]),
+        torch.tensor([1.5, 2.5]),
+        torch.tensor(True),
+    ):
         for dtype in (torch.int64, torch.bfloat16):
-            for index in (torch.tensor([0, 2]), torch.tensor([True, False, True]), (torch.tensor([True, False, True]), 1)):
+            for index in (
+                torch.tensor([0, 2]),
+                torch.tensor([True, False, True]),
+                (torch.tensor([True, False, True]), 1),
+            ):
                 x = torch.zeros(3, 2, dtype=dtype)
                 try:
                     x[index] = value
@@ -104,13 +116,29 @@ def case_layers_of_nothing(torch):
 
 def case_limits_in_half_precision_and_outputs_of_unary_operators(torch):
     x, c, nan, inf = torch.tensor([0.5, -0.5, 0.3, -0.3, 0.25]), torch.tensor([3 + 4j]), float("nan"), float("inf")
-    shrunk = [torch.nn.functional.hardshrink(x.to(d), 0.3) for d in (torch.bfloat16, torch.half, torch.float, torch.double)]
-    edges = torch.tensor([complex(inf, 0), complex(-inf, 0), complex(0, inf), complex(nan, 0), complex(inf, 1), complex(-inf, inf), 1 + 2j])
+    shrunk = [
+        torch.nn.functional.hardshrink(x.to(d), 0.3) for d in (torch.bfloat16, torch.half, torch.float, torch.double)
+    ]
+    edges = torch.tensor(
+        [
+            complex(inf, 0),
+            complex(-inf, 0),
+            complex(0, inf),
+            complex(nan, 0),
+            complex(inf, 1),
+            complex(-inf, inf),
+            1 + 2j,
+        ]
+    )
     return (
         shrunk,
         torch.exp2(edges),
         attempts(
-            *(lambda f=f, d=d: f(c, out=torch.empty(1, dtype=d)) for f in (torch.abs, torch.angle) for d in (c.dtype, torch.float, torch.double, torch.int)),
+            *(
+                lambda f=f, d=d: f(c, out=torch.empty(1, dtype=d))
+                for f in (torch.abs, torch.angle)
+                for d in (c.dtype, torch.float, torch.double, torch.int)
+            ),
             *(lambda f=f: f(x, out=torch.empty(5)) for f in (torch.isposinf, torch.isneginf, torch.signbit)),
             lambda: torch.frexp(x, out=(torch.empty(5, dtype=torch.double), torch.empty(5, dtype=torch.int))),
             lambda: torch.frexp(x, out=(torch.empty(5), torch.empty(5, dtype=torch.long))),
@@ -129,17 +157,47 @@ def case_images_whose_channels_lie_last(torch):
         y = f(*inputs)
         return [y.stride(), y.grad_fn.name(), [g.stride() for g in torch.autograd.grad(y, inputs, torch.ones_like(y))]]
 
-    images = [lambda x: F.max_pool2d(x, 2), lambda x: F.avg_pool2d(x, 2), lambda x: F.adaptive_avg_pool2d(x, 4), lambda x: F.adaptive_max_pool2d(x, 4)]
-    images += [lambda x, mode=mode: F.interpolate(x, scale_factor=2, mode=mode) for mode in ("nearest", "nearest-exact", "bilinear", "bicubic")]
-    images += [lambda x: F.batch_norm(x, None, None, training=True), lambda x: F.batch_norm(x, torch.zeros(4), torch.ones(4)), lambda x: F.group_norm(x, 2)]
-    images += [lambda x: F.pad(x, (1, 1, 1, 1), mode="reflect"), lambda x: F.pixel_unshuffle(x, 2), lambda x: torch.cat([x, x], 1), lambda x: x.flip(1)]
+    images = [
+        lambda x: F.max_pool2d(x, 2),
+        lambda x: F.avg_pool2d(x, 2),
+        lambda x: F.adaptive_avg_pool2d(x, 4),
+        lambda x: F.adaptive_max_pool2d(x, 4),
+    ]
+    images += [
+        lambda x, mode=mode: F.interpolate(x, scale_factor=2, mode=mode)
+        for mode in ("nearest", "nearest-exact", "bilinear", "bicubic")
+    ]
+    images += [
+        lambda x: F.batch_norm(x, None, None, training=True),
+        lambda x: F.batch_norm(x, torch.zeros(4), torch.ones(4)),
+        lambda x: F.group_norm(x, 2),
+    ]
+    images += [
+        lambda x: F.pad(x, (1, 1, 1, 1), mode="reflect"),
+        lambda x: F.pixel_unshuffle(x, 2),
+        lambda x: torch.cat([x, x], 1),
+        lambda x: x.flip(1),
+    ]
     images += [lambda x: x.sort(1)[0], lambda x: F.interpolate(x, 4, mode="area")]
     found = [told(f, x.to(memory_format=last)) for f in images]
     for a, b in ((last, last), (last, torch.contiguous_format), (torch.contiguous_format, last)):
         pair = x.to(memory_format=a), w.to(memory_format=b)
-        found += [told(F.conv2d, *pair), told(lambda x, w: F.conv2d(x, w, torch.ones(4)), *pair), told(F.conv_transpose2d, *pair)]
-    volumes = [lambda v: F.max_pool3d(v, 2), lambda v: F.avg_pool3d(v, 2), lambda v: F.adaptive_avg_pool3d(v, 3), lambda v: F.adaptive_max_pool3d(v, 3)]
-    volumes += [lambda v: F.interpolate(v, scale_factor=2), lambda v: F.interpolate(v, scale_factor=2, mode="trilinear"), lambda v: F.group_norm(v, 2)]
+        found += [
+            told(F.conv2d, *pair),
+            told(lambda x, w: F.conv2d(x, w, torch.ones(4)), *pair),
+            told(F.conv_transpose2d, *pair),
+        ]
+    volumes = [
+        lambda v: F.max_pool3d(v, 2),
+        lambda v: F.avg_pool3d(v, 2),
+        lambda v: F.adaptive_avg_pool3d(v, 3),
+        lambda v: F.adaptive_max_pool3d(v, 3),
+    ]
+    volumes += [
+        lambda v: F.interpolate(v, scale_factor=2),
+        lambda v: F.interpolate(v, scale_factor=2, mode="trilinear"),
+        lambda v: F.group_norm(v, 2),
+    ]
     volumes += [lambda v: F.batch_norm(v, None, None, training=True)]
     found += [told(f, v.to(memory_format=last3)) for f in volumes]
     return [*found, told(F.conv3d, v.to(memory_format=last3), torch.rand(3, 4, 2, 2, 2))]

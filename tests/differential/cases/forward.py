@@ -1,4 +1,6 @@
-"""Forward mode: levels, dual tensors, views and in-place operators, over and under reverse mode, custom functions, torch.func, gradcheck."""
+"""Forward mode: levels, dual tensors, views and in-place operators, over and under reverse mode, custom functions,
+torch.func, gradcheck.
+"""
 
 import warnings
 from itertools import count
@@ -21,7 +23,14 @@ def case_levels_and_their_errors(torch):
     before = [error(fw.make_dual, x, v), error(fw.exit_dual_level), fw.unpack_dual(x).tangent, fw._current_level]
     with fw.dual_level() as level:
         d = fw.make_dual(x, v)
-        inside = [level, fw._current_level, fw.unpack_dual(d).tangent, error(fw.enter_dual_level), error(fw.exit_dual_level, level=3), repr(d)]
+        inside = [
+            level,
+            fw._current_level,
+            fw.unpack_dual(d).tangent,
+            error(fw.enter_dual_level),
+            error(fw.exit_dual_level, level=3),
+            repr(d),
+        ]
         inside += [error(fw.make_dual, x, v, level=1), error(torch.func.jvp, torch.sin, (x,), (v,))]
 
     @fw.dual_level()
@@ -35,12 +44,31 @@ def case_what_a_dual_tensor_may_be(torch):
     fw, (x, v) = torch.autograd.forward_ad, given(torch)
     with fw.dual_level():
         d = fw.make_dual(x, v)
-        errors = [error(fw.make_dual, *args) for args in ((d, v), (x, d), (x, v[:2]), (x.long(), v), (x, v.long()), (1, v), (x.expand(2, 3), torch.ones(2, 3)))]
+        errors = [
+            error(fw.make_dual, *args)
+            for args in (
+                (d, v),
+                (x, d),
+                (x, v[:2]),
+                (x.long(), v),
+                (x, v.long()),
+                (1, v),
+                (x.expand(2, 3), torch.ones(2, 3)),
+            )
+        ]
         wide = fw.unpack_dual(fw.make_dual(x, v.double())).tangent
         turned = fw.unpack_dual(fw.make_dual(torch.ones(2, 3).t(), torch.ones(3, 2))).tangent
         same = [fw.unpack_dual(d).tangent is v, d._base is x, fw.unpack_dual(d).primal is x, fw.unpack_dual(x).tangent]
         parameter = fw.make_dual(torch.nn.Parameter(x.clone()), v)
-        return [errors, wide, list(turned.stride()), same, type(parameter).__name__, parameter.requires_grad, fw.unpack_dual(d)._fields]
+        return [
+            errors,
+            wide,
+            list(turned.stride()),
+            same,
+            type(parameter).__name__,
+            parameter.requires_grad,
+            fw.unpack_dual(d)._fields,
+        ]
 
 
 def case_what_drops_or_refuses_tangents(torch):
@@ -48,7 +76,9 @@ def case_what_drops_or_refuses_tangents(torch):
     with fw.dual_level():
         d = fw.make_dual(x, v.clone())
         y = d * 1
-        gone = [fw.unpack_dual(t).tangent for t in (d.detach(), d.data, torch.zeros_like(d), d.argmax(), d > 1, y.detach_())]
+        gone = [
+            fw.unpack_dual(t).tangent for t in (d.detach(), d.data, torch.zeros_like(d), d.argmax(), d > 1, y.detach_())
+        ]
         refused = [
             error(torch.add, d, 1, out=torch.empty(3)),
             error(fw.make_dual(x.clone(), v).resize_, 2),
@@ -99,7 +129,13 @@ def case_results_do_not_share_tangents(torch):
     fw, (x, v) = torch.autograd.forward_ad, given(torch)
     with fw.dual_level():
         d = fw.make_dual(x, v)
-        (d + 1).mul_(2), d.clone().mul_(3), torch.zeros(3).add_(d).mul_(2), torch.zeros(3).copy_(d).mul_(2), torch.atleast_1d(d + 0).mul_(2)
+        (
+            (d + 1).mul_(2),
+            d.clone().mul_(3),
+            torch.zeros(3).add_(d).mul_(2),
+            torch.zeros(3).copy_(d).mul_(2),
+            torch.atleast_1d(d + 0).mul_(2),
+        )
         return fw.unpack_dual(d).tangent
 
 
@@ -170,7 +206,11 @@ def case_custom_functions(torch):
         d = fw.make_dual(x, v)
         results = [fw.unpack_dual(Product.apply(d, 3, x)).tangent, fw.unpack_dual(Product.apply(x, 3, d)).tangent]
         results += [list(fw.unpack_dual(t)) for t in Apart.apply(d, x)]
-    return [results, torch.func.jvp(Apart.apply, (x, x), (v, v)), error(torch.func.jvp, lambda a: Product.apply(a, 3, a), (x,), (v,))]
+    return [
+        results,
+        torch.func.jvp(Apart.apply, (x, x), (v, v)),
+        error(torch.func.jvp, lambda a: Product.apply(a, 3, a), (x,), (v,)),
+    ]
 
 
 def case_errors_of_custom_functions(torch):
@@ -195,7 +235,10 @@ def case_errors_of_custom_functions(torch):
         with fw.dual_level():
             try:
                 out = function.apply(fw.make_dual(x.clone(), v.clone()))
-                return [t if not isinstance(t, torch.Tensor) else fw.unpack_dual(t).tangent for t in (out if isinstance(out, tuple) else (out,))]
+                return [
+                    t if not isinstance(t, torch.Tensor) else fw.unpack_dual(t).tangent
+                    for t in (out if isinstance(out, tuple) else (out,))
+                ]
             except Exception as e:
                 return [type(e).__name__, str(e)[:120]]
 
@@ -273,7 +316,10 @@ def case_errors_of_transforms(torch):
         *(error(F.jvp, *c) for c in calls),
         error(F.jvp, lambda a: torch.ones(2), (x,), (v,), strict=True),
         error(F.jvp, f, (x,), (v,), has_aux=True),
-        *(error(F.jacfwd(g), a) for g, a in ((f, x + 1j), (lambda a: torch.complex(a, a), x), (lambda a: a * torch.rand(3), x))),
+        *(
+            error(F.jacfwd(g), a)
+            for g, a in ((f, x + 1j), (lambda a: torch.complex(a, a), x), (lambda a: a * torch.rand(3), x))
+        ),
         error(F.jacfwd(f, argnums=3), x),
         error(F.jacfwd(f, argnums="x"), x),
         *(error(F.linearize(f, x)[1], *t) for t in ((v, v), (v[:2],), (v.double(),))),
@@ -357,11 +403,22 @@ def case_functional(torch):
         error(A.hvp, f, x, v),
     ]
     hessian = A.hessian(lambda a: a.pow(3).sum(), x, vectorize=True, outer_jacobian_strategy="forward-mode").detach()
-    return [A.jacobian(f, x, **forward), A.jacobian(lambda a, b: (a + b, a.sum()), (x, v), **forward), hessian, A.vhp(cube, x, v), A.hvp(cube, x, v), errors]
+    return [
+        A.jacobian(f, x, **forward),
+        A.jacobian(lambda a, b: (a + b, a.sum()), (x, v), **forward),
+        hessian,
+        A.vhp(cube, x, v),
+        A.hvp(cube, x, v),
+        errors,
+    ]
 
 
 def case_gradcheck(torch):
-    g, gg, x = torch.autograd.gradcheck, torch.autograd.gradgradcheck, torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64, requires_grad=True)
+    g, gg, x = (
+        torch.autograd.gradcheck,
+        torch.autograd.gradgradcheck,
+        torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64, requires_grad=True),
+    )
     f, z = lambda a: a.sin() * a, torch.tensor([1 + 2j, 0.5 - 1j], dtype=torch.complex128, requires_grad=True)
     numbers = count(1)
 
@@ -405,7 +462,10 @@ def case_gradcheck(torch):
 
 def case_forward_over_reverse_through_hooks_of_saved_tensors(torch):
     fw, (x, v) = torch.autograd.forward_ad, given(torch)
-    with fw.dual_level(), torch.autograd.graph.saved_tensors_hooks(lambda t: t.detach().numpy().copy(), lambda a: torch.from_numpy(a)):
+    with (
+        fw.dual_level(),
+        torch.autograd.graph.saved_tensors_hooks(lambda t: t.detach().numpy().copy(), lambda a: torch.from_numpy(a)),
+    ):
         d = fw.make_dual(x.clone().requires_grad_(), v)
         r = (d.exp() * d.sin() + torch.cat([d, d.exp()])[:3]) * 1
         r.mul_(d)
@@ -462,7 +522,13 @@ def case_tangents_of_lazy_conjugates(torch):
             for b in kinds:
                 x, t = (k(torch.arange(4).to(torch.cdouble) * (1 + 2j)) for k in (a, b))
                 dual = fw.make_dual(x, t)
-                found.append((fw.unpack_dual(dual).tangent is t, fw.unpack_dual(dual).tangent.is_conj(), fw.unpack_dual(dual).tangent.is_neg()))
+                found.append(
+                    (
+                        fw.unpack_dual(dual).tangent is t,
+                        fw.unpack_dual(dual).tangent.is_conj(),
+                        fw.unpack_dual(dual).tangent.is_neg(),
+                    )
+                )
                 found += [fw.unpack_dual(torch.real(dual)).tangent, fw.unpack_dual(torch.imag(dual)).tangent]
     return found
 

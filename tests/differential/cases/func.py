@@ -31,7 +31,20 @@ def case_vmap_of_reductions_and_views(torch):
     vm, x, y = torch.vmap, torch.randn(4, 3, 5), torch.randn(4, 5, 2)
     M = torch.randn(7, 3, 5)
     return [
-        vm(lambda a: (a.sum(), a.sum(0), a.mean(-1), a.sum((0, 1)), a.max(), a.max(0)[0], a.argmax(1), a.sum(0, keepdim=True), a.std(), a.var(1)))(x),
+        vm(
+            lambda a: (
+                a.sum(),
+                a.sum(0),
+                a.mean(-1),
+                a.sum((0, 1)),
+                a.max(),
+                a.max(0)[0],
+                a.argmax(1),
+                a.sum(0, keepdim=True),
+                a.std(),
+                a.var(1),
+            )
+        )(x),
         vm(torch.sum)(x[:, 0, 0]),
         vm(lambda a: (torch.softmax(a, -1), a.softmax(0), a.log_softmax(1), a.logsumexp(1)))(x),
         vm(
@@ -83,7 +96,17 @@ def case_vmap_of_products_and_indexing(torch):
         vm(lambda a, w: F.linear(a, w))(x, torch.stack([M[0]] * 4)),
         vm(lambda a: F.layer_norm(a, (5,), torch.arange(5.0), torch.ones(5)))(x),
         vm(lambda k: F.embedding(k, M[0]))(i2),
-        vm(lambda a: (a[0], a[..., 0], a[:, 1:3], a[None], a[-1, 2], a[torch.tensor([0, 2])], a[:, torch.tensor([1, 1])]))(x),
+        vm(
+            lambda a: (
+                a[0],
+                a[..., 0],
+                a[:, 1:3],
+                a[None],
+                a[-1, 2],
+                a[torch.tensor([0, 2])],
+                a[:, torch.tensor([1, 1])],
+            )
+        )(x),
         vm(lambda a, k: a[:, k])(x, i2),
         vm(lambda a, k: a[k, :])(x, i2),
         vm(lambda a, k: a[k, k])(x, i2),
@@ -207,9 +230,17 @@ def case_transforms_and_no_grad(torch):
     y = grad(value)(x)
     out, pull = vjp(lambda x: x**2, x)
     with torch.no_grad():
-        outside = [grad(lambda x: x**2)(x).requires_grad, pull(torch.tensor(1.0))[0].requires_grad, vjp(lambda x: x**2, x)[0].requires_grad]
+        outside = [
+            grad(lambda x: x**2)(x).requires_grad,
+            pull(torch.tensor(1.0))[0].requires_grad,
+            vjp(lambda x: x**2, x)[0].requires_grad,
+        ]
     texts = []
-    for f in (lambda: vjp(lambda _: None, x), lambda: torch.func.jvp(lambda _: (), (x,), (x,)), lambda: grad(lambda a, b: a, (0, -2))(x, x)):
+    for f in (
+        lambda: vjp(lambda _: None, x),
+        lambda: torch.func.jvp(lambda _: (), (x,), (x,)),
+        lambda: grad(lambda a, b: a, (0, -2))(x, x),
+    ):
         try:
             f()
         except RuntimeError as e:
@@ -218,7 +249,16 @@ def case_transforms_and_no_grad(torch):
         warnings.simplefilter("always")
         functorch.grad(torch.sin)
     chunks = functorch.experimental.chunk_vmap(lambda x: x.sum(), chunks=2)(torch.arange(6.0).reshape(3, 2))
-    return [grad(inner)(x), y, torch.autograd.grad(y, x), outside, torch.autograd.grad(out, x), texts, [str(w.message) for w in told], chunks]
+    return [
+        grad(inner)(x),
+        y,
+        torch.autograd.grad(y, x),
+        outside,
+        torch.autograd.grad(out, x),
+        texts,
+        [str(w.message) for w in told],
+        chunks,
+    ]
 
 
 def _random_calls(torch):
@@ -258,13 +298,22 @@ def case_vmap_of_random_calls(torch):
             for dims in (0, 1, None):
                 torch.manual_seed(7)
                 given = x[0] if dims is None else x.movedim(0, dims).contiguous()
-                found.append(attempt(lambda: torch.vmap(lambda x, _: f(x), (dims, 0), randomness=randomness)(given, torch.zeros(4))))  # noqa: B023
+                found.append(
+                    attempt(
+                        lambda: torch.vmap(lambda x, _: f(x), (dims, 0), randomness=randomness)(given, torch.zeros(4))
+                    )
+                )  # noqa: B023
                 found.append((name, randomness, dims))
     for chunk_size in (None, 3):
         torch.manual_seed(7)
         found.append(torch.vmap(lambda x: x + torch.rand(3), randomness="same", chunk_size=chunk_size)(torch.zeros(4)))
     torch.manual_seed(7)
-    return [*found, torch.vmap(torch.vmap(torch.rand_like, randomness="different"), randomness="same")(torch.rand(2, 3, 4)[:1].expand(2, 3, 4))]
+    return [
+        *found,
+        torch.vmap(torch.vmap(torch.rand_like, randomness="different"), randomness="same")(
+            torch.rand(2, 3, 4)[:1].expand(2, 3, 4)
+        ),
+    ]
 
 
 def case_vmap_hands_back_what_it_was_given(torch):
@@ -431,7 +480,11 @@ def case_names_of_the_nodes_of_custom_functions_in_transforms(torch):
         return (y * y).sum()
 
     batched = torch.vmap(Same.apply)
-    got = [torch.func.grad(f)(x), torch.func.grad(torch.func.grad(lambda x: f(x)))(torch.tensor(2.0)), torch.func.grad(lambda x: f(x, batched))(x)]
+    got = [
+        torch.func.grad(f)(x),
+        torch.func.grad(torch.func.grad(lambda x: f(x)))(torch.tensor(2.0)),
+        torch.func.grad(lambda x: f(x, batched))(x),
+    ]
     leaf = torch.ones(2, requires_grad=True)
     return [*got, f(leaf, batched), f(leaf), names, enabled, fwAD._is_fwd_grad_enabled()]
 
@@ -494,7 +547,12 @@ def case_vmap_of_tensors_that_dispatch(torch):
         @staticmethod
         def __new__(cls, inner):
             r = torch.Tensor._make_wrapper_subclass(
-                cls, inner.size(), strides=inner.stride(), dtype=inner.dtype, device=inner.device, requires_grad=inner.requires_grad
+                cls,
+                inner.size(),
+                strides=inner.stride(),
+                dtype=inner.dtype,
+                device=inner.device,
+                requires_grad=inner.requires_grad,
             )
             r.inner = inner
             return r
@@ -510,9 +568,16 @@ def case_vmap_of_tensors_that_dispatch(torch):
     hessian = torch.autograd.functional.hessian
     pair = (Wrapper(torch.arange(6.0).view(2, 3)), Wrapper(torch.arange(12.0).view(3, 4).sin()))
     mixed = [
-        hessian(f, pair, outer_jacobian_strategy="forward-mode", vectorize=True) for f in (lambda a, b: (a @ b).sum(), lambda a, b: (a.exp() @ b.sin()).sum())
+        hessian(f, pair, outer_jacobian_strategy="forward-mode", vectorize=True)
+        for f in (lambda a, b: (a @ b).sum(), lambda a, b: (a.exp() @ b.sin()).sum())
     ]
-    return [type(result).__name__, result.inner, type(jacobian).__name__, jacobian.inner, [[t.inner for t in row] for rows in mixed for row in rows]]
+    return [
+        type(result).__name__,
+        result.inner,
+        type(jacobian).__name__,
+        jacobian.inner,
+        [[t.inner for t in row] for rows in mixed for row in rows],
+    ]
 
 
 def case_functionalize_leaves_operators_that_write_to_nothing(torch):
@@ -552,15 +617,33 @@ def case_functionalize_leaves_operators_that_write_to_nothing(torch):
         return y
 
     found = []
-    for f, shape in ((written_through_views, (4, 2)), (only_a_view, (4, 2)), (turned, (4, 3)), (grown, (0,)), (of_windows, (3, 3))):
+    for f, shape in (
+        (written_through_views, (4, 2)),
+        (only_a_view, (4, 2)),
+        (turned, (4, 3)),
+        (grown, (0,)),
+        (of_windows, (3, 3)),
+    ):
         for remove in ("mutations", "mutations_and_views"):
             given, plain, x = (torch.arange(12.0)[: torch.Size(shape).numel()].reshape(shape).clone() for _ in range(3))
-            found += [make_fx(functionalize(f, remove=remove))(x).code, functionalize(f, remove=remove)(given), f(plain), given, plain]
+            found += [
+                make_fx(functionalize(f, remove=remove))(x).code,
+                functionalize(f, remove=remove)(given),
+                f(plain),
+                given,
+                plain,
+            ]
     return found
 
 
 def case_functionalize_inside_and_around_others(torch):
-    functionalize, grad, vmap, x, batch = torch.func.functionalize, torch.func.grad, torch.vmap, torch.randn(3), torch.randn(2, 3)
+    functionalize, grad, vmap, x, batch = (
+        torch.func.functionalize,
+        torch.func.grad,
+        torch.vmap,
+        torch.randn(3),
+        torch.randn(2, 3),
+    )
 
     def f(x):
         y = x * 2
@@ -575,7 +658,11 @@ def case_functionalize_inside_and_around_others(torch):
 
     leaf, changed, outside = torch.ones(3, requires_grad=True), torch.randn(2, 3), torch.ones(3)
     functionalize(f)(leaf).backward()
-    Function = type("Same", (torch.autograd.Function,), {"forward": staticmethod(lambda x: x.clone()), "setup_context": staticmethod(lambda *a: None)})
+    Function = type(
+        "Same",
+        (torch.autograd.Function,),
+        {"forward": staticmethod(lambda x: x.clone()), "setup_context": staticmethod(lambda *a: None)},
+    )
     return [
         grad(functionalize(f))(x),
         functionalize(grad(f))(x),
@@ -597,7 +684,12 @@ def case_functional_forms_of_operators_that_write(torch):
     from torch.fx.experimental.proxy_tensor import make_fx
 
     aten, x = torch.ops.aten, torch.arange(4.0)
-    forms = (lambda x: aten.zero(x), lambda x: aten.copy(x, x[0]), lambda x: aten.resize(x, [6])[:4], lambda x: aten.uniform(x, 2.0, 3.0) > 2)
+    forms = (
+        lambda x: aten.zero(x),
+        lambda x: aten.copy(x, x[0]),
+        lambda x: aten.resize(x, [6])[:4],
+        lambda x: aten.uniform(x, 2.0, 3.0) > 2,
+    )
     got = [(f(x), make_fx(f)(x).code) for f in forms]
     return [got, x]
 
@@ -633,7 +725,9 @@ def case_out_is_written_to_where_somebody_looks_on(torch):
 
 
 def case_what_our_own_code_marks_inside_transforms(torch):
-    """Copies, printing and sparse copies mark tensors without being refused; a Parameter of a subclass asks requires_grad_()."""
+    """Copies, printing and sparse copies mark tensors without being refused;
+    a Parameter of a subclass asks requires_grad_().
+    """
     import copy
 
     class Own(torch.Tensor):
@@ -664,7 +758,12 @@ def case_modules_that_a_transformed_function_makes(torch):
         return attempt(lambda: torch.func.grad(f)(torch.ones(3), change))
 
     refused = through(lambda y: y * torch.nn.Parameter(made_outside, requires_grad=False).mul_(2))
-    return [through(lambda y: y * y), through(lambda y: y.data.mul_(2) + y), through(lambda y: y * made_outside.data.mul_(2)), refused]
+    return [
+        through(lambda y: y * y),
+        through(lambda y: y.data.mul_(2) + y),
+        through(lambda y: y * made_outside.data.mul_(2)),
+        refused,
+    ]
 
 
 def case_values_and_memory_of_samples_are_refused(torch):
@@ -691,7 +790,10 @@ def case_values_and_memory_of_samples_are_refused(torch):
         lambda a: torch.allclose(a, a),
         lambda a: a[0] in a,
         lambda a: f"{a.sum():.1f}",
-        *(lambda a, n=n: getattr(a, n)() for n in ("tolist", "numpy", "storage", "untyped_storage", "data_ptr", "share_memory_", "item")),
+        *(
+            lambda a, n=n: getattr(a, n)()
+            for n in ("tolist", "numpy", "storage", "untyped_storage", "data_ptr", "share_memory_", "item")
+        ),
         copy.deepcopy,
         copy.copy,
     ]
@@ -701,7 +803,10 @@ def case_values_and_memory_of_samples_are_refused(torch):
     for p in attention.parameters():
         nn.init.constant_(p, 0.1)
     first = [told(lambda f=f: vmap(f)(x)) for f in calls]
-    second = [told(lambda f=f: torch.func.grad(f)(x)) for f in (lambda a: (a.sum(), a.sum().backward())[0], lambda a: (a * 1j).sum())]
+    second = [
+        told(lambda f=f: torch.func.grad(f)(x))
+        for f in (lambda a: (a.sum(), a.sum().backward())[0], lambda a: (a * 1j).sum())
+    ]
     batched = vmap(lambda a, m, v: F.batch_norm(a, m, v, training=True))(x, torch.zeros(2, 4), torch.ones(2, 4))
     return [first, second, resized, batch, batched, vmap(lambda a: attention(a, a, a)[0])(x)]
 
@@ -709,8 +814,14 @@ def case_values_and_memory_of_samples_are_refused(torch):
 def case_captured_tensors_are_not_seen_another_way(torch):
     grad, jvp, two = torch.func.grad, torch.func.jvp, torch.ones(2)
     changes = [
-        *(lambda w, n=n, a=a: getattr(w, n)(*a) for n, a in (("t_", ()), ("transpose_", (0, 0)), ("squeeze_", ()), ("squeeze_", (0,)), ("unsqueeze_", (0,)))),
-        *(lambda w, n=n, a=a: getattr(w, n)(*a) for n, a in (("swapaxes_", (0, 0)), ("as_strided_", ((2,), (1,))), ("resize_", (2,)), ("detach_", ()))),
+        *(
+            lambda w, n=n, a=a: getattr(w, n)(*a)
+            for n, a in (("t_", ()), ("transpose_", (0, 0)), ("squeeze_", ()), ("squeeze_", (0,)), ("unsqueeze_", (0,)))
+        ),
+        *(
+            lambda w, n=n, a=a: getattr(w, n)(*a)
+            for n, a in (("swapaxes_", (0, 0)), ("as_strided_", ((2,), (1,))), ("resize_", (2,)), ("detach_", ()))
+        ),
         *(lambda w, n=n, a=a: getattr(w, n)(*a) for n, a in (("resize_as_", (two,)), ("set_", (two,)))),
     ]
     told = []

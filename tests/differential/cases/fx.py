@@ -33,7 +33,14 @@ def module(torch):
             z = z.clone()
             z += 1
             w = torch.tanh(torch.cat([u, v], 1)).sum(dim=[0])
-            return {"o": z, "t": (z + y, 1 - z), "w": w * math.pi, "sh": x.shape[0], "d": (-u) ** 2, "n": torch.tensor([1.0, 2.0]) * w}
+            return {
+                "o": z,
+                "t": (z + y, 1 - z),
+                "w": w * math.pi,
+                "sh": x.shape[0],
+                "d": (-u) ** 2,
+                "n": torch.tensor([1.0, 2.0]) * w,
+            }
 
     return M()
 
@@ -117,15 +124,48 @@ def case_calls_as_given(torch):
     F = torch.nn.functional
 
     def f(x, y):
-        many = torch.block_diag(x, y), torch.cartesian_prod(x, y), torch.broadcast_tensors(x, y), torch.atleast_2d(x, y), torch.einsum("ij->i", x)
-        many += torch.einsum("ij,jk", [x, y]), torch.meshgrid(x, y, indexing="ij"), x.view(2, 3), x.view((2, 3)), x.permute(1, 0), x.repeat(2, 2)
-        many += torch.split(x, 2, dim=1), torch.cdist(x, y), torch.unique(x), torch.stack([x, y], 1), x.sum(1, keepdim=True), x.clamp(min=0)
-        many += F.dropout(x, 0.1, False), F.cross_entropy(x, y, reduction="sum"), F.layer_norm(x, (3,)), F.pad(x, (1, 1)), F.embedding(x, y)
+        many = (
+            torch.block_diag(x, y),
+            torch.cartesian_prod(x, y),
+            torch.broadcast_tensors(x, y),
+            torch.atleast_2d(x, y),
+            torch.einsum("ij->i", x),
+        )
+        many += (
+            torch.einsum("ij,jk", [x, y]),
+            torch.meshgrid(x, y, indexing="ij"),
+            x.view(2, 3),
+            x.view((2, 3)),
+            x.permute(1, 0),
+            x.repeat(2, 2),
+        )
+        many += (
+            torch.split(x, 2, dim=1),
+            torch.cdist(x, y),
+            torch.unique(x),
+            torch.stack([x, y], 1),
+            x.sum(1, keepdim=True),
+            x.clamp(min=0),
+        )
+        many += (
+            F.dropout(x, 0.1, False),
+            F.cross_entropy(x, y, reduction="sum"),
+            F.layer_norm(x, (3,)),
+            F.pad(x, (1, 1)),
+            F.embedding(x, y),
+        )
         many += F.interpolate(x, scale_factor=2), F.normalize(x), F.leaky_relu(x, 0.2)
         return len(many)
 
     return [
-        (n.op, n.name, getattr(n.target, "__name__", n.target), getattr(n.target, "__module__", ""), str(n.args), str(n.kwargs))
+        (
+            n.op,
+            n.name,
+            getattr(n.target, "__name__", n.target),
+            getattr(n.target, "__module__", ""),
+            str(n.args),
+            str(n.kwargs),
+        )
         for n in torch.fx.symbolic_trace(f).graph.nodes
     ]
 
@@ -169,7 +209,11 @@ def case_passes(torch):
         result.graph_module(torch.ones(1)),
         result.modified,
         answer(lambda: manager.add_checks(lambda a, b: None)),
-        answer(lambda: PassManager([second, first], constraints=[this_before_that_pass_constraint(first, second)]).validate_constraints())[:1],
+        answer(
+            lambda: PassManager(
+                [second, first], constraints=[this_before_that_pass_constraint(first, second)]
+            ).validate_constraints()
+        )[:1],
     ]
 
 
@@ -222,7 +266,9 @@ def case_arguments_that_nest_and_code_of_ones_own(torch):
     listed.recompile()
     tracer = torch.fx.Tracer()
     graph = tracer.trace(Outer())
-    stacks = [{k: (path, cls.__name__) for k, (path, cls) in n.meta.get("nn_module_stack", {}).items()} for n in graph.nodes]
+    stacks = [
+        {k: (path, cls.__name__) for k, (path, cls) in n.meta.get("nn_module_stack", {}).items()} for n in graph.nodes
+    ]
     pair = torch.fx.symbolic_trace(lambda x: Pair(x, x + 1).right)
     added = torch.fx.symbolic_trace(lambda x: x.append(Mode.A))
     items: list = []
@@ -304,7 +350,9 @@ def case_patterns_with_defaults_and_modules(torch):
     traced = torch.fx.symbolic_trace(lambda x: pool(x, [2, 2], stride=[2, 2]))
     matches = torch.fx.replace_pattern(traced, f := lambda x, k, s: pool(x, k, s, padding=[0, 0]), f)
     module = torch.fx.symbolic_trace(Sigmoid(torch.nn.Sigmoid))
-    torch.fx.replace_pattern(module, torch.fx.symbolic_trace(Sigmoid(torch.nn.Sigmoid)), torch.fx.symbolic_trace(Sigmoid(torch.nn.ReLU)))
+    torch.fx.replace_pattern(
+        module, torch.fx.symbolic_trace(Sigmoid(torch.nn.Sigmoid)), torch.fx.symbolic_trace(Sigmoid(torch.nn.ReLU))
+    )
     return [
         len(matches),
         [n for n, _ in module.named_modules()],
@@ -325,20 +373,32 @@ def case_signatures_of_operators(torch):
         check_mutable_operations = True
 
     def whole(target, *args, types=None, **kwargs):
-        return answer(lambda: tuple(normalize_function(target, args, kwargs, types, normalize_to_only_use_kwargs=True).kwargs.items()))
+        return answer(
+            lambda: tuple(
+                normalize_function(target, args, kwargs, types, normalize_to_only_use_kwargs=True).kwargs.items()
+            )
+        )
 
     return [
         [str(s) for s in get_signature_for_torch_op(torch.sum)[:4]],
         [str(s) for s in get_signature_for_torch_op(torch.conv2d)],
-        [str(s) for op in (aten.addmm.default, aten.max_pool2d, aten.nonzero.default, aten.full_like.default) for s in get_signature_for_torch_op(op)],
+        [
+            str(s)
+            for op in (aten.addmm.default, aten.max_pool2d, aten.nonzero.default, aten.full_like.default)
+            for s in get_signature_for_torch_op(op)
+        ],
         [get_signature_for_torch_op(f) for f in (torch.nn.functional.layer_norm, torch.stft, print, torch.Tensor.add)],
         whole(torch.add, x, 2, types=(torch.Tensor, int)),
         whole(torch.cumsum, x, dim=0),
         whole(aten.resize_as_.default, x, the_template=x),
         whole(torch.nn.functional.layer_norm, x, [2]),
         whole(torch.cumsum, x, 0, 1, 2, types=(torch.Tensor,))[:1],
-        answer(lambda: torch.fx.symbolic_trace(torch.sigmoid)) and answer(lambda: Checking().trace(lambda x: torch.sigmoid(x, out=x)))[1][:34],
-        [type_matches(*p) for p in ((list[int], int), (float, int), (int, torch.dtype), (torch.Tensor, torch.nn.Parameter))],
+        answer(lambda: torch.fx.symbolic_trace(torch.sigmoid))
+        and answer(lambda: Checking().trace(lambda x: torch.sigmoid(x, out=x)))[1][:34],
+        [
+            type_matches(*p)
+            for p in ((list[int], int), (float, int), (int, torch.dtype), (torch.Tensor, torch.nn.Parameter))
+        ],
         [str(create_type_hint(t)) for t in ([int, int], (torch.nn.Parameter, torch.Tensor), [int, str], int)],
         str(linear.normalized_arguments(traced, normalize_to_only_use_kwargs=True)),
     ]
@@ -358,7 +418,9 @@ def case_partitions(torch):
         return torch.cos(g) - a, g * 2
 
     adds = create_op_support(lambda _, n: n.op == "call_function" and n.target is not torch.sin)
-    all_but = chain(any_chain(adds, create_op_support(lambda _, n: False)), OpSupports.decline_if_node_in_names({"cos"}))
+    all_but = chain(
+        any_chain(adds, create_op_support(lambda _, n: False)), OpSupports.decline_if_node_in_names({"cos"})
+    )
     found = []
     for support in (adds, all_but, OperatorSupport({"_operator.add": None, "torch.sin": None, "_operator.mul": None})):
         for options in ({}, {"allows_single_node_partition": True}, {"skip_horizontal_fusion": True}):
@@ -368,7 +430,9 @@ def case_partitions(torch):
             found.append([sorted(n.name for n in p.nodes) for p in parts])
             partitioner.remove_bookend_non_compute_ops(parts)
             fused = partitioner.fuse_partitions(parts)
-            taken = any(n.op == "placeholder" for p in parts for n in p.nodes)  # then nothing is left to give arguments to
+            taken = any(
+                n.op == "placeholder" for p in parts for n in p.nodes
+            )  # then nothing is left to give arguments to
             values = None if taken else fused(torch.ones(2, 1), torch.ones(2, 1))
             found.append([[n.name for n in fused.graph.nodes], values, [m.code for m in fused.children()]])
     gm = torch.fx.symbolic_trace(f)
@@ -426,7 +490,9 @@ def case_nodes_know_where_they_come_from(torch):
     frozen = torch.fx.immutable_collections.immutable_list([3, {"k": 4}])
     missing = torch.fx.Tracer()
     missing.traced_func_name = "backwards"
-    marked = torch.fx.symbolic_trace(lambda a, b: a + b, concrete_args={"a": torch.fx._symbolic_trace.PHWithMeta("first"), "b": torch.fx.PH})
+    marked = torch.fx.symbolic_trace(
+        lambda a, b: a + b, concrete_args={"a": torch.fx._symbolic_trace.PHWithMeta("first"), "b": torch.fx.PH}
+    )
     return [
         ["cases_fx.py" in (n.stack_trace or "") for n in recorded.nodes if n.op != "output"],
         g.code,
@@ -436,7 +502,12 @@ def case_nodes_know_where_they_come_from(torch):
         [pytree.tree_leaves(frozen), type(pytree.tree_map(lambda x: x, frozen)).__name__],
         [getattr(n, "ph_key", None) for n in marked.graph.nodes],
         g._replicate_for_data_parallel()._is_replica,
-        [g.delete_submodule("a.1"), g.delete_submodule("a.0"), g.delete_submodule("a"), [n for n, _ in g.named_modules()]],
+        [
+            g.delete_submodule("a.1"),
+            g.delete_submodule("a.0"),
+            g.delete_submodule("a"),
+            [n for n, _ in g.named_modules()],
+        ],
     ]
 
 
@@ -471,7 +542,11 @@ def case_nested_arguments_are_pickled(torch):
     again = pickle.loads(pickle.dumps(traced))
     given = {"a": (torch.ones(2), torch.zeros(2)), "b": []}
     empty = torch.fx.symbolic_trace(_listed, concrete_args={"x": {"a": []}})
-    return [again(given), empty({"a": []}), torch.fx.symbolic_trace(lambda x: torch.ops.aten._reshape_alias_copy(x, [2], [1])).code]
+    return [
+        again(given),
+        empty({"a": []}),
+        torch.fx.symbolic_trace(lambda x: torch.ops.aten._reshape_alias_copy(x, [2], [1])).code,
+    ]
 
 
 def _listed(x):
@@ -582,12 +657,19 @@ def case_a_tracer_with_a_trace_of_its_own(torch):
             with st._Patcher() as patcher:
                 patcher.patch_method(torch.nn.Module, "__getattr__", read, deduplicate=False)
                 patcher.patch_method(torch.nn.Module, "__call__", call, deduplicate=False)
-                patcher.patch_method(Leaf, "__call__", lambda leaf, x: self.create_proxy("call_function", torch.neg, (x,), {}), deduplicate=False)
+                patcher.patch_method(
+                    Leaf,
+                    "__call__",
+                    lambda leaf, x: self.create_proxy("call_function", torch.neg, (x,), {}),
+                    deduplicate=False,
+                )
                 st._patch_wrapped_functions(patcher)
                 for module in self._autowrap_search:
                     st._autowrap_check(patcher, module.__dict__, self._autowrap_function_ids)
                 seen += [patcher.visit_once(seen), patcher.visit_once(seen)]
-                self.create_node("output", "output", (self.create_arg(fn(*args)),), {}, type_expr=fn.__annotations__.get("return"))
+                self.create_node(
+                    "output", "output", (self.create_arg(fn(*args)),), {}, type_expr=fn.__annotations__.get("return")
+                )
             root.seen = seen
             return self.graph
 

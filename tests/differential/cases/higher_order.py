@@ -13,7 +13,11 @@ def case_associative_scan(torch):
     x = torch.arange(1.0, 14).reshape(13, 1) / 5
     y = x.clone().requires_grad_()
     return attempts(
-        *[lambda n=n, r=r: scan(lambda p, q: p + q, x[:n], 0, reverse=r, combine_mode="generic") for n in (1, 2, 3, 4, 7, 13) for r in (False, True)],
+        *[
+            lambda n=n, r=r: scan(lambda p, q: p + q, x[:n], 0, reverse=r, combine_mode="generic")
+            for n in (1, 2, 3, 4, 7, 13)
+            for r in (False, True)
+        ],
         lambda: scan(lambda p, q: (p[0] * q[0], q[0] * p[1] + q[1]), (x, x * 2), 0, combine_mode="generic"),
         lambda: scan(lambda p, q: p + q, x.T, -1, combine_mode="generic"),
         lambda: scan(lambda p, q: p + q, x, 0),
@@ -81,4 +85,12 @@ def case_what_chooses_a_branch(torch):
         torch.fx.symbolic_trace(lambda x: torch.cond(x[0] == 0, torch.sin, torch.cos, [x]))
     except RuntimeError as e:
         traced = str(e)
-    return [told(1), told("a"), told(None), told(torch.tensor([1, 2])), told(torch.tensor([True])), told(torch.tensor(True), 3), traced]
+    return [
+        told(1),
+        told("a"),
+        told(None),
+        told(torch.tensor([1, 2])),
+        told(torch.tensor([True])),
+        told(torch.tensor(True), 3),
+        traced,
+    ]

@@ -24,7 +24,9 @@ def net(torch):
         def __init__(self):
             super().__init__()
             self.a = Sub()
-            self.seq = torch.nn.Sequential(torch.nn.Conv2d(1, 2, 3), torch.nn.BatchNorm2d(2), torch.nn.ReLU(), torch.nn.Flatten())
+            self.seq = torch.nn.Sequential(
+                torch.nn.Conv2d(1, 2, 3), torch.nn.BatchNorm2d(2), torch.nn.ReLU(), torch.nn.Flatten()
+            )
             torch.nn.init.ones_(self.seq[0].weight), torch.nn.init.zeros_(self.seq[0].bias)
             self.register_buffer("b", torch.ones(3))
 
@@ -46,11 +48,17 @@ def case_jit_trace_of_a_module(torch):
     traced = torch.jit.trace(module, inputs(torch, 2))
     other = traced(*inputs(torch, 3))
     graph = traced.inlined_graph
-    kinds = sorted(n.kind() for n in graph.nodes() if n.kind()[:5] == "aten:" and n.kind() not in ("aten::slice", "aten::Int"))
+    kinds = sorted(
+        n.kind() for n in graph.nodes() if n.kind()[:5] == "aten:" and n.kind() not in ("aten::slice", "aten::Int")
+    )
     children = [[n, type(m).__name__, m.original_name] for n, m in traced.named_modules()]
     own_graph = traced.graph
     outer = [n.kind() for n in own_graph.nodes() if n.kind() == "prim::CallMethod"]
-    own = [answer(lambda: traced.a.fc(torch.ones(1, 2))), answer(lambda: traced.a(torch.ones(1, 2))), traced.a.code.split("\n")[:2]]
+    own = [
+        answer(lambda: traced.a.fc(torch.ones(1, 2))),
+        answer(lambda: traced.a(torch.ones(1, 2))),
+        traced.a.code.split("\n")[:2],
+    ]
     flags = [
         isinstance(traced.forward, torch._C.ScriptMethod),
         traced.forward.name,
@@ -60,13 +68,31 @@ def case_jit_trace_of_a_module(torch):
         traced.a.w is module.a.w,
         repr(traced),
     ]
-    return [other, kinds, children, outer, own, flags, sorted(traced.state_dict()), sorted(graph.findNode("aten::linear").scopeName().split("/"))]
+    return [
+        other,
+        kinds,
+        children,
+        outer,
+        own,
+        flags,
+        sorted(traced.state_dict()),
+        sorted(graph.findNode("aten::linear").scopeName().split("/")),
+    ]
 
 
 def case_jit_trace_of_a_function(torch):
-    traced = torch.jit.trace(lambda x, pair: (x.sum(0) + pair[0], pair[1].unsqueeze(-1) * 2.5), (torch.ones(2, 3), (torch.ones(3), torch.ones(1))))
+    traced = torch.jit.trace(
+        lambda x, pair: (x.sum(0) + pair[0], pair[1].unsqueeze(-1) * 2.5),
+        (torch.ones(2, 3), (torch.ones(3), torch.ones(1))),
+    )
     a, b = traced(torch.ones(4, 3), (torch.ones(3), torch.full((2,), 2.0)))
-    return [a, b, traced.name, type(traced).__name__, [n.kind() for n in traced.graph.nodes() if n.kind()[:4] == "aten"]]
+    return [
+        a,
+        b,
+        traced.name,
+        type(traced).__name__,
+        [n.kind() for n in traced.graph.nodes() if n.kind()[:4] == "aten"],
+    ]
 
 
 def case_jit_trace_module(torch):
@@ -90,8 +116,20 @@ def case_jit_graph_faces(torch):
     graph, out = torch.jit._get_trace_graph(torch.nn.Linear(2, 3), (torch.ones(4, 2),))
     (node,) = graph.nodes()
     value = node.output()
-    found = [node.kind(), node.scopeName(), [v.isCompleteTensor() for v in node.inputs()], [v.type().sizes() for v in node.inputs()]]
-    found += [value.type().scalarType(), value.type().strides(), value.type().dim(), value.type().kind(), node.inputsSize(), node.hasMultipleOutputs()]
+    found = [
+        node.kind(),
+        node.scopeName(),
+        [v.isCompleteTensor() for v in node.inputs()],
+        [v.type().sizes() for v in node.inputs()],
+    ]
+    found += [
+        value.type().scalarType(),
+        value.type().strides(),
+        value.type().dim(),
+        value.type().kind(),
+        node.inputsSize(),
+        node.hasMultipleOutputs(),
+    ]
     found += [
         node.schema(),
         [v.debugName() for v in graph.inputs()],
@@ -101,7 +139,13 @@ def case_jit_graph_faces(torch):
     ]
     traced = torch.jit.trace(lambda x: x.to(torch.float64).sum(dim=1, keepdim=True), torch.ones(2, 2)).graph
     constants = [[v.type().str(), v.toIValue()] for v in traced.findNode("aten::sum").inputsAt(2).node().outputs()]
-    return [*found, constants, str(torch._C.ListType(torch._C.IntType.get())), torch._C.TensorType.get().str(), torch._C._get_tracing_state()]
+    return [
+        *found,
+        constants,
+        str(torch._C.ListType(torch._C.IntType.get())),
+        torch._C.TensorType.get().str(),
+        torch._C._get_tracing_state(),
+    ]
 
 
 def case_jit_values_that_are_followed(torch):
@@ -109,7 +153,12 @@ def case_jit_values_that_are_followed(torch):
         n = x.size(0) * 2 + 1
         parts = x.view(x.shape[0], -1).split(1, dim=1)
         x = x + torch.arange(x.shape[1])[None]
-        return parts[0] * n, torch.stack([x, x.t().reshape(x.shape)]), y[..., -1].expand(x.size(0), -1), torch.zeros(x.size(0), y.numel()).bool()
+        return (
+            parts[0] * n,
+            torch.stack([x, x.t().reshape(x.shape)]),
+            y[..., -1].expand(x.size(0), -1),
+            torch.zeros(x.size(0), y.numel()).bool(),
+        )
 
     traced = torch.jit.trace(f, (torch.ones(2, 3), torch.ones(4, 5)))
     return list(traced(torch.arange(12.0).view(4, 3), torch.arange(10.0).view(2, 5)))
@@ -122,7 +171,9 @@ def case_jit_recurrent_and_random(torch):
         torch.nn.init.constant_(p, 0.1)
     traced = torch.jit.trace(lstm, torch.ones(2, 4, 3))
     out, (h, c) = traced(torch.ones(1, 6, 3))
-    embedded = torch.jit.trace(torch.nn.Sequential(torch.nn.Embedding(3, 2).requires_grad_(False), torch.nn.LayerNorm(2)), torch.tensor([0, 1]))
+    embedded = torch.jit.trace(
+        torch.nn.Sequential(torch.nn.Embedding(3, 2).requires_grad_(False), torch.nn.LayerNorm(2)), torch.tensor([0, 1])
+    )
     kinds = [n.kind() for n in embedded.inlined_graph.nodes() if n.kind()[:4] == "aten"]
     return [out, h, c, kinds, [n.kind() for n in traced.graph.nodes() if n.kind() == "aten::lstm"]]
 
@@ -148,8 +199,14 @@ def case_jit_tracer_warnings(torch):
 def case_jit_errors(torch):
     linear = torch.nn.Linear(1, 1)
     p = torch.ones(1, requires_grad=True)
-    found = [answer(lambda: torch.jit.trace(lambda x: {"a": x}, torch.ones(1))), answer(lambda: torch.jit.trace(lambda x: 5, torch.ones(1)))]
-    found += [answer(lambda: torch.jit.trace(lambda x: x * p, torch.ones(1)))[:2], answer(lambda: torch.jit.freeze(torch.jit.trace(linear, torch.ones(1, 1))))]
+    found = [
+        answer(lambda: torch.jit.trace(lambda x: {"a": x}, torch.ones(1))),
+        answer(lambda: torch.jit.trace(lambda x: 5, torch.ones(1))),
+    ]
+    found += [
+        answer(lambda: torch.jit.trace(lambda x: x * p, torch.ones(1)))[:2],
+        answer(lambda: torch.jit.freeze(torch.jit.trace(linear, torch.ones(1, 1)))),
+    ]
     found += [
         answer(lambda: torch.jit.freeze(linear)),
         answer(lambda: torch.jit.save(linear, io.BytesIO())),
@@ -161,7 +218,13 @@ def case_jit_errors(torch):
 def case_jit_freeze(torch):
     traced = torch.jit.trace(net(torch), inputs(torch, 2))
     frozen = torch.jit.freeze(traced.eval())
-    return [frozen(*inputs(torch, 3)), sorted(frozen.state_dict()), [n for n, _ in frozen.named_modules()], frozen.original_name, traced.a.w.requires_grad]
+    return [
+        frozen(*inputs(torch, 3)),
+        sorted(frozen.state_dict()),
+        [n for n, _ in frozen.named_modules()],
+        frozen.original_name,
+        traced.a.w.requires_grad,
+    ]
 
 
 def case_jit_save_and_load(torch):
@@ -178,12 +241,23 @@ def case_jit_save_and_load(torch):
         loaded.training,
         extra["note.txt"],
     ]
-    faces += [type(loaded.a.w).__name__, loaded.a.w.requires_grad, loaded.code.split("(")[0], len(list(loaded.buffers()))]
+    faces += [
+        type(loaded.a.w).__name__,
+        loaded.a.w.requires_grad,
+        loaded.code.split("(")[0],
+        len(list(loaded.buffers())),
+    ]
     buffer = io.BytesIO(loaded.save_to_buffer())
     function = io.BytesIO()
     torch.jit.save(torch.jit.trace(lambda x: x * torch.tensor([1.0, 2.0]), torch.ones(2)), function)
     function.seek(0)
-    return [loaded(*inputs(torch, 3)), faces, torch.jit.load(buffer)(*inputs(torch, 1)), torch.jit.load(function)(torch.ones(2)), loaded.a(torch.ones(1, 2))]
+    return [
+        loaded(*inputs(torch, 3)),
+        faces,
+        torch.jit.load(buffer)(*inputs(torch, 1)),
+        torch.jit.load(function)(torch.ones(2)),
+        loaded.a(torch.ones(1, 2)),
+    ]
 
 
 def case_jit_copies_and_modes(torch):
@@ -209,9 +283,30 @@ def case_jit_script_faces(torch):
     f = torch.jit.script(scaled)
     m = torch.jit.script(torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.ReLU()))
     torch.nn.init.ones_(m[0].weight), torch.nn.init.zeros_(m[0].bias)
-    found = [f(torch.ones(1)), f(torch.ones(1), 3), type(f).__name__, f.name, type(m).__name__, repr(m), len(m), m(torch.ones(1, 1)), sorted(m.state_dict())]
-    found += [isinstance(m, torch.nn.Sequential), isinstance(m, torch.jit.ScriptModule), torch.jit.script(m) is m, m.eval().training]
-    return [*found, torch.jit.is_tracing(), torch.jit.Attribute(1, int), answer(lambda: torch.jit.script(torch.nn.Linear))[0], torch.jit.annotate(int, 3)]
+    found = [
+        f(torch.ones(1)),
+        f(torch.ones(1), 3),
+        type(f).__name__,
+        f.name,
+        type(m).__name__,
+        repr(m),
+        len(m),
+        m(torch.ones(1, 1)),
+        sorted(m.state_dict()),
+    ]
+    found += [
+        isinstance(m, torch.nn.Sequential),
+        isinstance(m, torch.jit.ScriptModule),
+        torch.jit.script(m) is m,
+        m.eval().training,
+    ]
+    return [
+        *found,
+        torch.jit.is_tracing(),
+        torch.jit.Attribute(1, int),
+        answer(lambda: torch.jit.script(torch.nn.Linear))[0],
+        torch.jit.annotate(int, 3),
+    ]
 
 
 def case_jit_sizes_within_functions(torch):
@@ -221,11 +316,24 @@ def case_jit_sizes_within_functions(torch):
         torch.nn.init.constant_(p, 0.1)
     attention = torch.jit.trace(heads, (torch.ones(2, 3, 4),) * 3)
     x = torch.arange(32.0).view(2, 4, 4) / 10
-    grown = torch.jit.trace(torch.nn.Sequential(torch.nn.Upsample(scale_factor=2), torch.nn.AdaptiveAvgPool2d(1)), torch.ones(1, 2, 4, 4))
+    grown = torch.jit.trace(
+        torch.nn.Sequential(torch.nn.Upsample(scale_factor=2), torch.nn.AdaptiveAvgPool2d(1)), torch.ones(1, 2, 4, 4)
+    )
     table = torch.arange(10.0)[None]
-    cut = torch.jit.trace(lambda x: table[:, : x.shape[1]].expand(x.size(0), x.size(1)) * (x.size(1) / 2) + x.shape[0] // 2, torch.ones(2, 3))
-    normed = torch.jit.trace(torch.nn.Sequential(torch.nn.InstanceNorm2d(2), torch.nn.SiLU(inplace=True)), torch.ones(1, 2, 3, 3) * torch.arange(3.0))
-    return [attention(x, x, x), grown(torch.arange(72.0).view(1, 2, 6, 6)), cut(torch.ones(4, 5)), normed(torch.arange(32.0).view(1, 2, 4, 4))]
+    cut = torch.jit.trace(
+        lambda x: table[:, : x.shape[1]].expand(x.size(0), x.size(1)) * (x.size(1) / 2) + x.shape[0] // 2,
+        torch.ones(2, 3),
+    )
+    normed = torch.jit.trace(
+        torch.nn.Sequential(torch.nn.InstanceNorm2d(2), torch.nn.SiLU(inplace=True)),
+        torch.ones(1, 2, 3, 3) * torch.arange(3.0),
+    )
+    return [
+        attention(x, x, x),
+        grown(torch.arange(72.0).view(1, 2, 6, 6)),
+        cut(torch.ones(4, 5)),
+        normed(torch.arange(32.0).view(1, 2, 4, 4)),
+    ]
 
 
 def case_operators_that_traces_replay_by_number(torch):
@@ -251,11 +359,32 @@ def case_what_is_written_while_tracing(torch):
         x[index] = value
         return x
 
-    fs = [lambda x: x.clone().zero_(), lambda x: x.clone().fill_(3), lambda x: x.clone().fill_(x.sum()), lambda x: x.clone().copy_(x * 2)]
-    fs += [lambda x: assigned(x, 0, 1.0), lambda x: assigned(x, (slice(None), 1), x.sum(1)), lambda x: assigned(x, x > 0.5, 0.0)]
-    fs += [lambda x: (x * 1).unsqueeze_(0), lambda x: (x * 1).t_(), lambda x: (x * 1).squeeze_(), lambda x: x.clone().add_(1), lambda x: x.clone().clamp_(0.2)]
-    fs += [lambda x: torch.scalar_tensor(3.0) + x, lambda x: torch.nn.functional.dropout2d(x[None, None], 0.5, True) * 0]
-    fs += [lambda x: torch.nn.functional.conv1d(x, torch.ones(1, 2, 2), padding="valid"), lambda x: torch.nn.functional.alpha_dropout(x, 0.5, True) * 0]
+    fs = [
+        lambda x: x.clone().zero_(),
+        lambda x: x.clone().fill_(3),
+        lambda x: x.clone().fill_(x.sum()),
+        lambda x: x.clone().copy_(x * 2),
+    ]
+    fs += [
+        lambda x: assigned(x, 0, 1.0),
+        lambda x: assigned(x, (slice(None), 1), x.sum(1)),
+        lambda x: assigned(x, x > 0.5, 0.0),
+    ]
+    fs += [
+        lambda x: (x * 1).unsqueeze_(0),
+        lambda x: (x * 1).t_(),
+        lambda x: (x * 1).squeeze_(),
+        lambda x: x.clone().add_(1),
+        lambda x: x.clone().clamp_(0.2),
+    ]
+    fs += [
+        lambda x: torch.scalar_tensor(3.0) + x,
+        lambda x: torch.nn.functional.dropout2d(x[None, None], 0.5, True) * 0,
+    ]
+    fs += [
+        lambda x: torch.nn.functional.conv1d(x, torch.ones(1, 2, 2), padding="valid"),
+        lambda x: torch.nn.functional.alpha_dropout(x, 0.5, True) * 0,
+    ]
     x = torch.arange(6.0).reshape(2, 3) / 6
     traced = [torch.jit.trace(f, (x,), check_trace=False) for f in fs]
     written = [[n.kind() for n in t.graph.nodes() if n.kind().endswith("_")] for t in traced]
@@ -264,8 +393,16 @@ def case_what_is_written_while_tracing(torch):
 
 def case_samples_with_numbers_of_their_own(torch):
     """torch.func.vmap: variances of all, one number for each sample's mask."""
-    x, v, m = torch.arange(24.0).reshape(2, 3, 4).sin(), torch.tensor([1.0, 2.0]), torch.arange(24).reshape(2, 3, 4) % 3 == 0
-    found = [torch.func.vmap(lambda x, f=f, u=u: f(x, u))(x) for f in (torch.var, torch.std, torch.var_mean, torch.std_mean) for u in (True, False)]
+    x, v, m = (
+        torch.arange(24.0).reshape(2, 3, 4).sin(),
+        torch.tensor([1.0, 2.0]),
+        torch.arange(24).reshape(2, 3, 4) % 3 == 0,
+    )
+    found = [
+        torch.func.vmap(lambda x, f=f, u=u: f(x, u))(x)
+        for f in (torch.var, torch.std, torch.var_mean, torch.std_mean)
+        for u in (True, False)
+    ]
     vmap = torch.func.vmap
     found += [
         vmap(lambda x, m, v: x.masked_fill(m, v))(x, m, v),

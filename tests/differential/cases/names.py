@@ -44,7 +44,15 @@ def case_futures(torch):
     f.set_result(3)
     broken = torch.futures.Future[int]()
     broken.set_exception(ValueError("no"))
-    return [before, f.done(), after.wait(), seen, isinstance(f, torch.Future), answer(broken.wait), torch.futures.wait_all([f, after])]
+    return [
+        before,
+        f.done(),
+        after.wait(),
+        seen,
+        isinstance(f, torch.Future),
+        answer(broken.wait),
+        torch.futures.wait_all([f, after]),
+    ]
 
 
 def case_storage_size(torch):
@@ -56,7 +64,15 @@ def case_vmap_wrappers(torch):
     x = torch.arange(6.0).reshape(2, 3)
 
     def f(t):
-        seen.append([c.is_batchedtensor(t), c.maybe_get_level(t), c.is_functorch_wrapped_tensor(t), c.is_gradtrackingtensor(t), c.current_level()])
+        seen.append(
+            [
+                c.is_batchedtensor(t),
+                c.maybe_get_level(t),
+                c.is_functorch_wrapped_tensor(t),
+                c.is_gradtrackingtensor(t),
+                c.current_level(),
+            ]
+        )
         seen.append([c.get_unwrapped(t).sum(), torch._C._are_functorch_transforms_active()])
         return t * 2
 
@@ -66,7 +82,20 @@ def case_vmap_wrappers(torch):
     values, dim = c._unwrap_batched(t * 3, level)
     removed = [c._remove_batch_dim(t * 2, level, 2, 1), c._remove_batch_dim(torch.ones(3), level, 2, 0)]
     ended = c._vmap_decrement_nesting()
-    return [y, seen, level, t.shape, values, dim, removed, ended, c.is_batchedtensor(x), c.maybe_get_level(x), c.maybe_get_bdim(x), c.maybe_current_level()]
+    return [
+        y,
+        seen,
+        level,
+        t.shape,
+        values,
+        dim,
+        removed,
+        ended,
+        c.is_batchedtensor(x),
+        c.maybe_get_level(x),
+        c.maybe_get_bdim(x),
+        c.maybe_current_level(),
+    ]
 
 
 def case_vmap_seams(torch):
@@ -139,7 +168,11 @@ def case_foreach_groups(torch):
     a, b = torch.ones(1), torch.ones(1, dtype=torch.float64)
     groups = f._group_tensors_by_device_and_dtype([[a, b, a], [b, None, a], []], with_indices=True)
     rows = sorted([str(device), str(dtype), *found] for (device, dtype), found in groups.items())
-    return [rows, f._has_foreach_support([a, None], torch.device("cpu")), f._has_foreach_support([torch.nn.Parameter(a)], torch.device("cuda"))]
+    return [
+        rows,
+        f._has_foreach_support([a, None], torch.device("cpu")),
+        f._has_foreach_support([torch.nn.Parameter(a)], torch.device("cuda")),
+    ]
 
 
 def case_autograd_profile(torch):
@@ -165,7 +198,13 @@ def case_autograd_profile(torch):
 
 def case_enumerations(torch):
     t = torch.autograd.DeviceType
-    return [t.CUDA.value, t.PrivateUse1.name, str(torch.Tag.core), torch.Tag is torch._C.Tag, torch.Tag.pointwise in torch.ops.aten.add.Tensor.tags]
+    return [
+        t.CUDA.value,
+        t.PrivateUse1.name,
+        str(torch.Tag.core),
+        torch.Tag is torch._C.Tag,
+        torch.Tag.pointwise in torch.ops.aten.add.Tensor.tags,
+    ]
 
 
 def case_flags(torch):
@@ -179,10 +218,21 @@ def case_flags(torch):
 def case_dispatch_keys(torch):
     k, s = torch._C.DispatchKey, torch._C.DispatchKeySet
     both = s(k.CPU) | s(k.AutogradCPU)
-    kernels = [("aten::add.Tensor", "CPU"), ("aten::add.Tensor", "CompositeImplicitAutograd"), ("aten::linear", "CompositeImplicitAutograd")]
+    kernels = [
+        ("aten::add.Tensor", "CPU"),
+        ("aten::add.Tensor", "CompositeImplicitAutograd"),
+        ("aten::linear", "CompositeImplicitAutograd"),
+    ]
     return [
         [str(k.CPU), int(k.Meta), int(k.AutogradXPU), int(k.SparseCUDA), k.QuantizedHPU.name],
-        [repr(both), both.has(k.CPU), str(both.highestPriorityTypeId()), repr(both.remove(k.CPU)), repr(both - both), s(k.CPU) == s(k.CPU)],
+        [
+            repr(both),
+            both.has(k.CPU),
+            str(both.highestPriorityTypeId()),
+            repr(both.remove(k.CPU)),
+            repr(both - both),
+            s(k.CPU) == s(k.CPU),
+        ],
         repr(torch._C._dispatch_keys(torch.ones(2))),
         repr(torch._C._dispatch_keys(torch.ones(2, device="meta"))),
         [torch._C._dispatch_key_for_device("cpu"), str(torch._C._dispatch_key_parse("CPU"))],
@@ -193,9 +243,15 @@ def case_dispatch_keys(torch):
 
 def case_operators_by_name(torch):
     x = torch.arange(9.0).reshape(1, 1, 3, 3)
-    written = [a.alias_info.is_write for a in torch._C.parse_schema("f(Tensor! out, Tensor(b!)? c=None) -> ()").arguments if a.alias_info]
+    written = [
+        a.alias_info.is_write
+        for a in torch._C.parse_schema("f(Tensor! out, Tensor(b!)? c=None) -> ()").arguments
+        if a.alias_info
+    ]
     return [
-        torch.ops.aten._convolution(x, torch.ones(1, 1, 2, 2), None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1, False, False, True, True),
+        torch.ops.aten._convolution(
+            x, torch.ones(1, 1, 2, 2), None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1, False, False, True, True
+        ),
         torch.ops.aten._unsafe_index(x[0, 0], [torch.tensor([0, 2])]),
         torch.ops.aten.hardtanh_(x.clone(), 1, 4),
         torch.ops.aten._pin_memory.default._schema.name.partition("::")[2],
@@ -205,7 +261,12 @@ def case_operators_by_name(torch):
 
 def case_foreach_rest(torch):
     a, b = [torch.tensor([1.0, -2.0])], [torch.tensor([0.0, 3.0])]
-    results = [torch._foreach_clone(a), torch._foreach_powsum(a), torch._foreach_powsum(a, 3), torch._foreach_mm([torch.ones(2, 2)], [torch.ones(2, 1)])]
+    results = [
+        torch._foreach_clone(a),
+        torch._foreach_powsum(a),
+        torch._foreach_powsum(a, 3),
+        torch._foreach_mm([torch.ones(2, 2)], [torch.ones(2, 1)]),
+    ]
     for f in (torch._foreach_maximum_, torch._foreach_minimum_, torch._foreach_copy_):
         c = torch._foreach_clone(a)
         results.append([f(c, b), c] if f is torch._foreach_copy_ else [f(c, b) is None, c])
@@ -237,7 +298,9 @@ def case_files(torch):
         t = torch.from_file(path, shared=True, size=4)
         t.fill_(2)
         del t
-        errors = [answer(f) for f in (lambda: torch.from_file(path + "y", size=2), lambda: torch.from_file(path, size=20))]
+        errors = [
+            answer(f) for f in (lambda: torch.from_file(path + "y", size=2), lambda: torch.from_file(path, size=20))
+        ]
         return [
             os.path.getsize(path),
             torch.from_file(path, size=3),
@@ -257,7 +320,12 @@ def case_sparse_types(torch):
     i = torch.tensor([[0, 1], [1, 0]])
     s = torch.sparse_coo_tensor(i, torch.ones(2), (2, 2))
     made = torch.sparse.DoubleTensor(i, torch.ones(2, dtype=torch.float64), torch.Size([2, 2]))
-    return [isinstance(s, torch.sparse.FloatTensor), isinstance(s, torch.sparse.DoubleTensor), isinstance(i, torch.sparse.LongTensor), made.to_dense()]
+    return [
+        isinstance(s, torch.sparse.FloatTensor),
+        isinstance(s, torch.sparse.DoubleTensor),
+        isinstance(i, torch.sparse.LongTensor),
+        made.to_dense(),
+    ]
 
 
 def case_kl_of_any_class(torch):
@@ -267,7 +335,10 @@ def case_kl_of_any_class(torch):
         pass
 
     register_kl(Mine, torch.distributions.Normal)(lambda p, q: 1)
-    return [(Mine, torch.distributions.Normal) in _KL_REGISTRY, answer(lambda: register_kl("x", torch.distributions.Normal))[0]]
+    return [
+        (Mine, torch.distributions.Normal) in _KL_REGISTRY,
+        answer(lambda: register_kl("x", torch.distributions.Normal))[0],
+    ]
 
 
 def case_cuda_names(torch):
@@ -277,7 +348,12 @@ def case_cuda_names(torch):
         with torch.cuda.profiler.profile():
             pass
 
-    return [torch.cuda._lazy_call(print), answer(profiled), answer(torch.cuda.sparse.FloatTensor), callable(comm.gather)]
+    return [
+        torch.cuda._lazy_call(print),
+        answer(profiled),
+        answer(torch.cuda.sparse.FloatTensor),
+        callable(comm.gather),
+    ]
 
 
 def case_overrides_through_super(torch):
@@ -293,7 +369,15 @@ def case_overrides_through_super(torch):
 
     p, a = Mine(torch.ones(2)), torch.ones(2).as_subclass(Apart)
     p.data = torch.full((2,), 3.0)
-    return [p + 1, p.sum().item(), torch.stack([p, p]), a + 1, type(a + 1).__name__, a.__torch_function__(torch.add, (), (torch.ones(1), 1)), p.T.shape]
+    return [
+        p + 1,
+        p.sum().item(),
+        torch.stack([p, p]),
+        a + 1,
+        type(a + 1).__name__,
+        a.__torch_function__(torch.add, (), (torch.ones(1), 1)),
+        p.T.shape,
+    ]
 
 
 def case_numpy_where_nothing_is_recorded(torch):
@@ -312,7 +396,9 @@ def case_callbacks_of_a_pass_within_a_pass(torch):
     def hook(name, log):
         def h(g):
             log.append("hook " + name)
-            engine.queue_callback(lambda: (log.append("first " + name), engine.queue_callback(lambda: log.append("second " + name))))
+            engine.queue_callback(
+                lambda: (log.append("first " + name), engine.queue_callback(lambda: log.append("second " + name)))
+            )
 
         return h
 
@@ -332,7 +418,12 @@ def case_fake_mode_in_use(torch):
     with FakeTensorMode() as mode:
         t = torch.ones(2)
         inside = [torch._guards.active_fake_mode() is mode, torch._guards.detect_fake_mode() is mode]
-    return [before, inside, torch._guards.detect_fake_mode([1, t]) is mode, torch._guards.detect_fake_mode([torch.ones(1)])]
+    return [
+        before,
+        inside,
+        torch._guards.detect_fake_mode([1, t]) is mode,
+        torch._guards.detect_fake_mode([torch.ones(1)]),
+    ]
 
 
 def case_observers(torch):
@@ -352,7 +443,17 @@ def case_observers(torch):
         unseen = answer(observer.calculate_qparams)
         same = observer(x) is x
         observer(y)
-        results.append([unseen, same, observer.calculate_qparams(), observer.quant_min, observer.quant_max, dict(observer.state_dict()), observer.extra_repr()])
+        results.append(
+            [
+                unseen,
+                same,
+                observer.calculate_qparams(),
+                observer.quant_min,
+                observer.quant_max,
+                dict(observer.state_dict()),
+                observer.extra_repr(),
+            ]
+        )
     channels = q.default_per_channel_weight_observer()
     channels(y)
     channels(y * 2)
@@ -425,7 +526,15 @@ def case_dim_order(torch):
     x = torch.empty(1, 2, 3, 4)
     formats = [torch.channels_last, torch.contiguous_format]
     checks = [True, "x", formats, [torch.channels_last]]
-    orders = [t.dim_order() for t in (x, torch.empty(2, 3).t(), torch.empty(2, 3, 4, 5).to(memory_format=torch.channels_last), torch.empty(()))]
+    orders = [
+        t.dim_order()
+        for t in (
+            x,
+            torch.empty(2, 3).t(),
+            torch.empty(2, 3, 4, 5).to(memory_format=torch.channels_last),
+            torch.empty(()),
+        )
+    ]
     return orders + [answer(lambda c=c: x.dim_order(ambiguity_check=c)) for c in checks]
 
 
@@ -437,7 +546,14 @@ def case_grad_dtype(torch):
     x.grad = x.grad_dtype = None
     x.grad = torch.ones(2, dtype=torch.float64)
     y = x * 2
-    return [*seen, x.grad, x.grad_dtype, answer(lambda: y.grad_dtype), answer(lambda: setattr(x, "grad_dtype", 3)), torch.ones(2, dtype=torch.int8).grad_dtype]
+    return [
+        *seen,
+        x.grad,
+        x.grad_dtype,
+        answer(lambda: y.grad_dtype),
+        answer(lambda: setattr(x, "grad_dtype", 3)),
+        torch.ones(2, dtype=torch.int8).grad_dtype,
+    ]
 
 
 def case_grad_layout(torch):
@@ -453,15 +569,27 @@ def case_grad_layout(torch):
 def case_hash_tensor(torch):
     x = torch.arange(24).reshape(2, 3, 4)
     dims = (0, -1, (0, 2), [], (1,))
-    wrong = [lambda: torch.hash_tensor(x, mode=1), lambda: torch.hash_tensor(torch.ones(0)), lambda: torch.hash_tensor(x.to(torch.complex64))]
-    return [torch.hash_tensor(x.to(d), dim, keepdim=True).tolist() for d in (torch.int64, torch.bfloat16) for dim in dims] + [answer(f) for f in wrong]
+    wrong = [
+        lambda: torch.hash_tensor(x, mode=1),
+        lambda: torch.hash_tensor(torch.ones(0)),
+        lambda: torch.hash_tensor(x.to(torch.complex64)),
+    ]
+    return [
+        torch.hash_tensor(x.to(d), dim, keepdim=True).tolist() for d in (torch.int64, torch.bfloat16) for dim in dims
+    ] + [answer(f) for f in wrong]
 
 
 def case_rearrange(torch):
     x = torch.arange(144.0).reshape(2, 4, 6, 3)
     good = [(p, {}) for p in ("b h w c -> b (c h w)", "... c -> c ...", "b ... -> (b ...)", "b h w (c 1) -> b c h w")]
     good.append(("b (h k) (w l) c -> b h w (c k l)", {"k": 2, "l": 2}))
-    bad = [("b h -> b", {}), ("b h w c -> b h w c", {"z": 2}), ("b b w c -> b w c", {}), ("b (...) -> b", {}), ("b h w c", {})]
+    bad = [
+        ("b h -> b", {}),
+        ("b h w c -> b h w c", {"z": 2}),
+        ("b b w c -> b w c", {}),
+        ("b (...) -> b", {}),
+        ("b h w c", {}),
+    ]
     values = [torch.func.rearrange(x, pattern, **sizes) for pattern, sizes in good]
     return [[v.shape, v] for v in values] + [answer(lambda p=p, k=k: torch.func.rearrange(x, p, **k)) for p, k in bad]
 
@@ -632,7 +760,16 @@ def case_parts_of_data_loaders(torch):
         free = sock.getsockname()[1] != get_free_port()
     watch = worker.ManagerWatchdog()
     unknown = answer(lambda: signal_handling._remove_worker_pids(7))[0]
-    return [list(Twice(loader)), HAS_NUMPY, watch.is_alive(), failed(0), failed(3), unknown, free, "align_tensors" in torch.__all__]
+    return [
+        list(Twice(loader)),
+        HAS_NUMPY,
+        watch.is_alive(),
+        failed(0),
+        failed(3),
+        unknown,
+        free,
+        "align_tensors" in torch.__all__,
+    ]
 
 
 def case_parameters_and_wrong_calls(torch):
@@ -641,12 +778,50 @@ def case_parameters_and_wrong_calls(torch):
 
     prune, c, d, A = torch.nn.utils.prune, torch.distributions.constraints, torch.distributions, torch.accelerator
     scaler, linear = torch.amp.GradScaler("cpu"), torch.nn.Linear(2, 2)
-    functions = [prune.Identity.apply, prune.RandomUnstructured.apply, prune.L1Unstructured.apply, prune.RandomStructured.apply, prune.LnStructured.apply]
-    functions += [prune.CustomFromMask.apply, c.greater_than, c.less_than, c.interval, c.half_open_interval, c.integer_interval, c.multinomial]
-    functions += [c.greater_than(0).check, c.unit_interval.check, d.MixtureSameFamily.log_prob, scaler.set_growth_factor, scaler.set_growth_interval]
-    functions += [torch.multiprocessing.ProcessRaisedException, torch.random.fork_rng, torch.enable_grad, A.synchronize, A.empty_cache, A.set_stream]
-    functions += [A.memory_stats, torch.fx.Graph.python_code, torch.fx.GraphModule.print_readable, torch.fx.Node.format_node, torch.library.register_fake]
-    functions += [torch.library.Library.impl, torch.nn.NLLLoss2d.__init__, torch.utils.data.IterDataPipe.set_getstate_hook, torch.cuda.amp.custom_fwd]
+    functions = [
+        prune.Identity.apply,
+        prune.RandomUnstructured.apply,
+        prune.L1Unstructured.apply,
+        prune.RandomStructured.apply,
+        prune.LnStructured.apply,
+    ]
+    functions += [
+        prune.CustomFromMask.apply,
+        c.greater_than,
+        c.less_than,
+        c.interval,
+        c.half_open_interval,
+        c.integer_interval,
+        c.multinomial,
+    ]
+    functions += [
+        c.greater_than(0).check,
+        c.unit_interval.check,
+        d.MixtureSameFamily.log_prob,
+        scaler.set_growth_factor,
+        scaler.set_growth_interval,
+    ]
+    functions += [
+        torch.multiprocessing.ProcessRaisedException,
+        torch.random.fork_rng,
+        torch.enable_grad,
+        A.synchronize,
+        A.empty_cache,
+        A.set_stream,
+    ]
+    functions += [
+        A.memory_stats,
+        torch.fx.Graph.python_code,
+        torch.fx.GraphModule.print_readable,
+        torch.fx.Node.format_node,
+        torch.library.register_fake,
+    ]
+    functions += [
+        torch.library.Library.impl,
+        torch.nn.NLLLoss2d.__init__,
+        torch.utils.data.IterDataPipe.set_getstate_hook,
+        torch.cuda.amp.custom_fwd,
+    ]
     calls = [lambda: c.greater_than(), lambda: c.interval(1), lambda: c.less_than(1, 2), lambda: repr(c.multinomial(3))]
     calls += [
         lambda: A.empty_cache(1),
@@ -655,9 +830,18 @@ def case_parameters_and_wrong_calls(torch):
         lambda: A.synchronize(1, 2),
         lambda: A.synchronize(),
     ]
-    calls += [lambda: torch.UntypedStorage(foo=1), lambda: prune.Identity.apply(linear, "weight", 1), lambda: prune.L1Unstructured.apply(linear, "weight")]
-    calls += [lambda k=k: torch.random.fork_rng(**k).__enter__() for k in ({"devices": [0]}, {"device_type": "cpu"}, {"device_type": "hpu"}, {"devices": 3})]
-    return [[(p.name, p.kind.name) for p in inspect.signature(f).parameters.values()] for f in functions], [answer(f) for f in calls]
+    calls += [
+        lambda: torch.UntypedStorage(foo=1),
+        lambda: prune.Identity.apply(linear, "weight", 1),
+        lambda: prune.L1Unstructured.apply(linear, "weight"),
+    ]
+    calls += [
+        lambda k=k: torch.random.fork_rng(**k).__enter__()
+        for k in ({"devices": [0]}, {"device_type": "cpu"}, {"device_type": "hpu"}, {"devices": 3})
+    ]
+    return [[(p.name, p.kind.name) for p in inspect.signature(f).parameters.values()] for f in functions], [
+        answer(f) for f in calls
+    ]
 
 
 def case_kernels_that_replace_one_another(torch):
@@ -691,7 +875,11 @@ def case_pipes_hooks_and_streams(torch):
         found.append(sorted(vars(pickle.loads(pickle.dumps(pipe)))))
         found.append(answer(lambda: IterDataPipe.set_getstate_hook(len)))
         IterDataPipe.set_reduce_ex_hook(lambda p: (list, ([3],)))
-        found += [pickle.loads(pickle.dumps(pipe)), MapDataPipe.getstate_hook, answer(lambda: IterDataPipe.set_reduce_ex_hook(len))]
+        found += [
+            pickle.loads(pickle.dumps(pipe)),
+            MapDataPipe.getstate_hook,
+            answer(lambda: IterDataPipe.set_reduce_ex_hook(len)),
+        ]
     finally:
         IterDataPipe.set_getstate_hook(None), IterDataPipe.set_reduce_ex_hook(None)
     archive, log = io.StringIO("a"), []
@@ -707,7 +895,9 @@ def case_pipes_hooks_and_streams(torch):
 
 def case_dir_lists_submodules(torch):
     """What copies a module by its dir() gets them too; `import *` does not give them."""
-    public = "nn optim special linalg fft sparse autograd distributions jit fx func utils cuda distributed testing".split()
+    public = (
+        "nn optim special linalg fft sparse autograd distributions jit fx func utils cuda distributed testing".split()
+    )
     return [[n in dir(torch) for n in public], [n in torch.__all__ for n in public], dir(torch) == sorted(dir(torch))]
 
 

@@ -42,7 +42,12 @@ def case_names_of_checkpoints(torch):
     from torch.distributed.checkpoint import api, format_utils, state_dict_loader, utils
     from torch.distributed.fsdp._common_utils import FSDP_PREFIX, FSDP_WRAPPED_MODULE, clean_tensor_name
 
-    names = ["a.weight", "_fsdp_wrapped_module.a._fsdp_wrapped_module.weight", "a._checkpoint_wrapped_module.b", "module.a"]
+    names = [
+        "a.weight",
+        "_fsdp_wrapped_module.a._fsdp_wrapped_module.weight",
+        "a._checkpoint_wrapped_module.b",
+        "module.a",
+    ]
     return [
         utils.CheckpointException is api.CheckpointException,
         format_utils._load_state_dict is state_dict_loader._load_state_dict,
@@ -54,12 +59,20 @@ def case_names_of_checkpoints(torch):
 
 def case_modules_beneath(torch):
     """What is reached as an attribute without an import."""
-    return [isinstance(torch._C._distributed_c10d, types.ModuleType), torch._C._distributed_c10d.Reducer.__name__, torch._C._get_cudnn_enabled()]
+    return [
+        isinstance(torch._C._distributed_c10d, types.ModuleType),
+        torch._C._distributed_c10d.Reducer.__name__,
+        torch._C._get_cudnn_enabled(),
+    ]
 
 
 def case_operations_by_name(torch):
     function, overloads = torch._C._jit_get_operation("aten::relu")
-    return [function(torch.tensor([-1.0, 2.0])), sorted(overloads), torch._C._jit_get_operation("aten::no_such_operator")]
+    return [
+        function(torch.tensor([-1.0, 2.0])),
+        sorted(overloads),
+        torch._C._jit_get_operation("aten::no_such_operator"),
+    ]
 
 
 def case_folders_of_extensions(torch):
@@ -71,7 +84,10 @@ def case_folders_of_extensions(torch):
             os.environ["XDG_CACHE_HOME"] = folder
             root, first = get_default_build_root(), _get_build_directory("one", verbose=False)
             os.environ["TORCH_EXTENSIONS_DIR"] = os.path.join(folder, "other")
-            found = [os.path.relpath(p, folder) for p in (root, first, _get_build_directory("two", True), _get_build_directory("two", False))]
+            found = [
+                os.path.relpath(p, folder)
+                for p in (root, first, _get_build_directory("two", True), _get_build_directory("two", False))
+            ]
             return [*found, os.path.isdir(first)]
     finally:
         os.environ.pop("TORCH_EXTENSIONS_DIR")
@@ -103,7 +119,11 @@ def case_processors(torch):
     names = "_is_amx_fp16_supported _is_amx_tile_supported _is_avx2_supported _is_avx512_bf16_supported _is_avx512_supported _is_vnni_supported"
     has = torch.cpu.get_capabilities()
     flags = "aes amx_bf16 amx_int8 avx avx512_f avx512_vl avx512_vnni bmi bmi2 f16c fma3 lzcnt popcnt sha sse sse3 sse4_2 sse4a ssse3".split()
-    return [getattr(torch.cpu, n)() for n in names.split()] + [has["architecture"], [has.get(f) for f in flags], torch.backends.cpu.get_cpu_capability()]
+    return [getattr(torch.cpu, n)() for n in names.split()] + [
+        has["architecture"],
+        [has.get(f) for f in flags],
+        torch.backends.cpu.get_cpu_capability(),
+    ]
 
 
 def case_mixin_of_convolutions(torch):
@@ -113,7 +133,12 @@ def case_mixin_of_convolutions(torch):
         warnings.simplefilter("always")
         made = _ConvTransposeMixin(2, 3, (3,), (1,), (0,), (1,), True, (0,), 1, True, "zeros")
     kinds = [(w.category.__name__, str(w.message)) for w in seen]
-    return [issubclass(_ConvTransposeMixin, _ConvTransposeNd), isinstance(torch.nn.ConvTranspose1d(1, 1, 1), _ConvTransposeMixin), kinds, made.weight.shape]
+    return [
+        issubclass(_ConvTransposeMixin, _ConvTransposeNd),
+        isinstance(torch.nn.ConvTranspose1d(1, 1, 1), _ConvTransposeMixin),
+        kinds,
+        made.weight.shape,
+    ]
 
 
 def case_memory_of_a_device_that_is_not_there(torch):
@@ -132,7 +157,9 @@ def case_memory_of_a_device_that_is_not_there(torch):
 def case_kinds_of_memory(torch):
     from torch.profiler import _memory_profiler as m
 
-    return [[k and k.name, color, m._CATEGORY_TO_INDEX[k]] for k, color in m._CATEGORY_TO_COLORS.items()] + [[k.value for k in m.Category]]
+    return [[k and k.name, color, m._CATEGORY_TO_INDEX[k]] for k, color in m._CATEGORY_TO_COLORS.items()] + [
+        [k.value for k in m.Category]
+    ]
 
 
 def case_binding_to_processors(torch):
@@ -166,13 +193,24 @@ def case_a_thread_that_pins(torch):
 def case_points_of_pipelines(torch):
     from torch.distributed.pipelining import ScheduleGPipe, SplitPoint, pipeline
 
-    return [[(p.name, p.value) for p in SplitPoint], callable(pipeline), isinstance(ScheduleGPipe, type), "torch.distributed.pipelining" in sys.modules]
+    return [
+        [(p.name, p.value) for p in SplitPoint],
+        callable(pipeline),
+        isinstance(ScheduleGPipe, type),
+        "torch.distributed.pipelining" in sys.modules,
+    ]
 
 
 def case_attributes_of_graph_modules(torch):
     import copy
 
-    from torch.fx.graph_module import _USER_PRESERVED_ATTRIBUTES_KEY, _assign_attr, _CodeOnlyModule, _copy_attr, _get_attr
+    from torch.fx.graph_module import (
+        _USER_PRESERVED_ATTRIBUTES_KEY,
+        _assign_attr,
+        _CodeOnlyModule,
+        _copy_attr,
+        _get_attr,
+    )
 
     source, target = torch.nn.Sequential(torch.nn.Sequential(torch.nn.Linear(2, 2))), torch.nn.Module()
     source[0].extra = torch.ones(1)
@@ -201,7 +239,11 @@ def case_nodes_of_gradients(torch):
     find = torch.autograd.graph._get_grad_fn_or_grad_acc
     leaf = torch.ones(2, requires_grad=True)
     other = leaf * 2
-    found = [find(leaf).name(), find(other) is other.grad_fn, find(torch.autograd.graph.get_gradient_edge(other)) is other.grad_fn]
+    found = [
+        find(leaf).name(),
+        find(other) is other.grad_fn,
+        find(torch.autograd.graph.get_gradient_edge(other)) is other.grad_fn,
+    ]
     return [*found, answer(lambda: find(torch.ones(2)))]
 
 
@@ -209,7 +251,11 @@ def case_small_names(torch):
     from torch.nn.attention.flex_attention import _mask_mod_signature, _score_mod_signature
     from torch.optim.optimizer import DeviceDict, StateDict, _stack_if_compiling, _view_as_real
 
-    real, complex_, grads = torch.ones(2), torch.ones(2, dtype=torch.complex64), [torch.ones(2), torch.zeros(2, dtype=torch.complex64)]
+    real, complex_, grads = (
+        torch.ones(2),
+        torch.ones(2, dtype=torch.complex64),
+        [torch.ones(2), torch.zeros(2, dtype=torch.complex64)],
+    )
     params = [real, complex_]
     _view_as_real(params, grads)
     cast = torch.cuda.amp.autocast_mode._cast({"a": [real, 3]}, torch.float16)
@@ -264,4 +310,9 @@ def case_building_of_extensions(torch):
     from torch.utils import cpp_extension as c
 
     ready = c.is_ninja_available()
-    return [isinstance(ready, bool), (answer(c.verify_ninja_availability) is None) == ready, callable(c.SyclExtension), callable(c._get_cuda_arch_flags)]
+    return [
+        isinstance(ready, bool),
+        (answer(c.verify_ninja_availability) is None) == ready,
+        callable(c.SyclExtension),
+        callable(c._get_cuda_arch_flags),
+    ]

@@ -16,10 +16,14 @@ def outcome(f):
 def case_hooks(torch):
     nn, log = torch.nn, []
     m = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1))
-    m.register_full_backward_hook(lambda m, gi, go: log.append(["full", [g if g is None else list(g.shape) for g in gi], len(go)]))
+    m.register_full_backward_hook(
+        lambda m, gi, go: log.append(["full", [g if g is None else list(g.shape) for g in gi], len(go)])
+    )
     m[0].register_full_backward_pre_hook(lambda m, go: log.append(["pre", len(go)]))
     m[2].register_full_backward_hook(lambda m, gi, go: (gi[0] * 2,))
-    handle = m[1].register_forward_hook(lambda m, a, k, o: log.append(["forward", len(a), k]), with_kwargs=True, always_call=True)
+    handle = m[1].register_forward_hook(
+        lambda m, a, k, o: log.append(["forward", len(a), k]), with_kwargs=True, always_call=True
+    )
     m[1].register_forward_pre_hook(lambda m, a, k: ((a[0] + 1,), k), with_kwargs=True, prepend=True)
     m[1].register_forward_pre_hook(lambda m, a: log.append("second"))
     x = torch.ones(2, 2, requires_grad=True)
@@ -105,7 +109,9 @@ def case_errors_of_modules(torch):
             lambda: delattr(m, "z"),
             lambda: m(1),
             lambda: nn.Linear(2, 2).load_state_dict({"weight": torch.ones(3, 2), "bias": 3}),
-            lambda: nn.Linear(2, 2).load_state_dict({"weight": torch.ones(3, 2), "q": torch.ones(1), "x.y": torch.ones(1)}),
+            lambda: nn.Linear(2, 2).load_state_dict(
+                {"weight": torch.ones(3, 2), "q": torch.ones(1), "x.y": torch.ones(1)}
+            ),
         )
     ]
 
@@ -190,7 +196,11 @@ def case_state_dict(torch):
     linear.register_load_state_dict_post_hook(lambda m, keys: keys.missing_keys.clear())
     r += [str(linear.load_state_dict({})), linear.weight, linear.state_dict(keep_vars=True)["weight"] is linear.weight]
     empty = nn.Linear(2, 2, device="meta")
-    r += [str(empty.load_state_dict({"weight": torch.ones(2, 2), "bias": torch.ones(2)}, assign=True)), empty.weight, type(empty.weight).__name__]
+    r += [
+        str(empty.load_state_dict({"weight": torch.ones(2, 2), "bias": torch.ones(2)}, assign=True)),
+        empty.weight,
+        type(empty.weight).__name__,
+    ]
     keys = {"module.a": 1, "module.b.c": 2, "x": 3}
     nn.modules.utils.consume_prefix_in_state_dict_if_present(keys, "module.")
     return r + [list(nn.Linear(2, 2).state_dict(prefix="q.")), keys]
@@ -264,12 +274,23 @@ def recurrent(torch, cls, **kw):
     nn, r = torch.nn, []
     x = torch.randn(5, 5, 3, requires_grad=True)
     for bidirectional, batch_first, layers in ((False, False, 1), (True, False, 2), (False, True, 2), (True, True, 1)):
-        m = cls(3, 4, layers, bidirectional=bidirectional, batch_first=batch_first, dropout=0.3 * (layers == 2), bias=layers == 1, **kw)
+        m = cls(
+            3,
+            4,
+            layers,
+            bidirectional=bidirectional,
+            batch_first=batch_first,
+            dropout=0.3 * (layers == 2),
+            bias=layers == 1,
+            **kw,
+        )
         torch.manual_seed(1)
         output, state = m(x)
         (output * torch.linspace(0, 1, output.numel()).view_as(output)).sum().backward()
         m.eval()
-        packed = nn.utils.rnn.pack_padded_sequence(x, torch.tensor([2, 5, 1, 3, 3]), batch_first=batch_first, enforce_sorted=False)
+        packed = nn.utils.rnn.pack_padded_sequence(
+            x, torch.tensor([2, 5, 1, 3, 3]), batch_first=batch_first, enforce_sorted=False
+        )
         o, h = m(packed)
         r += [
             output,
@@ -310,17 +331,29 @@ def recurrent_gradients(torch, cls, states, **kw):
         m = cls(3, 4, bidirectional=bidirectional, bias=bias, **kw).double()
         width = kw.get("proj_size") or 4
         x = (torch.rand(5, 4, 3, dtype=torch.float64) - 0.5).requires_grad_()
-        given = [(torch.rand(1 + bidirectional, 4, w, dtype=torch.float64) - 0.5).requires_grad_() for w in (width, 4)[:states]]
+        given = [
+            (torch.rand(1 + bidirectional, 4, w, dtype=torch.float64) - 0.5).requires_grad_()
+            for w in (width, 4)[:states]
+        ]
         leaves = [x, *given, *m.parameters()]
         for lengths in (None, [3, 5, 1, 3]):
             packed = x if lengths is None else pack(x, torch.tensor(lengths), enforce_sorted=False)
             output, last = m(packed, tuple(given) if states == 2 else given[0])
             output, last = output if lengths is None else output.data, last if states == 2 else (last,)
-            loss = (output * torch.linspace(-1, 2, output.numel(), dtype=torch.float64).view_as(output)).sum() + sum(t.square().sum() for t in last)
+            loss = (output * torch.linspace(-1, 2, output.numel(), dtype=torch.float64).view_as(output)).sum() + sum(
+                t.square().sum() for t in last
+            )
             grads = torch.autograd.grad(loss, leaves, create_graph=True)
             plain = torch.autograd.grad(loss, leaves, retain_graph=True)
             of_states = torch.autograd.grad(last[-1].sum(), given[-1], retain_graph=True)
-            r += [output, last, grads, plain, of_states, torch.autograd.grad(sum(g.square().sum() for g in grads), leaves)]
+            r += [
+                output,
+                last,
+                grads,
+                plain,
+                of_states,
+                torch.autograd.grad(sum(g.square().sum() for g in grads), leaves),
+            ]
     return r
 
 
@@ -385,12 +418,27 @@ def transformer(torch, **kw):
     tgt = src[:, :4] if first else src[:4]
     pad = torch.tensor([[0, 0, 0, 0, 0], [0, 0, 0, 1, 1], [0, 1, 1, 1, 1]], dtype=torch.bool)
     torch.manual_seed(1)
-    r = [m(src, tgt, tgt_mask=m.generate_square_subsequent_mask(4), src_key_padding_mask=pad, memory_key_padding_mask=pad), list(m.state_dict()), repr(m)]
+    r = [
+        m(
+            src,
+            tgt,
+            tgt_mask=m.generate_square_subsequent_mask(4),
+            src_key_padding_mask=pad,
+            memory_key_padding_mask=pad,
+        ),
+        list(m.state_dict()),
+        repr(m),
+    ]
     m.eval()
     r.append(m(src, tgt))
     with torch.no_grad():
         layer = m.encoder.layers[0]
-        return r + [m.encoder(src, src_key_padding_mask=pad), m.encoder(src), layer(src), layer.self_attn(src, src, src, average_attn_weights=False)]
+        return r + [
+            m.encoder(src, src_key_padding_mask=pad),
+            m.encoder(src),
+            layer(src),
+            layer.self_attn(src, src, src, average_attn_weights=False),
+        ]
 
 
 def case_transformer(torch):
@@ -407,10 +455,19 @@ def case_batch_norm_of_large_inputs(torch):
     for shape in ((3, 5, 70, 71), (2, 3, 4096), (40, 33, 8, 8)):
         for affine in (True, False):
             x = (torch.randn(shape) * 2 + 3).requires_grad_()
-            m = torch.nn.BatchNorm1d(shape[1], affine=affine) if len(shape) == 3 else torch.nn.BatchNorm2d(shape[1], affine=affine)
+            m = (
+                torch.nn.BatchNorm1d(shape[1], affine=affine)
+                if len(shape) == 3
+                else torch.nn.BatchNorm2d(shape[1], affine=affine)
+            )
             y = m(x)
             (y * torch.linspace(0, 1, y.numel()).reshape(shape)).mean().backward()
-            r += [y.detach().reshape(-1)[::97].clone(), x.grad.reshape(-1)[::97].clone(), m.running_mean[:50].clone(), m.running_var[:50].clone()]
+            r += [
+                y.detach().reshape(-1)[::97].clone(),
+                x.grad.reshape(-1)[::97].clone(),
+                m.running_mean[:50].clone(),
+                m.running_var[:50].clone(),
+            ]
             r += [m.weight.grad[:50].clone(), m.bias.grad[:50].clone()] if affine else []
             r.append(m.eval()(x.detach()).reshape(-1)[::97].clone())
     return r
@@ -420,8 +477,17 @@ def case_convolution_gradients_of_all_strides_and_paddings(torch):
     """With stride 1 and small weights the input's gradient is a convolution."""
     r = []
     F = torch.nn.functional
-    for stride, padding, dilation, groups in ((1, 1, 1, 1), (1, 0, 2, 1), (1, 3, 1, 1), (1, (2, 0), (1, 2), 1), (2, 1, 1, 1), (1, 1, 1, 2)):
-        x, w = (torch.randint(-3, 4, size).float().requires_grad_() for size in ((2, 4, 30, 29), (6, 4 // groups, 3, 3)))
+    for stride, padding, dilation, groups in (
+        (1, 1, 1, 1),
+        (1, 0, 2, 1),
+        (1, 3, 1, 1),
+        (1, (2, 0), (1, 2), 1),
+        (2, 1, 1, 1),
+        (1, 1, 1, 2),
+    ):
+        x, w = (
+            torch.randint(-3, 4, size).float().requires_grad_() for size in ((2, 4, 30, 29), (6, 4 // groups, 3, 3))
+        )
         y = F.conv2d(x, w, None, stride, padding, dilation, groups)
         y.square().sum().backward()
         r += [y.detach(), x.grad, w.grad]
@@ -443,7 +509,14 @@ def case_parameters_and_lazy_modules(torch):
     nn = torch.nn
     p = nn.Parameter(torch.arange(2.0))
     lazy = nn.LazyLinear(3)
-    r = [repr(p), type(copy.deepcopy(p)).__name__, copy.deepcopy(p), repr(pickle.loads(pickle.dumps(nn.Linear(2, 2)))), repr(lazy), repr(lazy.weight)]
+    r = [
+        repr(p),
+        type(copy.deepcopy(p)).__name__,
+        copy.deepcopy(p),
+        repr(pickle.loads(pickle.dumps(nn.Linear(2, 2)))),
+        repr(lazy),
+        repr(lazy.weight),
+    ]
     other = copy.deepcopy(lazy)
     lazy(torch.ones(2, 5))
     r += [repr(lazy), type(lazy).__name__, list(other.state_dict())]
@@ -470,7 +543,14 @@ def case_parametrizations(torch):
 
     m = nn.Linear(3, 3)
     parametrize.register_parametrization(m, "weight", Symmetric())
-    r = [m.weight, list(m.state_dict()), repr(m), type(m).__name__, parametrize.is_parametrized(m), parametrize.is_parametrized(m, "bias")]
+    r = [
+        m.weight,
+        list(m.state_dict()),
+        repr(m),
+        type(m).__name__,
+        parametrize.is_parametrized(m),
+        parametrize.is_parametrized(m, "bias"),
+    ]
     m.weight = torch.arange(9.0).view(3, 3)
     r += [
         m.weight,
@@ -489,7 +569,9 @@ def case_orthogonal(torch):
     r = []
     for how in ("matrix_exp", "cayley", "householder"):
         for trivial in (True, False):
-            m = torch.nn.utils.parametrizations.orthogonal(torch.nn.Linear(4, 3), orthogonal_map=how, use_trivialization=trivial)
+            m = torch.nn.utils.parametrizations.orthogonal(
+                torch.nn.Linear(4, 3), orthogonal_map=how, use_trivialization=trivial
+            )
             r += [m.weight @ m.weight.T, list(m.state_dict())]
     return r
 
@@ -536,7 +618,12 @@ def case_weight_and_spectral_norm(torch):
     w = utils.weight_norm(nn.Linear(4, 3))
     r += [list(s.state_dict()), s.weight, list(w.state_dict()), w(torch.ones(4))]
     utils.remove_weight_norm(w)
-    return r + [list(w.state_dict()), w.weight, outcome(lambda: utils.remove_weight_norm(w)), outcome(lambda: utils.remove_spectral_norm(s))]
+    return r + [
+        list(w.state_dict()),
+        w.weight,
+        outcome(lambda: utils.remove_weight_norm(w)),
+        outcome(lambda: utils.remove_spectral_norm(s)),
+    ]
 
 
 def case_clipping_and_vectors(torch):
@@ -556,12 +643,20 @@ def case_clipping_and_vectors(torch):
     utils.vector_to_parameters(vector * 2, ps)
     r += [[p.grad for p in ps], vector, ps]
     ps[0].grad = torch.tensor([float("nan"), 1, 1])
-    return r + [outcome(lambda: utils.clip_grad_norm_(ps, 1.0, error_if_nonfinite=True))[0], utils.skip_init(torch.nn.Linear, 2, 2).weight.shape]
+    return r + [
+        outcome(lambda: utils.clip_grad_norm_(ps, 1.0, error_if_nonfinite=True))[0],
+        utils.skip_init(torch.nn.Linear, 2, 2).weight.shape,
+    ]
 
 
 def case_fusion(torch):
     nn, utils = torch.nn, torch.nn.utils
-    conv, norm, linear, norm1 = nn.Conv2d(2, 3, 2).eval(), nn.BatchNorm2d(3).eval(), nn.Linear(2, 3).eval(), nn.BatchNorm1d(3).eval()
+    conv, norm, linear, norm1 = (
+        nn.Conv2d(2, 3, 2).eval(),
+        nn.BatchNorm2d(3).eval(),
+        nn.Linear(2, 3).eval(),
+        nn.BatchNorm1d(3).eval(),
+    )
     norm.running_mean.uniform_()
     norm.running_var.uniform_(0.5, 1)
     fused = utils.fuse_conv_bn_eval(conv, norm)
@@ -643,10 +738,20 @@ def case_cross_map_lrn(torch):
 def case_bags_of_nothing_and_of_what_is_not_there(torch):
     bag, w = torch.nn.functional.embedding_bag, torch.arange(20.0).view(10, 2)
     found = [
-        outcome(lambda: bag(torch.tensor([i]), w.to(d), mode=m)) for i in ([-1, 1], [11, 8]) for d in (torch.float32, torch.float64) for m in ("sum", "max")
+        outcome(lambda: bag(torch.tensor([i]), w.to(d), mode=m))
+        for i in ([-1, 1], [11, 8])
+        for d in (torch.float32, torch.float64)
+        for m in ("sum", "max")
     ]
-    found += [outcome(lambda: bag(torch.tensor([[11, 8]]), w, padding_idx=0)), outcome(lambda: bag(torch.tensor([1]), w[0], torch.tensor([0])))]
-    found.append(outcome(lambda: bag(torch.tensor([[1, 8]]), w, mode="sum", per_sample_weights=torch.ones(1, 2, dtype=torch.float64))))
+    found += [
+        outcome(lambda: bag(torch.tensor([[11, 8]]), w, padding_idx=0)),
+        outcome(lambda: bag(torch.tensor([1]), w[0], torch.tensor([0]))),
+    ]
+    found.append(
+        outcome(
+            lambda: bag(torch.tensor([[1, 8]]), w, mode="sum", per_sample_weights=torch.ones(1, 2, dtype=torch.float64))
+        )
+    )
     nothing = torch.tensor([], dtype=torch.int64)
     for mode in ("sum", "mean", "max"):
         for at, offsets in ((nothing, torch.tensor([0, 0])), (nothing, nothing), (nothing.view(0, 3), None)):
@@ -708,7 +813,11 @@ def case_tensors_are_swapped_when_modules_load(torch):
     torch.__future__.set_swap_module_params_on_conversion(True)
     try:
         found = []
-        for assign, weight in ((False, torch.ones(2, 2)), (True, torch.ones(2, 2).double()), (False, torch.ones(2, 2).as_subclass(Loads))):
+        for assign, weight in (
+            (False, torch.ones(2, 2)),
+            (True, torch.ones(2, 2).double()),
+            (False, torch.ones(2, 2).as_subclass(Loads)),
+        ):
             m = torch.nn.Linear(2, 2, bias=False)
             was = m.weight
             m.load_state_dict({"weight": weight}, assign=assign)
@@ -722,19 +831,39 @@ def case_tensors_are_swapped_when_modules_load(torch):
 
 def case_pools_of_nothing_and_of_planes_of_one_pixel(torch):
     nn, F = torch.nn, torch.nn.functional
-    found = [nn.AdaptiveAvgPool1d(5)(torch.ones(0, 10)), nn.AdaptiveAvgPool2d(5)(torch.ones(2, 0, 10, 10)), nn.AdaptiveAvgPool3d(5)(torch.ones(0, 4, 4, 4))]
+    found = [
+        nn.AdaptiveAvgPool1d(5)(torch.ones(0, 10)),
+        nn.AdaptiveAvgPool2d(5)(torch.ones(2, 0, 10, 10)),
+        nn.AdaptiveAvgPool3d(5)(torch.ones(0, 4, 4, 4)),
+    ]
     for shape, dims in (((1, 0, 9, 9), 2), ((0, 3, 9, 9), 2), ((1, 0, 9, 9, 9), 3), ((2, 3, 0, 9, 9), 3)):
         pool = (nn.FractionalMaxPool2d, nn.FractionalMaxPool3d)[dims - 2]
         found.append(outcome(lambda: pool(3, output_ratio=0.5)(torch.ones(shape)).shape))  # noqa: B023
-    for samples in (torch.rand(0, 3, 2), torch.rand(2, 2, 2), torch.rand(2, 3, 3), torch.rand(3, 2), torch.rand(2, 3, 2).double()):
-        found.append(outcome(lambda: F.fractional_max_pool2d(torch.ones(2, 3, 9, 9), 3, 1, _random_samples=samples).shape))  # noqa: B023
+    for samples in (
+        torch.rand(0, 3, 2),
+        torch.rand(2, 2, 2),
+        torch.rand(2, 3, 3),
+        torch.rand(3, 2),
+        torch.rand(2, 3, 2).double(),
+    ):
+        found.append(
+            outcome(lambda: F.fractional_max_pool2d(torch.ones(2, 3, 9, 9), 3, 1, _random_samples=samples).shape)
+        )  # noqa: B023
     x = torch.arange(120.0).view(2, 3, 4, 5).contiguous(memory_format=torch.channels_last).requires_grad_()
     out = F.adaptive_avg_pool2d(x, 1)
     (out * torch.arange(6.0).view(2, 3, 1, 1)).sum().backward()
     volume = torch.arange(2.0 * 3 * 6 * 6 * 6).view(2, 3, 6, 6, 6).contiguous(memory_format=torch.channels_last_3d)
-    found += [out, x.grad, F.adaptive_max_pool3d(volume, 2), F.max_pool3d(volume, 2), *F.max_pool3d(volume[0], 2, return_indices=True)]
+    found += [
+        out,
+        x.grad,
+        F.adaptive_max_pool3d(volume, 2),
+        F.max_pool3d(volume, 2),
+        *F.max_pool3d(volume[0], 2, return_indices=True),
+    ]
     one = torch.tensor([[1.0]])
-    return found + [F.max_pool1d(one, 2, padding=1, dilation=2, ceil_mode=c, return_indices=True) for c in (False, True)]
+    return found + [
+        F.max_pool1d(one, 2, padding=1, dilation=2, ceil_mode=c, return_indices=True) for c in (False, True)
+    ]
 
 
 def case_bags_of_half_types_round_once(torch):
@@ -754,7 +883,14 @@ def case_empty_bags(torch):
         layer(none).sum().backward()
         r.append((layer.weight.grad._indices().shape, layer.weight.grad._values().shape))
     double = torch.ones(2, dtype=torch.float64)
-    return [*r, outcome(lambda: F.embedding_bag(torch.tensor([1, 2]), torch.ones(4, 3), torch.tensor([0]), mode="sum", per_sample_weights=double))]
+    return [
+        *r,
+        outcome(
+            lambda: F.embedding_bag(
+                torch.tensor([1, 2]), torch.ones(4, 3), torch.tensor([0]), mode="sum", per_sample_weights=double
+            )
+        ),
+    ]
 
 
 def case_functional_call_with_names_of_its_own(torch):
@@ -768,19 +904,29 @@ def case_functional_call_with_names_of_its_own(torch):
             self.register_buffer("buffer", torch.ones(1))
 
         def forward(self, x):
-            return self.l1(x) + self.buffer + (self.extra if hasattr(self, "extra") else 0), len(list(self.parameters()))
+            return self.l1(x) + self.buffer + (self.extra if hasattr(self, "extra") else 0), len(
+                list(self.parameters())
+            )
 
     net = Net()
     with torch.no_grad():
         net.l1.weight.fill_(2), net.l1.bias.fill_(3)
-    given = [{"l1.weight": w, "l1.bias": None}, {"l1.weight": "a"}, {"l1.weight": w, "foo": w}, {"l1.weight": w, "l2.bias": w}, {"l1.foo.bias": w}]
+    given = [
+        {"l1.weight": w, "l1.bias": None},
+        {"l1.weight": "a"},
+        {"l1.weight": w, "foo": w},
+        {"l1.weight": w, "l2.bias": w},
+        {"l1.foo.bias": w},
+    ]
     given += [{"foo.bias": w}, {"extra": w}, {"extra": torch.nn.Parameter(w)}, {"none": w}, {"l1": w}, {"": w}]
     for tensors in given:
         try:
             found.append(torch.func.functional_call(net, tensors, x))
         except Exception as e:
             found.append([type(e).__name__, str(e)])
-        found.append([sorted(dict(net.named_parameters())), hasattr(net, "extra"), net.l1.weight.item(), net.foo, net.none])
+        found.append(
+            [sorted(dict(net.named_parameters())), hasattr(net, "extra"), net.l1.weight.item(), net.foo, net.none]
+        )
     for made in (torch.jit.script(torch.nn.Linear(1, 1)), torch.jit.trace(torch.nn.Linear(1, 1), x)):
         try:
             torch.func.functional_call(made, {}, x)
@@ -794,7 +940,12 @@ def case_numbers_between_values_of_half_types(torch):
     found, F = [], torch.nn.functional
     for dtype in (torch.bfloat16, torch.float16, torch.float32):
         x = torch.tensor([0.1, 0.3, -0.3, 0.5, -0.1], dtype=dtype)
-        for f in (lambda t: F.threshold(t, 0.1, 20.0), lambda t: F.hardshrink(t, 0.3), lambda t: F.softshrink(t, 0.3), lambda t: F.hardtanh(t, -0.3, 0.1)):
+        for f in (
+            lambda t: F.threshold(t, 0.1, 20.0),
+            lambda t: F.hardshrink(t, 0.3),
+            lambda t: F.softshrink(t, 0.3),
+            lambda t: F.hardtanh(t, -0.3, 0.1),
+        ):
             leaf = x.clone().requires_grad_()
             y = f(leaf)
             y.backward(torch.ones_like(y))
@@ -805,13 +956,37 @@ def case_numbers_between_values_of_half_types(torch):
 def case_weights_and_types_that_do_not_fit(torch):
     nn, F, x = torch.nn, torch.nn.functional, torch.ones
     logits, plain = F.binary_cross_entropy_with_logits, F.binary_cross_entropy
-    calls = [lambda: logits(x(2), x(2), pos_weight=x(3)), lambda: logits(x(2), x(2), weight=x(3)), lambda: logits(x(4, 2), x(4, 2), x(4, 1), pos_weight=x(2))]
-    calls += [lambda r=r, k=k: logits(x(2), x(2), reduction=r, **{k: x(4, 2)}) for r in ("none", "mean") for k in ("weight", "pos_weight")]
-    calls += [lambda: plain(x(2) / 2, x(2), x(4, 2)), lambda: nn.Conv2d(1, 1, 1)(x(1, 1, 2, 2).double()), lambda: nn.Conv1d(1, 1, 1)(x(1, 1, 2).long())]
-    calls += [lambda: nn.Conv1d(1, 1, 1, bias=False)(x(1, 1, 2).double()), lambda: nn.Conv1d(1, 1, 1)(x(1, 1, 2).half())]
+    calls = [
+        lambda: logits(x(2), x(2), pos_weight=x(3)),
+        lambda: logits(x(2), x(2), weight=x(3)),
+        lambda: logits(x(4, 2), x(4, 2), x(4, 1), pos_weight=x(2)),
+    ]
+    calls += [
+        lambda r=r, k=k: logits(x(2), x(2), reduction=r, **{k: x(4, 2)})
+        for r in ("none", "mean")
+        for k in ("weight", "pos_weight")
+    ]
+    calls += [
+        lambda: plain(x(2) / 2, x(2), x(4, 2)),
+        lambda: nn.Conv2d(1, 1, 1)(x(1, 1, 2, 2).double()),
+        lambda: nn.Conv1d(1, 1, 1)(x(1, 1, 2).long()),
+    ]
+    calls += [
+        lambda: nn.Conv1d(1, 1, 1, bias=False)(x(1, 1, 2).double()),
+        lambda: nn.Conv1d(1, 1, 1)(x(1, 1, 2).half()),
+    ]
     shapes = [(2,), (1, 0, 2, 2), (1, 0, 2, 2, 2)]
-    pools = [nn.AdaptiveAvgPool1d, nn.AdaptiveAvgPool2d, nn.AdaptiveAvgPool3d, nn.AdaptiveMaxPool1d, nn.AdaptiveMaxPool2d, nn.AdaptiveMaxPool3d]
-    calls += [lambda p=p, s=s: p(2)(x(s)) for p in pools for s in shapes] + [lambda: nn.AdaptiveAvgPool1d(None)(x(1, 1, 4))]
+    pools = [
+        nn.AdaptiveAvgPool1d,
+        nn.AdaptiveAvgPool2d,
+        nn.AdaptiveAvgPool3d,
+        nn.AdaptiveMaxPool1d,
+        nn.AdaptiveMaxPool2d,
+        nn.AdaptiveMaxPool3d,
+    ]
+    calls += [lambda p=p, s=s: p(2)(x(s)) for p in pools for s in shapes] + [
+        lambda: nn.AdaptiveAvgPool1d(None)(x(1, 1, 4))
+    ]
     return [outcome(f) for f in calls]
 
 
@@ -828,7 +1003,10 @@ def case_hooks_that_are_not_saved(torch):
         for t in (x, y):
             torch.save(t, io.BytesIO())
     module = torch.nn.Linear(1, 1)
-    refused = [outcome(lambda f=f: f()) for f in (module.ipu, module.xpu, module.get_extra_state, lambda: torch.nn.ParameterDict()[5])]
+    refused = [
+        outcome(lambda f=f: f())
+        for f in (module.ipu, module.xpu, module.get_extra_state, lambda: torch.nn.ParameterDict()[5])
+    ]
     return [str(w.message) for w in seen], [r[0] for r in refused]
 
 
@@ -842,7 +1020,10 @@ def case_what_reparametrizations_take(torch):
         lambda: nn.Parameter(torch.ones(1), 1),
         lambda: nn.Parameter(None, None),
     ]
-    calls += [lambda: prune.custom_from_mask(m, "weight", torch.ones(3)), lambda: prune.l1_unstructured(m, "bias", 1, importance_scores=torch.ones(3))]
+    calls += [
+        lambda: prune.custom_from_mask(m, "weight", torch.ones(3)),
+        lambda: prune.l1_unstructured(m, "bias", 1, importance_scores=torch.ones(3)),
+    ]
     calls += [lambda: parallel.gather([torch.ones(1)], "cpu"), lambda: parallel.scatter((torch.ones(1),), {}, [])]
     return [outcome(f) for f in calls]
 

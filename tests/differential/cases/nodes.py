@@ -1,4 +1,6 @@
-"""Hooks of nodes and modules that return what they may not, memory formats that are ambiguous, convolutions of nothing, refused parametrizations."""
+"""Hooks of nodes and modules that return what they may not, memory formats that are ambiguous, convolutions of nothing,
+refused parametrizations.
+"""
 
 from attempts import answer
 
@@ -18,9 +20,17 @@ def case_what_hooks_of_nodes_may_return(torch):
         y.sum().backward()
         return x.grad
 
-    post = [lambda gi, go: (), lambda gi, go: (*gi, gi[0]), lambda gi, go: gi[0], lambda gi, go: None, lambda gi, go: [gi[0]]]
+    post = [
+        lambda gi, go: (),
+        lambda gi, go: (*gi, gi[0]),
+        lambda gi, go: gi[0],
+        lambda gi, go: None,
+        lambda gi, go: [gi[0]],
+    ]
     pre = [lambda go: (), lambda go: (*go, go[0]), lambda go: go[0], lambda go: None, lambda go: (go[0] * 2,)]
-    return [_told(lambda h=h: run("register_hook", h)) for h in post] + [_told(lambda h=h: run("register_prehook", h)) for h in pre]
+    return [_told(lambda h=h: run("register_hook", h)) for h in post] + [
+        _told(lambda h=h: run("register_prehook", h)) for h in pre
+    ]
 
 
 def case_what_hooks_of_modules_may_return(torch):
@@ -31,7 +41,12 @@ def case_what_hooks_of_modules_may_return(torch):
         return x.grad
 
     both = ("register_backward_hook", "register_full_backward_hook")
-    hooks = [lambda m, gi, go: (), lambda m, gi, go: (*gi, gi[0]), lambda m, gi, go: (gi[0] * 2,), lambda m, gi, go: gi[0]]
+    hooks = [
+        lambda m, gi, go: (),
+        lambda m, gi, go: (*gi, gi[0]),
+        lambda m, gi, go: (gi[0] * 2,),
+        lambda m, gi, go: gi[0],
+    ]
     pre = [lambda m, go: (), lambda m, go: (*go, go[0]), lambda m, go: (go[0] * 2,), lambda m, go: go[0]]
     found = [_told(lambda n=n, h=h: run(n, h)) for n in both for h in hooks]
     return found + [_told(lambda h=h: run("register_full_backward_pre_hook", h)) for h in pre]
@@ -71,7 +86,10 @@ def case_convolutions_of_no_image(torch):
 
 
 def case_nothing_to_pack(torch):
-    return [_told(lambda s=s: torch.nn.utils.rnn.pack_padded_sequence(torch.randn(s), torch.zeros(s[1], dtype=torch.int64))) for s in ((0, 0), (0, 3), (2, 1))]
+    return [
+        _told(lambda s=s: torch.nn.utils.rnn.pack_padded_sequence(torch.randn(s), torch.zeros(s[1], dtype=torch.int64)))
+        for s in ((0, 0), (0, 3), (2, 1))
+    ]
 
 
 def case_refused_parametrizations(torch):
@@ -91,7 +109,11 @@ def case_refused_parametrizations(torch):
     changes += [{"back": lambda x: x[:-1]}, {"back": lambda x: x.bool()}, {"back": lambda x: (x, x)}]
     plain, taken = torch.nn.Linear(3, 4), torch.nn.Linear(3, 4)
     parametrize.register_parametrization(taken, "weight", Changed())
-    return [_told(lambda m=m, c=c: parametrize.register_parametrization(m, "weight", Changed(**c))) for m in (plain, taken) for c in changes]
+    return [
+        _told(lambda m=m, c=c: parametrize.register_parametrization(m, "weight", Changed(**c)))
+        for m in (plain, taken)
+        for c in changes
+    ]
 
 
 def case_parts_that_are_no_views(torch):
@@ -124,8 +146,15 @@ def case_gradients_of_powers_of_minus_one(torch):
 
 def case_what_is_recorded_and_refused(torch):
     x = torch.rand(4, requires_grad=True)
-    results = [torch.unique(x), torch.unique(x, return_inverse=True)[0], torch.unique(x, dim=0), torch.unique_consecutive(x)]
-    return [[r.requires_grad, _told(lambda r=r: r.sum().backward())] for r in results] + [torch.unique(x, return_counts=True)[1].requires_grad]
+    results = [
+        torch.unique(x),
+        torch.unique(x, return_inverse=True)[0],
+        torch.unique(x, dim=0),
+        torch.unique_consecutive(x),
+    ]
+    return [[r.requires_grad, _told(lambda r=r: r.sum().backward())] for r in results] + [
+        torch.unique(x, return_counts=True)[1].requires_grad
+    ]
 
 
 def case_older_functions(torch):
@@ -153,7 +182,10 @@ def case_older_functions(torch):
 
 def case_results_of_ambiguous_formats(torch):
     x, y = torch.rand(10, 3, 1, 1).to(memory_format=torch.channels_last), torch.rand(10, 3, 1, 1)
-    return [t.stride() for t in (x * 5, 5 * x, x > 0, x + x, x * y, y * x, x.exp(), -x, x + torch.rand(3, 1, 1), torch.empty_like(x))]
+    return [
+        t.stride()
+        for t in (x * 5, 5 * x, x > 0, x + x, x * y, y * x, x.exp(), -x, x + torch.rand(3, 1, 1), torch.empty_like(x))
+    ]
 
 
 _NAMES = """
@@ -169,12 +201,22 @@ _NAMES = """
 
 
 def case_names_of_nodes(torch):
-    """As PyTorch numbers its overloads, and names what it has in the place of one operator of ours; what was named goes back as before."""
-    x, w, b = torch.arange(12.0).reshape(4, 3).requires_grad_(), torch.ones(5, 3, requires_grad=True), torch.ones(5, requires_grad=True)
+    """As PyTorch numbers its overloads, and names what it has in the place of one operator of ours;
+    what was named goes back as before.
+    """
+    x, w, b = (
+        torch.arange(12.0).reshape(4, 3).requires_grad_(),
+        torch.ones(5, 3, requires_grad=True),
+        torch.ones(5, requires_grad=True),
+    )
     names = {"torch": torch, "F": torch.nn.functional, "x": x, "w": w, "b": b}
     found = [(text.strip(), eval(text.strip(), names).grad_fn.name()) for text in _NAMES.split(";")]
     y = (x * 2).sum(0)
-    before = repr(y.grad_fn).split(" ")[0], type(y.grad_fn).__name__, type(y.sum().grad_fn.next_functions[0][0]).__name__
+    before = (
+        repr(y.grad_fn).split(" ")[0],
+        type(y.grad_fn).__name__,
+        type(y.sum().grad_fn.next_functions[0][0]).__name__,
+    )
     y.sum().backward()
     return found, before, x.grad, repr(x.detach().requires_grad_().sum(1))
 
@@ -204,7 +246,12 @@ def case_saved_tensors_that_were_detached(torch):
     v = w.exp()
     w.detach_()
     v.backward()
-    return [_told(y.backward), x.grad, torch._C._autograd.SavedTensor is torch.autograd.SavedTensor, _told(torch.autograd.SavedTensor)]
+    return [
+        _told(y.backward),
+        x.grad,
+        torch._C._autograd.SavedTensor is torch.autograd.SavedTensor,
+        _told(torch.autograd.SavedTensor),
+    ]
 
 
 def case_backward_passes_within_each_other(torch):
@@ -357,13 +404,25 @@ def case_gradients_of_edges_and_batches(torch):
     y = x.sin().sum()
     edge = torch.autograd.graph.get_gradient_edge(y)
     zeros = torch.autograd.grad(x.sum(), torch.ones(2, requires_grad=True), create_graph=True, materialize_grads=True)
-    r = [zeros, _told(torch.autograd.grad, edge, x, torch.ones(4)), _told(torch.autograd.grad, edge, x, torch.ones((), dtype=torch.complex64))]
-    r += [_told(torch.autograd.grad, x * 1, x, torch.ones(3, 3), is_grads_batched=True), list(y.grad_fn._input_metadata[0].shape), _told(y.grad_fn)]
+    r = [
+        zeros,
+        _told(torch.autograd.grad, edge, x, torch.ones(4)),
+        _told(torch.autograd.grad, edge, x, torch.ones((), dtype=torch.complex64)),
+    ]
+    r += [
+        _told(torch.autograd.grad, x * 1, x, torch.ones(3, 3), is_grads_batched=True),
+        list(y.grad_fn._input_metadata[0].shape),
+        _told(y.grad_fn),
+    ]
     for self, index in (((10,), ()), ((), (2,)), ((), ())):
         leaf = torch.ones(self, requires_grad=True)
         torch.gather(leaf, 0, torch.zeros(index, dtype=torch.int64), sparse_grad=True).sum().backward()
         r.append(leaf.grad.to_dense())
-    return [*r, torch.ones(1).new(torch.Size([])).shape, _told(setattr, torch.ones(2), "data", torch.eye(2).to_sparse())]
+    return [
+        *r,
+        torch.ones(1).new(torch.Size([])).shape,
+        _told(setattr, torch.ones(2), "data", torch.eye(2).to_sparse()),
+    ]
 
 
 def case_what_hooks_hold_is_freed(torch):
@@ -431,7 +490,12 @@ def case_older_constructors_and_small_methods(torch):
         [x.new(size=(3, 4)).shape, torch.Tensor(size=(2,)).shape, _told(torch.LongTensor, (6, 0), 1, 1, 0)[0]],
         [_told(type, "F", (torch.FloatTensor,), {}), _told(lambda: torch.Size([1]) + [2]), torch.Size([1]) + (2,)],
         [_told(f, n)[0] for f in (torch.set_num_threads, torch.set_num_interop_threads) for n in (-1, 2**65)],
-        [_told(torch.sparse_coo_tensor, [[-1]], [1.0]), _told(lambda: t[::0]), _told(torch.ones(2).resize_, -1), _told(t[0].view, torch.int64)],
+        [
+            _told(torch.sparse_coo_tensor, [[-1]], [1.0]),
+            _told(lambda: t[::0]),
+            _told(torch.ones(2).resize_, -1),
+            _told(t[0].view, torch.int64),
+        ],
         empty.grad._is_view(),
     ]
 
@@ -461,5 +525,8 @@ def case_graph_behind_linear_layers_and_what_is_written_into(torch):
     target, base = torch.zeros(2, 2), torch.ones(4, requires_grad=True) * 1
     target[0] = torch.ones(2, requires_grad=True) * 2
     base[:2].mul_(3)
-    graphs += [walk(t.grad_fn) for t in (target, base, x.requires_grad_().round(decimals=1), x.scatter(0, torch.tensor([[0]]), 1.0))]
+    graphs += [
+        walk(t.grad_fn)
+        for t in (target, base, x.requires_grad_().round(decimals=1), x.scatter(0, torch.tensor([[0]]), 1.0))
+    ]
     return [graphs, seen, first, [p.grad for p in again.parameters()]]

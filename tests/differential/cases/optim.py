@@ -4,7 +4,11 @@ import pickle
 import warnings
 
 OPTIMIZERS = {
-    "SGD": ({"lr": 0.1}, {"lr": 0.1, "momentum": 0.9, "nesterov": True, "weight_decay": 0.1}, {"momentum": 0.9, "dampening": 0.5}),
+    "SGD": (
+        {"lr": 0.1},
+        {"lr": 0.1, "momentum": 0.9, "nesterov": True, "weight_decay": 0.1},
+        {"momentum": 0.9, "dampening": 0.5},
+    ),
     "Adam": ({}, {"amsgrad": True, "weight_decay": 0.1, "maximize": True}),
     "AdamW": ({"lr": 0.1}, {"amsgrad": True}),
     "Adamax": ({"weight_decay": 0.1},),
@@ -46,7 +50,11 @@ def steps(torch, name, options, dtype):
 
 
 def case_optimizers(torch):
-    return {f"{name} {options}": steps(torch, name, options, torch.float32) for name, several in OPTIMIZERS.items() for options in several}
+    return {
+        f"{name} {options}": steps(torch, name, options, torch.float32)
+        for name, several in OPTIMIZERS.items()
+        for options in several
+    }
 
 
 def case_optimizers_in_double(torch):
@@ -55,8 +63,18 @@ def case_optimizers_in_double(torch):
 
 def parameters_of_all_kinds(torch):
     """Small and large ones, of several dtypes and strides."""
-    values = [torch.randn(3, 4), torch.randn(()), torch.randn(0), torch.randn(50, 60), torch.randn(4, 3).double(), torch.randn(3, 4).t()]
-    return [torch.nn.Parameter(v) for v in (*values, torch.randn(3, dtype=torch.complex64), torch.randn(5).bfloat16(), torch.randn(200, 200))]
+    values = [
+        torch.randn(3, 4),
+        torch.randn(()),
+        torch.randn(0),
+        torch.randn(50, 60),
+        torch.randn(4, 3).double(),
+        torch.randn(3, 4).t(),
+    ]
+    return [
+        torch.nn.Parameter(v)
+        for v in (*values, torch.randn(3, dtype=torch.complex64), torch.randn(5).bfloat16(), torch.randn(200, 200))
+    ]
 
 
 def case_sgd_over_parameters_of_all_kinds(torch):
@@ -68,7 +86,9 @@ def case_sgd_over_parameters_of_all_kinds(torch):
         {"momentum": 0.8, "dampening": 0.3, "maximize": True, "weight_decay": 0.1},
     )
     for options in (*several, {"momentum": 0.5, "lr": torch.tensor(0.1)}):
-        params = [p for p in parameters_of_all_kinds(torch) if p.dtype is not torch.bfloat16]  # a formula of three steps rounds otherwise there
+        params = [
+            p for p in parameters_of_all_kinds(torch) if p.dtype is not torch.bfloat16
+        ]  # a formula of three steps rounds otherwise there
         o = torch.optim.SGD(params, **{"lr": 0.1} | options)
         for i in range(4):
             for k, p in enumerate(params):
@@ -82,14 +102,20 @@ def case_sgd_over_parameters_of_all_kinds(torch):
 def case_adam_over_parameters_of_all_kinds(torch):
     """Some have missed a step."""
     r = []
-    for cls, options in (("Adam", {"weight_decay": 0.1, "maximize": True}), ("AdamW", {"lr": 0.1}), ("Adam", {"lr": torch.tensor(0.1)})):
+    for cls, options in (
+        ("Adam", {"weight_decay": 0.1, "maximize": True}),
+        ("AdamW", {"lr": 0.1}),
+        ("Adam", {"lr": torch.tensor(0.1)}),
+    ):
         params = parameters_of_all_kinds(torch)
         o = getattr(torch.optim, cls)(params, **options)
         for i in range(4):
             for k, p in enumerate(params):
                 p.grad = None if i == k else torch.randn_like(p)
             o.step()
-        state = [[s["step"], s["exp_avg"], s["exp_avg_sq"], s["exp_avg"].stride()] for s in (o.state[p] for p in params)]
+        state = [
+            [s["step"], s["exp_avg"], s["exp_avg_sq"], s["exp_avg"].stride()] for s in (o.state[p] for p in params)
+        ]
         r.append([[p.detach() for p in params], [p._version > 0 for p in params[4:5]], state])
     return r
 
@@ -188,7 +214,9 @@ def case_schedules(torch):
         lambda o: torch.optim.swa_utils.SWALR(o, 0.02, 5),
         lambda o: sched.ReduceLROnPlateau(o, patience=1, factor=0.5),
     ):
-        o = torch.optim.SGD([{"params": [torch.nn.Parameter(torch.zeros(2))], "lr": lr} for lr in (0.1, 0.2)], momentum=0.9)
+        o = torch.optim.SGD(
+            [{"params": [torch.nn.Parameter(torch.zeros(2))], "lr": lr} for lr in (0.1, 0.2)], momentum=0.9
+        )
         s, rates = make(o), []
         for _ in range(20):
             rates.append([g["lr"] for g in o.param_groups] + [g["momentum"] for g in o.param_groups])
@@ -214,7 +242,9 @@ def case_schedules_at_given_epochs(torch):
         lambda o: sched.CyclicLR(o, 0.01, 0.1, 3, 5, "triangular2"),
         lambda o: sched.OneCycleLR(o, 0.5, 24),
     ):
-        o = torch.optim.SGD([{"params": [torch.nn.Parameter(torch.zeros(2))], "lr": lr} for lr in (0.1, 0.2)], momentum=0.9)
+        o = torch.optim.SGD(
+            [{"params": [torch.nn.Parameter(torch.zeros(2))], "lr": lr} for lr in (0.1, 0.2)], momentum=0.9
+        )
         s, rates = make(o), []
         for epoch in (1, 2, 3, 4, 5, 9, 6, 3, 8, 7, 0, 12, 14):
             o.step()
@@ -249,7 +279,12 @@ def case_averaging(torch):
                     p.add_(torch.randn_like(p))
             m(torch.randn(4, 2))
             average.update_parameters(m)
-        r += [list(average.parameters()), list(average.buffers()), average(torch.randn(3, 2)), list(average.state_dict())]
+        r += [
+            list(average.parameters()),
+            list(average.buffers()),
+            average(torch.randn(3, 2)),
+            list(average.state_dict()),
+        ]
     swa.update_bn([torch.ones(4, 2), torch.zeros(4, 2)], m)
     return r + [list(m.buffers())]
 
@@ -258,8 +293,27 @@ def case_functions_over_lists(torch):
     import importlib
     import inspect
 
-    numbers = {"lr": 0.1, "beta1": 0.9, "beta2": 0.99, "weight_decay": 0.1, "eps": 1e-6, "maximize": False, "momentum": 0.9, "dampening": 0, "nesterov": False}
-    numbers |= {"rho": 0.9, "lr_decay": 0.1, "lambd": 1e-3, "t0": 2.0, "alpha": 0.7, "momentum_decay": 0.004, "centered": True, "amsgrad": True}
+    numbers = {
+        "lr": 0.1,
+        "beta1": 0.9,
+        "beta2": 0.99,
+        "weight_decay": 0.1,
+        "eps": 1e-6,
+        "maximize": False,
+        "momentum": 0.9,
+        "dampening": 0,
+        "nesterov": False,
+    }
+    numbers |= {
+        "rho": 0.9,
+        "lr_decay": 0.1,
+        "lambd": 1e-3,
+        "t0": 2.0,
+        "alpha": 0.7,
+        "momentum_decay": 0.004,
+        "centered": True,
+        "amsgrad": True,
+    }
     numbers |= {"step_size_min": 1e-6, "step_size_max": 5, "etaminus": 0.5, "etaplus": 1.2}
     r = []
     for name in "adadelta adagrad adam adamax adamw asgd nadam radam rmsprop rprop sgd".split():
@@ -276,7 +330,12 @@ def case_functions_over_lists(torch):
         if name == "sgd":
             lists["momentum_buffer_list"] = [None, None]
         for _ in range(2):
-            f(params, grads, **lists, **{p.name: numbers[p.name] for p in parameters if p.kind is p.KEYWORD_ONLY or p.name == "maximize"})
+            f(
+                params,
+                grads,
+                **lists,
+                **{p.name: numbers[p.name] for p in parameters if p.kind is p.KEYWORD_ONLY or p.name == "maximize"},
+            )
         r.append([name, [p.name for p in parameters], params, lists])
     return r
 
@@ -320,20 +379,40 @@ def case_named_optimizers(torch):
         model(torch.randn(4, 2)).sum().backward()
         o.step()
         saved = o.state_dict()
-        r.append([[(k, sorted(v)) for k, v in saved["state"].items()], [(g["params"], g["lr"]) for g in saved["param_groups"]]])
+        r.append(
+            [
+                [(k, sorted(v)) for k, v in saved["state"].items()],
+                [(g["params"], g["lr"]) for g in saved["param_groups"]],
+            ]
+        )
         o2 = _NamedOptimizer(model.named_parameters(), torch.optim.Adam, groups, lr=0.3)
         o2.init_state()
         o2.load_state_dict(saved)
-        r.append([[(k, v["step"], v["exp_avg"]) for k, v in o2.state_dict()["state"].items()], [g["lr"] for g in o2.param_groups]])
+        r.append(
+            [
+                [(k, v["step"], v["exp_avg"]) for k, v in o2.state_dict()["state"].items()],
+                [g["lr"] for g in o2.param_groups],
+            ]
+        )
         for broken in ({"step": 1}, {"step": 1, "exp_avg": 1, "other": 1}):
-            r.append(outcome(lambda: o2.load_state_dict({"state": {"0.weight": broken}, "param_groups": saved["param_groups"]})))
-    r.append(outcome(lambda: _NamedOptimizer(model.named_parameters(), torch.optim.SGD, [{"params": [torch.zeros(1)]}], lr=1.0))[0])
+            r.append(
+                outcome(
+                    lambda: o2.load_state_dict({"state": {"0.weight": broken}, "param_groups": saved["param_groups"]})
+                )
+            )
+    r.append(
+        outcome(
+            lambda: _NamedOptimizer(model.named_parameters(), torch.optim.SGD, [{"params": [torch.zeros(1)]}], lr=1.0)
+        )[0]
+    )
     r.append(outcome(lambda: _NamedOptimizer(model.named_parameters(), torch.optim.SGD, [{"x": 1}], lr=1.0)))
     return r
 
 
 def case_what_optimizers_refuse_and_forget(torch):
-    """A refused step leaves no trace; loaded groups have what the file has, and switches that are newer; L-BFGS keeps tensors."""
+    """A refused step leaves no trace;
+    loaded groups have what the file has, and switches that are newer; L-BFGS keeps tensors.
+    """
     p, found = torch.nn.Parameter(torch.ones(2, 2)), []
     adam = torch.optim.SparseAdam([p], lr=0.1)
     for grad in (torch.ones(2, 2), torch.eye(2).to_sparse()):
@@ -364,4 +443,10 @@ def case_what_optimizers_refuse_and_forget(torch):
 
     lbfgs.step(closure)
     state = lbfgs.state_dict()["state"][0]
-    return [*found, [(k, type(v).__name__) for k, v in state.items()], [type(v).__name__ for v in state["ro"]], q.detach(), state["H_diag"]]
+    return [
+        *found,
+        [(k, type(v).__name__) for k, v in state.items()],
+        [type(v).__name__ for v in state["ro"]],
+        q.detach(),
+        state["H_diag"],
+    ]

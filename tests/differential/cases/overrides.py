@@ -18,9 +18,28 @@ def duck(torch):
 
 def case_overrides_keywords_as_given(torch):
     d = duck(torch)
-    found = [torch.sum(d, dim=1), torch.sum(d), torch.sum(d, 1, True), torch.cat([d], dim=0), torch.cat(tensors=[d]), torch.add(d, 1, alpha=1)]
-    found += [torch.unsqueeze(d, dim=0), torch.unsqueeze(input=d, dim=0), torch.transpose(d, dim0=0, dim1=1), torch.softmax(d, -1), torch.max(d, dim=0)]
-    found += [torch.zeros_like(d, dtype=None), torch.add(input=d, other=1), torch.clamp(d, min=0), torch.nn.functional.softmax(d, dim=0), torch.add(*[d, 1])]
+    found = [
+        torch.sum(d, dim=1),
+        torch.sum(d),
+        torch.sum(d, 1, True),
+        torch.cat([d], dim=0),
+        torch.cat(tensors=[d]),
+        torch.add(d, 1, alpha=1),
+    ]
+    found += [
+        torch.unsqueeze(d, dim=0),
+        torch.unsqueeze(input=d, dim=0),
+        torch.transpose(d, dim0=0, dim1=1),
+        torch.softmax(d, -1),
+        torch.max(d, dim=0),
+    ]
+    found += [
+        torch.zeros_like(d, dtype=None),
+        torch.add(input=d, other=1),
+        torch.clamp(d, min=0),
+        torch.nn.functional.softmax(d, dim=0),
+        torch.add(*[d, 1]),
+    ]
     return [*found, [torch.stack(t, dim=0) for t in ([d],)], (lambda f: f(d, keepdim=False, dim=2))(torch.mean)]
 
 
@@ -34,7 +53,15 @@ def case_overrides_methods_of_subclasses(torch):
             return super().__torch_function__(f, types, args, kwargs or {})
 
     x = torch.ones(2, 3).as_subclass(Seen)
-    x.sum(dim=0), x.view(3, 2), x.permute(dims=(1, 0)), x.clamp(min=0), x.mean(dim=0, keepdim=False), x.reshape(shape=(6,)), x.expand(2, 2, 3)
+    (
+        x.sum(dim=0),
+        x.view(3, 2),
+        x.permute(dims=(1, 0)),
+        x.clamp(min=0),
+        x.mean(dim=0, keepdim=False),
+        x.reshape(shape=(6,)),
+        x.expand(2, 2, 3),
+    )
     x.clamp_(min=0), x.new_zeros(size=(2,)), x.size(dim=0), x.to(dtype=torch.float64)
     return seen
 
@@ -53,7 +80,12 @@ def case_overrides_class_of_gradients(torch):
 
     x = torch.ones(2).as_subclass(Plain).requires_grad_()
     (g,) = torch.autograd.grad((x * 3).sum(), x)
-    return [type(g).__name__, type(torch.tensor(x.detach())).__name__, type(x.detach()).__name__, g.as_subclass(torch.Tensor)]
+    return [
+        type(g).__name__,
+        type(torch.tensor(x.detach())).__name__,
+        type(x.detach()).__name__,
+        g.as_subclass(torch.Tensor),
+    ]
 
 
 def case_overrides_class_made_within_a_mode(torch):
@@ -128,5 +160,11 @@ def case_overrides_by_what_is_written_into_a_plain_tensor(torch):
             return super().__torch_function__(f, types, args, kwargs or {})
 
     own, x = torch.ones(2).as_subclass(Seen), torch.zeros(2)
-    found = [x.copy_(own), x.fill_(own[0]), x.to(own), torch.add(x, 1, out=own), torch.sort(x, out=(own, torch.zeros(2, dtype=torch.int64)))[0]]
+    found = [
+        x.copy_(own),
+        x.fill_(own[0]),
+        x.to(own),
+        torch.add(x, 1, out=own),
+        torch.sort(x, out=(own, torch.zeros(2, dtype=torch.int64)))[0],
+    ]
     return [[type(r).__name__ for r in found], [name for name in seen if name != "__get__"]]

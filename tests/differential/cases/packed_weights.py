@@ -38,10 +38,20 @@ def case_int8_weights_refused(torch):
 def case_int4_weights(torch):
     found = []
     for dtype in (torch.bfloat16, torch.float16, torch.float32):
-        for m, n, k, group in ((1, 64, 64, 32), (5, 128, 128, 64), (33, 48, 256, 128), (4, 16, 256, 256), (6, 80, 64, 32)):
+        for m, n, k, group in (
+            (1, 64, 64, 32),
+            (5, 128, 128, 64),
+            (33, 48, 256, 128),
+            (4, 16, 256, 256),
+            (6, 80, 64, 32),
+        ):
             packed = torch._convert_weight_to_int4pack_for_cpu(torch.randint(0, 16, (n, k), dtype=torch.int32), 2)
             scales = torch.randn(k // group, n, 2).to(dtype)
-            found += [list(packed.shape), str(packed.dtype), torch._weight_int4pack_mm_for_cpu(torch.randn(m, k).to(dtype), packed, group, scales) / k]
+            found += [
+                list(packed.shape),
+                str(packed.dtype),
+                torch._weight_int4pack_mm_for_cpu(torch.randn(m, k).to(dtype), packed, group, scales) / k,
+            ]
     return found
 
 
@@ -49,12 +59,19 @@ def case_int4_weights_unpacked(torch):
     weight = torch.randint(0, 16, (96, 64), dtype=torch.int32)
     packed, ones = torch._convert_weight_to_int4pack_for_cpu(weight, 2), torch.ones(2, 96, 2, dtype=torch.bfloat16)
     ones[:, :, 1] = 8
-    return torch._weight_int4pack_mm_for_cpu(torch.eye(64, dtype=torch.bfloat16), packed, 32, ones).t().to(torch.int32) - weight
+    return (
+        torch._weight_int4pack_mm_for_cpu(torch.eye(64, dtype=torch.bfloat16), packed, 32, ones).t().to(torch.int32)
+        - weight
+    )
 
 
 def case_int4_weights_refused(torch):
     w = torch.randint(0, 16, (64, 64), dtype=torch.int32)
-    pack, mm, p = torch._convert_weight_to_int4pack_for_cpu, torch._weight_int4pack_mm_for_cpu, torch._convert_weight_to_int4pack_for_cpu(w, 2)
+    pack, mm, p = (
+        torch._convert_weight_to_int4pack_for_cpu,
+        torch._weight_int4pack_mm_for_cpu,
+        torch._convert_weight_to_int4pack_for_cpu(w, 2),
+    )
     a, s = torch.randn(4, 64), torch.rand(2, 64, 2)
     return [
         answer(lambda: pack(w.long(), 2)),
@@ -95,4 +112,6 @@ def case_shallow_copy_types(torch):
         matrix.to_sparse_csr(),
         matrix.to_sparse_csc(),
     ]
-    return [torch._has_compatible_shallow_copy_type(a, b) for a in kinds for b in kinds] + [answer(lambda: torch._has_compatible_shallow_copy_type(x, 3))]
+    return [torch._has_compatible_shallow_copy_type(a, b) for a in kinds for b in kinds] + [
+        answer(lambda: torch._has_compatible_shallow_copy_type(x, 3))
+    ]

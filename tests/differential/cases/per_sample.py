@@ -17,7 +17,10 @@ def models(torch):
     return [
         (nn.Sequential(nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 3, bias=False)), torch.randn(4, 6)),
         (nn.Linear(6, 2), torch.randn(3, 5, 6)),
-        (nn.Sequential(nn.Conv2d(2, 4, 3, padding=1, stride=2), nn.GroupNorm(2, 4), nn.Flatten(), nn.Linear(36, 2)), torch.randn(3, 2, 6, 6)),
+        (
+            nn.Sequential(nn.Conv2d(2, 4, 3, padding=1, stride=2), nn.GroupNorm(2, 4), nn.Flatten(), nn.Linear(36, 2)),
+            torch.randn(3, 2, 6, 6),
+        ),
         (nn.Sequential(nn.Embedding(7, 4), nn.LayerNorm(4)), torch.randint(0, 7, (3, 5))),
         (nn.Sequential(nn.Conv1d(2, 2, 3, groups=2), nn.InstanceNorm1d(2, affine=True)), torch.randn(3, 2, 9)),
     ]

@@ -28,7 +28,9 @@ def model(torch, conv=False):
 
 
 def converted(torch, m, x, chains=(), exact=True):
-    """What a prepared and converted model is and gives; exact: to the step of its integers, else near the model's of floating point."""
+    """What a prepared and converted model is and gives;
+    exact: to the step of its integers, else near the model's of floating point.
+    """
     q = torch.ao.quantization
     if chains:
         m = q.fuse_modules(m, chains)
@@ -36,8 +38,17 @@ def converted(torch, m, x, chains=(), exact=True):
     for i in range(3):
         prepared(x * (i + 1))
     c = q.convert(prepared)
-    found = [c.quant.scale, c.quant.zero_point, c.a.scale, c.a.zero_point, c.b.scale, c.sum.scale, str(c.a.weight().qscheme())]
-    # The strides of a convolution's unpacked weight follow the kernels that PyTorch takes for the processor: contiguous from oneDNN where it has
+    found = [
+        c.quant.scale,
+        c.quant.zero_point,
+        c.a.scale,
+        c.a.zero_point,
+        c.b.scale,
+        c.sum.scale,
+        str(c.a.weight().qscheme()),
+    ]
+    # The strides of a convolution's unpacked weight follow the kernels that PyTorch takes for the processor: contiguous
+    # from oneDNN where it has
     # AVX-512 VNNI, channels last from FBGEMM where it has not.
     found.append(c.a.weight().int_repr().contiguous())
     found += [
@@ -50,20 +61,36 @@ def converted(torch, m, x, chains=(), exact=True):
     file.seek(0)
     fresh = q.convert(q.prepare(m))
     fresh.load_state_dict(torch.load(file, weights_only=False))
-    return [*found, torch.equal(fresh(x), c(x)), torch.equal(copy.deepcopy(c)(x), c(x)), any(hasattr(module, "qconfig") for module in c.modules())]
+    return [
+        *found,
+        torch.equal(fresh(x), c(x)),
+        torch.equal(copy.deepcopy(c)(x), c(x)),
+        any(hasattr(module, "qconfig") for module in c.modules()),
+    ]
 
 
 def case_static(torch):
     warnings.simplefilter("ignore")
     q, found = torch.ao.quantization, []
-    configs = [q.default_qconfig, q.default_per_channel_qconfig, *(q.get_default_qconfig(b) for b in ("x86", "fbgemm", "qnnpack"))]
+    configs = [
+        q.default_qconfig,
+        q.default_per_channel_qconfig,
+        *(q.get_default_qconfig(b) for b in ("x86", "fbgemm", "qnnpack")),
+    ]
     for config in configs:
-        for conv, chains in ((False, ()), (False, [["a", "relu"]]), (True, [["a", "bn", "relu"]]), (True, [["a", "bn"]])):
+        for conv, chains in (
+            (False, ()),
+            (False, [["a", "relu"]]),
+            (True, [["a", "bn", "relu"]]),
+            (True, [["a", "bn"]]),
+        ):
             m, x = model(torch, conv)
             m.eval().qconfig = config
             if chains == [["a", "relu"]]:
                 m.bn = torch.nn.Identity()
-            found += converted(torch, m, x, chains, not conv or config is not configs[-1])  # qnnpack's kernels round some halves otherwise
+            found += converted(
+                torch, m, x, chains, not conv or config is not configs[-1]
+            )  # qnnpack's kernels round some halves otherwise
     m, x = model(torch)
     m = torch.nn.Sequential(q.QuantWrapper(torch.nn.Sequential(m.a, m.relu, m.b))).eval()
     m.qconfig = q.default_qconfig
@@ -74,11 +101,20 @@ def case_dynamic(torch):
     warnings.simplefilter("ignore")
     nn, q = torch.nn, torch.ao.quantization
     torch.manual_seed(1)
-    m, x, found = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Sequential(nn.Linear(16, 4, bias=False))).eval(), torch.randn(2, 3, 8), []
+    m, x, found = (
+        nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Sequential(nn.Linear(16, 4, bias=False))).eval(),
+        torch.randn(2, 3, 8),
+        [],
+    )
     specs = [None, {nn.Linear}, {"0"}, {"2": q.per_channel_dynamic_qconfig}, {nn.Linear: q.default_dynamic_qconfig}]
     for spec in specs:
         d = q.quantize_dynamic(m, spec)
-        found += [str(d), d(x).detach(), [k for k in d.state_dict()], isinstance(d[0], torch.ao.nn.quantized.dynamic.Linear)]
+        found += [
+            str(d),
+            d(x).detach(),
+            [k for k in d.state_dict()],
+            isinstance(d[0], torch.ao.nn.quantized.dynamic.Linear),
+        ]
     half = q.quantize_dynamic(m, dtype=torch.float16)
     found += [
         str(half),
@@ -91,14 +127,23 @@ def case_dynamic(torch):
     torch.save(d.state_dict(), file)
     file.seek(0)
     other = q.quantize_dynamic(nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Sequential(nn.Linear(16, 4, bias=False))))
-    found += [str(other.load_state_dict(torch.load(file, weights_only=False))), torch.equal(other(x), d(x)), torch.equal(copy.deepcopy(d)(x), d(x))]
+    found += [
+        str(other.load_state_dict(torch.load(file, weights_only=False))),
+        torch.equal(other(x), d(x)),
+        torch.equal(copy.deepcopy(d)(x), d(x)),
+    ]
     return [*found, d[0].weight().int_repr(), d[0].bias(), d[0].scale, d[0].zero_point, d[2][0].bias()]
 
 
 def case_rounding_in_training(torch):
     warnings.simplefilter("ignore")
     q, found = torch.ao.quantization, []
-    for config in (q.get_default_qat_qconfig("fbgemm"), q.get_default_qat_qconfig("qnnpack"), q.get_default_qat_qconfig("x86", 0), q.default_qat_qconfig):
+    for config in (
+        q.get_default_qat_qconfig("fbgemm"),
+        q.get_default_qat_qconfig("qnnpack"),
+        q.get_default_qat_qconfig("x86", 0),
+        q.default_qat_qconfig,
+    ):
         m, x = model(torch)
         m.train().qconfig = config
         m = q.prepare_qat(m)
@@ -109,7 +154,12 @@ def case_rounding_in_training(torch):
             loss.backward()
             optimizer.step()
             found.append(loss.item())
-        found += [m.a.weight_fake_quant.scale, m.a.activation_post_process.zero_point, [k for k in m.state_dict()], type(m.a).__name__]
+        found += [
+            m.a.weight_fake_quant.scale,
+            m.a.activation_post_process.zero_point,
+            [k for k in m.state_dict()],
+            type(m.a).__name__,
+        ]
         m.apply(q.disable_observer)
         c = q.convert(m.eval())
         found += [c.a.scale, c.b.zero_point, c.a.weight().int_repr().float(), type(c.a).__name__]
@@ -132,8 +182,17 @@ def case_observers(torch):
         found += [*o.calculate_qparams(), type(o).__name__]
     recorder = q.RecordingObserver()
     recorder(torch.ones(2))
-    found += [recorder.get_tensor_value(), text(recorder.calculate_qparams), text(lambda: q.HistogramObserver(is_dynamic=True))]
-    for f in (q.FakeQuantize(), q.FusedMovingAvgObsFakeQuantize(), q.default_per_channel_weight_fake_quant(), q.default_fixed_qparams_range_0to1_fake_quant()):
+    found += [
+        recorder.get_tensor_value(),
+        text(recorder.calculate_qparams),
+        text(lambda: q.HistogramObserver(is_dynamic=True)),
+    ]
+    for f in (
+        q.FakeQuantize(),
+        q.FusedMovingAvgObsFakeQuantize(),
+        q.default_per_channel_weight_fake_quant(),
+        q.default_fixed_qparams_range_0to1_fake_quant(),
+    ):
         torch.manual_seed(2)
         x = torch.randn(3, 4, requires_grad=True)
         f(x).sum().backward()
@@ -167,7 +226,12 @@ def case_what_is_refused(torch):
         text(lambda: q.prepare(nn.Linear(1, 1))),
     ]
     limits = torch.iinfo(torch.quint8), torch.iinfo(torch.qint32)
-    return [*found, [(i.bits, i.min, i.max) for i in limits], text(lambda: limits[0].dtype), text(lambda: torch.iinfo(torch.int4))]
+    return [
+        *found,
+        [(i.bits, i.min, i.max) for i in limits],
+        text(lambda: limits[0].dtype),
+        text(lambda: torch.iinfo(torch.int4)),
+    ]
 
 
 def case_functions(torch):
@@ -179,7 +243,11 @@ def case_functions(torch):
         w = torch.quantize_per_tensor(torch.randn(6, 2, *[3] * n), 0.02, 0, torch.qint8)
         found.append(conv(x, w, torch.randn(6), 2, 1, 1, 2, scale=0.1, zero_point=30).int_repr())
         found.append(conv(x, w, None, padding=1, groups=2).int_repr())
-        found += [text(lambda: conv(x, w, None, padding_mode="reflect")), text(lambda: conv(x[0], w, None)), text(lambda: conv(x, x, None))]
+        found += [
+            text(lambda: conv(x, w, None, padding_mode="reflect")),
+            text(lambda: conv(x[0], w, None)),
+            text(lambda: conv(x, x, None)),
+        ]
         found.append(text(lambda: conv(x.dequantize(), w, None)))
     x = torch.quantize_per_tensor(torch.randn(3, 4, 8), 0.05, 100, torch.quint8)
     w = torch.quantize_per_tensor(torch.randn(5, 8), 0.02, 0, torch.qint8)
@@ -188,7 +256,17 @@ def case_functions(torch):
 
 def case_older_names(torch):
     """torch.quantization and torch.nn's are torch.ao's, object for object."""
-    from torch.quantization import fake_quantize, fuse_modules, observer, qconfig, quant_type, quantization_mappings, quantize, stubs, utils  # noqa: F401
+    from torch.quantization import (
+        fake_quantize,
+        fuse_modules,
+        observer,
+        qconfig,
+        quant_type,
+        quantization_mappings,
+        quantize,
+        stubs,
+        utils,
+    )  # noqa: F401
 
     q, n = torch.ao.quantization, torch.ao.nn
     pairs = [
@@ -211,15 +289,29 @@ def case_fusers(torch):
     linear, bn1 = nn.Linear(3, 4), nn.BatchNorm1d(4)
     turned = nn.ConvTranspose2d(2, 3, 3)
     found = [text(lambda: q.get_fuser_method((nn.ReLU, nn.Conv2d))), q.get_fuser_method((int,), {(int,): 3})]
-    found += [q.get_fuser_method((nn.Conv2d, nn.BatchNorm2d)) is q.fuse_conv_bn, text(lambda: q.fuse_conv_bn(False, conv, bn.eval()))]
-    found += [text(lambda: q.fuse_linear_bn(False, linear, bn1.eval())), text(lambda: q.fuse_convtranspose_bn(False, turned, bn))]
+    found += [
+        q.get_fuser_method((nn.Conv2d, nn.BatchNorm2d)) is q.fuse_conv_bn,
+        text(lambda: q.fuse_conv_bn(False, conv, bn.eval())),
+    ]
+    found += [
+        text(lambda: q.fuse_linear_bn(False, linear, bn1.eval())),
+        text(lambda: q.fuse_convtranspose_bn(False, turned, bn)),
+    ]
     found.append(text(lambda: q.fuse_convtranspose_bn(True, turned.train(), bn.train())))
     for m in (conv, bn, relu, linear, bn1, turned):
         m.eval()
     x, y = torch.randn(2, 2, 5, 5), torch.randn(2, 3)
     bn.running_mean.add_(0.3)
-    found += [q.fuse_conv_bn(False, conv, bn)(x), q.fuse_conv_bn_relu(False, conv, bn, relu)(x), q.fuse_linear_bn(False, linear, bn1)(y)]
-    return [*found, q.fuse_convtranspose_bn(False, turned, bn)(x), type(q.get_fuser_method((nn.Linear, nn.ReLU))(False, linear, relu)).__name__]
+    found += [
+        q.fuse_conv_bn(False, conv, bn)(x),
+        q.fuse_conv_bn_relu(False, conv, bn, relu)(x),
+        q.fuse_linear_bn(False, linear, bn1)(y),
+    ]
+    return [
+        *found,
+        q.fuse_convtranspose_bn(False, turned, bn)(x),
+        type(q.get_fuser_method((nn.Linear, nn.ReLU))(False, linear, relu)).__name__,
+    ]
 
 
 def case_what_a_configuration_asks_for(torch):
@@ -228,24 +320,63 @@ def case_what_a_configuration_asks_for(torch):
     found = []
     for name in names.split():
         c = getattr(q, name)
-        found += [str(u.activation_dtype(c)), str(u.weight_dtype(c)), [str(v) for v in u.get_qconfig_dtypes(c)], u.get_quant_type(c).name]
-        found += [u.activation_is_statically_quantized(c), u.activation_is_dynamically_quantized(c), u.activation_is_int8_quantized(c)]
-        found += [u.activation_is_int32_quantized(c), u.weight_is_quantized(c), u.weight_is_statically_quantized(c), u.op_is_int8_dynamically_quantized(c)]
-    schemes = (torch.per_tensor_affine, torch.per_tensor_symmetric, torch.per_channel_affine, torch.per_channel_symmetric)
+        found += [
+            str(u.activation_dtype(c)),
+            str(u.weight_dtype(c)),
+            [str(v) for v in u.get_qconfig_dtypes(c)],
+            u.get_quant_type(c).name,
+        ]
+        found += [
+            u.activation_is_statically_quantized(c),
+            u.activation_is_dynamically_quantized(c),
+            u.activation_is_int8_quantized(c),
+        ]
+        found += [
+            u.activation_is_int32_quantized(c),
+            u.weight_is_quantized(c),
+            u.weight_is_statically_quantized(c),
+            u.op_is_int8_dynamically_quantized(c),
+        ]
+    schemes = (
+        torch.per_tensor_affine,
+        torch.per_tensor_symmetric,
+        torch.per_channel_affine,
+        torch.per_channel_symmetric,
+    )
     found += [[u.is_per_tensor(s), u.is_per_channel(s)] for s in schemes]
-    watched = [q.MinMaxObserver(), q.PerChannelMinMaxObserver(qscheme=torch.per_channel_symmetric, dtype=torch.qint8), q.PlaceholderObserver()]
+    watched = [
+        q.MinMaxObserver(),
+        q.PerChannelMinMaxObserver(qscheme=torch.per_channel_symmetric, dtype=torch.qint8),
+        q.PlaceholderObserver(),
+    ]
     for w in watched:
         w(torch.tensor([[1.0, -2.0], [0.5, 0.25]]))
         found.append({k: v if isinstance(v, (torch.Tensor, int)) else str(v) for k, v in u.get_qparam_dict(w).items()})
-    found += [u.get_combined_dict({1: 2, 2: 3}, {2: 4}), u.getattr_from_fqn(torch, "nn.Linear") is torch.nn.Linear, str(u.to_underlying_dtype(torch.quint8))]
-    found += [text(lambda: u.to_underlying_dtype(torch.float32)), text(lambda: u.activation_dtype(None)), text(lambda: u.get_quant_type(None))]
-    found += [text(lambda: u.validate_qmin_qmax(1, 2)), text(lambda: u.validate_qmin_qmax(0, 0)), text(lambda: u.validate_qmin_qmax(-1, 1))]
+    found += [
+        u.get_combined_dict({1: 2, 2: 3}, {2: 4}),
+        u.getattr_from_fqn(torch, "nn.Linear") is torch.nn.Linear,
+        str(u.to_underlying_dtype(torch.quint8)),
+    ]
+    found += [
+        text(lambda: u.to_underlying_dtype(torch.float32)),
+        text(lambda: u.activation_dtype(None)),
+        text(lambda: u.get_quant_type(None)),
+    ]
+    found += [
+        text(lambda: u.validate_qmin_qmax(1, 2)),
+        text(lambda: u.validate_qmin_qmax(0, 0)),
+        text(lambda: u.validate_qmin_qmax(-1, 1)),
+    ]
     found += [[k.name, int(k)] for k in q.QuantType]
     mapping = {q.QuantType.STATIC: {torch.nn.ReLU: torch.nn.ReLU6}}
     found.append(u.get_swapped_custom_module_class(torch.nn.ReLU(), mapping, q.default_qconfig) is torch.nn.ReLU6)
     found.append(text(lambda: u.get_swapped_custom_module_class(torch.nn.GELU(), mapping, q.default_qconfig))[0])
     get = q.get_static_quant_module_class
-    found += [get(torch.nn.Linear).__name__, q.get_dynamic_quant_module_class(torch.nn.Linear).__name__, text(lambda: get(torch.nn.MaxPool2d))]
+    found += [
+        get(torch.nn.Linear).__name__,
+        q.get_dynamic_quant_module_class(torch.nn.Linear).__name__,
+        text(lambda: get(torch.nn.MaxPool2d)),
+    ]
     return [*found, get(torch.nn.MaxPool2d, {torch.nn.MaxPool2d: torch.nn.ReLU}).__name__]
 
 
@@ -254,12 +385,26 @@ def case_batch_normalization(torch):
     for kind, sizes in ((torch.nn.BatchNorm2d, (2, 3, 5, 4)), (torch.nn.BatchNorm3d, (2, 3, 4, 3, 2))):
         bn, x = kind(3).eval(), torch.linspace(-2, 3, torch.Size(sizes).numel()).reshape(sizes)
         with torch.no_grad():
-            for t, values in zip((bn.running_mean, bn.running_var, bn.weight, bn.bias), ((0.1, -0.2, 0.3), (0.5, 1.5, 1), (1, -1, 2), (0, 1, -1))):
+            for t, values in zip(
+                (bn.running_mean, bn.running_var, bn.weight, bn.bias),
+                ((0.1, -0.2, 0.3), (0.5, 1.5, 1), (1, -1, 2), (0, 1, -1)),
+            ):
                 t.copy_(torch.tensor(values))
         module = getattr(nnq, kind.__name__).from_reference(bn, torch.tensor(0.05), torch.tensor(100))
         y = torch.quantize_per_tensor(x, 0.03, 120, torch.quint8)
-        found += [module(y).int_repr().contiguous(), module.train()(y).int_repr().contiguous(), str(module), list(module.state_dict())]
-        found += [text(lambda: module(y[0])), text(lambda: module(x))[0], module(y).q_scale(), module(y).q_zero_point(), module(y).stride()]
+        found += [
+            module(y).int_repr().contiguous(),
+            module.train()(y).int_repr().contiguous(),
+            str(module),
+            list(module.state_dict()),
+        ]
+        found += [
+            text(lambda: module(y[0])),
+            text(lambda: module(x))[0],
+            module(y).q_scale(),
+            module(y).q_zero_point(),
+            module(y).stride(),
+        ]
         m = torch.nn.Sequential(q.QuantStub(), bn, q.DeQuantStub())
         m.qconfig = q.default_qconfig
         prepared = q.prepare(m)

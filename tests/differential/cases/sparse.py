@@ -8,8 +8,18 @@ from attempts import attempts
 def told(torch, expressions, **names):
     """expression -> repr of its value, whether it is coalesced, or its error."""
     T = torch.tensor
-    space = {"torch": torch, "T": T, "coo": torch.sparse_coo_tensor, "csr_tensor": torch.sparse_csr_tensor, "eye": torch.eye, "ones": torch.ones, **names}
-    space |= {n: getattr(torch, f"sparse_{n}_tensor") for n in ("csr", "csc", "bsr", "bsc")} | {"comp": torch.sparse_compressed_tensor}
+    space = {
+        "torch": torch,
+        "T": T,
+        "coo": torch.sparse_coo_tensor,
+        "csr_tensor": torch.sparse_csr_tensor,
+        "eye": torch.eye,
+        "ones": torch.ones,
+        **names,
+    }
+    space |= {n: getattr(torch, f"sparse_{n}_tensor") for n in ("csr", "csc", "bsr", "bsc")} | {
+        "comp": torch.sparse_compressed_tensor
+    }
     found = {}
     for e in filter(None, map(str.strip, expressions.splitlines())):
         try:
@@ -457,7 +467,9 @@ def case_gradients(torch):
     leaves = {
         "dense": lambda: torch.tensor([[0.0, 3.0], [4.0, 0.0]], requires_grad=True),
         "coo": lambda: torch.sparse_coo_tensor([[0, 1], [1, 0]], [3.0, 4.0], (2, 2), requires_grad=True),
-        "uncoalesced": lambda: torch.sparse_coo_tensor([[0, 1, 0], [1, 0, 1]], [3.0, 4.0, 1.0], (2, 2), requires_grad=True),
+        "uncoalesced": lambda: torch.sparse_coo_tensor(
+            [[0, 1, 0], [1, 0, 1]], [3.0, 4.0, 1.0], (2, 2), requires_grad=True
+        ),
         "csr": lambda: torch.sparse_csr_tensor([0, 1, 2], [1, 0], [3.0, 4.0], (2, 2), requires_grad=True),
     }
     functions = {
@@ -492,8 +504,34 @@ def case_nodes(torch):
     d = torch.tensor([[0.0, 3.0], [4.0, 0.0]], requires_grad=True)
     x, c = d.to_sparse(), d.to_sparse_csr()
     made = torch.sparse_coo_tensor([[0, 0]], d[0] + 1, (2,))
-    outs = x, d.to_sparse(1), c, d.to_sparse_csc(), made, made.coalesce(), x.to_dense(), c.to_dense(), x.values(), c.values(), x * 2, x + x, -x, x.t()
-    outs += x[0], x @ d, c @ d, torch.sparse.mm(x, d), x.sum(), torch.sparse.softmax(x, 0), x.to_sparse_csr(), c.to_sparse(), x.clone(), x.double()
+    outs = (
+        x,
+        d.to_sparse(1),
+        c,
+        d.to_sparse_csc(),
+        made,
+        made.coalesce(),
+        x.to_dense(),
+        c.to_dense(),
+        x.values(),
+        c.values(),
+        x * 2,
+        x + x,
+        -x,
+        x.t(),
+    )
+    outs += (
+        x[0],
+        x @ d,
+        c @ d,
+        torch.sparse.mm(x, d),
+        x.sum(),
+        torch.sparse.softmax(x, 0),
+        x.to_sparse_csr(),
+        c.to_sparse(),
+        x.clone(),
+        x.double(),
+    )
     return [type(y.grad_fn).__name__ for y in outs] + [repr(c), repr(x)]
 
 
@@ -508,17 +546,37 @@ def case_call_forms(torch):
         torch.sum(input=s),
         s.select(dim=0, index=1),
     ]
-    found += [torch.add(input=s, other=s), torch.mm(s, mat2=torch.ones(3, 2)), s.unsqueeze(dim=0), s.mul(other=2), s.select(dim=0, index=1)]
+    found += [
+        torch.add(input=s, other=s),
+        torch.mm(s, mat2=torch.ones(3, 2)),
+        s.unsqueeze(dim=0),
+        s.mul(other=2),
+        s.select(dim=0, index=1),
+    ]
     out = s.clone()
-    found += [torch.zeros((2, 3), out=out), out.clone(), torch.zeros((4,), out=out), torch.zeros((3, 3), out=s.clone(), requires_grad=True)]
-    found += [s.new(), s.new(2, 3), s.new().resize_as_(s), s.new(s._indices(), s._values()), torch.zeros(2, out=torch.ones(2), requires_grad=True)]
+    found += [
+        torch.zeros((2, 3), out=out),
+        out.clone(),
+        torch.zeros((4,), out=out),
+        torch.zeros((3, 3), out=s.clone(), requires_grad=True),
+    ]
+    found += [
+        s.new(),
+        s.new(2, 3),
+        s.new().resize_as_(s),
+        s.new(s._indices(), s._values()),
+        torch.zeros(2, out=torch.ones(2), requires_grad=True),
+    ]
     wide = torch.eye(8).to_sparse()
     shapes = [
         torch.pca_lowrank(wide, q=2)[1].shape,
         torch.pca_lowrank(wide, q=2, center=False)[1].shape,
         torch.svd_lowrank(wide, q=2, M=torch.ones(1, 8))[1].shape,
     ]
-    empty = [(torch.ones(b, 5, 5, dtype=torch.cdouble) @ torch.ones(b, 5, 0, dtype=torch.cdouble).conj()).shape for b in (0, 1, 2)]
+    empty = [
+        (torch.ones(b, 5, 5, dtype=torch.cdouble) @ torch.ones(b, 5, 0, dtype=torch.cdouble).conj()).shape
+        for b in (0, 1, 2)
+    ]
     randoms = [torch.randn(2, dtype=torch.cfloat)._is_view(), torch.rand(2, dtype=torch.cdouble).real._base is None]
     empty.append(torch.add(torch.ones(3, 0), 1, out=torch.ones(1, 0).expand(3, 0)).shape)  # nothing is written twice
     capsule = torch.asarray(torch.utils.dlpack.to_dlpack(torch.ones(2)), dtype=torch.float32, copy=False)
@@ -530,9 +588,19 @@ def case_compressed_copies_and_views(torch):
     for layout, other in ((torch.sparse_csr, torch.sparse_csc), (torch.sparse_bsc, torch.sparse_bsr)):
         blocks = {"blocksize": (2, 3)} if layout is torch.sparse_bsc else {}
         a = dense.to_sparse(layout=layout, **blocks)
-        turned, wide = a.transpose(0, 1), torch.ones(6, 4).to_sparse(layout=layout, **({"blocksize": (3, 2)} if blocks else {}))
+        turned, wide = (
+            a.transpose(0, 1),
+            torch.ones(6, 4).to_sparse(layout=layout, **({"blocksize": (3, 2)} if blocks else {})),
+        )
         torch.manual_seed(0)
-        found += [turned._is_view(), turned._base is a, turned.values()._is_view(), a._is_view(), torch.randn_like(a).values(), torch.randn_like(a).shape]
+        found += [
+            turned._is_view(),
+            turned._base is a,
+            turned.values()._is_view(),
+            a._is_view(),
+            torch.randn_like(a).values(),
+            torch.randn_like(a).shape,
+        ]
         more = {"blocksize": (4, 2)} if blocks else {}
         for f in (
             lambda: torch.empty_like(a, layout=other),
@@ -550,9 +618,17 @@ def case_compressed_copies_and_views(torch):
 def case_gradcheck_of_sparse_inputs(torch):
     """Masked: where the input holds values; else everywhere."""
     found, check = [], torch.autograd.gradcheck
-    some, whole = torch.tensor([[0.0, 1, 0], [2, 0, 3]], dtype=torch.double), torch.tensor([[4.0, 1, 5], [2, 6, 3]], dtype=torch.double)
+    some, whole = (
+        torch.tensor([[0.0, 1, 0], [2, 0, 3]], dtype=torch.double),
+        torch.tensor([[4.0, 1, 5], [2, 6, 3]], dtype=torch.double),
+    )
     for x in (some, whole):
-        for make in (lambda x: x.to_sparse(), lambda x: x.to_sparse(1), lambda x: x.to_sparse_csr(), lambda x: x.to_sparse_bsr((1, 1))):
+        for make in (
+            lambda x: x.to_sparse(),
+            lambda x: x.to_sparse(1),
+            lambda x: x.to_sparse_csr(),
+            lambda x: x.to_sparse_bsr((1, 1)),
+        ):
             for function in (lambda x: (x * 2).to_dense(), lambda x: x.to_dense() ** 2):
                 for options in ({}, {"masked": True}, {"masked": True, "fast_mode": True}):
                     found.append(check(function, (make(x).requires_grad_(),), raise_exception=False, **options))
@@ -580,7 +656,9 @@ def case_a_gradient_nobody_holds_is_not_copied(torch):
             return g, g
 
     a, b = (torch.ones(10, 3, requires_grad=True) for _ in range(2))
-    out = torch.nn.functional.embedding_bag(Both.apply(a, b), torch.tensor([1, 2, 4, 4]), torch.tensor([0, 2]), sparse=True).sum()
+    out = torch.nn.functional.embedding_bag(
+        Both.apply(a, b), torch.tensor([1, 2, 4, 4]), torch.tensor([0, 2]), sparse=True
+    ).sum()
     out.backward(retain_graph=True)
     at = [t.grad._values().data_ptr() for t in (a, b)]
     found = [at[0] == at[1], Both.at in at]
@@ -597,7 +675,11 @@ def case_gradients_of_all_elements_of_a_leaf_by_grad(torch):
         for fast in (True, False):
             found.append(
                 torch.autograd.gradcheck(
-                    torch.sum, torch.ones(2, 2, dtype=torch.double).to_sparse().requires_grad_(), masked=masked, fast_mode=fast, check_batched_grad=False
+                    torch.sum,
+                    torch.ones(2, 2, dtype=torch.double).to_sparse().requires_grad_(),
+                    masked=masked,
+                    fast_mode=fast,
+                    check_batched_grad=False,
                 )
             )
     return found
@@ -634,13 +716,29 @@ def case_indices_of_rows_converted(torch):
 
 def case_distinct_values_as_the_operators_give_them(torch):
     x = torch.tensor([3.0, 1.0, 3.0], requires_grad=True)
-    found = [torch._unique(x), *(torch._unique2(x, True, inverse, counts) for inverse in (False, True) for counts in (False, True) if inverse or not counts)]
-    return [*(t for parts in found for t in parts), torch._unique(x, False, True)[1], torch._unique2(x)[0].grad_fn.name()]
+    found = [
+        torch._unique(x),
+        *(
+            torch._unique2(x, True, inverse, counts)
+            for inverse in (False, True)
+            for counts in (False, True)
+            if inverse or not counts
+        ),
+    ]
+    return [
+        *(t for parts in found for t in parts),
+        torch._unique(x, False, True)[1],
+        torch._unique2(x)[0].grad_fn.name(),
+    ]
 
 
 def case_out_that_is_an_argument(torch):
     s = torch.tensor([[2.0, 0.0], [0.0, 3.0]]).to_sparse()
-    found = [f(s, 2, out=s) for f in (torch.mul, torch.div, torch.pow)] + [f(s, out=s) for f in (torch.neg, torch.sqrt)] + [torch.add(s, s, out=s)]
+    found = (
+        [f(s, 2, out=s) for f in (torch.mul, torch.div, torch.pow)]
+        + [f(s, out=s) for f in (torch.neg, torch.sqrt)]
+        + [torch.add(s, s, out=s)]
+    )
     before = s._version
     s.copy_(torch.eye(2).to_sparse())
     return [r is s for r in found], s.to_dense().nan_to_num(), s._version - before
@@ -649,7 +747,15 @@ def case_out_that_is_an_argument(torch):
 def case_empty_tensors_of_other_dimensions_and_sizes(torch):
     s, nothing = torch.eye(3).to_sparse(), torch.sparse_coo_tensor(torch.zeros(1, 0).long(), torch.zeros(0, 3), (3, 3))
     rows = torch.sparse_coo_tensor(torch.tensor([[0, 1]]), torch.ones(2, 3), (3, 3))
-    found = [s + nothing, nothing + s, nothing - s, s * nothing, s.clone().add_(nothing), nothing.clone().add_(s), nothing.clone().copy_(s)]
+    found = [
+        s + nothing,
+        nothing + s,
+        nothing - s,
+        s * nothing,
+        s.clone().add_(nothing),
+        nothing.clone().add_(s),
+        nothing.clone().copy_(s),
+    ]
     dims = [(nothing + nothing).sparse_dim(), torch.eye(3).to_sparse().permute(1, 0).is_coalesced()]
     one = torch.sparse_coo_tensor(torch.tensor([[0], [1]]), torch.tensor([1.0]), (3, 3)).coalesce()
     return (
@@ -675,7 +781,9 @@ def case_empty_tensors_of_other_dimensions_and_sizes(torch):
             lambda: s.new(torch.tensor([[0]]).int(), torch.tensor([1.0])),
             lambda: torch.sparse.FloatTensor([2, 3]),
             lambda: torch.sparse.FloatTensor(2, 3).shape,
-            lambda: torch.sparse.DoubleTensor(torch.tensor([[0]]), torch.tensor([1.0]).double(), torch.Size([3])).to_dense(),
+            lambda: torch.sparse.DoubleTensor(
+                torch.tensor([[0]]), torch.tensor([1.0]).double(), torch.Size([3])
+            ).to_dense(),
         ),
     )
 
@@ -691,7 +799,11 @@ def case_masked_reductions_to_one_element(torch):
 
 def case_undefined_gradients_of_sparse_tensors(torch):
     undefined, found = torch._C._functions.UndefinedGrad(), []
-    for make in (lambda x: x.to_dense(), lambda x: torch.sparse.sum(x, 0).to_dense(), lambda x: torch.sparse.softmax(x, 1).to_dense()):
+    for make in (
+        lambda x: x.to_dense(),
+        lambda x: torch.sparse.sum(x, 0).to_dense(),
+        lambda x: torch.sparse.softmax(x, 1).to_dense(),
+    ):
         x = torch.eye(3).to_sparse().requires_grad_()
         y = make(x)
         found += torch.autograd.grad(undefined(y), x, torch.ones_like(y), allow_unused=True)
@@ -724,7 +836,10 @@ def case_sizes_of_compressed_tensors(torch):
     one = torch.sparse_csr_tensor(torch.tensor([0, 1]).int(), torch.tensor([0]).int(), torch.tensor([1.0]), (1, 2))
     one.resize_as_sparse_(torch.ones(2, 2).to_sparse_csr())
     refused = attempts(
-        *(lambda name=n: getattr(torch.zeros(2, 0, 4, 4), f"to_sparse_{name}")(*[(2, 2)] * (name[0] == "b")) for n in ("csr", "csc", "bsr", "bsc"))
+        *(
+            lambda name=n: getattr(torch.zeros(2, 0, 4, 4), f"to_sparse_{name}")(*[(2, 2)] * (name[0] == "b"))
+            for n in ("csr", "csc", "bsr", "bsc")
+        )
     )
     return found, one.crow_indices().dtype, one._nnz(), one.shape, refused
 
@@ -732,25 +847,50 @@ def case_sizes_of_compressed_tensors(torch):
 def case_complex32_at_repeated_places(torch):
     h, at = torch.tensor([1 + 1j, 2 - 1j]).to(torch.complex32), torch.tensor([0, 0])
     zeros = torch.zeros(2, 3, dtype=torch.complex32)
-    found = [zeros.clone()[0].index_add_(0, at, h), zeros.clone().index_add_(1, at, h.expand(2, 2)), zeros.clone().index_add_(1, at, h.expand(2, 2), alpha=2)]
-    found += [zeros.clone()[0].index_put_((at,), h, accumulate=True), torch.conj_physical(h.diag().to_sparse_bsc((1, 1))).to_dense()]
-    return [t.to(torch.complex64) for t in found], attempts(lambda: zeros.scatter_add(0, torch.zeros(1, 3).long(), zeros))
+    found = [
+        zeros.clone()[0].index_add_(0, at, h),
+        zeros.clone().index_add_(1, at, h.expand(2, 2)),
+        zeros.clone().index_add_(1, at, h.expand(2, 2), alpha=2),
+    ]
+    found += [
+        zeros.clone()[0].index_put_((at,), h, accumulate=True),
+        torch.conj_physical(h.diag().to_sparse_bsc((1, 1))).to_dense(),
+    ]
+    return [t.to(torch.complex64) for t in found], attempts(
+        lambda: zeros.scatter_add(0, torch.zeros(1, 3).long(), zeros)
+    )
 
 
 def case_what_is_coalesced_and_products_of_numbers(torch):
     def number(n, dtype=torch.float):
         return torch.sparse_coo_tensor(torch.zeros(0, n).long(), torch.arange(1.0, n + 1).to(dtype), ())
 
-    nothing, one = torch.sparse_coo_tensor(size=(3, 3)), torch.sparse_coo_tensor(torch.tensor([[0], [1]]), torch.tensor([1.0]), (3, 3))
+    nothing, one = (
+        torch.sparse_coo_tensor(size=(3, 3)),
+        torch.sparse_coo_tensor(torch.tensor([[0], [1]]), torch.tensor([1.0]), (3, 3)),
+    )
     kept = [
         f(t).is_coalesced()
         for t in (nothing, one)
-        for f in (torch.clone, torch.neg, torch.detach, lambda t: t * 2, lambda t: t.permute(0, 1), lambda t: t.permute(1, 0))
+        for f in (
+            torch.clone,
+            torch.neg,
+            torch.detach,
+            lambda t: t * 2,
+            lambda t: t.permute(0, 1),
+            lambda t: t.permute(1, 0),
+        )
     ]
     for t in (nothing, one):
         t._coalesced_(False)
-        kept += [f(t).is_coalesced() for f in (torch.clone, torch.detach, lambda t: t.double(), lambda t: t.permute(0, 1))]
-    products = [(p._nnz(), p._values()) for a, b in ((3, 1), (1, 3), (3, 2), (2, 3), (1, 1), (0, 0)) for p in (number(a) * number(b),)]
+        kept += [
+            f(t).is_coalesced() for f in (torch.clone, torch.detach, lambda t: t.double(), lambda t: t.permute(0, 1))
+        ]
+    products = [
+        (p._nnz(), p._values())
+        for a, b in ((3, 1), (1, 3), (3, 2), (2, 3), (1, 1), (0, 0))
+        for p in (number(a) * number(b),)
+    ]
     for d, e in (
         (torch.float, torch.double),
         (torch.double, torch.float),
@@ -758,10 +898,18 @@ def case_what_is_coalesced_and_products_of_numbers(torch):
         (torch.int16, torch.float),
         (torch.complex64, torch.double),
     ):
-        products += [number(1, d) * number(3, e), number(2, d) * torch.tensor(2).to(e), torch.tensor(2).to(e) * number(3, d)]
+        products += [
+            number(1, d) * number(3, e),
+            number(2, d) * torch.tensor(2).to(e),
+            torch.tensor(2).to(e) * number(3, d),
+        ]
     grown = torch.sparse_coo_tensor(torch.tensor([[0, 1]]), torch.arange(12.0).view(2, 2, 3), (3, 2, 3))
     grown.resize_as_sparse_(torch.sparse_coo_tensor(torch.tensor([[0]]), torch.zeros(1, 2, 4), (4, 2, 4)))
-    return kept, [(p.dtype, p.to_dense()) if isinstance(p, torch.Tensor) else p for p in products], grown._values().reshape(-1)[:12]
+    return (
+        kept,
+        [(p.dtype, p.to_dense()) if isinstance(p, torch.Tensor) else p for p in products],
+        grown._values().reshape(-1)[:12],
+    )
 
 
 def case_sums_over_the_same_indices_and_reductions_of_nothing(torch):
@@ -790,7 +938,13 @@ def case_sparse_tensors_that_are_made_to_require_gradients(torch):
         t.requires_grad = True
         return t.requires_grad, t.requires_grad_().is_leaf, torch.nn.Parameter(t.detach()).requires_grad
 
-    kinds = (torch.eye(2).to_sparse(), torch.eye(2).to_sparse_csr(), torch.eye(2), torch.eye(2).long().to_sparse(), torch.eye(2).long())
+    kinds = (
+        torch.eye(2).to_sparse(),
+        torch.eye(2).to_sparse_csr(),
+        torch.eye(2),
+        torch.eye(2).long().to_sparse(),
+        torch.eye(2).long(),
+    )
     return attempts(*(lambda t=t: required(t) for t in kinds))
 
 
@@ -812,13 +966,21 @@ def _linear_with_weights(torch, layouts):
                 found += attempts(lambda: torch.matmul(torch.arange(4.0).expand(shape), weight.t()))
                 if layout[0] != "b":
                     weight, x = weight.requires_grad_(), torch.arange(4.0).expand(shape).clone().requires_grad_()
-                    found += attempts(lambda: [g.contiguous() for g in torch.autograd.grad(torch.nn.functional.linear(x, weight, bias).sum(), (weight, x))])
+                    found += attempts(
+                        lambda: [
+                            g.contiguous()
+                            for g in torch.autograd.grad(torch.nn.functional.linear(x, weight, bias).sum(), (weight, x))
+                        ]
+                    )
     return found
 
 
 def case_gradients_of_products_of_coalesced_leaves(torch):
     found = []
-    for make in (lambda: torch.tensor([[1.0, 0], [0, 2]]).to_sparse(), lambda: torch.sparse_coo_tensor([[0, 1, 1]], [1.0, 2.0, 3.0], (3,))):
+    for make in (
+        lambda: torch.tensor([[1.0, 0], [0, 2]]).to_sparse(),
+        lambda: torch.sparse_coo_tensor([[0, 1, 1]], [1.0, 2.0, 3.0], (3,)),
+    ):
         a = make().requires_grad_()
         (a * a).to_dense().sum().backward()
         with torch.autograd.graph.save_on_cpu():
@@ -829,13 +991,18 @@ def case_gradients_of_products_of_coalesced_leaves(torch):
 
 
 def case_gradients_of_products_are_products(torch):
-    """Gradients of a product with a sparse tensor are sparse products: with repeated indices, through a chain of products, and the strided factor's too."""
+    """Gradients of a product with a sparse tensor are sparse products: with repeated indices, through a chain of
+    products, and the strided factor's too.
+    """
 
     def coo(indices, values, size=(2,)):
         return torch.sparse_coo_tensor([indices], values, size).requires_grad_()
 
     def parts(*gradients):
-        return [(g.layout, g._indices().clone(memory_format=torch.contiguous_format), g._values()) if g.is_sparse else g for g in gradients]
+        return [
+            (g.layout, g._indices().clone(memory_format=torch.contiguous_format), g._values()) if g.is_sparse else g
+            for g in gradients
+        ]
 
     grad, found, one = torch.autograd.grad, [], torch.ones(2)
     i, j = coo([1, 1], [1.0, 3.0]), coo([1, 1, 0], [1.0, 3.0, 4.0])
@@ -880,7 +1047,10 @@ def case_gradients_of_all_elements_are_sparse(torch):
     rows.to_dense(masked_grad=False).sum().backward()
     made = torch.tensor([1.0, 3.0], dtype=torch.float64, requires_grad=True)
     checks = [
-        torch.autograd.gradcheck(lambda x: x.to_dense(masked_grad=False), (made.to_sparse(),), fast_mode=f, check_batched_grad=False) for f in (True, False)
+        torch.autograd.gradcheck(
+            lambda x: x.to_dense(masked_grad=False), (made.to_sparse(),), fast_mode=f, check_batched_grad=False
+        )
+        for f in (True, False)
     ]
     made.to_sparse().to_dense(masked_grad=False).sum().backward()
 

@@ -19,7 +19,10 @@ def case_typed_storages(torch):
     s[1:3] = 7
     return [
         [torch.zeros(2, dtype=getattr(torch, d)).storage_type() for d in kinds],
-        [isinstance(torch.zeros(2).storage(), c) for c in (torch.FloatStorage, torch.DoubleStorage, torch.TypedStorage)],
+        [
+            isinstance(torch.zeros(2).storage(), c)
+            for c in (torch.FloatStorage, torch.DoubleStorage, torch.TypedStorage)
+        ],
         type(torch.FloatStorage(2)),
         torch.Storage,
         s.tolist(),
@@ -125,11 +128,19 @@ def case_masked_sparse(torch):
     for name in ("sum", "prod", "amax", "amin", "mean"):
         for layout in (torch.sparse_coo, torch.sparse_csr)[name == "mean" :]:
             for dim in (0, 1, None):
-                r = getattr(torch.masked, name)(x.to_sparse(layout=layout), dim, keepdim=True, mask=m.to_sparse(layout=layout))
+                r = getattr(torch.masked, name)(
+                    x.to_sparse(layout=layout), dim, keepdim=True, mask=m.to_sparse(layout=layout)
+                )
                 found += [str(r.layout), r.to_dense()]
     r = torch.masked.sum(x.to_sparse(), 0, mask=m)
     hybrid = torch.masked.sum(x.to_sparse(1), 0, mask=m.to_sparse(1))
-    return [*found, r.to_dense(), r.dtype, hybrid.to_dense(), torch.masked.prod(x.to(torch.cfloat).to_sparse(), 0, mask=m).to_dense()]
+    return [
+        *found,
+        r.to_dense(),
+        r.dtype,
+        hybrid.to_dense(),
+        torch.masked.prod(x.to(torch.cfloat).to_sparse(), 0, mask=m).to_dense(),
+    ]
 
 
 def case_dlpack(torch):
@@ -227,7 +238,10 @@ def case_differentiable_steps(torch):
             q.grad = g.clone()
             optimizer.step()
         found += [_told(lambda q=q, p=p, g=g: list(torch.autograd.grad(q.sum(), (p, g))))]
-    product, q = torch.ones((), dtype=torch.double, requires_grad=True), torch.ones(2, dtype=torch.double, requires_grad=True).clone()
+    product, q = (
+        torch.ones((), dtype=torch.double, requires_grad=True),
+        torch.ones(2, dtype=torch.double, requires_grad=True).clone(),
+    )
     optimizer, q.grad = torch.optim.NAdam([q], lr=0.1, differentiable=True), torch.full((2,), 0.5, dtype=torch.double)
     averages = {n: torch.full((2,), 0.1, dtype=torch.double) for n in ("exp_avg", "exp_avg_sq")}
     optimizer.state[q] = {"step": torch.tensor(1.0), "mu_product": product * 0.9, **averages}
@@ -236,7 +250,11 @@ def case_differentiable_steps(torch):
     still = torch.zeros(3)
     still.grad = torch.zeros(3)
     optimizer = torch.optim.LBFGS([still], tolerance_grad=-float("inf"))
-    return [*found, optimizer.step(lambda: torch.tensor(1.0)), torch.nn.functional.cross_entropy(torch.zeros(2, 0), torch.zeros(2, 0))]
+    return [
+        *found,
+        optimizer.step(lambda: torch.tensor(1.0)),
+        torch.nn.functional.cross_entropy(torch.zeros(2, 0), torch.zeros(2, 0)),
+    ]
 
 
 def case_segments_with_nan(torch):
@@ -272,7 +290,10 @@ def case_copies_of_subclasses(torch):
     c = copy.deepcopy(w)
     found = [type(c).__name__, c.elem, c.elem is w.elem, c.more, c.more is w.more]
     for make in (lambda: torch.ones(2), lambda: torch.ones(0), lambda: torch.ones(2, device="meta")):
-        found += attempts(lambda: type(copy.deepcopy(make().as_subclass(Plain))).__name__, lambda: type(copy.deepcopy(torch.nn.Parameter(make()))).__name__)
+        found += attempts(
+            lambda: type(copy.deepcopy(make().as_subclass(Plain))).__name__,
+            lambda: type(copy.deepcopy(torch.nn.Parameter(make()))).__name__,
+        )
     return found
 
 
@@ -298,8 +319,18 @@ def case_tensors_over_storages(torch):
     file = io.BytesIO()
     s.fill_(1)._write_file(file, False, True, 4)
     a = torch.tensor(s)
-    found = [a, a.untyped_storage() is s, torch.tensor(typed), torch.tensor(typed).data_ptr() == typed.data_ptr(), file.getvalue()]
-    found += [torch.tensor(s, dtype=torch.int32), a.new_tensor(s).untyped_storage() is s, issubclass(torch.UntypedStorage, torch.storage._StorageBase)]
+    found = [
+        a,
+        a.untyped_storage() is s,
+        torch.tensor(typed),
+        torch.tensor(typed).data_ptr() == typed.data_ptr(),
+        file.getvalue(),
+    ]
+    found += [
+        torch.tensor(s, dtype=torch.int32),
+        a.new_tensor(s).untyped_storage() is s,
+        issubclass(torch.UntypedStorage, torch.storage._StorageBase),
+    ]
     for f in (
         lambda: torch.tensor(typed, dtype=torch.float64),
         lambda: torch._C.StorageBase(),
@@ -321,12 +352,25 @@ def case_what_is_a_view_to_autograd(torch):
     leaf = x.clone().requires_grad_()
     found = [facts(leaf.t().reshape(6)), facts(leaf.t().flatten()), facts(leaf.reshape(6))]
     # of another dtype: memory is shared, and autograd knows nothing of it
-    found += [facts(t.view(d)) for t in (x, leaf, x.to(torch.int32)) for d in (torch.float32, torch.int32, torch.half, torch.complex64) if d.itemsize < 8]
+    found += [
+        facts(t.view(d))
+        for t in (x, leaf, x.to(torch.int32))
+        for d in (torch.float32, torch.int32, torch.half, torch.complex64)
+        if d.itemsize < 8
+    ]
     y = (leaf * 1).t().reshape(6)
     y.mul_(2)
     y.sum().backward()
     with torch.no_grad():  # and written to with gradients afterwards: their memory is nobody else's
-        made = [x.t().reshape(6), x.t().flip(0), x.t().sort(0)[0], x[0].dot(x[1]), x @ x[0], torch.kron(x, x).flatten(), torch.tril_indices(2, 2).double()]
+        made = [
+            x.t().reshape(6),
+            x.t().flip(0),
+            x.t().sort(0)[0],
+            x[0].dot(x[1]),
+            x @ x[0],
+            torch.kron(x, x).flatten(),
+            torch.tril_indices(2, 2).double(),
+        ]
     written = attempts(*(lambda t=t: t.mul_(torch.tensor(2.0, requires_grad=True)) for t in made))
     return {"facts": found, "gradient": leaf.grad, "written": written, "versions": [t._version for t in made]}
 
@@ -338,7 +382,12 @@ def case_results_lie_in_memory_of_their_own(torch):
         t = torch.ones(shape)
         return f(t).untyped_storage().data_ptr() == t.untyped_storage().data_ptr()
 
-    images = [lambda t: F.pixel_shuffle(t, 2), lambda t: F.pixel_shuffle(t, 1), lambda t: F.channel_shuffle(t, 4), lambda t: F.channel_shuffle(t, 1)]
+    images = [
+        lambda t: F.pixel_shuffle(t, 2),
+        lambda t: F.pixel_shuffle(t, 1),
+        lambda t: F.channel_shuffle(t, 4),
+        lambda t: F.channel_shuffle(t, 1),
+    ]
     return (
         [shares(lambda t: t.flip(d), *shape) for shape in ((1,), (2, 1), (1, 1, 1), (3, 1, 2)) for d in (0, -1, ())],
         [shares(lambda t: t.rot90(k), 1, 1) for k in range(5)],
@@ -354,7 +403,15 @@ def case_results_lie_in_memory_of_their_own(torch):
 
 def case_sizes_that_no_memory_has(torch):
     one, meta = torch.ones(1), torch.ones(1, device="meta")
-    sizes = ([2, 4, 2**29, 2**29], [8, 8, 2**29, 2**29], [0, 4, 2**61], [2**62, 2], [2**63 - 1], [2**31, 2**31, 2], [2**44])
+    sizes = (
+        [2, 4, 2**29, 2**29],
+        [8, 8, 2**29, 2**29],
+        [0, 4, 2**61],
+        [2**62, 2],
+        [2**63 - 1],
+        [2**31, 2**31, 2],
+        [2**44],
+    )
     made = [
         lambda s: torch.empty((), dtype=torch.double).resize_(s),
         lambda s: torch.empty(s),
@@ -410,7 +467,11 @@ def case_sections_of_tensors_and_sizes_in_tensors(torch):
         *(lambda s=s: torch.tensor_split(t, s) for s in sections),
         lambda: t.tensor_split(torch.tensor(2), 3),
         lambda: torch.ones(()).tensor_split(torch.tensor(1)),
-        *(lambda s=s, f=f: [p.shape for p in f(m, s)] for s in (2, 3, 0, (1,), "a", 1.5) for f in (torch.hsplit, torch.vsplit, torch.dsplit)),
+        *(
+            lambda s=s, f=f: [p.shape for p in f(m, s)]
+            for s in (2, 3, 0, (1,), "a", 1.5)
+            for f in (torch.hsplit, torch.vsplit, torch.dsplit)
+        ),
         *(lambda f=f, v=v: f(v) for f in refused for v in (two, two.numpy())),
         lambda: torch.unravel_index(torch.tensor([1]), torch.tensor([1, 2])),
         lambda: torch.unravel_index(torch.tensor([1]), (1, 2.0)),
@@ -429,7 +490,14 @@ def case_outputs_over_the_memory_of_inputs(torch):
 
     a, later, behind, empty = slice(0, 6), slice(1, 7), slice(6, 12), slice(0, 0)
     one = [torch.neg, torch.round, torch.exp, lambda x, out: torch.clamp(x, 0.6, 1.0, out=out)]
-    two = [torch.add, torch.div, torch.pow, torch.maximum, torch.floor_divide, lambda x, y, out: torch.where(x > 0.6, x, y, out=out)]
+    two = [
+        torch.add,
+        torch.div,
+        torch.pow,
+        torch.maximum,
+        torch.floor_divide,
+        lambda x, y, out: torch.where(x > 0.6, x, y, out=out),
+    ]
 
     def resized():
         # a view that is resized stays one
@@ -440,7 +508,11 @@ def case_outputs_over_the_memory_of_inputs(torch):
 
     return attempts(
         *(lambda f=f, o=o: written(lambda x, y: f(x, out=y), a, o) for f in one for o in (a, later, behind, empty)),
-        *(lambda f=f, o=o: written(lambda x, y, z: f(x, y, out=z), a, behind, o) for f in two for o in (a, later, behind, empty)),
+        *(
+            lambda f=f, o=o: written(lambda x, y, z: f(x, y, out=z), a, behind, o)
+            for f in two
+            for o in (a, later, behind, empty)
+        ),
         resized,
         lambda: torch.topk(b := memory(), 2, out=(b[:2], torch.empty(0, dtype=torch.long)))[0],
         lambda: torch.max(b := memory(), 0, out=(b[0], torch.tensor(0)))[0],

@@ -55,7 +55,9 @@ def case_shapes(torch):
     metas = [[list(s), str(d), r, list(t)] for s, d, r, t in metas]
     fake = torch.fx.symbolic_trace(net(torch))
     answer(lambda: FakeTensorProp(fake).propagate(torch.ones(3, 2), torch.ones(2)))  # parameters are no fake tensors
-    FakeTensorProp(fake, torch._subclasses.fake_tensor.FakeTensorMode(allow_non_fake_inputs=True)).propagate(torch.ones(3, 2), torch.ones(2))
+    FakeTensorProp(fake, torch._subclasses.fake_tensor.FakeTensorMode(allow_non_fake_inputs=True)).propagate(
+        torch.ones(3, 2), torch.ones(2)
+    )
     return [
         metas,
         [list(n.meta["val"].shape) for n in fake.graph.nodes if n.op.startswith("call")],
@@ -90,7 +92,10 @@ def case_matcher(torch):
     graph = torch.fx.symbolic_trace(lambda x: torch.relu(x + 1) + torch.relu(x + 2) * 3).graph
     pattern = torch.fx.symbolic_trace(lambda a: torch.relu(a + 1)).graph
     strict, loose = SubgraphMatcher(pattern).match(graph), SubgraphMatcher(pattern, ignore_literals=True).match(graph)
-    return [[[n.name for n in m.anchors], [n.name for n in m.placeholder_nodes], [n.name for n in m.returning_nodes]] for m in (*strict, *loose)]
+    return [
+        [[n.name for n in m.anchors], [n.name for n in m.placeholder_nodes], [n.name for n in m.returning_nodes]]
+        for m in (*strict, *loose)
+    ]
 
 
 def case_typed_code(torch):
@@ -112,12 +117,31 @@ def case_optimized_module(torch):
     found, n = [], net(torch)
     m = torch.compile(n, backend="eager")
     m.extra = 3
-    found += [n.extra, m.training, m.eval() is m, n.training, m.l is n.l, sorted(m.state_dict()), [k for k, _ in m.named_modules()], repr(m)]
+    found += [
+        n.extra,
+        m.training,
+        m.eval() is m,
+        n.training,
+        m.l is n.l,
+        sorted(m.state_dict()),
+        [k for k, _ in m.named_modules()],
+        repr(m),
+    ]
     del m.extra
-    found += [hasattr(n, "extra"), answer(lambda: m.nothing), m._orig_mod is n, type(pickle.loads(pickle.dumps(torch.compile(torch.nn.Linear(1, 1))))).__name__]
+    found += [
+        hasattr(n, "extra"),
+        answer(lambda: m.nothing),
+        m._orig_mod is n,
+        type(pickle.loads(pickle.dumps(torch.compile(torch.nn.Linear(1, 1))))).__name__,
+    ]
     inner = torch.nn.Linear(2, 2)
     inner.compile(backend="eager")
-    return [*found, list(inner(torch.ones(1, 2)).shape), len(torch.compile(torch.nn.Sequential(torch.nn.ReLU()))), m(torch.ones(1, 2), torch.ones(2))]
+    return [
+        *found,
+        list(inner(torch.ones(1, 2)).shape),
+        len(torch.compile(torch.nn.Sequential(torch.nn.ReLU()))),
+        m(torch.ones(1, 2), torch.ones(2)),
+    ]
 
 
 def case_backends(torch):
@@ -131,7 +155,13 @@ def case_backends(torch):
         return {"y": torch.sin(x) * scale + len(names), "n": 4}
 
     f = torch.compile(with_values, backend=backend)
-    out = [f(torch.ones(2), 2.0, ["a"]), f(torch.zeros(2), 2.0, ["a"]), len(graphs), f(torch.ones(2), 2.0, ["a", "b"]), len(graphs)]
+    out = [
+        f(torch.ones(2), 2.0, ["a"]),
+        f(torch.zeros(2), 2.0, ["a"]),
+        len(graphs),
+        f(torch.ones(2), 2.0, ["a", "b"]),
+        len(graphs),
+    ]
     x = torch.ones(2, requires_grad=True)
     torch.compile(lambda x: (x * x).sum(), backend=backend)(x).backward()
     layer = torch.nn.Linear(2, 2)
@@ -168,7 +198,15 @@ def case_state_that_a_graph_must_not_freeze(torch):
 
     m = Counts()
     c = torch.compile(m, backend=lambda gm, inputs: gm.forward)
-    out = [c(torch.ones(2, 2)), c(torch.ones(2, 2)), c(torch.ones(3, 2)), m.n, m.seen, m.d.running_mean.clone(), m.d.num_batches_tracked.clone()]
+    out = [
+        c(torch.ones(2, 2)),
+        c(torch.ones(2, 2)),
+        c(torch.ones(3, 2)),
+        m.n,
+        m.seen,
+        m.d.running_mean.clone(),
+        m.d.num_batches_tracked.clone(),
+    ]
     c.eval()
     return [*out, c(torch.ones(2, 2)), m.n]
 
@@ -223,7 +261,20 @@ def case_modes_see_methods(torch):
 
     x, w = torch.ones(3), torch.ones(3, requires_grad=True)
     with Mode():
-        float(x[0]), int(x[0]), bool(x[0]), x[0].item(), x.tolist(), len(x), x.shape, x.dim(), x.size(), x.grad, x.is_leaf, 1.0 in x
+        (
+            float(x[0]),
+            int(x[0]),
+            bool(x[0]),
+            x[0].item(),
+            x.tolist(),
+            len(x),
+            x.shape,
+            x.dim(),
+            x.size(),
+            x.grad,
+            x.is_leaf,
+            1.0 in x,
+        )
         (w * x).sum().backward()
         torch.tensor(1), torch.as_tensor([1]), f"{x[0]}", x.detach(), x.T, x.numel(), x.is_contiguous(), w.requires_grad
     return seen
@@ -278,7 +329,13 @@ def case_a_graph_without_calls_needs_no_backend(torch):
         return gm.forward
 
     x, found = torch.ones(3), []
-    for f in (lambda x: None, lambda x: (x, 3), lambda x: x.shape, lambda x: torch.compiler.is_compiling(), lambda x: x + torch._dynamo.is_compiling()):
+    for f in (
+        lambda x: None,
+        lambda x: (x, 3),
+        lambda x: x.shape,
+        lambda x: torch.compiler.is_compiling(),
+        lambda x: x + torch._dynamo.is_compiling(),
+    ):
         r = torch.compile(f, backend=backend)(x)
         found += [r, type(r).__name__, len(graphs)]
     return [found, torch.compiler.is_compiling()]
@@ -297,4 +354,7 @@ def case_operators_tell_which_module_or_function_they_are_from(torch):
 
     graph = torch._dynamo.export(Net(), aten_graph=True)(torch.ones(3, 3))[0].graph
     found = get_source_partitions(graph, [torch.nn.Linear, torch.nn.ReLU, torch.nn.functional.relu])
-    return {k.__name__: [(len(p.nodes), len(p.input_nodes), len(p.output_nodes), len(p.params)) for p in parts] for k, parts in found.items()}
+    return {
+        k.__name__: [(len(p.nodes), len(p.input_nodes), len(p.output_nodes), len(p.params)) for p in parts]
+        for k, parts in found.items()
+    }

@@ -64,7 +64,9 @@ def case_data_orders(torch):
 def case_data_workers(torch):
     D = torch.utils.data
     np.random.seed(0)
-    persistent = D.DataLoader(Squares(torch, 7), 2, shuffle=True, num_workers=2, persistent_workers=True, prefetch_factor=3)
+    persistent = D.DataLoader(
+        Squares(torch, 7), 2, shuffle=True, num_workers=2, persistent_workers=True, prefetch_factor=3
+    )
     again = D.DataLoader(stream(torch, 5), 2, num_workers=2, persistent_workers=True)
     return [
         list(D.DataLoader(Squares(torch, 6), 2, shuffle=True, num_workers=2)),
@@ -153,7 +155,12 @@ def case_data_collate_and_checks(torch):
 
 def case_pytree(torch):
     P = __import__("importlib").import_module("torch.utils._pytree")
-    t = {"b": [1, 2], "a": (3, None, collections.OrderedDict(x=1)), "c": collections.deque([1], maxlen=3), "d": collections.defaultdict(list, a=(1,))}
+    t = {
+        "b": [1, 2],
+        "a": (3, None, collections.OrderedDict(x=1)),
+        "c": collections.deque([1], maxlen=3),
+        "d": collections.defaultdict(list, a=(1,)),
+    }
     leaves, spec = P.tree_flatten(t)
     return [
         leaves,
@@ -229,7 +236,14 @@ def case_assert_close(torch):
 def case_make_tensor(torch):
     out = []
     for dtype in (torch.float32, torch.int64, torch.bool, torch.uint8, torch.bfloat16):
-        for k in ({}, dict(low=1, high=5), dict(noncontiguous=True), dict(exclude_zero=True), dict(low=5, high=1), dict(requires_grad=True)):
+        for k in (
+            {},
+            dict(low=1, high=5),
+            dict(noncontiguous=True),
+            dict(exclude_zero=True),
+            dict(low=5, high=1),
+            dict(requires_grad=True),
+        ):
             torch.manual_seed(0)
             out.append(answer(lambda: torch.testing.make_tensor(3, 4, dtype=dtype, device="cpu", **k)))
     return out
@@ -303,7 +317,10 @@ def case_checkpoint(torch):
             lambda: run(f, use_reentrant=True),
             lambda: run(f, use_reentrant=False),
             lambda: run(f, use_reentrant=False, early_stop=False),
-            lambda: run(lambda v: checkpoint(f, checkpoint(f, v, use_reentrant=False), use_reentrant=False) * v, use_reentrant=False),
+            lambda: run(
+                lambda v: checkpoint(f, checkpoint(f, v, use_reentrant=False), use_reentrant=False) * v,
+                use_reentrant=False,
+            ),
             retain,
             second,
             lambda: run(changes, use_reentrant=False, early_stop=False),
@@ -329,7 +346,9 @@ def case_masked(torch):
                 [
                     name,
                     [
-                        answer(lambda: f(x, *a, mask=mask, **k)) if name != "norm" else answer(lambda: f(x, 2, *a, mask=mask, **k))
+                        answer(lambda: f(x, *a, mask=mask, **k))
+                        if name != "norm"
+                        else answer(lambda: f(x, 2, *a, mask=mask, **k))
                         for a in ((), (0,), (-1,))
                         for k in ({}, {"keepdim": True})
                     ],
@@ -373,7 +392,11 @@ def case_library(torch):
     out.append(answer(lambda: torch.ops.cases.early))
     L.define("cases::early", "(Tensor x, int n) -> Tensor")
     lib.define("early_too(Tensor x) -> Tensor")
-    out += [torch.ops.cases.early(torch.ones(1), 2), torch.ops.cases.early(torch.ones(1, device="meta"), 2).shape, torch.ops.cases.early_too(torch.ones(1))]
+    out += [
+        torch.ops.cases.early(torch.ones(1), 2),
+        torch.ops.cases.early(torch.ones(1, device="meta"), 2).shape,
+        torch.ops.cases.early_too(torch.ones(1)),
+    ]
     return out + [
         x.grad,
         scaled_square(torch.ones(2, device="meta")).shape,
@@ -513,8 +536,28 @@ def case_benchmark_comparisons(torch):
     for change in (c.trim_significant_figures, c.colorize, lambda: c.colorize(rowwise=True), c.highlight_warnings):
         change()
         tables.append(str(c))
-    told = [[m.median, m.mean, m.iqr, m.significant_figures, m.has_warnings, m.title, m.as_row_name, m.env, repr(m).partition(chr(10))[2]] for m in some]
-    return [tables, told, len(b.Measurement.merge(some + some)), b.select_unit(1.5e-5), b.trim_sigfig(123.456, 2), answer(lambda: b.Compare([1]))]
+    told = [
+        [
+            m.median,
+            m.mean,
+            m.iqr,
+            m.significant_figures,
+            m.has_warnings,
+            m.title,
+            m.as_row_name,
+            m.env,
+            repr(m).partition(chr(10))[2],
+        ]
+        for m in some
+    ]
+    return [
+        tables,
+        told,
+        len(b.Measurement.merge(some + some)),
+        b.select_unit(1.5e-5),
+        b.trim_sigfig(123.456, 2),
+        answer(lambda: b.Compare([1])),
+    ]
 
 
 def case_sobol(torch):
@@ -533,7 +576,12 @@ def case_sobol(torch):
     for dtype in (torch.float32, torch.float64):
         q = engine(2, scramble=True, seed=3)
         found += [q.draw(3, dtype=dtype), q.shift, q.sobolstate, q.quasi, repr(q)]
-    found += [engine(2).draw(2, out=out) is out, out, engine(2000).draw(9).double().sum(), engine(2).fast_forward(1000).draw(2)]
+    found += [
+        engine(2).draw(2, out=out) is out,
+        out,
+        engine(2000).draw(9).double().sum(),
+        engine(2).fast_forward(1000).draw(2),
+    ]
     return found + [
         answer(lambda: engine(0)),
         answer(lambda: engine(21202)),
@@ -561,7 +609,10 @@ def case_flops(torch):
     def ones(*shape):
         return torch.ones(*shape, requires_grad=True)
 
-    F, conv = torch.nn.functional, lambda **k: F.conv2d(ones(1, 2, 5, 5), ones(4, 2 // k.get("groups", 1), 3, 3), **k).sum().backward()
+    F, conv = (
+        torch.nn.functional,
+        lambda **k: F.conv2d(ones(1, 2, 5, 5), ones(4, 2 // k.get("groups", 1), 3, 3), **k).sum().backward(),
+    )
     m, x = M(), ones(2, 3)
     calls = [
         lambda: m(x).backward(),
@@ -582,7 +633,10 @@ def case_flops(torch):
         return out_val.numel() * 10
 
     raw._get_raw = True
-    found += [count(lambda: x.sin(), custom_mapping={torch.ops.aten.sin: f}) for f in (raw, lambda a, out_shape=None: a[0] + out_shape[1])]
+    found += [
+        count(lambda: x.sin(), custom_mapping={torch.ops.aten.sin: f})
+        for f in (raw, lambda a, out_shape=None: a[0] + out_shape[1])
+    ]
     fc.register_flop_formula(torch.ops.aten.cos)(lambda a, out_shape=None: 7)
     again = answer(lambda: fc.register_flop_formula(torch.ops.aten.cos)(raw))
     return [
@@ -606,15 +660,29 @@ def case_selective_checkpoints(torch):
             return policy
 
         wanted, x.grad = policy if isinstance(policy, list) else decide, None
-        y = c.checkpoint(f, x, use_reentrant=False, context_fn=lambda: c.create_selective_checkpoint_contexts(wanted, **options))
+        y = c.checkpoint(
+            f, x, use_reentrant=False, context_fn=lambda: c.create_selective_checkpoint_contexts(wanted, **options)
+        )
         return [answer(y.backward), x.grad]
 
-    plain, changed, mm = lambda a: (a @ a).sin().sum(), lambda a: (a @ a).mul_(2).sin().sum(), [torch.ops.aten.mm.default]
+    plain, changed, mm = (
+        lambda a: (a @ a).sin().sum(),
+        lambda a: (a @ a).mul_(2).sin().sum(),
+        [torch.ops.aten.mm.default],
+    )
     found = [run(p, plain) for p in [*c.CheckpointPolicy, True, False, mm]]
-    found += [run(mm, changed), run(c.CheckpointPolicy.MUST_SAVE, changed)[0], run(c.CheckpointPolicy.MUST_SAVE, changed, allow_cache_entry_mutation=True)]
+    found += [
+        run(mm, changed),
+        run(c.CheckpointPolicy.MUST_SAVE, changed)[0],
+        run(c.CheckpointPolicy.MUST_SAVE, changed, allow_cache_entry_mutation=True),
+    ]
     y = c.checkpoint(plain, x, use_reentrant=False, context_fn=lambda: c.create_selective_checkpoint_contexts(mm))
     found += [answer(lambda: y.backward(retain_graph=True)), answer(y.backward), [a for a in asked if a]]
-    return found + [answer(lambda: c.create_selective_checkpoint_contexts(bad)) for bad in (3, [torch.ops.aten.mm])] + [[p.name for p in c.CheckpointPolicy]]
+    return (
+        found
+        + [answer(lambda: c.create_selective_checkpoint_contexts(bad)) for bad in (3, [torch.ops.aten.mm])]
+        + [[p.name for p in c.CheckpointPolicy]]
+    )
 
 
 def case_modes_of_selective_checkpoints(torch):
@@ -639,11 +707,24 @@ def case_modes_of_selective_checkpoints(torch):
         entry = mode.storage[torch.ops.aten.exp.default][0]
         if isinstance(mode, c._CachingTorchDispatchMode):
             seen.append([entry.val.round(decimals=4), entry.val.requires_grad, entry.get_val(False) is entry.val])
-        seen.append([type(mode).__name__, mode.ignore_compile_internals(), mode.is_infra_mode(), sorted(mode.func_counter.values())])
+        seen.append(
+            [
+                type(mode).__name__,
+                mode.ignore_compile_internals(),
+                mode.is_infra_mode(),
+                sorted(mode.func_counter.values()),
+            ]
+        )
         return y.sin()
 
     x, storage = torch.ones(2, requires_grad=True), collections.defaultdict(dict)
-    y = c.checkpoint(f, x, use_reentrant=False, early_stop=False, context_fn=lambda: (c._CachingTorchDispatchMode(decide, storage), Hands(decide, storage)))
+    y = c.checkpoint(
+        f,
+        x,
+        use_reentrant=False,
+        early_stop=False,
+        context_fn=lambda: (c._CachingTorchDispatchMode(decide, storage), Hands(decide, storage)),
+    )
     y.sum().backward(retain_graph=True)
     again = answer(lambda: y.sum().backward())
     return seen, asked, x.grad.round(decimals=4), again
@@ -652,11 +733,26 @@ def case_modes_of_selective_checkpoints(torch):
 def case_operators_that_ask_for_geometry(torch):
     aten, x, found = torch.ops.aten, torch.ones(2, 3), []
     for packet in (aten.size, aten.sym_size, aten.stride, aten.sym_stride):
-        found.append([packet.default(x), packet.int(x, 1), packet(x), packet(x, 0), packet(x, dim=-1), packet.overloads(), str(packet.default._schema)])
+        found.append(
+            [
+                packet.default(x),
+                packet.int(x, 1),
+                packet(x),
+                packet(x, 0),
+                packet(x, dim=-1),
+                packet.overloads(),
+                str(packet.default._schema),
+            ]
+        )
     tensors = [x, x.t(), x[:, 1], x.expand(2, 2, 3), x[:1], torch.empty(0, 3), torch.empty(()), torch.ones(3)[::2]]
     found.append([aten.is_non_overlapping_and_dense(t) for t in tensors])
     ignored = sorted(map(str, torch.utils.checkpoint.SAC_IGNORED_OPS))
-    return found, str(aten.is_strides_like_format.default._schema), [name for name in ignored if name.startswith("aten")], answer(lambda: aten.size.int(x, 5))
+    return (
+        found,
+        str(aten.is_strides_like_format.default._schema),
+        [name for name in ignored if name.startswith("aten")],
+        answer(lambda: aten.size.int(x, 5)),
+    )
 
 
 def case_iterable_datasets_that_are_their_own_iterators(torch):
@@ -671,7 +767,10 @@ def case_iterable_datasets_that_are_their_own_iterators(torch):
             self.i += 1
             return self.i
 
-    loaders = [torch.utils.data.DataLoader(Restarting(), batch_size=n, drop_last=d) for n, d in ((2, False), (2, True), (5, False))]
+    loaders = [
+        torch.utils.data.DataLoader(Restarting(), batch_size=n, drop_last=d)
+        for n, d in ((2, False), (2, True), (5, False))
+    ]
     return [[[b for b, _ in zip(loader, range(6))] for _ in range(2)] for loader in loaders]
 
 
@@ -681,10 +780,17 @@ def case_reference_helpers(torch):
     import torch._prims_common as prims
 
     kinds = prims.ELEMENTWISE_TYPE_PROMOTION_KIND
-    given = [torch.ones(2, dtype=d) for d in (torch.bool, torch.int32, torch.float16, torch.bfloat16, torch.float64, torch.complex64)]
+    given = [
+        torch.ones(2, dtype=d)
+        for d in (torch.bool, torch.int32, torch.float16, torch.bfloat16, torch.float64, torch.complex64)
+    ]
     given += [torch.ones((), dtype=d) for d in (torch.int64, torch.float64, torch.complex128)] + [True, 2, 1.5, 2j]
     tensors = [torch.ones(s) for s in ((2, 3, 4, 5), (2, 1, 4, 5), (1, 3, 1, 1), (3, 4), (0, 3, 4, 5))]
-    tensors += [torch.ones(2, 3, 4, 5).to(memory_format=torch.channels_last), torch.ones(2, 3, 4, 5).transpose(1, 2), torch.ones(4, 1, 3, 1).expand(4, 5, 3, 2)]
+    tensors += [
+        torch.ones(2, 3, 4, 5).to(memory_format=torch.channels_last),
+        torch.ones(2, 3, 4, 5).transpose(1, 2),
+        torch.ones(4, 1, 3, 1).expand(4, 5, 3, 2),
+    ]
     fake = torch.ones(2, 3).t()
 
     def raised(f):
@@ -694,16 +800,34 @@ def case_reference_helpers(torch):
             return type(error).__name__
 
     return [
-        [[str(d) for d in prims.elementwise_dtypes(a, b, type_promotion_kind=k)] for a, b in itertools.combinations(given, 2) for k in kinds],
+        [
+            [str(d) for d in prims.elementwise_dtypes(a, b, type_promotion_kind=k)]
+            for a, b in itertools.combinations(given, 2)
+            for k in kinds
+        ],
         [str(prims.suggest_memory_format(t)) for t in tensors],
         [prims.is_contiguous_or_false(t) for t in tensors],
         [prims.make_contiguous_strides_for(t.shape) for t in tensors],
         [prims.compute_required_storage_length(t.shape, t.stride(), 3) for t in tensors],
-        [prims.canonicalize_dims(3, (-1, 0)), prims.canonicalize_dims(3, -1), raised(lambda: prims.canonicalize_dim(2, 2))],
-        [raised(lambda: prims.compare_tensor_meta(fake, o, check_strides=True)) for o in (fake, fake.clone(), fake.contiguous(), fake.double(), fake[0])],
+        [
+            prims.canonicalize_dims(3, (-1, 0)),
+            prims.canonicalize_dims(3, -1),
+            raised(lambda: prims.canonicalize_dim(2, 2)),
+        ],
+        [
+            raised(lambda: prims.compare_tensor_meta(fake, o, check_strides=True))
+            for o in (fake, fake.clone(), fake.contiguous(), fake.double(), fake[0])
+        ],
         [str(prims.get_computation_dtype(d)) for d in (torch.half, torch.bfloat16, torch.float64)],
-        [str(prims.corresponding_complex_dtype(torch.double)), raised(lambda: prims.make_contiguous_strides_for((2, -1)))],
-        [raised(lambda: prims.alert_not_deterministic("f")) for on in (False, True) if not torch.use_deterministic_algorithms(on)],
+        [
+            str(prims.corresponding_complex_dtype(torch.double)),
+            raised(lambda: prims.make_contiguous_strides_for((2, -1))),
+        ],
+        [
+            raised(lambda: prims.alert_not_deterministic("f"))
+            for on in (False, True)
+            if not torch.use_deterministic_algorithms(on)
+        ],
         torch.use_deterministic_algorithms(False),
     ]
 
@@ -717,4 +841,10 @@ def case_metadata_of_tensors(torch):
         return sorted(found)
 
     x, y = torch.ones(2, 3), torch.ones(2, 3, dtype=torch.float64, requires_grad=True)
-    return [differences(x, y), differences(x, x.t().contiguous().t()), differences(x[1:], x[:1]), differences(x, x[:1], skip_symbolic=True), differences(y, y)]
+    return [
+        differences(x, y),
+        differences(x, x.t().contiguous().t()),
+        differences(x[1:], x[:1]),
+        differences(x, x[:1], skip_symbolic=True),
+        differences(y, y),
+    ]

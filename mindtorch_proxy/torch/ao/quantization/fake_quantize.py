@@ -58,12 +58,18 @@ class FakeQuantizeBase(ABC, nn.Module):
 class FakeQuantize(FakeQuantizeBase):
     """Rounds to the integers that an observer's scale and zero point give."""
 
-    def __init__(self, observer=MovingAverageMinMaxObserver, quant_min=None, quant_max=None, is_dynamic=False, **observer_kwargs):
+    def __init__(
+        self, observer=MovingAverageMinMaxObserver, quant_min=None, quant_max=None, is_dynamic=False, **observer_kwargs
+    ):
         super().__init__()
         if quant_min is not None and quant_max is not None:
             if quant_min > quant_max:
                 raise AssertionError("quant_min must be less than or equal to quant_max")
-            info = torch.iinfo(observer.p.keywords.get("dtype", torch.quint8) if hasattr(observer, "p") else observer_kwargs.get("dtype", torch.quint8))
+            info = torch.iinfo(
+                observer.p.keywords.get("dtype", torch.quint8)
+                if hasattr(observer, "p")
+                else observer_kwargs.get("dtype", torch.quint8)
+            )
             if info.min > quant_min:
                 raise AssertionError("quant_min out of bound")
             if quant_max > info.max:
@@ -74,7 +80,12 @@ class FakeQuantize(FakeQuantizeBase):
         self.dtype, self.qscheme, self.ch_axis = watched.dtype, watched.qscheme, getattr(watched, "ch_axis", -1)
         self.is_per_channel = self.qscheme in _PER_CHANNEL
         self.register_buffer("scale", torch.tensor([1.0]))
-        self.register_buffer("zero_point", torch.tensor([0], dtype=torch.float if self.qscheme is torch.per_channel_affine_float_qparams else torch.int))
+        self.register_buffer(
+            "zero_point",
+            torch.tensor(
+                [0], dtype=torch.float if self.qscheme is torch.per_channel_affine_float_qparams else torch.int
+            ),
+        )
 
     def calculate_qparams(self):
         """(scale, zero point)"""
@@ -131,7 +142,9 @@ class FixedQParamsFakeQuantize(FakeQuantize):
 
 
 def _choose(low, high, quant_min, quant_max, symmetric):
-    """(scale, zero point) as PyTorch's kernels choose them: in double precision, the zero point at the side that rounds less."""
+    """(scale, zero point) as PyTorch's kernels choose them: in double precision, the zero point at the side that rounds
+    less.
+    """
     low, high = torch.clamp(low, max=0).double(), torch.clamp(high, min=0).double()
     both = (low < 0) & (high > 0) & symmetric
     half = (quant_max - quant_min) // 2
@@ -141,7 +154,9 @@ def _choose(low, high, quant_min, quant_max, symmetric):
     scale = torch.where((scale.float() == 0) | (1 / scale).isinf(), torch.full_like(scale, 0.1), scale)
     from_low, from_high = quant_min - low / scale, quant_max - high / scale
     nearer = abs(quant_min) + (low / scale).abs() < abs(quant_max) + (high / scale).abs()
-    zero = torch.where(both, torch.full_like(scale, (quant_min + quant_max) / 2), torch.where(nearer, from_low, from_high))
+    zero = torch.where(
+        both, torch.full_like(scale, (quant_min + quant_max) / 2), torch.where(nearer, from_low, from_high)
+    )
     return scale.float().reshape(-1), zero.clamp(quant_min, quant_max).round().int().reshape(-1)
 
 
@@ -150,7 +165,9 @@ class FusedMovingAvgObsFakeQuantize(FakeQuantize):
 
     def __init__(self, observer=MovingAverageMinMaxObserver, quant_min=0, quant_max=255, **observer_kwargs):
         super().__init__(observer, quant_min, quant_max, **observer_kwargs)
-        if not isinstance(self.activation_post_process, (MovingAverageMinMaxObserver, MovingAveragePerChannelMinMaxObserver)):
+        if not isinstance(
+            self.activation_post_process, (MovingAverageMinMaxObserver, MovingAveragePerChannelMinMaxObserver)
+        ):
             raise AssertionError("Fused observer+fake_quant module only works with MovingAverageMinMaxObserver")
         self.register_buffer("fake_quant_enabled", torch.tensor([1], dtype=torch.long))
         self.register_buffer("observer_enabled", torch.tensor([1], dtype=torch.long))
@@ -174,18 +191,30 @@ class FusedMovingAvgObsFakeQuantize(FakeQuantize):
 
 
 _activation = {"observer": MovingAverageMinMaxObserver, "quant_min": 0, "quant_max": 255, "dtype": torch.quint8}
-_weight = {"observer": MovingAverageMinMaxObserver, "quant_min": -128, "quant_max": 127, "dtype": torch.qint8, "qscheme": torch.per_tensor_symmetric}
+_weight = {
+    "observer": MovingAverageMinMaxObserver,
+    "quant_min": -128,
+    "quant_max": 127,
+    "dtype": torch.qint8,
+    "qscheme": torch.per_tensor_symmetric,
+}
 _channels = {**_weight, "observer": MovingAveragePerChannelMinMaxObserver, "qscheme": torch.per_channel_symmetric}
 default_fake_quant = FakeQuantize.with_args(**_activation, qscheme=torch.per_tensor_affine, reduce_range=True)
 default_weight_fake_quant = FakeQuantize.with_args(**_weight, reduce_range=False)
 default_dynamic_fake_quant = FakeQuantize.with_args(**_activation, is_dynamic=True, averaging_constant=1)
 default_per_channel_weight_fake_quant = FakeQuantize.with_args(**_channels, reduce_range=False, ch_axis=0)
-default_histogram_fake_quant = FakeQuantize.with_args(**{**_activation, "observer": HistogramObserver}, qscheme=torch.per_tensor_affine, reduce_range=True)
+default_histogram_fake_quant = FakeQuantize.with_args(
+    **{**_activation, "observer": HistogramObserver}, qscheme=torch.per_tensor_affine, reduce_range=True
+)
 default_fused_act_fake_quant = FusedMovingAvgObsFakeQuantize.with_args(**_activation)
 default_fused_wt_fake_quant = FusedMovingAvgObsFakeQuantize.with_args(**_weight)
 default_fused_per_channel_wt_fake_quant = FusedMovingAvgObsFakeQuantize.with_args(**_channels)
-default_fixed_qparams_range_neg1to1_fake_quant = FixedQParamsFakeQuantize.with_args(observer=default_fixed_qparams_range_neg1to1_observer)
-default_fixed_qparams_range_0to1_fake_quant = FixedQParamsFakeQuantize.with_args(observer=default_fixed_qparams_range_0to1_observer)
+default_fixed_qparams_range_neg1to1_fake_quant = FixedQParamsFakeQuantize.with_args(
+    observer=default_fixed_qparams_range_neg1to1_observer
+)
+default_fixed_qparams_range_0to1_fake_quant = FixedQParamsFakeQuantize.with_args(
+    observer=default_fixed_qparams_range_0to1_observer
+)
 
 
 def _switch(name):

@@ -10,7 +10,8 @@ __all__ = ["fuse_known_modules", "fuse_modules", "fuse_modules_qat"]
 
 
 def fuse_known_modules(mod_list, is_qat, additional_fuser_method_mapping=None):
-    """The modules of a chain (a convolution or Linear, then BatchNorm, ReLU or both) as one, and Identity for each other.
+    """The modules of a chain (a convolution or Linear, then BatchNorm, ReLU or both) as one, and Identity for each
+    other.
 
     AssertionError for another chain. Hooks before the first and behind the last stay.
     """
@@ -30,7 +31,9 @@ def _fuse(model, modules_to_fuse, is_qat, inplace, fuser_func, config):
     chains = [modules_to_fuse] if all(isinstance(name, str) for name in modules_to_fuse) else modules_to_fuse
     for names in chains:
         old = [model.get_submodule(name) for name in names]
-        for name, module in zip(names, fuser_func(old, is_qat, (config or {}).get("additional_fuser_method_mapping")), strict=True):
+        for name, module in zip(
+            names, fuser_func(old, is_qat, (config or {}).get("additional_fuser_method_mapping")), strict=True
+        ):
             parent, _, last = name.rpartition(".")
             setattr(model.get_submodule(parent), last, module)
     return model
@@ -41,6 +44,8 @@ def fuse_modules(model, modules_to_fuse, inplace=False, fuser_func=fuse_known_mo
     return _fuse(model, modules_to_fuse, False, inplace, fuser_func, fuse_custom_config_dict)
 
 
-def fuse_modules_qat(model, modules_to_fuse, inplace=False, fuser_func=fuse_known_modules, fuse_custom_config_dict=None):
+def fuse_modules_qat(
+    model, modules_to_fuse, inplace=False, fuser_func=fuse_known_modules, fuse_custom_config_dict=None
+):
     """The same for training that rounds; batch normalization raises NotImplementedError."""
     return _fuse(model, modules_to_fuse, True, inplace, fuser_func, fuse_custom_config_dict)

@@ -5,7 +5,12 @@ from torch.ao.nn import intrinsic as nni
 from torch.nn.utils.fusion import fuse_conv_bn_eval, fuse_linear_bn_eval
 
 __all__ = ["fuse_conv_bn", "fuse_conv_bn_relu", "fuse_convtranspose_bn", "fuse_linear_bn", "get_fuser_method"]
-_WITH_RELU = {nn.Linear: nni.LinearReLU, nn.Conv1d: nni.ConvReLU1d, nn.Conv2d: nni.ConvReLU2d, nn.Conv3d: nni.ConvReLU3d}
+_WITH_RELU = {
+    nn.Linear: nni.LinearReLU,
+    nn.Conv1d: nni.ConvReLU1d,
+    nn.Conv2d: nni.ConvReLU2d,
+    nn.Conv3d: nni.ConvReLU3d,
+}
 
 
 def _same_mode(name, *modules):
@@ -15,7 +20,9 @@ def _same_mode(name, *modules):
 
 def _not_in_training(is_qat):
     if is_qat:
-        raise NotImplementedError("torch.ao.quantization.fuse_modules_qat: batch normalization in training (torch.float32, any device) is not folded")
+        raise NotImplementedError(
+            "torch.ao.quantization.fuse_modules_qat: batch normalization in training (torch.float32, any device) is not folded"
+        )
 
 
 def fuse_conv_bn(is_qat, conv, bn):
@@ -69,7 +76,11 @@ for _conv, _turned, _norm in (
     (nn.Conv2d, nn.ConvTranspose2d, nn.BatchNorm2d),
     (nn.Conv3d, nn.ConvTranspose3d, nn.BatchNorm3d),
 ):
-    _DEFAULT_OP_LIST_TO_FUSER_METHOD |= {(_conv, _norm): fuse_conv_bn, (_conv, _norm, nn.ReLU): fuse_conv_bn_relu, (_turned, _norm): fuse_convtranspose_bn}
+    _DEFAULT_OP_LIST_TO_FUSER_METHOD |= {
+        (_conv, _norm): fuse_conv_bn,
+        (_conv, _norm, nn.ReLU): fuse_conv_bn_relu,
+        (_turned, _norm): fuse_convtranspose_bn,
+    }
 
 
 def get_fuser_method(op_list, additional_fuser_method_mapping=None):

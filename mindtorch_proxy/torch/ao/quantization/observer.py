@@ -48,7 +48,9 @@ def _with_callable_args(cls_or_self, **kwargs):
 
 
 def _as_many(module, state_dict, prefix, names):
-    """Make a module's buffers as large as those that it is about to load: of how many channels, only what was seen has told."""
+    """Make a module's buffers as large as those that it is about to load: of how many channels, only what was seen has
+    told.
+    """
     for name in names:
         if (value := state_dict.get(prefix + name)) is not None:
             getattr(module, name).resize_(value.shape)
@@ -93,13 +95,19 @@ class UniformQuantizationObserverBase(ObserverBase):
         self.qscheme, self.reduce_range = qscheme, reduce_range
         self.register_buffer("eps", torch.tensor([eps], **(factory_kwargs or {})))
         if dtype not in _RANGES:
-            raise AssertionError(f"Default Observer only works for {', '.join(map(str, _RANGES))} data type, got {dtype}")
+            raise AssertionError(
+                f"Default Observer only works for {', '.join(map(str, _RANGES))} data type, got {dtype}"
+            )
         self.has_customized_qrange = quant_min is not None and quant_max is not None
         if self.has_customized_qrange:
-            self.quant_min, self.quant_max = (quant_min // 2, quant_max // 2) if reduce_range else (quant_min, quant_max)
+            self.quant_min, self.quant_max = (
+                (quant_min // 2, quant_max // 2) if reduce_range else (quant_min, quant_max)
+            )
         else:
             low, high = _RANGES[dtype]
-            self.quant_min, self.quant_max = (low // 2, (high + 1) // 2 - 1) if reduce_range and high < 2**15 else (low, high)
+            self.quant_min, self.quant_max = (
+                (low // 2, (high + 1) // 2 - 1) if reduce_range and high < 2**15 else (low, high)
+            )
 
     def _calculate_qparams(self, min_val, max_val):
         """(scale, zero point) for values between two bounds, which are widened to hold 0."""
@@ -114,13 +122,20 @@ class UniformQuantizationObserverBase(ObserverBase):
             zero_point = torch.full_like(scale, middle if unsigned else 0, dtype=torch.int64)
         else:
             scale = torch.max((high - low) / float(self.quant_max - self.quant_min), self.eps)
-            zero_point = torch.clamp(self.quant_min - torch.round(low / scale).to(torch.int), self.quant_min, self.quant_max)
+            zero_point = torch.clamp(
+                self.quant_min - torch.round(low / scale).to(torch.int), self.quant_min, self.quant_max
+            )
         return scale, zero_point
 
 
 def _seen(min_val, max_val):
     """Whether any value has gone by."""
-    if min_val.numel() == 0 or max_val.numel() == 0 or bool((min_val == float("inf")).all()) and bool((max_val == float("-inf")).all()):
+    if (
+        min_val.numel() == 0
+        or max_val.numel() == 0
+        or bool((min_val == float("inf")).all())
+        and bool((max_val == float("-inf")).all())
+    ):
         return False
     if bool((min_val > max_val).any()):
         raise AssertionError(f"min {min_val} should be less than max {max_val}")
@@ -143,7 +158,9 @@ class MinMaxObserver(UniformQuantizationObserverBase):
         **kwargs,
     ):
         if qscheme not in (torch.per_tensor_affine, torch.per_tensor_symmetric):
-            raise NotImplementedError("MinMaxObserver's qscheme only support torch.per_tensor_symmetric and torch.per_tensor_affine.")
+            raise NotImplementedError(
+                "MinMaxObserver's qscheme only support torch.per_tensor_symmetric and torch.per_tensor_affine."
+            )
         super().__init__(dtype, qscheme, reduce_range, quant_min, quant_max, factory_kwargs, eps, is_dynamic, **kwargs)
         self.register_buffer("min_val", torch.tensor(float("inf"), **(factory_kwargs or {})))
         self.register_buffer("max_val", torch.tensor(float("-inf"), **(factory_kwargs or {})))
@@ -176,7 +193,9 @@ class MinMaxObserver(UniformQuantizationObserverBase):
 class MovingAverageMinMaxObserver(MinMaxObserver):
     """Averages of the least and the greatest values, in which the latest count averaging_constant."""
 
-    def __init__(self, averaging_constant=0.01, dtype=torch.quint8, qscheme=torch.per_tensor_affine, reduce_range=False, **kwargs):
+    def __init__(
+        self, averaging_constant=0.01, dtype=torch.quint8, qscheme=torch.per_tensor_affine, reduce_range=False, **kwargs
+    ):
         self.averaging_constant = averaging_constant
         super().__init__(dtype=dtype, qscheme=qscheme, reduce_range=reduce_range, **kwargs)
         self.averaging_constant = averaging_constant
@@ -191,13 +210,27 @@ class MovingAverageMinMaxObserver(MinMaxObserver):
 class PerChannelMinMaxObserver(UniformQuantizationObserverBase):
     """The least and the greatest value of each channel."""
 
-    def __init__(self, ch_axis=0, dtype=torch.quint8, qscheme=torch.per_channel_affine, reduce_range=False, factory_kwargs=None, **kwargs):
-        if qscheme not in (torch.per_channel_affine, torch.per_channel_symmetric, torch.per_channel_affine_float_qparams):
+    def __init__(
+        self,
+        ch_axis=0,
+        dtype=torch.quint8,
+        qscheme=torch.per_channel_affine,
+        reduce_range=False,
+        factory_kwargs=None,
+        **kwargs,
+    ):
+        if qscheme not in (
+            torch.per_channel_affine,
+            torch.per_channel_symmetric,
+            torch.per_channel_affine_float_qparams,
+        ):
             raise NotImplementedError(
                 f"{type(self).__name__}'s qscheme only support torch.per_channel_symmetric, torch.per_channel_affine and "
                 "torch.per_channel_affine_float_qparams."
             )
-        super().__init__(dtype=dtype, qscheme=qscheme, reduce_range=reduce_range, factory_kwargs=factory_kwargs, **kwargs)
+        super().__init__(
+            dtype=dtype, qscheme=qscheme, reduce_range=reduce_range, factory_kwargs=factory_kwargs, **kwargs
+        )
         self.ch_axis = ch_axis
         self.register_buffer("min_val", torch.tensor([], **(factory_kwargs or {})))
         self.register_buffer("max_val", torch.tensor([], **(factory_kwargs or {})))
@@ -235,7 +268,15 @@ class PerChannelMinMaxObserver(UniformQuantizationObserverBase):
 class MovingAveragePerChannelMinMaxObserver(PerChannelMinMaxObserver):
     """Averages of each channel's least and greatest values, in which the latest count averaging_constant."""
 
-    def __init__(self, averaging_constant=0.01, ch_axis=0, dtype=torch.quint8, qscheme=torch.per_channel_affine, reduce_range=False, **kwargs):
+    def __init__(
+        self,
+        averaging_constant=0.01,
+        ch_axis=0,
+        dtype=torch.quint8,
+        qscheme=torch.per_channel_affine,
+        reduce_range=False,
+        **kwargs,
+    ):
         if kwargs.get("is_dynamic"):
             raise NotImplementedError("MovingAveragePerChannelMinMaxObserver doesn't support dynamic quantization")
         super().__init__(ch_axis=ch_axis, dtype=dtype, qscheme=qscheme, reduce_range=reduce_range, **kwargs)
@@ -249,7 +290,17 @@ class MovingAveragePerChannelMinMaxObserver(PerChannelMinMaxObserver):
 class FixedQParamsObserver(ObserverBase):
     """Watches nothing: the scale and zero point are given."""
 
-    def __init__(self, scale, zero_point, dtype=torch.quint8, qscheme=torch.per_tensor_affine, quant_min=0, quant_max=255, is_dynamic=False, **kwargs):
+    def __init__(
+        self,
+        scale,
+        zero_point,
+        dtype=torch.quint8,
+        qscheme=torch.per_tensor_affine,
+        quant_min=0,
+        quant_max=255,
+        is_dynamic=False,
+        **kwargs,
+    ):
         if is_dynamic:
             raise NotImplementedError("FixedQParamsObserver doesn't support dynamic quantization")
         super().__init__(dtype=dtype, is_dynamic=is_dynamic, **kwargs)
@@ -266,11 +317,24 @@ class FixedQParamsObserver(ObserverBase):
 
 
 class HistogramObserver(UniformQuantizationObserverBase):
-    """A histogram of all that goes by, over a range that grows; scale and zero point are those with the least mean square error on it."""
+    """A histogram of all that goes by, over a range that grows;
+    scale and zero point are those with the least mean square error on it.
+    """
 
-    def __init__(self, bins=2048, dtype=torch.quint8, qscheme=torch.per_tensor_affine, reduce_range=False, factory_kwargs=None, is_dynamic=False, **kwargs):
+    def __init__(
+        self,
+        bins=2048,
+        dtype=torch.quint8,
+        qscheme=torch.per_tensor_affine,
+        reduce_range=False,
+        factory_kwargs=None,
+        is_dynamic=False,
+        **kwargs,
+    ):
         if qscheme not in (torch.per_tensor_affine, torch.per_tensor_symmetric):
-            raise NotImplementedError("HistogramObserver's qscheme only support torch.per_tensor_symmetric and torch.per_tensor_affine.")
+            raise NotImplementedError(
+                "HistogramObserver's qscheme only support torch.per_tensor_symmetric and torch.per_tensor_affine."
+            )
         if is_dynamic:
             raise NotImplementedError("HistogramObserver doesn't support dynamic quantization")
         super().__init__(dtype, qscheme, reduce_range, factory_kwargs=factory_kwargs, **kwargs)
@@ -311,7 +375,9 @@ class HistogramObserver(UniformQuantizationObserverBase):
             return torch.histc(self.min_val, self.bins, min=low.item(), max=high.item()) * self.histogram.sum()
         parts = self.bins * _SPLIT
         values = self.histogram.repeat_interleave(_SPLIT) / _SPLIT
-        middles = torch.linspace(self.min_val.item(), self.max_val.item(), parts + 1)[:-1] + 0.5 * ((self.max_val - self.min_val) / parts)
+        middles = torch.linspace(self.min_val.item(), self.max_val.item(), parts + 1)[:-1] + 0.5 * (
+            (self.max_val - self.min_val) / parts
+        )
         bounds = torch.linspace(low.item(), high.item(), self.bins + 1)
         place = (torch.bucketize(middles, bounds, right=True) - 1).clamp(0, self.bins - 1)
         return torch.bincount(place, weights=values, minlength=self.bins)
@@ -324,7 +390,9 @@ class HistogramObserver(UniformQuantizationObserverBase):
             return 0.0
         begin = (torch.arange(self.bins) - first) * width
         end = begin + width
-        lower, upper = (torch.clamp(torch.div(edge, step, rounding_mode="floor"), 0, self.dst_nbins - 1) for edge in (begin, end))
+        lower, upper = (
+            torch.clamp(torch.div(edge, step, rounding_mode="floor"), 0, self.dst_nbins - 1) for edge in (begin, end)
+        )
         density = self.histogram / width
 
         def norm(a, b):
@@ -360,7 +428,10 @@ class HistogramObserver(UniformQuantizationObserverBase):
     def calculate_qparams(self):
         """(scale, zero point)"""
         if self._is_empty():
-            warnings.warn("must run observer before calling calculate_qparams. Returning default scale and zero point", stacklevel=2)
+            warnings.warn(
+                "must run observer before calling calculate_qparams. Returning default scale and zero point",
+                stacklevel=2,
+            )
             return torch.tensor([1.0], device=self.min_val.device), torch.tensor([0], device=self.min_val.device)
         return self._calculate_qparams(*self._non_linear_param_search())
 
@@ -371,7 +442,17 @@ class HistogramObserver(UniformQuantizationObserverBase):
 class PlaceholderObserver(ObserverBase):
     """Watches nothing: says a dtype."""
 
-    def __init__(self, dtype=torch.float32, custom_op_name="", compute_dtype=None, quant_min=None, quant_max=None, qscheme=None, eps=None, is_dynamic=False):
+    def __init__(
+        self,
+        dtype=torch.float32,
+        custom_op_name="",
+        compute_dtype=None,
+        quant_min=None,
+        quant_max=None,
+        qscheme=None,
+        eps=None,
+        is_dynamic=False,
+    ):
         super().__init__(dtype=dtype, is_dynamic=is_dynamic)
         self.qscheme = torch.per_tensor_affine if qscheme is None else qscheme
         self.quant_min, self.quant_max, self.eps, self.custom_op = quant_min, quant_max, eps, custom_op_name
@@ -427,8 +508,18 @@ default_debug_observer = RecordingObserver
 default_histogram_observer = HistogramObserver.with_args(quant_min=0, quant_max=127)
 default_weight_observer = MinMaxObserver.with_args(dtype=torch.qint8, qscheme=torch.per_tensor_symmetric)
 weight_observer_range_neg_127_to_127 = default_weight_observer.with_args(quant_min=-127, quant_max=127, eps=2**-12)
-default_per_channel_weight_observer = PerChannelMinMaxObserver.with_args(dtype=torch.qint8, qscheme=torch.per_channel_symmetric)
-per_channel_weight_observer_range_neg_127_to_127 = default_per_channel_weight_observer.with_args(quant_min=-127, quant_max=127, eps=2**-12)
-default_dynamic_quant_observer = PlaceholderObserver.with_args(dtype=torch.quint8, quant_min=0, quant_max=255, is_dynamic=True)
-default_fixed_qparams_range_neg1to1_observer = FixedQParamsObserver.with_args(scale=2.0 / 256.0, zero_point=128, dtype=torch.quint8, quant_min=0, quant_max=255)
-default_fixed_qparams_range_0to1_observer = FixedQParamsObserver.with_args(scale=1.0 / 256.0, zero_point=0, dtype=torch.quint8, quant_min=0, quant_max=255)
+default_per_channel_weight_observer = PerChannelMinMaxObserver.with_args(
+    dtype=torch.qint8, qscheme=torch.per_channel_symmetric
+)
+per_channel_weight_observer_range_neg_127_to_127 = default_per_channel_weight_observer.with_args(
+    quant_min=-127, quant_max=127, eps=2**-12
+)
+default_dynamic_quant_observer = PlaceholderObserver.with_args(
+    dtype=torch.quint8, quant_min=0, quant_max=255, is_dynamic=True
+)
+default_fixed_qparams_range_neg1to1_observer = FixedQParamsObserver.with_args(
+    scale=2.0 / 256.0, zero_point=128, dtype=torch.quint8, quant_min=0, quant_max=255
+)
+default_fixed_qparams_range_0to1_observer = FixedQParamsObserver.with_args(
+    scale=1.0 / 256.0, zero_point=0, dtype=torch.quint8, quant_min=0, quant_max=255
+)

@@ -49,7 +49,9 @@ default_per_channel_qconfig = QConfig(activation=default_observer, weight=defaul
 default_dynamic_qconfig = QConfig(activation=default_dynamic_quant_observer, weight=default_weight_observer)
 float16_dynamic_qconfig = QConfig(activation=_float16.with_args(is_dynamic=True), weight=_float16)
 float16_static_qconfig = QConfig(activation=_float16, weight=_float16)
-per_channel_dynamic_qconfig = QConfig(activation=default_dynamic_quant_observer, weight=default_per_channel_weight_observer)
+per_channel_dynamic_qconfig = QConfig(
+    activation=default_dynamic_quant_observer, weight=default_per_channel_weight_observer
+)
 default_qat_qconfig = QConfig(activation=default_fake_quant, weight=default_weight_fake_quant)
 default_dynamic_qat_qconfig = QConfig(activation=default_dynamic_fake_quant, weight=default_weight_fake_quant)
 default_weight_only_qconfig = QConfig(activation=nn.Identity, weight=default_weight_fake_quant)
@@ -62,7 +64,9 @@ def _checked(backend, version, versions, function):
     if backend not in _BACKENDS:
         raise AssertionError(f"backend: {backend} not supported. backend must be one of {_BACKENDS}")
     if version not in versions:
-        raise AssertionError(f"Version number: {version} in {function} is not supported. Version number must be {' or '.join(map(str, versions))}")
+        raise AssertionError(
+            f"Version number: {version} in {function} is not supported. Version number must be {' or '.join(map(str, versions))}"
+        )
     return backend in ("fbgemm", "x86")  # they add up in 16 bits, so that results have one bit less
 
 
@@ -80,7 +84,11 @@ def get_default_qat_qconfig(backend="x86", version=1):
     if backend != "onednn":
         options["reduce_range"] = narrow
     if version:
-        kind, one, channels = FusedMovingAvgObsFakeQuantize, default_fused_wt_fake_quant, default_fused_per_channel_wt_fake_quant
+        kind, one, channels = (
+            FusedMovingAvgObsFakeQuantize,
+            default_fused_wt_fake_quant,
+            default_fused_per_channel_wt_fake_quant,
+        )
     else:
         kind, one, channels = FakeQuantize, default_weight_fake_quant, default_per_channel_weight_fake_quant
     return QConfig(activation=kind.with_args(**options), weight=one if backend == "qnnpack" else channels)

@@ -31,7 +31,10 @@ for _name in ("Conv1d", "Conv2d", "Conv3d"):
     _relu = f"ConvReLU{_name[4:]}"
     DEFAULT_STATIC_QUANT_MODULE_MAPPINGS |= {getattr(home, _name): getattr(nnq, _name) for home in (nn, nnqat)}
     DEFAULT_STATIC_QUANT_MODULE_MAPPINGS |= {getattr(home, _relu): getattr(nnq, _relu) for home in (nni, nniqat)}
-    DEFAULT_QAT_MODULE_MAPPINGS |= {getattr(nn, _name): getattr(nnqat, _name), getattr(nni, _relu): getattr(nniqat, _relu)}
+    DEFAULT_QAT_MODULE_MAPPINGS |= {
+        getattr(nn, _name): getattr(nnqat, _name),
+        getattr(nni, _relu): getattr(nniqat, _relu),
+    }
 _recurrent = {nn.LSTM, nn.GRU, nn.LSTMCell, nn.GRUCell, nn.RNNCell}
 _names = """ConvTranspose1d ConvTranspose2d ConvTranspose3d ELU GroupNorm Hardswish InstanceNorm1d InstanceNorm2d InstanceNorm3d
  LayerNorm LeakyReLU MultiheadAttention PReLU ReLU6 Sigmoid Softmax Tanh"""
@@ -42,7 +45,13 @@ _STATIC_ABSENT = _DYNAMIC_ABSENT | {getattr(nn, name) for name in _names.split()
 
 def absent_from(mapping):
     """The modules that PyTorch's table has and ours lacks: none for a table that is not ours."""
-    return _STATIC_ABSENT if mapping is DEFAULT_STATIC_QUANT_MODULE_MAPPINGS else _DYNAMIC_ABSENT if mapping is DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS else ()
+    return (
+        _STATIC_ABSENT
+        if mapping is DEFAULT_STATIC_QUANT_MODULE_MAPPINGS
+        else _DYNAMIC_ABSENT
+        if mapping is DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS
+        else ()
+    )
 
 
 def get_default_static_quant_module_mappings():

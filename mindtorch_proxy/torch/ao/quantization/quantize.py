@@ -9,7 +9,12 @@ from torch.ao.nn import intrinsic as nni
 from torch.ao.nn import quantized as nnq
 
 from .qconfig import activation_is_memoryless, default_dynamic_qconfig, float16_dynamic_qconfig
-from .quantization_mappings import DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS, DEFAULT_QAT_MODULE_MAPPINGS, DEFAULT_STATIC_QUANT_MODULE_MAPPINGS, absent_from
+from .quantization_mappings import (
+    DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS,
+    DEFAULT_QAT_MODULE_MAPPINGS,
+    DEFAULT_STATIC_QUANT_MODULE_MAPPINGS,
+    absent_from,
+)
 from .stubs import DeQuantStub, QuantWrapper
 
 __all__ = [
@@ -86,7 +91,9 @@ def _add_observers(module, others):
 
 
 def prepare(model, inplace=False, allow_list=None, observer_non_leaf_module_list=None, prepare_custom_config_dict=None):
-    """A copy of a model (or the model itself) in which observers watch the results of all that has a configuration (``module.qconfig``)."""
+    """A copy of a model (or the model itself) in which observers watch the results of all that has a configuration
+    (``module.qconfig``).
+    """
     if not inplace:
         model = copy.deepcopy(model)
     propagate_qconfig_(model)
@@ -110,12 +117,17 @@ def add_quant_dequant(module):
 
 
 def swap_module(mod, mapping, custom_module_class_mapping, use_precomputed_fake_quant=False):
-    """The module that stands for one with a configuration, or the module itself. NotImplementedError where PyTorch has one and we do not."""
+    """The module that stands for one with a configuration, or the module itself.
+
+    NotImplementedError where PyTorch has one and we do not.
+    """
     if not _has_qconfig(mod):
         return mod
     if type(mod) not in mapping:
         if type(mod) in absent_from(mapping):
-            raise NotImplementedError(f"torch.ao.quantization.convert: {type(mod).__name__} (torch.quint8, cpu) has no form of integers")
+            raise NotImplementedError(
+                f"torch.ao.quantization.convert: {type(mod).__name__} (torch.quint8, cpu) has no form of integers"
+            )
         return mod
     new = mapping[type(mod)].from_float(mod)
     for hook in mod._forward_pre_hooks.values():
@@ -142,13 +154,23 @@ def _forget(module):
         for key, hook in list(hooks.items()):
             if hook in (_observed, _observed_before):
                 del hooks[key]
-    if isinstance(module.__dict__.get("_modules", {}).get("activation_post_process"), nn.Module) and not isinstance(module, nnq.QFunctional):
+    if isinstance(module.__dict__.get("_modules", {}).get("activation_post_process"), nn.Module) and not isinstance(
+        module, nnq.QFunctional
+    ):
         del module.activation_post_process
     if hasattr(module, "qconfig"):
         del module.qconfig
 
 
-def convert(module, mapping=None, inplace=False, remove_qconfig=True, is_reference=False, convert_custom_config_dict=None, use_precomputed_fake_quant=False):
+def convert(
+    module,
+    mapping=None,
+    inplace=False,
+    remove_qconfig=True,
+    is_reference=False,
+    convert_custom_config_dict=None,
+    use_precomputed_fake_quant=False,
+):
     """A copy of a prepared model (or the model itself) whose modules compute with integers.
 
     Linear and convolutions, with or without ReLU, have such forms, and so have batch normalization, the stubs and
@@ -156,7 +178,9 @@ def convert(module, mapping=None, inplace=False, remove_qconfig=True, is_referen
     exact sums, rounded once.
     """
     if is_reference:
-        raise NotImplementedError("torch.ao.quantization.convert: reference modules (any dtype, any device) are not supported")
+        raise NotImplementedError(
+            "torch.ao.quantization.convert: reference modules (any dtype, any device) are not supported"
+        )
     if not inplace:
         module = copy.deepcopy(module)
     _convert(module, DEFAULT_STATIC_QUANT_MODULE_MAPPINGS if mapping is None else mapping)
@@ -183,18 +207,26 @@ def _dynamic_default(dtype, error):
 
 
 def quantize_dynamic(model, qconfig_spec=None, dtype=torch.qint8, mapping=None, inplace=False):
-    """A copy of a model (or the model itself) whose weights are integers (or float16), and whose results are floating point.
+    """A copy of a model (or the model itself) whose weights are integers (or float16), and whose results are floating
+    point.
 
     Args:
-        qconfig_spec: types or names of modules, or a dict of their configurations; by default Linear and recurrent layers, of which Linear alone has such a
+        qconfig_spec: types or names of modules, or a dict of their configurations; by default Linear and recurrent
+        layers, of which Linear alone has such a
             form (NotImplementedError for the others).
         dtype: of the weights, torch.qint8 or torch.float16.
     """
     if qconfig_spec is None:
-        config = _dynamic_default(dtype, ValueError(f"Don't know how to quantize with default settings for {dtype}. Provide full qconfig please"))
+        config = _dynamic_default(
+            dtype,
+            ValueError(f"Don't know how to quantize with default settings for {dtype}. Provide full qconfig please"),
+        )
         qconfig_spec = dict.fromkeys((nn.Linear, nn.LSTM, nn.GRU, nn.LSTMCell, nn.RNNCell, nn.GRUCell), config)
     elif isinstance(qconfig_spec, (set, frozenset)):
-        qconfig_spec = dict.fromkeys(qconfig_spec, _dynamic_default(dtype, RuntimeError("Unknown dtype specified for quantize_dynamic: ", str(dtype))))
+        qconfig_spec = dict.fromkeys(
+            qconfig_spec,
+            _dynamic_default(dtype, RuntimeError("Unknown dtype specified for quantize_dynamic: ", str(dtype))),
+        )
     if not inplace:
         model = copy.deepcopy(model)
     model.eval()
@@ -203,7 +235,9 @@ def quantize_dynamic(model, qconfig_spec=None, dtype=torch.qint8, mapping=None, 
 
 
 def prepare_qat(model, mapping=None, inplace=False):
-    """A copy of a model in training (or the model itself) whose weights and results are rounded as integers would be, with gradients."""
+    """A copy of a model in training (or the model itself) whose weights and results are rounded as integers would be,
+    with gradients.
+    """
     if not model.training:
         raise AssertionError("prepare_qat only works on models in training mode")
     if not inplace:

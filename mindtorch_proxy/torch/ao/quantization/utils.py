@@ -17,7 +17,13 @@ _PER_CHANNEL = (torch.per_channel_affine, torch.per_channel_affine_float_qparams
 _FLOAT8 = frozenset((torch.float8_e5m2, torch.float8_e4m3fn))
 _BYTES = frozenset((torch.quint8, torch.qint8, torch.uint8, torch.int8))
 _STATIC = _BYTES | _FLOAT8 | {torch.qint32, torch.int16, torch.int32}
-_UNDERLYING = {torch.quint8: torch.uint8, torch.qint8: torch.int8, torch.qint32: torch.int32, torch.quint4x2: torch.uint8, torch.quint2x4: torch.uint8}
+_UNDERLYING = {
+    torch.quint8: torch.uint8,
+    torch.qint8: torch.int8,
+    torch.qint32: torch.int32,
+    torch.quint4x2: torch.uint8,
+    torch.quint2x4: torch.uint8,
+}
 _UNDERLYING |= {kind: kind for kind in (torch.uint8, torch.int8, torch.uint16, torch.int16, torch.int32, *_FLOAT8)}
 
 
@@ -60,7 +66,10 @@ def get_qparam_dict(observer_or_fake_quant):
         raise RuntimeError(f"Unrecognized qscheme: {scheme}")
     if is_per_channel(scheme):
         found["axis"] = watched.ch_axis
-    symmetric = {torch.per_tensor_symmetric: torch.per_tensor_affine, torch.per_channel_symmetric: torch.per_channel_affine}
+    symmetric = {
+        torch.per_tensor_symmetric: torch.per_tensor_affine,
+        torch.per_channel_symmetric: torch.per_channel_affine,
+    }
     found["qscheme"] = symmetric.get(scheme, scheme)  # no tensor has a symmetric scheme
     found["scale"], found["zero_point"] = watched.calculate_qparams()
     return found | {name: getattr(watched, name) for name in ("quant_min", "quant_max") if hasattr(watched, name)}
@@ -72,7 +81,9 @@ def get_swapped_custom_module_class(custom_module, custom_module_class_mapping, 
     """
     known = custom_module_class_mapping.get(get_quant_type(qconfig), {})
     if type(custom_module) not in known:
-        raise AssertionError(f"did not find corresponding observed module class for {type(custom_module)} in mapping: {known}")
+        raise AssertionError(
+            f"did not find corresponding observed module class for {type(custom_module)} in mapping: {known}"
+        )
     return known[type(custom_module)]
 
 

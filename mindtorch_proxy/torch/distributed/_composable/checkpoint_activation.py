@@ -28,9 +28,14 @@ def _second_run(state, context):
 
 @contract(_CheckpointState)
 def checkpoint(module, **kwargs):
-    """Have a module's forward keep its arguments alone: backward runs it again. The module's structure and names stay."""
+    """Have a module's forward keep its arguments alone: backward runs it again.
+
+    The module's structure and names stay.
+    """
     if kwargs.pop("use_reentrant", False):
-        raise NotImplementedError("use_reentrant=True is not supported in composable checkpoint. Please use torch.utils.checkpoint.checkpoint instead.")
+        raise NotImplementedError(
+            "use_reentrant=True is not supported in composable checkpoint. Please use torch.utils.checkpoint.checkpoint instead."
+        )
     preserve, contexts = kwargs.pop("preserve_rng_state", True), kwargs.pop("context_fn", None)
     check, debug = kwargs.pop("determinism_check", _DEFAULT_DETERMINISM_MODE), kwargs.pop("debug", False)
     early_stop = kwargs.pop("early_stop", True)

@@ -46,7 +46,9 @@ def _check_names(before, after):
 
 
 def contract(state_cls=_State):
-    """Make a function of a module, or of several, an API: applied to a module at most once, ``.state(module)`` is its state there."""
+    """Make a function of a module, or of several, an API: applied to a module at most once, ``.state(module)`` is its
+    state there.
+    """
 
     def decorate(function):
         @functools.wraps(function)

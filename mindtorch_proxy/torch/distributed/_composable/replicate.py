@@ -68,7 +68,9 @@ def _no_deepcopy(*args, **kwargs):
 
 @contract(state_cls=_ReplicateState)
 def replicate(module, ignored_modules=None, **kwargs):
-    """Average the gradients of a module's parameters over processes; arguments are those of DistributedDataParallel, and ``device_id``."""
+    """Average the gradients of a module's parameters over processes;
+    arguments are those of DistributedDataParallel, and ``device_id``.
+    """
     options = dict(kwargs)
     if "device_id" in options:
         device = options.pop("device_id")
@@ -88,7 +90,9 @@ def replicate(module, ignored_modules=None, **kwargs):
 
     module.register_forward_pre_hook(before, with_kwargs=True)
     mesh = options.get("device_mesh")
-    if mesh is not None and mesh._get_root_mesh() != mesh:  # the other dimensions' distributed tensors are local ones for the replica
+    if (
+        mesh is not None and mesh._get_root_mesh() != mesh
+    ):  # the other dimensions' distributed tensors are local ones for the replica
         module.register_forward_pre_hook(_reconstruct_dtensor)
         module.register_forward_hook(_localize_dtensor)
     module.register_forward_hook(state.after)

@@ -38,7 +38,10 @@ _FORMATS = [torch.contiguous_format, torch.channels_last, torch.preserve_format]
 
 @dataclass
 class _TensorProperties:
-    """What else makes a tensor. Memory formats cannot be pickled: the enumeration ``_encoding`` of a class stands for them."""
+    """What else makes a tensor.
+
+    Memory formats cannot be pickled: the enumeration ``_encoding`` of a class stands for them.
+    """
 
     dtype: torch.dtype = field(default_factory=torch.get_default_dtype)
     layout: torch.layout = field(default=torch.strided)
@@ -47,7 +50,13 @@ class _TensorProperties:
     pin_memory: bool = False
 
     def __getstate__(self):
-        return self.dtype, self.layout, self.requires_grad, self._encoding(_FORMATS.index(self.memory_format)), self.pin_memory
+        return (
+            self.dtype,
+            self.layout,
+            self.requires_grad,
+            self._encoding(_FORMATS.index(self.memory_format)),
+            self.pin_memory,
+        )
 
     def __setstate__(self, state):
         self.dtype, self.layout, self.requires_grad, encoding, self.pin_memory = state

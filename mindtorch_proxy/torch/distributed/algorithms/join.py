@@ -1,4 +1,6 @@
-"""Training on uneven inputs: a rank whose inputs have ended answers the collectives of the others until theirs have ended, too."""
+"""Training on uneven inputs: a rank whose inputs have ended answers the collectives of the others until theirs have
+ended, too.
+"""
 
 import warnings
 from abc import ABC, abstractmethod
@@ -33,7 +35,9 @@ class _JoinConfig(NamedTuple):
 
 
 class Joinable(ABC):
-    """What takes part in ``Join``: it communicates in every iteration, and calls ``Join.notify_join_context`` before that."""
+    """What takes part in ``Join``: it communicates in every iteration, and calls ``Join.notify_join_context`` before
+    that.
+    """
 
     @abstractmethod
     def __init__(self):
@@ -102,7 +106,10 @@ class Join:
 
     @staticmethod
     def notify_join_context(joinable):
-        """Tell the ranks without inputs that this one has some. The work of that message, or None where another joinable tells it."""
+        """Tell the ranks without inputs that this one has some.
+
+        The work of that message, or None where another joinable tells it.
+        """
         if not hasattr(joinable, "_join_config"):
             raise AssertionError(f"Check that the {type(joinable)} constructor calls the ``Joinable`` constructor")
         config = joinable._join_config

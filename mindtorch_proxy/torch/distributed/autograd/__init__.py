@@ -9,7 +9,9 @@ def is_available():
 
 
 def _refuse(name):
-    raise NotImplementedError(f"torch.distributed.autograd{name}: gradients across remote procedure calls are not supported (any dtype, any device)")
+    raise NotImplementedError(
+        f"torch.distributed.autograd{name}: gradients across remote procedure calls are not supported (any dtype, any device)"
+    )
 
 
 class context:

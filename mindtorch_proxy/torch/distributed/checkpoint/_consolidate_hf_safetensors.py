@@ -19,7 +19,9 @@ def _blocks_in(folder):
     for path in sorted(Path(folder).glob(f"*{SUFFIX}")):
         for name, block in read_header(path).items():
             if block.offsets is None:
-                raise ValueError("No DCP custom metadata found in safetensors file. The file must be saved with DCP to be consolidated.")
+                raise ValueError(
+                    "No DCP custom metadata found in safetensors file. The file must be saved with DCP to be consolidated."
+                )
             blocks.setdefault(name, []).append((path, block))
     return blocks
 
@@ -60,12 +62,18 @@ def consolidate_safetensors_files(input_dir, output_dir, fqn_to_index_mapping, n
     Raises:
         ValueError: for a file that does not say where its blocks lie.
     """
-    places, total = _write_whole(input_dir, output_dir, fqn_to_index_mapping, max(fqn_to_index_mapping.values()), num_threads)
+    places, total = _write_whole(
+        input_dir, output_dir, fqn_to_index_mapping, max(fqn_to_index_mapping.values()), num_threads
+    )
     write_index(Path(output_dir), places, total)
 
 
-def consolidate_safetensors_files_on_every_rank(input_dir, output_dir, fqn_to_index_mapping, num_threads=1, process_group=None):
-    """As `consolidate_safetensors_files`, with the files shared among the ranks; rank 0 writes the index, and all wait for it."""
+def consolidate_safetensors_files_on_every_rank(
+    input_dir, output_dir, fqn_to_index_mapping, num_threads=1, process_group=None
+):
+    """As `consolidate_safetensors_files`, with the files shared among the ranks;
+    rank 0 writes the index, and all wait for it.
+    """
     together = dist.is_available() and dist.is_initialized()
     rank, size = (dist.get_rank(process_group), dist.get_world_size(process_group)) if together else (0, 1)
     mine = {name: index for name, index in fqn_to_index_mapping.items() if index % size == rank}
@@ -76,5 +84,9 @@ def consolidate_safetensors_files_on_every_rank(input_dir, output_dir, fqn_to_in
     gathered = [None] * size if rank == 0 else None
     dist.gather_object(written, gathered, dst=0, group=process_group)
     if rank == 0:
-        write_index(Path(output_dir), {k: v for places, _ in gathered for k, v in places.items()}, sum(total for _, total in gathered))
+        write_index(
+            Path(output_dir),
+            {k: v for places, _ in gathered for k, v in places.items()},
+            sum(total for _, total in gathered),
+        )
     dist.barrier(group=process_group)

@@ -36,7 +36,9 @@ INDEX, SUFFIX, SHARDED = "model.safetensors.index.json", ".safetensors", "sharde
 
 @dataclass
 class Stored:
-    """A tensor in a file, or a block of one: its dtype's name, its shape, where its bytes begin and end, and its offsets in the whole."""
+    """A tensor in a file, or a block of one: its dtype's name, its shape, where its bytes begin and end, and its
+    offsets in the whole.
+    """
 
     dtype: str
     shape: list
@@ -46,7 +48,9 @@ class Stored:
 
 
 def file_name(index, largest_index, shard_index=None):
-    """The name of the file with a number, of so many; `shard_index` counts the ranks from 1 where each writes files of its own."""
+    """The name of the file with a number, of so many;
+    `shard_index` counts the ranks from 1 where each writes files of its own.
+    """
     shard = "" if shard_index is None else f"shard-{shard_index:05}-"
     return f"{shard}model-{index:05}-of-{largest_index:05}{SUFFIX}"
 
@@ -58,7 +62,12 @@ def read_header(path):
         header = json.loads(file.read(length))
     blocks = json.loads(header.pop(_OF_FILE, {}).get(_BLOCKS, "null"))
     return {
-        name: Stored(entry["dtype"], entry["shape"], *(8 + length + at for at in entry["data_offsets"]), blocks and blocks[name]["saved_offsets"])
+        name: Stored(
+            entry["dtype"],
+            entry["shape"],
+            *(8 + length + at for at in entry["data_offsets"]),
+            blocks and blocks[name]["saved_offsets"],
+        )
         for name, entry in header.items()
     }
 
@@ -69,24 +78,38 @@ def read_tensor(path, stored):
         file.seek(stored.begin)
         content = bytearray(file.read(stored.end - stored.begin))
     dtype = DTYPES[stored.dtype]
-    return torch.frombuffer(content, dtype=dtype).reshape(stored.shape) if content else torch.empty(stored.shape, dtype=dtype)
+    return (
+        torch.frombuffer(content, dtype=dtype).reshape(stored.shape)
+        if content
+        else torch.empty(stored.shape, dtype=dtype)
+    )
 
 
 def write_file(path, tensors, offsets=None):
-    """Write ``{name: tensor}``; `offsets` are those of the blocks in the whole tensors. ``{name: number of bytes}`` comes back.
+    """Write ``{name: tensor}``; `offsets` are those of the blocks in the whole tensors. ``{name: number of bytes}``
+    comes back.
 
     Raises:
         NotImplementedError: for a dtype that the format does not know.
     """
     header = {_OF_FILE: {"format": "pt"}}
     if offsets is not None:
-        header[_OF_FILE] |= {_BLOCKS: json.dumps({name: {"saved_offsets": list(at)} for name, at in offsets.items()}), _VERSION: "1.0"}
+        header[_OF_FILE] |= {
+            _BLOCKS: json.dumps({name: {"saved_offsets": list(at)} for name, at in offsets.items()}),
+            _VERSION: "1.0",
+        }
     at, lengths = 0, {}
     for name, tensor in tensors.items():
         if tensor.dtype not in _NAMES:
-            raise NotImplementedError(f"{name}: {tensor.dtype} on {tensor.device} cannot be stored in a file of safetensors")
+            raise NotImplementedError(
+                f"{name}: {tensor.dtype} on {tensor.device} cannot be stored in a file of safetensors"
+            )
         lengths[name] = math.prod(tensor.shape) * tensor.element_size()
-        header[name] = {"dtype": _NAMES[tensor.dtype], "shape": list(tensor.shape), "data_offsets": [at, at + lengths[name]]}
+        header[name] = {
+            "dtype": _NAMES[tensor.dtype],
+            "shape": list(tensor.shape),
+            "data_offsets": [at, at + lengths[name]],
+        }
         at += lengths[name]
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)

@@ -12,11 +12,16 @@ from .planner import LoadItemType, ReadItem
 def chunks_of(value):
     """[(block, local tensor)] of what this rank has of a tensor."""
     if isinstance(value, ShardedTensor):
-        return [(ChunkStorageMetadata(torch.Size(s.metadata.shard_offsets), torch.Size(s.metadata.shard_sizes)), s.tensor) for s in value.local_shards()]
+        return [
+            (ChunkStorageMetadata(torch.Size(s.metadata.shard_offsets), torch.Size(s.metadata.shard_sizes)), s.tensor)
+            for s in value.local_shards()
+        ]
     if not isinstance(value, DTensor):
         return [(ChunkStorageMetadata(torch.Size([0] * value.ndim), torch.Size(value.shape)), value)]
     if any(p.is_partial() for p in value.placements):
-        raise NotImplementedError(f"a checkpoint of a DTensor with placements {value.placements} is not supported: redistribute it first")
+        raise NotImplementedError(
+            f"a checkpoint of a DTensor with placements {value.placements} is not supported: redistribute it first"
+        )
     sizes, offsets = local_shape_and_offset(value.shape, value.device_mesh, value.placements)
     if value.device_mesh.get_coordinate() is None or 0 in sizes and 0 not in value.shape:
         return []

@@ -45,7 +45,9 @@ def storage_of(kind, given, checkpoint_id):
     if not checkpoint_id:
         raise RuntimeError("`checkpoint_id` must be specificed if storage_reader/storage_writer is None.")
     if not kind.validate_checkpoint_id(checkpoint_id):
-        raise NotImplementedError(f"checkpoints at {checkpoint_id}: only folders of the file system are supported, or a storage of your own")
+        raise NotImplementedError(
+            f"checkpoints at {checkpoint_id}: only folders of the file system are supported, or a storage of your own"
+        )
     return kind(checkpoint_id)
 
 

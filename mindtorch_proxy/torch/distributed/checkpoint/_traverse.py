@@ -17,7 +17,9 @@ def _is_leaf(value, keep_traversing):
         return False
     if not isinstance(value, list):
         return True
-    return not any(keep_traversing(v) or isinstance(v, (Mapping, list)) and not _is_leaf(v, keep_traversing) for v in value)
+    return not any(
+        keep_traversing(v) or isinstance(v, (Mapping, list)) and not _is_leaf(v, keep_traversing) for v in value
+    )
 
 
 def traverse_state_dict(state_dict, visitor, keep_traversing=_is_tensor):
@@ -57,7 +59,9 @@ def get_element(root_dict, path, default_value=None):
     """What a path leads to, or the default."""
     at = root_dict
     for key in path:
-        there = isinstance(at, list) and key < len(at) if isinstance(key, int) else isinstance(at, Mapping) and key in at
+        there = (
+            isinstance(at, list) and key < len(at) if isinstance(key, int) else isinstance(at, Mapping) and key in at
+        )
         if not there:
             return default_value
         at = at[key]

@@ -12,14 +12,25 @@ from .metadata import BytesStorageMetadata, Metadata, MetadataIndex, TensorStora
 from .planner import LoadItemType, LoadPlan, LoadPlanner, ReadItem, SavePlan, SavePlanner, WriteItemType
 from .planner_helpers import _all_write_items, _create_write_items
 
-__all__ = ["DefaultSavePlanner", "DefaultLoadPlanner", "create_default_local_load_plan", "create_default_global_load_plan"]
+__all__ = [
+    "DefaultSavePlanner",
+    "DefaultLoadPlanner",
+    "create_default_local_load_plan",
+    "create_default_global_load_plan",
+]
 __all__ += ["create_default_local_save_plan", "create_default_global_save_plan"]
 
 
 class DefaultSavePlanner(SavePlanner):
     """Each rank writes its blocks; what several have, one of them."""
 
-    def __init__(self, flatten_state_dict=True, flatten_sharded_tensors=True, dedup_replicated_tensors=None, dedup_save_to_lowest_rank=False):
+    def __init__(
+        self,
+        flatten_state_dict=True,
+        flatten_sharded_tensors=True,
+        dedup_replicated_tensors=None,
+        dedup_save_to_lowest_rank=False,
+    ):
         self.flatten_state_dict, self.dedup_save_to_lowest_rank = flatten_state_dict, dedup_save_to_lowest_rank
         self.mappings = {}
 
@@ -34,11 +45,15 @@ class DefaultSavePlanner(SavePlanner):
         return self.plan
 
     def create_global_plan(self, all_plans):
-        numbered, self.metadata = create_default_global_save_plan(_without_duplicates(all_plans, self.dedup_save_to_lowest_rank))
+        numbered, self.metadata = create_default_global_save_plan(
+            _without_duplicates(all_plans, self.dedup_save_to_lowest_rank)
+        )
         self.global_plan = numbered
         _check(self.metadata)
         if self.flatten_state_dict:
-            self.metadata.planner_data = {name: path for plan in all_plans for name, path in (plan.planner_data or {}).items()}
+            self.metadata.planner_data = {
+                name: path for plan in all_plans for name, path in (plan.planner_data or {}).items()
+            }
         return numbered, self.metadata
 
     def finish_plan(self, new_plan):
@@ -77,7 +92,10 @@ def _without_duplicates(plans, lowest):
             size *= n
         load[rank] += size
         kept[rank].add(index)
-    return [dataclasses.replace(plan, items=[i for i in plan.items if i.index in kept[rank]]) for rank, plan in enumerate(plans)]
+    return [
+        dataclasses.replace(plan, items=[i for i in plan.items if i.index in kept[rank]])
+        for rank, plan in enumerate(plans)
+    ]
 
 
 def _check(metadata):
@@ -86,7 +104,9 @@ def _check(metadata):
         if isinstance(found, TensorStorageMetadata):
             count = lambda sizes: torch.Size(sizes).numel()
             if sum(count(c.sizes) for c in found.chunks) != count(found.size):
-                raise ValueError(f"Failed to validate global plan: the blocks of {name} do not fill a tensor of {found.size}")
+                raise ValueError(
+                    f"Failed to validate global plan: the blocks of {name} do not fill a tensor of {found.size}"
+                )
 
 
 class DefaultLoadPlanner(LoadPlanner):
@@ -156,13 +176,17 @@ class _EmptyStateDictLoadPlanner(DefaultLoadPlanner):
 
 
 def create_default_local_save_plan(state_dict, is_coordinator):
-    """What this rank has of a flat state dict: its blocks of tensors, and all else; what others have too is left to the coordinator."""
+    """What this rank has of a flat state dict: its blocks of tensors, and all else;
+    what others have too is left to the coordinator.
+    """
     return SavePlan([item for name, value in state_dict.items() for item in _create_write_items(name, value)])
 
 
 def _create_default_local_metadata(state_dict):
     """The metadata of a checkpoint of a flat state dict, as far as this rank knows."""
-    return create_default_global_save_plan([SavePlan([item for name, value in state_dict.items() for item in _all_write_items(name, value)])])[1]
+    return create_default_global_save_plan(
+        [SavePlan([item for name, value in state_dict.items() for item in _all_write_items(name, value)])]
+    )[1]
 
 
 def create_default_global_save_plan(all_plans, rewrite_index_hints=True):
@@ -177,7 +201,11 @@ def create_default_global_save_plan(all_plans, rewrite_index_hints=True):
                 continue
             data = item.tensor_data
             known = found.setdefault(item.index.fqn, TensorStorageMetadata(data.properties, data.size, []))
-            items.append(dataclasses.replace(item, index=dataclasses.replace(item.index, index=len(known.chunks))) if rewrite_index_hints else item)
+            items.append(
+                dataclasses.replace(item, index=dataclasses.replace(item.index, index=len(known.chunks)))
+                if rewrite_index_hints
+                else item
+            )
             known.chunks.append(data.chunk)
         numbered.append(dataclasses.replace(plan, items=items))
     return numbered, Metadata(found)
@@ -197,7 +225,9 @@ def create_default_local_load_plan(state_dict, metadata, strict=True):
             items.append(ReadItem(LoadItemType.BYTE_IO, index, none, index, none, none))
             continue
         if not isinstance(value, torch.Tensor):
-            raise ValueError(f"Invalid checkpoint metadata for {name}, expected BytesStorageMetadata but found {type(found)}")
+            raise ValueError(
+                f"Invalid checkpoint metadata for {name}, expected BytesStorageMetadata but found {type(found)}"
+            )
         if found.size != torch.Size(value.shape):
             raise ValueError(f"Size mismatch between saved {found.size} and current: {value.size()} for {name}")
         items += overlaps(name, found.chunks, [chunk for chunk, _ in chunks_of(value)])

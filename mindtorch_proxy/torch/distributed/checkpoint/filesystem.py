@@ -1,4 +1,7 @@
-"""Checkpoints in a folder: ``.metadata``, and for each rank files of tensors one after another, as PyTorch writes them."""
+"""Checkpoints in a folder:
+
+``.metadata``, and for each rank files of tensors one after another, as PyTorch writes them.
+"""
 
 import io
 import os
@@ -58,9 +61,18 @@ class FileSystemWriter(StorageWriter):
         _extensions=None,
         serialization_format=None,
     ):
-        if _extensions is not None or serialization_format is not None and getattr(serialization_format, "value", "") != "torch_save":
+        if (
+            _extensions is not None
+            or serialization_format is not None
+            and getattr(serialization_format, "value", "") != "torch_save"
+        ):
             raise NotImplementedError("extensions and formats other than torch.save's are not supported")
-        self.path, self.single_file_per_rank, self.sync_files, self.thread_count = Path(path), single_file_per_rank, sync_files, thread_count
+        self.path, self.single_file_per_rank, self.sync_files, self.thread_count = (
+            Path(path),
+            single_file_per_rank,
+            sync_files,
+            thread_count,
+        )
         self.overwrite, self.save_id = overwrite, str(uuid.uuid4())
 
     def reset(self, checkpoint_id=None):
@@ -93,7 +105,9 @@ class FileSystemWriter(StorageWriter):
         return [replace(plan, storage_data=_StoragePrefix(f"__{i}_")) for i, plan in enumerate(plans)]
 
     def write_data(self, plan, planner):
-        groups = _spread(plan.items, self.thread_count) if self.single_file_per_rank else [[item] for item in plan.items]
+        groups = (
+            _spread(plan.items, self.thread_count) if self.single_file_per_rank else [[item] for item in plan.items]
+        )
         named = [(f"{plan.storage_data.prefix}{i}{_SUFFIX}", items) for i, items in enumerate(groups)]
         with ThreadPoolExecutor(max(self.thread_count, 1)) as pool:
             results = [r for found in pool.map(lambda entry: self._write_file(*entry, planner), named) for r in found]
@@ -195,7 +209,9 @@ class FileSystemReader(StorageReader):
     def _read(self, file, item, planner):
         info = self.storage_data[item.storage_index]
         if getattr(info, "transform_descriptors", None):
-            raise NotImplementedError(f"the transforms {info.transform_descriptors} of a checkpoint's files are not supported")
+            raise NotImplementedError(
+                f"the transforms {info.transform_descriptors} of a checkpoint's files are not supported"
+            )
         file.seek(info.offset)
         stream = io.BytesIO(file.read(info.length))
         if item.type is LoadItemType.BYTE_IO:

@@ -11,7 +11,14 @@ from ._consolidate_hf_safetensors import consolidate_safetensors_files
 from ._hf_utils import DTYPES, INDEX, SHARDED, SUFFIX, file_name, read_header, read_tensor, write_file, write_index
 from ._pieces import narrowed
 from .filesystem import FileSystemReader, FileSystemWriter, _StorageInfo
-from .metadata import ChunkStorageMetadata, Metadata, MetadataIndex, StorageMeta, TensorProperties, TensorStorageMetadata
+from .metadata import (
+    ChunkStorageMetadata,
+    Metadata,
+    MetadataIndex,
+    StorageMeta,
+    TensorProperties,
+    TensorStorageMetadata,
+)
 from .planner import WriteItemType
 from .storage import WriteResult
 
@@ -31,16 +38,26 @@ class HuggingFaceStorageWriter(FileSystemWriter):
         path: the folder.
         fqn_to_index_mapping: ``{name: K}``, counted from 1; None puts all tensors of a rank into one file.
         thread_count: how many files a rank writes at once.
-        save_distributed: whether every rank writes the blocks that it has, into ``shard-0000R-model-...``; there is no index then.
+        save_distributed: whether every rank writes the blocks that it has, into ``shard-0000R-model-...``; there is no
+        index then.
             Without it tensors must be whole, as rank 0 has them.
-        enable_consolidation: whether the blocks, written into ``path/sharded``, are put together into whole tensors in `path`.
+        enable_consolidation: whether the blocks, written into ``path/sharded``, are put together into whole tensors in
+        `path`.
         thread_count_consolidation: how many of those files are written at once.
 
     Raises:
         NotImplementedError: when writing what is no tensor, or without `save_distributed` a tensor in blocks.
     """
 
-    def __init__(self, path, fqn_to_index_mapping=None, thread_count=1, save_distributed=False, enable_consolidation=False, thread_count_consolidation=1):
+    def __init__(
+        self,
+        path,
+        fqn_to_index_mapping=None,
+        thread_count=1,
+        save_distributed=False,
+        enable_consolidation=False,
+        thread_count_consolidation=1,
+    ):
         super().__init__(path, thread_count=thread_count)
         self.fqn_to_index_mapping, self.save_distributed = fqn_to_index_mapping, save_distributed
         self.enable_consolidation, self.thread_count_consolidation = enable_consolidation, thread_count_consolidation
@@ -59,7 +76,11 @@ class HuggingFaceStorageWriter(FileSystemWriter):
             files.setdefault(mapping.get(item.index.fqn, 1), []).append(item)
         shard, largest = plan.storage_data.get("shard_index"), max([*mapping.values(), 1])
         with ThreadPoolExecutor(max(self.thread_count, 1)) as pool:
-            results = list(pool.map(lambda entry: self._write(file_name(entry[0], largest, shard), entry[1], planner), files.items()))
+            results = list(
+                pool.map(
+                    lambda entry: self._write(file_name(entry[0], largest, shard), entry[1], planner), files.items()
+                )
+            )
         return _done([result for found in results for result in found])
 
     def _write(self, name, items, planner):
@@ -70,7 +91,9 @@ class HuggingFaceStorageWriter(FileSystemWriter):
                 raise NotImplementedError(f"HuggingFaceStorageWriter: {fqn} is no tensor")
             chunk = item.tensor_data.chunk
             if not self.save_distributed and chunk.sizes != torch.Size(item.tensor_data.size):
-                raise NotImplementedError(f"HuggingFaceStorageWriter: {fqn} is in blocks; save_distributed=True writes those")
+                raise NotImplementedError(
+                    f"HuggingFaceStorageWriter: {fqn} is in blocks; save_distributed=True writes those"
+                )
             tensors[fqn], offsets[fqn] = planner.resolve_data(item), chunk.offsets
         lengths = write_file(self.path / name, tensors, offsets)
         return [WriteResult(i.index, lengths[i.index.fqn], _StorageInfo(name, 0, lengths[i.index.fqn])) for i in items]
@@ -79,7 +102,9 @@ class HuggingFaceStorageWriter(FileSystemWriter):
         if self.save_distributed:
             if self.enable_consolidation:
                 mapping = self.fqn_to_index_mapping or dict.fromkeys(metadata.state_dict_metadata, 1)
-                consolidate_safetensors_files(self.path, self.consolidated_output_path, mapping, self.thread_count_consolidation)
+                consolidate_safetensors_files(
+                    self.path, self.consolidated_output_path, mapping, self.thread_count_consolidation
+                )
             return
         written = {r.index.fqn: r for rank in results for r in rank}
         places = {name: r.storage_data.relative_path for name, r in written.items()}
@@ -109,7 +134,9 @@ class HuggingFaceStorageReader(FileSystemReader):
             for name, block in read_header(path).items():
                 offsets, sizes = torch.Size(block.offsets or [0] * len(block.shape)), torch.Size(block.shape)
                 end = [offset + size for offset, size in zip(offsets, sizes)]
-                tensor = stored.setdefault(name, TensorStorageMetadata(TensorProperties(dtype=DTYPES[block.dtype]), torch.Size(end), []))
+                tensor = stored.setdefault(
+                    name, TensorStorageMetadata(TensorProperties(dtype=DTYPES[block.dtype]), torch.Size(end), [])
+                )
                 tensor.size = torch.Size(map(max, tensor.size, end))
                 tensor.chunks.append(ChunkStorageMetadata(offsets, sizes))
                 places[MetadataIndex(name, offsets)] = path, block

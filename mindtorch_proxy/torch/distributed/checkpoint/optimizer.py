@@ -24,7 +24,9 @@ def load_sharded_optimizer_state_dict(model_state_dict, optimizer_key, storage_r
             set_element(state, path, "<bytes_io>")
         else:
             whole = not found.size
-            made = zeros(found.size, dtype=found.properties.dtype, device_mesh=mesh, placements=None if whole else [Shard(0)])
+            made = zeros(
+                found.size, dtype=found.properties.dtype, device_mesh=mesh, placements=None if whole else [Shard(0)]
+            )
             set_element(state, path, made.to_local() if whole else made)
     _load(state, storage_reader, planner or DefaultLoadPlanner(), None, False)
     return state

@@ -17,7 +17,11 @@ def create_read_items_for_chunk_list(fqn, checkpoint_md, local_chunks):
 
 def _write_item(fqn, value, chunk):
     kind = WriteItemType.SHARD if in_pieces(value) else WriteItemType.TENSOR
-    return WriteItem(MetadataIndex(fqn, chunk.offsets), kind, tensor_data=TensorWriteData(chunk, properties_of(value), torch.Size(value.shape)))
+    return WriteItem(
+        MetadataIndex(fqn, chunk.offsets),
+        kind,
+        tensor_data=TensorWriteData(chunk, properties_of(value), torch.Size(value.shape)),
+    )
 
 
 def _create_write_item_for_tensor(fqn, tensor):

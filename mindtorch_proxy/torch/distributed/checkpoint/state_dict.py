@@ -23,7 +23,9 @@ __all__ = [
 
 @dataclass
 class StateDictOptions:
-    """full_state_dict: whole tensors, with cpu_offload on the first rank alone; broadcast_from_rank0: that rank has what is set."""
+    """full_state_dict: whole tensors, with cpu_offload on the first rank alone;
+    broadcast_from_rank0: that rank has what is set.
+    """
 
     full_state_dict: bool = False
     cpu_offload: bool = False
@@ -50,7 +52,9 @@ def _fsdp():
 
 def _names(model):
     """{id of parameter or buffer: name without the wrappers'}, {name with them: name without}."""
-    wrappers = {f"{name}." if name else "": inner for name, m in model.named_modules() for inner in [_inner(m)] if inner}
+    wrappers = {
+        f"{name}." if name else "": inner for name, m in model.named_modules() for inner in [_inner(m)] if inner
+    }
 
     def clean(name):
         for prefix in sorted(wrappers, key=len, reverse=True):
@@ -183,7 +187,14 @@ def _unflat(flat, model, optimizer):
             own = {k[len(prefix) :]: v for k, v in flat.items() if k.startswith(prefix) and "." not in k[len(prefix) :]}
             if own:
                 state[name] = own
-        groups.append({"params": keys} | {k: flat[f"param_groups.{keys[0]}.{k}"] for k in group if k != "params" and f"param_groups.{keys[0]}.{k}" in flat})
+        groups.append(
+            {"params": keys}
+            | {
+                k: flat[f"param_groups.{keys[0]}.{k}"]
+                for k in group
+                if k != "params" and f"param_groups.{keys[0]}.{k}" in flat
+            }
+        )
     return {"state": state, "param_groups": groups}
 
 
@@ -233,7 +244,9 @@ def set_optimizer_state_dict(model, optimizers, optim_state_dict, *, options=Non
     FSDP, _ = _fsdp()
     for optimizer in _optimizers(optimizers):
         _initialised(optimizer)
-        state = _unflat(optim_state_dict, model, optimizer) if options.flatten_optimizer_state_dict else optim_state_dict
+        state = (
+            _unflat(optim_state_dict, model, optimizer) if options.flatten_optimizer_state_dict else optim_state_dict
+        )
         if FSDP.fsdp_modules(model):
             FSDP.optim_state_dict_to_load(model, optimizer, state, load_directly=True)
         else:

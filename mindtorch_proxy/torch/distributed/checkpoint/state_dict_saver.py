@@ -35,17 +35,34 @@ class AsyncSaveResponse:
 
 
 def _states(state_dict):
-    return {key: value.state_dict() if isinstance(value, Stateful) and not isinstance(value, torch.Tensor) else value for key, value in state_dict.items()}
+    return {
+        key: value.state_dict() if isinstance(value, Stateful) and not isinstance(value, torch.Tensor) else value
+        for key, value in state_dict.items()
+    }
 
 
-def save(state_dict, *, checkpoint_id=None, storage_writer=None, planner=None, process_group=None, no_dist=False, use_collectives=True):
+def save(
+    state_dict,
+    *,
+    checkpoint_id=None,
+    storage_writer=None,
+    planner=None,
+    process_group=None,
+    no_dist=False,
+    use_collectives=True,
+):
     """Save a state dict, each rank its part: of distributed tensors its blocks, of others what no other rank saves."""
     alone = without_ranks(no_dist)
     if alone:
-        warnings.warn("torch.distributed is disabled, unavailable or uninitialized, assuming the intent is to save in a single process.", stacklevel=2)
+        warnings.warn(
+            "torch.distributed is disabled, unavailable or uninitialized, assuming the intent is to save in a single process.",
+            stacklevel=2,
+        )
     if not use_collectives:
         raise NotImplementedError("save without collectives is not supported")
-    return _save(_states(state_dict), storage_of(FileSystemWriter, storage_writer, checkpoint_id), planner, process_group, alone)
+    return _save(
+        _states(state_dict), storage_of(FileSystemWriter, storage_writer, checkpoint_id), planner, process_group, alone
+    )
 
 
 def save_state_dict(state_dict, storage_writer, process_group=None, coordinator_rank=0, no_dist=False, planner=None):
@@ -103,7 +120,9 @@ def async_save(
 ):
     """Copy a state dict and save the copy in the background: a future. One save runs after another."""
     if async_checkpointer_type is AsyncCheckpointerType.PROCESS or async_stager is not None or not use_collectives:
-        raise NotImplementedError("async_save in a process of its own, with a stager or without collectives is not supported")
+        raise NotImplementedError(
+            "async_save in a process of its own, with a stager or without collectives is not supported"
+        )
     alone = without_ranks(no_dist)
     default = None if alone else c10d._get_default_group()
     if default not in _ASYNC:

@@ -11,7 +11,9 @@ class FlatParameter(torch.nn.Parameter):
 
 
 class _Place:
-    """One parameter of a unit: its places in the modules, its shape, where it is in the flat one, and its form for optimizers."""
+    """One parameter of a unit: its places in the modules, its shape, where it is in the flat one, and its form for
+    optimizers.
+    """
 
     def __init__(self, name, places, parameter, start):
         self.name, self.places, self.shape, self.requires_grad = name, places, parameter.shape, parameter.requires_grad
@@ -41,7 +43,11 @@ class FlatParamHandle:
     def __init__(self, owner, named, group, replicas, options):
         """named: [(name, places, parameter)]; options: sharded, keep, use_orig_params, policy."""
         self.owner, self.group, self.replicas = owner, group, replicas
-        self.sharded, self.use_orig_params, self.policy = options["sharded"], options["use_orig_params"], options["policy"]
+        self.sharded, self.use_orig_params, self.policy = (
+            options["sharded"],
+            options["use_orig_params"],
+            options["policy"],
+        )
         dtypes = {p.dtype for _, _, p in named}
         if len(dtypes) > 1:
             raise ValueError(f"Must flatten tensors with uniform dtype but got {sorted(map(str, dtypes))}")
@@ -94,7 +100,11 @@ class FlatParamHandle:
 
     def gather(self):
         """The whole flat parameter, as it computes."""
-        dtype = self.policy.param_dtype if self.policy is not None and self.policy.param_dtype is not None else self.flat.dtype
+        dtype = (
+            self.policy.param_dtype
+            if self.policy is not None and self.policy.param_dtype is not None
+            else self.flat.dtype
+        )
         return self.gathered(self.flat.detach().to(dtype))
 
     # ---- the modules' forms
@@ -200,8 +210,13 @@ class FlatParamHandle:
 
     # ---- whole parameters for the user
     def full(self):
-        """Whole parameters in the dtype that they are kept in, as Parameters; changes of them do not come back by themselves."""
-        return [torch.nn.Parameter(t.clone(), requires_grad=p.requires_grad) for p, t in zip(self.places, self.split(self.gathered(self.flat)))]
+        """Whole parameters in the dtype that they are kept in, as Parameters;
+        changes of them do not come back by themselves.
+        """
+        return [
+            torch.nn.Parameter(t.clone(), requires_grad=p.requires_grad)
+            for p, t in zip(self.places, self.split(self.gathered(self.flat)))
+        ]
 
     def write_back(self, tensors):
         """Take over whole parameters' values."""

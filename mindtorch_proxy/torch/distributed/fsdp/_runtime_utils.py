@@ -5,4 +5,6 @@
 
 def _post_backward_final_callback(state, module):
     """Raises: a backward pass that an error has ended cannot be put in order by hand."""
-    raise NotImplementedError("torch.distributed.fsdp._runtime_utils._post_backward_final_callback is not supported (any dtype, any device)")
+    raise NotImplementedError(
+        "torch.distributed.fsdp._runtime_utils._post_backward_final_callback is not supported (any dtype, any device)"
+    )

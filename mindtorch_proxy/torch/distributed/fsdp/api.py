@@ -26,7 +26,8 @@ __all__ = [
 
 
 class ShardingStrategy(Enum):
-    """What is sharded: parameters, gradients and state (FULL_SHARD), gradients and state alone (SHARD_GRAD_OP), nothing (NO_SHARD).
+    """What is sharded: parameters, gradients and state (FULL_SHARD), gradients and state alone (SHARD_GRAD_OP), nothing
+    (NO_SHARD).
 
     HYBRID_SHARD does as FULL_SHARD in a group and replicates over another.
     """

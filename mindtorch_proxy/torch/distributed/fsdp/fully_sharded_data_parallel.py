@@ -74,7 +74,9 @@ def _groups(process_group, device_mesh, strategy):
     """(the group to shard over, that to replicate over or None, a mesh of the first)."""
     hybrid = strategy in (ShardingStrategy.HYBRID_SHARD, ShardingStrategy._HYBRID_SHARD_ZERO2)
     if process_group is not None and device_mesh is not None:
-        raise ValueError("Cannot pass both process_group and device_mesh at the same time. Please just pass only one of them.")
+        raise ValueError(
+            "Cannot pass both process_group and device_mesh at the same time. Please just pass only one of them."
+        )
     if device_mesh is not None:
         if hybrid != (device_mesh.ndim == 2):
             raise RuntimeError("Expected device_mesh to have ndim=1 (or ndim=2 for HYBRID_SHARD strategies)")
@@ -90,9 +92,11 @@ def _groups(process_group, device_mesh, strategy):
 
 
 class FullyShardedDataParallel(nn.Module, _State):
-    """A module whose parameters, but for those of such modules within it, are one flat parameter in pieces on the ranks.
+    """A module whose parameters, but for those of such modules within it, are one flat parameter in pieces on the
+    ranks.
 
-    Forward and backward gather it; gradients are averaged and sharded. With ``use_orig_params`` optimizers see each parameter's piece under its own name.
+    Forward and backward gather it; gradients are averaged and sharded. With ``use_orig_params`` optimizers see each
+    parameter's piece under its own name.
     """
 
     def __init__(
@@ -121,7 +125,11 @@ class FullyShardedDataParallel(nn.Module, _State):
         group, replicas, mesh = _groups(process_group, device_mesh, self.sharding_strategy)
         ignored, self._ignored_modules = _ignored(ignored_modules, ignored_states)
         self.process_group, self._device_mesh, self.mixed_precision = group, mesh, mixed_precision or MixedPrecision()
-        self.cpu_offload, self.backward_prefetch, self.forward_prefetch = cpu_offload or CPUOffload(), backward_prefetch, forward_prefetch
+        self.cpu_offload, self.backward_prefetch, self.forward_prefetch = (
+            cpu_offload or CPUOffload(),
+            backward_prefetch,
+            forward_prefetch,
+        )
         if auto_wrap_policy is not None:
             options = dict(
                 process_group=process_group,
@@ -145,7 +153,11 @@ class FullyShardedDataParallel(nn.Module, _State):
             _broadcast(module, group, replicas, ignored)
         self._fsdp_wrapped_module = module
         named = _named(module, ignored, self._ignored_modules)
-        options = {"sharded": self.sharding_strategy is not ShardingStrategy.NO_SHARD, "use_orig_params": use_orig_params, "policy": mixed_precision}
+        options = {
+            "sharded": self.sharding_strategy is not ShardingStrategy.NO_SHARD,
+            "use_orig_params": use_orig_params,
+            "policy": mixed_precision,
+        }
         self._handle = FlatParamHandle(self, named, group, replicas, options) if named else None
         if self._handle is not None and not use_orig_params:
             module._parameters[FLAT_PARAM] = self._handle.flat
@@ -248,7 +260,9 @@ class FullyShardedDataParallel(nn.Module, _State):
         handle, policy = self._handle, self.mixed_precision
         if handle is None:
             return self._fsdp_wrapped_module(*args, **kwargs)
-        if policy.param_dtype is not None and (policy.cast_root_forward_inputs if self._is_root else policy.cast_forward_inputs):
+        if policy.param_dtype is not None and (
+            policy.cast_root_forward_inputs if self._is_root else policy.cast_forward_inputs
+        ):
             cast = lambda t: t.to(policy.param_dtype) if isinstance(t, torch.Tensor) and t.is_floating_point() else t
             args, kwargs = tree_map(cast, (args, kwargs))
         again = handle.in_backward is not None and runs_again()
@@ -257,7 +271,9 @@ class FullyShardedDataParallel(nn.Module, _State):
             handle.unshard()
         self._running += 1
         grad = torch.is_grad_enabled()
-        freed = self.sharding_strategy in (ShardingStrategy.FULL_SHARD, ShardingStrategy.HYBRID_SHARD) and not (self._is_root and grad)
+        freed = self.sharding_strategy in (ShardingStrategy.FULL_SHARD, ShardingStrategy.HYBRID_SHARD) and not (
+            self._is_root and grad
+        )
         try:
             with freeing_hooks() if freed and grad else contextlib.nullcontext():
                 output = self._fsdp_wrapped_module(*args, **kwargs)
@@ -274,7 +290,9 @@ class FullyShardedDataParallel(nn.Module, _State):
         """Inside, backward adds up whole gradients on each rank."""
         self._find_root()
         if not self._is_root:
-            raise RuntimeError("`no_sync()` on inner FSDP instances is not supported. Please call `no_sync()` on root FSDP module.")
+            raise RuntimeError(
+                "`no_sync()` on inner FSDP instances is not supported. Please call `no_sync()` on root FSDP module."
+            )
         handles = [u._handle for u in self.fsdp_modules(self) if u._handle is not None]
         held = [h.sync for h in handles]
         for h in handles:
@@ -298,7 +316,9 @@ class FullyShardedDataParallel(nn.Module, _State):
             return torch.tensor(0.0)
         sharded = [p.grad for p in self.parameters() if p.grad is not None and id(p) in pieces]
         whole = [p.grad for p in self.parameters() if p.grad is not None and id(p) not in pieces]
-        total = _norm_of(_reduced_norm(_norm(sharded, norm_type), norm_type, self.process_group), _norm(whole, norm_type), norm_type)
+        total = _norm_of(
+            _reduced_norm(_norm(sharded, norm_type), norm_type, self.process_group), _norm(whole, norm_type), norm_type
+        )
         scale = torch.clamp(max_norm / (total + 1e-6), max=1.0)
         for g in grads:
             g.mul_(scale.to(g.dtype))
@@ -310,11 +330,19 @@ class FullyShardedDataParallel(nn.Module, _State):
 
     @staticmethod
     @contextlib.contextmanager
-    def summon_full_params(module, recurse=True, writeback=True, rank0_only=False, offload_to_cpu=False, with_grads=False):
+    def summon_full_params(
+        module, recurse=True, writeback=True, rank0_only=False, offload_to_cpu=False, with_grads=False
+    ):
         """Inside, parameters are whole; what is changed in them is kept afterwards where ``writeback``."""
         if writeback and rank0_only:
-            raise NotImplementedError("writeback=True and rank0_only=True is not supported, since it leads to inconsistent parameters across ranks")
-        units = [u for u in FullyShardedDataParallel.fsdp_modules(module) if u._handle is not None and (recurse or u is module)]
+            raise NotImplementedError(
+                "writeback=True and rank0_only=True is not supported, since it leads to inconsistent parameters across ranks"
+            )
+        units = [
+            u
+            for u in FullyShardedDataParallel.fsdp_modules(module)
+            if u._handle is not None and (recurse or u is module)
+        ]
         opened = []
         for u in units:
             if u._running:
@@ -350,14 +378,23 @@ class FullyShardedDataParallel(nn.Module, _State):
     def set_state_dict_type(module, state_dict_type, state_dict_config=None, optim_state_dict_config=None):
         """Have a module's units make state dicts of a type; the settings so far."""
         own, of_optimizer = _CONFIGS[state_dict_type]
-        state_dict_config, optim_state_dict_config = state_dict_config or own(), optim_state_dict_config or of_optimizer()
+        state_dict_config, optim_state_dict_config = (
+            state_dict_config or own(),
+            optim_state_dict_config or of_optimizer(),
+        )
         if type(state_dict_config) is not own:
             raise RuntimeError(f"Expected state_dict_config of type {own} but got {type(state_dict_config)}")
         if type(optim_state_dict_config) is not of_optimizer:
-            raise RuntimeError(f"Expected optim_state_dict_config of type {of_optimizer} but got {type(optim_state_dict_config)}")
+            raise RuntimeError(
+                f"Expected optim_state_dict_config of type {of_optimizer} but got {type(optim_state_dict_config)}"
+            )
         before = FullyShardedDataParallel.get_state_dict_type(module)
         for u in FullyShardedDataParallel.fsdp_modules(module):
-            u._state_dict_type, u._state_dict_config, u._optim_state_dict_config = state_dict_type, state_dict_config, optim_state_dict_config
+            u._state_dict_type, u._state_dict_config, u._optim_state_dict_config = (
+                state_dict_type,
+                state_dict_config,
+                optim_state_dict_config,
+            )
         return before
 
     @staticmethod
@@ -371,11 +408,15 @@ class FullyShardedDataParallel(nn.Module, _State):
     @contextlib.contextmanager
     def state_dict_type(module, state_dict_type, state_dict_config=None, optim_state_dict_config=None):
         """Inside, a module's units make state dicts of a type."""
-        before = FullyShardedDataParallel.set_state_dict_type(module, state_dict_type, state_dict_config, optim_state_dict_config)
+        before = FullyShardedDataParallel.set_state_dict_type(
+            module, state_dict_type, state_dict_config, optim_state_dict_config
+        )
         try:
             yield
         finally:
-            FullyShardedDataParallel.set_state_dict_type(module, before.state_dict_type, before.state_dict_config, before.optim_state_dict_config)
+            FullyShardedDataParallel.set_state_dict_type(
+                module, before.state_dict_type, before.state_dict_config, before.optim_state_dict_config
+            )
 
     @staticmethod
     def optim_state_dict(model, optim, optim_state_dict=None, group=None):
@@ -383,10 +424,18 @@ class FullyShardedDataParallel(nn.Module, _State):
         from ._optim_state import collect
 
         settings = FullyShardedDataParallel.get_state_dict_type(model)
-        return collect(model, optim, optim_state_dict or optim.state_dict(), settings.state_dict_type, settings.optim_state_dict_config)
+        return collect(
+            model,
+            optim,
+            optim_state_dict or optim.state_dict(),
+            settings.state_dict_type,
+            settings.optim_state_dict_config,
+        )
 
     @staticmethod
-    def optim_state_dict_to_load(model, optim, optim_state_dict, is_named_optimizer=False, load_directly=False, group=None):
+    def optim_state_dict_to_load(
+        model, optim, optim_state_dict, is_named_optimizer=False, load_directly=False, group=None
+    ):
         """What the optimizer's load_state_dict takes, of what optim_state_dict gave."""
         from ._optim_state import distribute
 
@@ -400,14 +449,22 @@ class FullyShardedDataParallel(nn.Module, _State):
         """The optimizer's whole state, on the first rank (or all)."""
         from ._optim_state import collect
 
-        return collect(model, optim, optim.state_dict(), StateDictType.FULL_STATE_DICT, FullOptimStateDictConfig(rank0_only=rank0_only))
+        return collect(
+            model,
+            optim,
+            optim.state_dict(),
+            StateDictType.FULL_STATE_DICT,
+            FullOptimStateDictConfig(rank0_only=rank0_only),
+        )
 
     @staticmethod
     def sharded_optim_state_dict(model, optim, group=None):
         """The optimizer's state in pieces."""
         from ._optim_state import collect
 
-        return collect(model, optim, optim.state_dict(), StateDictType.SHARDED_STATE_DICT, ShardedOptimStateDictConfig())
+        return collect(
+            model, optim, optim.state_dict(), StateDictType.SHARDED_STATE_DICT, ShardedOptimStateDictConfig()
+        )
 
     @staticmethod
     def shard_full_optim_state_dict(full_optim_state_dict, model, optim_input=None, optim=None):
@@ -435,17 +492,25 @@ class FullyShardedDataParallel(nn.Module, _State):
         """A whole state with parameters by number, or by name."""
         names = [clean_tensor_name(n) for n, _ in model.named_parameters()]
         by_name = optim_state_key_type is OptimStateKeyType.PARAM_NAME
-        rename = (lambda k: names[k] if isinstance(k, int) else k) if by_name else (lambda k: names.index(k) if isinstance(k, str) else k)
+        rename = (
+            (lambda k: names[k] if isinstance(k, int) else k)
+            if by_name
+            else (lambda k: names.index(k) if isinstance(k, str) else k)
+        )
         return {
             "state": {rename(k): copy.copy(v) for k, v in optim_state_dict["state"].items()},
-            "param_groups": [{**g, "params": [rename(k) for k in g["params"]]} for g in optim_state_dict["param_groups"]],
+            "param_groups": [
+                {**g, "params": [rename(k) for k in g["params"]]} for g in optim_state_dict["param_groups"]
+            ],
         }
 
 
 def _norm(grads, norm_type):
     if not grads:
         return torch.tensor(0.0)
-    return torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(g.detach(), norm_type, dtype=torch.float32) for g in grads]), norm_type)
+    return torch.linalg.vector_norm(
+        torch.stack([torch.linalg.vector_norm(g.detach(), norm_type, dtype=torch.float32) for g in grads]), norm_type
+    )
 
 
 def _reduced_norm(local, norm_type, group):
@@ -483,7 +548,14 @@ def _auto_wrap(module, policy, options, ignored_modules, ignored):
 
         visit(module)
     else:
-        _recursive_wrap(module, policy, functools.partial(FullyShardedDataParallel, **options), ignored_modules, ignored, only_wrap_children=True)
+        _recursive_wrap(
+            module,
+            policy,
+            functools.partial(FullyShardedDataParallel, **options),
+            ignored_modules,
+            ignored,
+            only_wrap_children=True,
+        )
 
 
 def _materialize(module, param_init_fn, ignored):
@@ -491,7 +563,8 @@ def _materialize(module, param_init_fn, ignored):
     empty = [
         m
         for m in module.modules()
-        if not isinstance(m, FullyShardedDataParallel) and any(t is not None and t.device.type == "meta" and t not in ignored for t in m._parameters.values())
+        if not isinstance(m, FullyShardedDataParallel)
+        and any(t is not None and t.device.type == "meta" and t not in ignored for t in m._parameters.values())
     ]
     for m in empty:
         if param_init_fn is not None:
@@ -503,7 +576,9 @@ def _materialize(module, param_init_fn, ignored):
 
 
 def _broadcast(module, group, replicas, ignored):
-    states = [p.detach() for p in module.parameters() if p not in ignored and not isinstance(p, FlatParameter)] + [b.detach() for b in module.buffers()]
+    states = [p.detach() for p in module.parameters() if p not in ignored and not isinstance(p, FlatParameter)] + [
+        b.detach() for b in module.buffers()
+    ]
     for t in states:
         for g in (replicas, group):
             if g is not None:

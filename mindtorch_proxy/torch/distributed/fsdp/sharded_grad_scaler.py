@@ -11,7 +11,16 @@ __all__ = ["ShardedGradScaler"]
 class ShardedGradScaler(GradScaler):
     """A GradScaler whose ranks agree on whether a gradient is inf or NaN."""
 
-    def __init__(self, device="cuda", init_scale=2.0**16, backoff_factor=0.5, growth_factor=2.0, growth_interval=2000, enabled=True, process_group=None):
+    def __init__(
+        self,
+        device="cuda",
+        init_scale=2.0**16,
+        backoff_factor=0.5,
+        growth_factor=2.0,
+        growth_interval=2000,
+        enabled=True,
+        process_group=None,
+    ):
         super().__init__(device, init_scale, growth_factor, backoff_factor, growth_interval, enabled)
         self.process_group = process_group
 

@@ -38,7 +38,11 @@ class ModuleWrapPolicy(_Policy):
 
     def _run_policy(self, root_module, ignored_modules, root_kwargs):
         classes = tuple(self._module_classes)
-        return {m: copy.copy(root_kwargs) for m in root_module.modules() if m not in ignored_modules and isinstance(m, classes)}
+        return {
+            m: copy.copy(root_kwargs)
+            for m in root_module.modules()
+            if m not in ignored_modules and isinstance(m, classes)
+        }
 
     def __call__(self, module, recurse, *args, **kwargs):
         return _module_wrap_policy(module, recurse, -1, self._module_classes)
@@ -60,7 +64,9 @@ class CustomPolicy(_Policy):
                 continue
             answer = self._lambda_fn(module)
             if not isinstance(answer, (dict, bool)):
-                raise ValueError(f"The lambda_fn passed to CustomPolicy should return False/True or a kwarg dict, but it returned {answer}")
+                raise ValueError(
+                    f"The lambda_fn passed to CustomPolicy should return False/True or a kwarg dict, but it returned {answer}"
+                )
             if answer:
                 chosen[module] = {**root_kwargs, **(answer if isinstance(answer, dict) else {})}
         return chosen
@@ -84,7 +90,9 @@ def _or_policy(module, recurse, nonwrapped_numel, policies):
     return any(policy(module=module, recurse=recurse, nonwrapped_numel=nonwrapped_numel) for policy in policies)
 
 
-def size_based_auto_wrap_policy(module, recurse, nonwrapped_numel, min_num_params=int(1e8), force_leaf_modules=None, exclude_wrap_modules=None):
+def size_based_auto_wrap_policy(
+    module, recurse, nonwrapped_numel, min_num_params=int(1e8), force_leaf_modules=None, exclude_wrap_modules=None
+):
     """Modules with so many parameters that no unit within them has."""
     own = size_based_auto_wrap_policy
     leaves = own.FORCE_LEAF_MODULES if force_leaf_modules is None else force_leaf_modules
@@ -106,8 +114,14 @@ class _ConfigAutoWrap:
 def enable_wrap(*, wrapper_cls, **wrapper_kwargs):
     """Inside, wrap() wraps with that class and these options."""
     if _ConfigAutoWrap.in_autowrap_context:
-        raise NotImplementedError("You are already within an autowrap context and we currently do not supported nested autowrap.")
-    _ConfigAutoWrap.in_autowrap_context, _ConfigAutoWrap.wrapper_cls, _ConfigAutoWrap.kwargs = True, wrapper_cls, wrapper_kwargs
+        raise NotImplementedError(
+            "You are already within an autowrap context and we currently do not supported nested autowrap."
+        )
+    _ConfigAutoWrap.in_autowrap_context, _ConfigAutoWrap.wrapper_cls, _ConfigAutoWrap.kwargs = (
+        True,
+        wrapper_cls,
+        wrapper_kwargs,
+    )
     try:
         yield
     finally:
@@ -125,7 +139,9 @@ def _wrap(module, wrapper_cls, **kwargs):
     return wrapper_cls(module, **{**kwargs, **getattr(module, "_wrap_overrides", {})})
 
 
-def _recursive_wrap(module, auto_wrap_policy, wrapper_cls, ignored_modules, ignored_params, only_wrap_children=False, **kwargs):
+def _recursive_wrap(
+    module, auto_wrap_policy, wrapper_cls, ignored_modules, ignored_params, only_wrap_children=False, **kwargs
+):
     """Wrap what a policy chooses, innermost modules first: (the module, the number of elements in wrapped parameters)."""
     numel = sum(p.numel() for p in module.parameters() if p not in ignored_params)
     if not auto_wrap_policy(module=module, recurse=True, nonwrapped_numel=numel):
@@ -133,7 +149,9 @@ def _recursive_wrap(module, auto_wrap_policy, wrapper_cls, ignored_modules, igno
     wrapped = 0
     for name, child in module.named_children():
         if child not in ignored_modules:
-            made, count = _recursive_wrap(child, auto_wrap_policy, wrapper_cls, ignored_modules, ignored_params, **kwargs)
+            made, count = _recursive_wrap(
+                child, auto_wrap_policy, wrapper_cls, ignored_modules, ignored_params, **kwargs
+            )
             setattr(module, name, made)
             wrapped += count
     if not only_wrap_children and auto_wrap_policy(module=module, recurse=False, nonwrapped_numel=numel - wrapped):

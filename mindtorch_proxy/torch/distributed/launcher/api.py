@@ -22,7 +22,10 @@ __all__ = ["LaunchConfig", "elastic_launch", "launch_agent"]
 
 @dataclass
 class LaunchConfig:
-    """How many processes on how many machines, where these meet, how often workers start again. Names are those of torchrun's options."""
+    """How many processes on how many machines, where these meet, how often workers start again.
+
+    Names are those of torchrun's options.
+    """
 
     min_nodes: int
     max_nodes: int
@@ -78,7 +81,9 @@ class _Signals:
     """Signals that end the launcher raise a SignalException in it, so that it ends the workers."""
 
     def __init__(self, names):
-        self.numbers = [getattr(signal, n.strip()) for n in names.split(",") if n.strip() and hasattr(signal, n.strip())]
+        self.numbers = [
+            getattr(signal, n.strip()) for n in names.split(",") if n.strip() and hasattr(signal, n.strip())
+        ]
         self.before = {}
 
     def __enter__(self):
@@ -94,7 +99,14 @@ class _Signals:
         raise SignalException(f"Process {os.getpid()} got signal: {number}", sigval=signal.Signals(number))
 
 
-_UNSUPPORTED = "numa_options", "duplicate_stdout_filters", "duplicate_stderr_filters", "virtual_local_rank", "metrics_cfg", "event_log_handler"
+_UNSUPPORTED = (
+    "numa_options",
+    "duplicate_stdout_filters",
+    "duplicate_stderr_filters",
+    "virtual_local_rank",
+    "metrics_cfg",
+    "event_log_handler",
+)
 
 
 def launch_agent(config, entrypoint, args):
@@ -114,7 +126,9 @@ def launch_agent(config, entrypoint, args):
         local_addr=config.local_addr,
         **config.rdzv_configs,
     )
-    address, port = parse_rendezvous_endpoint(config.rdzv_endpoint, -1) if config.rdzv_backend == "static" else (None, None)
+    address, port = (
+        parse_rendezvous_endpoint(config.rdzv_endpoint, -1) if config.rdzv_backend == "static" else (None, None)
+    )
     handler = get_rendezvous_handler(parameters)
     spec = WorkerSpec(
         role=config.role,
@@ -129,7 +143,11 @@ def launch_agent(config, entrypoint, args):
         local_addr=config.local_addr,
     )
     agent = LocalElasticAgent(
-        spec, config.logs_specs, config.start_method, log_line_prefix_template=config.log_line_prefix_template, shutdown_timeout=config.shutdown_timeout
+        spec,
+        config.logs_specs,
+        config.start_method,
+        log_line_prefix_template=config.log_line_prefix_template,
+        shutdown_timeout=config.shutdown_timeout,
     )
     with _Signals(config.signals_to_handle):
         try:

@@ -4,7 +4,17 @@ import torch
 
 from .. import distributed_c10d as c10d
 
-__all__ = ["broadcast", "gather", "scatter", "reduce", "reduce_scatter", "all_gather", "all_to_all", "all_to_all_single", "all_reduce"]
+__all__ = [
+    "broadcast",
+    "gather",
+    "scatter",
+    "reduce",
+    "reduce_scatter",
+    "all_gather",
+    "all_to_all",
+    "all_to_all_single",
+    "all_reduce",
+]
 
 
 def _resolved(group):
@@ -167,7 +177,9 @@ class _AllGatherBase(torch.autograd.Function):
     def backward(ctx, grad):
         size = c10d.get_world_size(ctx.group)
         if grad.size(0) % size:
-            raise RuntimeError(f"Tensor with dimensions: {grad.size()} does not have first dimension divisible by world_size: {size}")
+            raise RuntimeError(
+                f"Tensor with dimensions: {grad.size()} does not have first dimension divisible by world_size: {size}"
+            )
         out = grad.new_empty((grad.size(0) // size, *grad.shape[1:]))
         c10d.reduce_scatter_tensor(out, grad.contiguous(), group=ctx.group)
         return None, out, None

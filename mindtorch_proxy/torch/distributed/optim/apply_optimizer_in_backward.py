@@ -8,7 +8,9 @@ param_to_acc_grad_map = torch.utils.weak.WeakTensorKeyDictionary()
 
 
 def _apply_optimizer_in_backward(optimizer_class, params, optimizer_kwargs, register_hook=True):
-    """Have each parameter's own optimizer take its step as soon as backward has accumulated the gradient, which is dropped then."""
+    """Have each parameter's own optimizer take its step as soon as backward has accumulated the gradient, which is
+    dropped then.
+    """
     for param in params:
         _apply_to(param, optimizer_class, optimizer_kwargs, register_hook)
 

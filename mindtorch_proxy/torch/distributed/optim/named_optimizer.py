@@ -9,21 +9,30 @@ __all__ = []
 
 
 class _NamedOptimizer(torch.optim.Optimizer):
-    """`optimizer_class` over named parameters, or over groups of them; its state_dict has names where an optimizer's has numbers."""
+    """`optimizer_class` over named parameters, or over groups of them;
+    its state_dict has names where an optimizer's has numbers.
+    """
 
     def __init__(self, named_parameters, optimizer_class, param_groups=None, module=None, *args, **kwargs):
         self.named_parameters, self.module = dict(named_parameters), module
         for group in param_groups or ():
             self._listed(group)
-        self._optimizer = optimizer_class(self.named_parameters.values() if param_groups is None else param_groups, *args, **kwargs)
+        self._optimizer = optimizer_class(
+            self.named_parameters.values() if param_groups is None else param_groups, *args, **kwargs
+        )
         self.param_groups = self._optimizer.param_groups
         if param_groups is None:
             self.ordered_param_keys = list(self.named_parameters)
         else:
             warnings.warn(
-                "Since we pass in param_groups, we will use param_groups to initialize the optimizer, not all parameters of the module.", stacklevel=2
+                "Since we pass in param_groups, we will use param_groups to initialize the optimizer, not all parameters of the module.",
+                stacklevel=2,
             )
-            self.ordered_param_keys = [self._key(p, f"Expect param name {p} found in param group but is missing.") for g in param_groups for p in g["params"]]
+            self.ordered_param_keys = [
+                self._key(p, f"Expect param name {p} found in param group but is missing.")
+                for g in param_groups
+                for p in g["params"]
+            ]
 
     @staticmethod
     def _listed(group):
@@ -36,7 +45,9 @@ class _NamedOptimizer(torch.optim.Optimizer):
         group["params"] = [params] if isinstance(params, torch.Tensor) else list(params)
         for param in group["params"]:
             if not isinstance(param, torch.Tensor):
-                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {torch.typename(param)}")
+                raise TypeError(
+                    f"optimizer can only optimize Tensors, but one of the params is {torch.typename(param)}"
+                )
 
     def _key(self, param, missing):
         for name, known in self.named_parameters.items():
@@ -60,7 +71,9 @@ class _NamedOptimizer(torch.optim.Optimizer):
     def add_param_group(self, param_group):
         """Add a group of parameters, all of them named."""
         self._listed(param_group)
-        self.ordered_param_keys += [self._key(p, "some parameters are not in the module") for p in param_group["params"]]
+        self.ordered_param_keys += [
+            self._key(p, "some parameters are not in the module") for p in param_group["params"]
+        ]
         self._optimizer.add_param_group(param_group)
         self.param_groups = self._optimizer.param_groups
 
@@ -89,10 +102,15 @@ class _NamedOptimizer(torch.optim.Optimizer):
         return found
 
     def load_state_dict(self, state_dict):
-        """Take the values of a state_dict of names into the state that there is. ValueError where there is none yet, or entries do not fit."""
+        """Take the values of a state_dict of names into the state that there is.
+
+        ValueError where there is none yet, or entries do not fit.
+        """
         own = self._optimizer.state_dict()
         if fsdp := self._fsdp():
-            state_dict = fsdp.optim_state_dict_to_load(self.module, self._optimizer, state_dict, is_named_optimizer=True)
+            state_dict = fsdp.optim_state_dict_to_load(
+                self.module, self._optimizer, state_dict, is_named_optimizer=True
+            )
         if not own["state"]:
             raise ValueError("Expects the optim to be initialized before load but found not initialized.")
         for i, name in enumerate(self.ordered_param_keys):

@@ -30,7 +30,10 @@ class PostLocalSGDOptimizer(torch.optim.Optimizer):
         """Load both."""
         self.optim.load_state_dict(state_dict)
         if "step" not in state_dict:
-            warnings.warn("Loaded state dict does not contain a step counter for an averager. Setting step counter to 0.", stacklevel=2)
+            warnings.warn(
+                "Loaded state dict does not contain a step counter for an averager. Setting step counter to 0.",
+                stacklevel=2,
+            )
         self.averager.step = state_dict.get("step", 0)
 
     def step(self):

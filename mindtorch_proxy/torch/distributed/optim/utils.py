@@ -1,4 +1,6 @@
-"""Optimizers that are handed their gradients: a step reads no `.grad`, so that several threads may train the same parameters."""
+"""Optimizers that are handed their gradients: a step reads no `.grad`, so that several threads may train the same
+parameters.
+"""
 
 import inspect
 
@@ -55,28 +57,54 @@ class _Functional:
 
 def _functional(cls, defaults):
     """The functional form of an optimizer, and its entry in `functional_optim_map`."""
-    ordered = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=value) for name, value in defaults.items()]
-    made = type(f"_Functional{cls.__name__}", (_Functional,), {"_optimizer": cls, "_signature": inspect.Signature(ordered), "__module__": __name__})
+    ordered = [
+        inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=value)
+        for name, value in defaults.items()
+    ]
+    made = type(
+        f"_Functional{cls.__name__}",
+        (_Functional,),
+        {"_optimizer": cls, "_signature": inspect.Signature(ordered), "__module__": __name__},
+    )
     functional_optim_map[cls] = made
     return made
 
 
 _MANNER = {"foreach": False, "maximize": False}
 _ADAM = {"lr": 1e-3, "betas": (0.9, 0.999), "eps": 1e-8}
-_FunctionalAdadelta = _functional(torch.optim.Adadelta, {"lr": 1.0, "rho": 0.9, "eps": 1e-6, "weight_decay": 0.0, **_MANNER})
-_FunctionalAdagrad = _functional(
-    torch.optim.Adagrad, {"lr": 1e-2, "lr_decay": 0.0, "weight_decay": 0.0, "initial_accumulator_value": 0.0, "eps": 1e-10, **_MANNER}
+_FunctionalAdadelta = _functional(
+    torch.optim.Adadelta, {"lr": 1.0, "rho": 0.9, "eps": 1e-6, "weight_decay": 0.0, **_MANNER}
 )
-_FunctionalAdam = _functional(torch.optim.Adam, {**_ADAM, "weight_decay": 0.0, "amsgrad": False, "maximize": False, "foreach": False, "fused": False})
-_FunctionalAdamW = _functional(torch.optim.AdamW, {**_ADAM, "weight_decay": 1e-2, "amsgrad": False, "maximize": False, "foreach": False, "fused": False})
+_FunctionalAdagrad = _functional(
+    torch.optim.Adagrad,
+    {"lr": 1e-2, "lr_decay": 0.0, "weight_decay": 0.0, "initial_accumulator_value": 0.0, "eps": 1e-10, **_MANNER},
+)
+_FunctionalAdam = _functional(
+    torch.optim.Adam,
+    {**_ADAM, "weight_decay": 0.0, "amsgrad": False, "maximize": False, "foreach": False, "fused": False},
+)
+_FunctionalAdamW = _functional(
+    torch.optim.AdamW,
+    {**_ADAM, "weight_decay": 1e-2, "amsgrad": False, "maximize": False, "foreach": False, "fused": False},
+)
 _FunctionalAdamax = _functional(torch.optim.Adamax, {**_ADAM, "weight_decay": 0.0, **_MANNER})
 _FunctionalRMSprop = _functional(
-    torch.optim.RMSprop, {"lr": 1e-2, "alpha": 0.99, "eps": 1e-8, "weight_decay": 0.0, "momentum": 0.0, "centered": False, **_MANNER}
+    torch.optim.RMSprop,
+    {"lr": 1e-2, "alpha": 0.99, "eps": 1e-8, "weight_decay": 0.0, "momentum": 0.0, "centered": False, **_MANNER},
 )
 _FunctionalRprop = _functional(torch.optim.Rprop, {"lr": 1e-2, "etas": (0.5, 1.2), "step_sizes": (1e-6, 50), **_MANNER})
 _FunctionalSGD = _functional(
     torch.optim.SGD,
-    {"lr": 1e-2, "momentum": 0.0, "dampening": 0.0, "weight_decay": 0.0, "nesterov": False, "maximize": False, "foreach": False, "fused": False},
+    {
+        "lr": 1e-2,
+        "momentum": 0.0,
+        "dampening": 0.0,
+        "weight_decay": 0.0,
+        "nesterov": False,
+        "maximize": False,
+        "foreach": False,
+        "fused": False,
+    },
 )
 
 

@@ -1,4 +1,6 @@
-"""ZeRO's first stage (arXiv:1910.02054): each rank keeps the optimizer's state of its share of the parameters, and sends them out after a step."""
+"""ZeRO's first stage (arXiv:1910.02054): each rank keeps the optimizer's state of its share of the parameters, and
+sends them out after a step.
+"""
 
 import copy
 import io
@@ -52,17 +54,29 @@ class _ZeROJoinHook(JoinHook):
 
 
 class ZeroRedundancyOptimizer(Optimizer, Joinable):
-    """``ZeroRedundancyOptimizer(model.parameters(), torch.optim.Adam, lr=0.01)``: an optimizer of which each rank runs a share.
+    """``ZeroRedundancyOptimizer(model.parameters(), torch.optim.Adam, lr=0.01)``: an optimizer of which each rank runs
+    a share.
 
-    A parameter belongs to one rank; the largest go first, each to the rank with the least so far. With ``parameters_as_bucket_view`` a rank's parameters
+    A parameter belongs to one rank; the largest go first, each to the rank with the least so far. With
+    ``parameters_as_bucket_view`` a rank's parameters
     lie in one piece of memory, and travel at once. ``overlap_with_ddp`` is not supported.
     """
 
-    def __init__(self, params, optimizer_class, process_group=None, parameters_as_bucket_view=False, overlap_with_ddp=False, **defaults):
+    def __init__(
+        self,
+        params,
+        optimizer_class,
+        process_group=None,
+        parameters_as_bucket_view=False,
+        overlap_with_ddp=False,
+        **defaults,
+    ):
         params = self._verify_and_init_params(params)
         self._verify_same_dense_param_type()
         if overlap_with_ddp:
-            raise NotImplementedError("ZeroRedundancyOptimizer: overlap_with_ddp=True is not supported; step() after backward is")
+            raise NotImplementedError(
+                "ZeroRedundancyOptimizer: overlap_with_ddp=True is not supported; step() after backward is"
+            )
         self.initialized = False  # until then `add_param_group`, which Optimizer calls, does just what Optimizer's does
         Optimizer.__init__(self, params, defaults)
         Joinable.__init__(self)
@@ -86,15 +100,22 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         try:
             given = list(params)
         except TypeError as error:
-            raise TypeError(f"`params` argument should be an iterable of Tensors or dicts, but got {torch.typename(params)}") from error
+            raise TypeError(
+                f"`params` argument should be an iterable of Tensors or dicts, but got {torch.typename(params)}"
+            ) from error
         if not given:
             raise ValueError("ZeroRedundancyOptimizer got an empty parameter list")
         if all(isinstance(p, torch.Tensor) for p in given):
             self._all_params = given
         elif all(isinstance(p, dict) for p in given):
             if not all("params" in g for g in given):
-                raise ValueError("Each parameter group passed-in via `params` must have a 'params' key mapping to the parameters in the group")
-            given = [{**g, "params": [g["params"]] if isinstance(g["params"], torch.Tensor) else list(g["params"])} for g in given]
+                raise ValueError(
+                    "Each parameter group passed-in via `params` must have a 'params' key mapping to the parameters in the group"
+                )
+            given = [
+                {**g, "params": [g["params"]] if isinstance(g["params"], torch.Tensor) else list(g["params"])}
+                for g in given
+            ]
             self._all_params = [p for g in given for p in g["params"]]
         else:
             raise TypeError("`params` argument should be an iterable of Tensors or dicts")
@@ -103,9 +124,13 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
     def _verify_same_dense_param_type(self):
         names = [torch.typename(p) for p in self._all_params]
         if self._all_params[0].is_sparse:
-            raise ValueError(f"ZeroRedundancyOptimizer only supports using the same dense type for all parameters but got {names[0]}")
+            raise ValueError(
+                f"ZeroRedundancyOptimizer only supports using the same dense type for all parameters but got {names[0]}"
+            )
         if (other := next((n for n in names if n != names[0]), None)) is not None:
-            raise ValueError(f"ZeroRedundancyOptimizer only supports using the same dense type for all parameters but got both {names[0]} and {other}")
+            raise ValueError(
+                f"ZeroRedundancyOptimizer only supports using the same dense type for all parameters but got both {names[0]} and {other}"
+            )
 
     # -- who has which parameters
 
@@ -125,7 +150,9 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
 
     @property
     def _param_to_rank(self):
-        return {p: rank for rank, groups in enumerate(self._partition_parameters()) for g in groups for p in g["params"]}
+        return {
+            p: rank for rank, groups in enumerate(self._partition_parameters()) for g in groups for p in g["params"]
+        }
 
     @property
     def _index_to_param(self):
@@ -149,7 +176,9 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         self._build_param_buckets()
 
     def _build_param_buckets(self):
-        """With ``parameters_as_bucket_view``: one tensor for each device and rank, of which the parameters become views."""
+        """With ``parameters_as_bucket_view``: one tensor for each device and rank, of which the parameters become
+        views.
+        """
         if not self.parameters_as_bucket_view:
             return
         self._buckets = []
@@ -174,7 +203,9 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         Join.notify_join_context(self)
         mask = [p.requires_grad for p in self._all_params]
         if mask != self._is_trainable_mask:
-            logger.warning("ZeroRedundancyOptimizer detected that the trainable parameters changed; rebuilding the parameter buckets if enabled")
+            logger.warning(
+                "ZeroRedundancyOptimizer detected that the trainable parameters changed; rebuilding the parameter buckets if enabled"
+            )
             self._build_param_buckets()
             self._is_trainable_mask = mask
         self._sync_param_groups(self.param_groups, self.optim.param_groups)
@@ -257,7 +288,9 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
                 state_dict["state"][index] = None
                 continue
             state = self.optim.state[param] = _recursive_copy_to_device(value, True, param.device)
-            state.update({k: v.cpu() for k, v in state.items() if torch.is_tensor(v) and v.dim() == 0})  # steps are counted on the CPU
+            state.update(
+                {k: v.cpu() for k, v in state.items() if torch.is_tensor(v) and v.dim() == 0}
+            )  # steps are counted on the CPU
         super().load_state_dict(state_dict)
         self._sync_param_groups(state_dict["param_groups"], self.param_groups)
         self._sync_param_groups(self.param_groups, self.optim.param_groups)

@@ -20,7 +20,9 @@ class SplitPoint(enum.Enum):
 
 
 def _refuse(name):
-    raise NotImplementedError(f"torch.distributed.pipelining.{name}: pipelines of several processes are not supported (any dtype, any device)")
+    raise NotImplementedError(
+        f"torch.distributed.pipelining.{name}: pipelines of several processes are not supported (any dtype, any device)"
+    )
 
 
 class _Absent:

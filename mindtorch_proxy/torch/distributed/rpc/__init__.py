@@ -1,6 +1,7 @@
 """Remote procedure calls: functions that run on other processes, and references to values that stay there.
 
-The transport is Python's own (multiprocessing.connection over TCP), whose ends know each other by a key from the job's store. Who knows that key, or can read
+The transport is Python's own (multiprocessing.connection over TCP), whose ends know each other by a key from the job's
+store. Who knows that key, or can read
 the store, can run code here; nothing is encrypted. Gradients across workers (torch.distributed.autograd) are not there.
 """
 
@@ -32,7 +33,8 @@ def init_rpc(name, backend=None, rank=-1, world_size=None, rpc_backend_options=N
     Args:
         name: its name, of letters, digits, ``_``, ``:`` and ``-``; each worker has another.
         backend: ``BackendType.TENSORPIPE``, the default.
-        rank, world_size: its number, and how many workers there are. Workers that come and go (no world_size) raise NotImplementedError.
+        rank, world_size: its number, and how many workers there are. Workers that come and go (no world_size) raise
+        NotImplementedError.
         rpc_backend_options: time-out, threads, and the URL by which workers find each other (by default ``env://``).
     """
     from .. import PrefixStore, rendezvous
@@ -43,7 +45,9 @@ def init_rpc(name, backend=None, rank=-1, world_size=None, rpc_backend_options=N
     if rpc_backend_options is not None and not isinstance(rpc_backend_options, RpcBackendOptions):
         raise TypeError("Argument rpc_backend_options must be an instance of RpcBackendOptions")
     if not world_size:
-        raise NotImplementedError("init_rpc: a group that workers join and leave (without world_size) is not supported (any dtype, any device)")
+        raise NotImplementedError(
+            "init_rpc: a group that workers join and leave (without world_size) is not supported (any dtype, any device)"
+        )
     chosen = rpc_backend_options or TensorPipeRpcBackendOptions()
     store, _, _ = next(rendezvous(chosen.init_method, rank=rank, world_size=world_size))
     if _workers.is_set():

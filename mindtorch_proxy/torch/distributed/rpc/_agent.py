@@ -1,6 +1,8 @@
-"""A worker's agent: it listens for requests of the others, serves them by a pool of threads, and keeps what it waits for.
+"""A worker's agent: it listens for requests of the others, serves them by a pool of threads, and keeps what it waits
+for.
 
-Connections are multiprocessing's. Both ends prove that they know a key, which rank 0 puts into the store; what follows is not encrypted.
+Connections are multiprocessing's. Both ends prove that they know a key, which rank 0 puts into the store; what follows
+is not encrypted.
 """
 
 import heapq
@@ -44,11 +46,15 @@ class _RemoteError:
         try:
             return self.kind(self.text)
         except Exception as e:
-            return RuntimeError(f"Failed to create original exception type. Error msg was {e} Original exception on remote side was {self.text}")
+            return RuntimeError(
+                f"Failed to create original exception type. Error msg was {e} Original exception on remote side was {self.text}"
+            )
 
 
 def _result(info, function, *args, **kwargs):
-    """What a function gives on this worker, or the _RemoteError of what it raises, which goes to the standard error too."""
+    """What a function gives on this worker, or the _RemoteError of what it raises, which goes to the standard error
+    too.
+    """
     try:
         return function(*args, **kwargs)
     except Exception as e:
@@ -74,7 +80,10 @@ def _settle(future, value):
 
 
 class _Answer(torch.Future):
-    """What a call waits for. Its callbacks run in the pool: they may wait for answers that come over the same connection."""
+    """What a call waits for.
+
+    Its callbacks run in the pool: they may wait for answers that come over the same connection.
+    """
 
     pool = None
 
@@ -144,7 +153,9 @@ class Agent:
 
     def __init__(self, store, name, rank, world_size, options):
         if not _NAME.fullmatch(name):
-            raise RuntimeError(f"Worker name must match ^[A-Za-z0-9-_:]*$ and be shorter than 128 characters, got {name!r}")
+            raise RuntimeError(
+                f"Worker name must match ^[A-Za-z0-9-_:]*$ and be shorter than 128 characters, got {name!r}"
+            )
         if not 0 <= rank < world_size:
             raise RuntimeError(f"rank must be at least 0 and less than {world_size}, got {rank}")
         self.info, self.timeout, self.references = WorkerInfo(name, rank), options.rpc_timeout, _rref.References(rank)
@@ -165,7 +176,9 @@ class Agent:
         """Tell the store where this worker listens, and learn where the others do."""
         interface = os.environ.get("GLOO_SOCKET_IFNAME")
         host = interface_address(interface.split(",")[0]) if interface else local_address(store)
-        self._listener = socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=world_size)
+        self._listener = socket.create_server(
+            (host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=world_size
+        )
         if self.info.id == 0:
             store.set("key", secrets.token_hex(32))
         store.set(f"worker/{self.info.id}", json.dumps([self.info.name, host, self._listener.getsockname()[1]]))
@@ -180,7 +193,10 @@ class Agent:
             self._places.append(tuple(place))
 
     def worker(self, to):
-        """The WorkerInfo of a name, a number, or a WorkerInfo. RuntimeError where there is none, ValueError for what can be none."""
+        """The WorkerInfo of a name, a number, or a WorkerInfo.
+
+        RuntimeError where there is none, ValueError for what can be none.
+        """
         if isinstance(to, WorkerInfo):
             return to
         if not isinstance(to, (str, int)):
@@ -188,7 +204,9 @@ class Agent:
         for info in self.workers:
             if to in (info.name, info.id):
                 return info
-        raise RuntimeError(f"name:{self.info.name},rank:{self.info.id} could not find destination {'name' if isinstance(to, str) else 'id'} {to}")
+        raise RuntimeError(
+            f"name:{self.info.name},rank:{self.info.id} could not find destination {'name' if isinstance(to, str) else 'id'} {to}"
+        )
 
     # what comes in
 
@@ -232,7 +250,9 @@ class Agent:
             future._finish(None, RuntimeError(text))
 
     def _take(self, message, buffers, link):
-        """Act on a message. What it says of references is noted here, in the order in which messages come; functions run in the pool."""
+        """Act on a message. What it says of references is noted here, in the order in which messages come;
+        functions run in the pool.
+        """
         kind, number, source, details, data = message
         if kind == "reply":
             if (future := self._waiting(number)) is not None:
@@ -266,7 +286,10 @@ class Agent:
         return answer
 
     def _serve(self, answer, data, buffers, reference=None, fork=None):
-        """Run a function in the pool. With a reference its value stays here, and the caller hears at once that it is being made."""
+        """Run a function in the pool.
+
+        With a reference its value stays here, and the caller hears at once that it is being made.
+        """
         with self._lock:
             self._running += 1
             self._served += 1
@@ -303,7 +326,12 @@ class Agent:
             value.add_done_callback(lambda f: finish(_result(self.info, f.value)))
         else:
             kind = f"{type(value).__module__}.{type(value).__qualname__}"
-            finish(_RemoteError(RuntimeError, f"Functions decorated with @rpc.async_function must return a torch.futures.Future object, but got {kind}"))
+            finish(
+                _RemoteError(
+                    RuntimeError,
+                    f"Functions decorated with @rpc.async_function must return a torch.futures.Future object, but got {kind}",
+                )
+            )
 
     def _fetch(self, answer, reference):
         owned = self.references.value(reference)
@@ -344,7 +372,9 @@ class Agent:
         return used
 
     def send(self, kind, to, details, data=b"", buffers=(), timeout=None):
-        """Send a message. With a time-out in seconds (0: none, UNSET_RPC_TIMEOUT: the agent's) an answer is waited for: a Future."""
+        """Send a message. With a time-out in seconds (0: none, UNSET_RPC_TIMEOUT: the agent's) an answer is waited for:
+        a Future.
+        """
         future = number = None
         if timeout is not None:
             future, number = _Answer(), next(self._ids)
@@ -362,8 +392,12 @@ class Agent:
         return future
 
     def call(self, to, function, args, kwargs, timeout, **details):
-        """A Future of what a function gives on another worker; with details of a reference, of None as soon as it is being made."""
-        return self.send("call", to, details, *_wire.dumps((function, tuple(args or ()), kwargs or {}), to), timeout=timeout)
+        """A Future of what a function gives on another worker;
+        with details of a reference, of None as soon as it is being made.
+        """
+        return self.send(
+            "call", to, details, *_wire.dumps((function, tuple(args or ()), kwargs or {}), to), timeout=timeout
+        )
 
     def _expire(self):
         """Fail what has not been answered in its time."""
@@ -374,10 +408,16 @@ class Agent:
                     self._sooner.wait(self._deadlines[0][0] - now if self._deadlines else None)
                     continue
                 _, number, seconds = heapq.heappop(self._deadlines)
-            self._fail(number, f"RPCErr:1:RPC ran for more than set timeout ({int(seconds * 1000)} ms) and will now be marked with an error")
+            self._fail(
+                number,
+                f"RPCErr:1:RPC ran for more than set timeout ({int(seconds * 1000)} ms) and will now be marked with an error",
+            )
 
     def _tell_ends(self):
-        """Tell owners of references that have ended here. An Event is set when its turn comes; None ends this thread."""
+        """Tell owners of references that have ended here.
+
+        An Event is set when its turn comes; None ends this thread.
+        """
         while (found := self.references.ended.get()) is not None:
             if isinstance(found, threading.Event):
                 found.set()
@@ -391,7 +431,10 @@ class Agent:
         return self.send("barrier", self.workers[0], {"number": number, "value": value}, timeout=timeout).wait()
 
     def join(self, timeout):
-        """Wait until all workers have come, and nothing that any of them has begun goes on. Then their references end."""
+        """Wait until all workers have come, and nothing that any of them has begun goes on.
+
+        Then their references end.
+        """
         for number in itertools.count():
             with self._lock:
                 self._quiet.wait_for(lambda: not self._pending and not self._running)

@@ -1,7 +1,9 @@
 """References to values of other workers, and how long a value is kept.
 
-A value lives on its owner as long as a reference of the owner's own, or a fork: the reference of another worker, has not ended. Who sends a reference on tells
-the owner of the new fork before, over the connection on which it would tell that its own has ended: so the owner always hears of the new one first.
+A value lives on its owner as long as a reference of the owner's own, or a fork: the reference of another worker, has
+not ended. Who sends a reference on tells
+the owner of the new fork before, over the connection on which it would tell that its own has ended: so the owner always
+hears of the new one first.
 """
 
 import itertools
@@ -33,7 +35,9 @@ class References:
     def __init__(self, rank):
         self._rank, self._ids, self._lock = rank, itertools.count(), threading.Lock()
         self._owned, self._kept, self._users = weakref.WeakValueDictionary(), {}, weakref.WeakSet()
-        self.ended = queue.SimpleQueue()  # (owner, reference, fork); __del__ may run anywhere, while a lock of ours is held as well
+        self.ended = (
+            queue.SimpleQueue()
+        )  # (owner, reference, fork); __del__ may run anywhere, while a lock of ours is held as well
 
     def new(self):
         """An identity that no other reference or fork of the job has."""
@@ -120,14 +124,17 @@ class _Proxy:
 
 
 class RRef(Generic[T]):
-    """A reference to a value of type T on its owner: made here from a value, or by ``remote``. Other workers' copies of it are forks.
+    """A reference to a value of type T on its owner: made here from a value, or by ``remote``. Other workers' copies of
+    it are forks.
 
     It can be an argument or a result of remote calls, and is no object to pickle otherwise (RuntimeError).
     """
 
     def __init__(self, value, type_hint=None):
         if type_hint is not None:
-            raise RuntimeError("type_hint should only be specified when the RRef being created contains a ScriptModule.")
+            raise RuntimeError(
+                "type_hint should only be specified when the RRef being created contains a ScriptModule."
+            )
         agent = current()
         reference = agent.references.new()
         owned = agent.references.own(reference)
@@ -135,7 +142,14 @@ class RRef(Generic[T]):
         self._become(agent, agent.info, reference, owned=owned)
 
     def _become(self, agent, owner, reference, *, owned=None, fork=None, made=None):
-        self._agent, self._owner, self._reference, self._owned, self._fork, self._made = agent, owner, reference, owned, fork, made
+        self._agent, self._owner, self._reference, self._owned, self._fork, self._made = (
+            agent,
+            owner,
+            reference,
+            owned,
+            fork,
+            made,
+        )
         if fork is not None:
             agent.references.use(self)
         return self
@@ -168,7 +182,11 @@ class RRef(Generic[T]):
     def __str__(self):
         if self.is_owner():
             return f"OwnerRRef({_text(self._reference)})"
-        return f"UserRRef(RRefId = {_text(self._reference)}, ForkId = {_text(self._fork)})" if self._fork else f"UserRRef(RRefId = {_text(self._reference)})"
+        return (
+            f"UserRRef(RRefId = {_text(self._reference)}, ForkId = {_text(self._fork)})"
+            if self._fork
+            else f"UserRRef(RRefId = {_text(self._reference)})"
+        )
 
     __repr__ = __str__
 
@@ -189,7 +207,10 @@ class RRef(Generic[T]):
         return self._made is None or self._made.done()
 
     def to_here(self, timeout=UNSET_RPC_TIMEOUT):
-        """The value: itself on the owner, a copy elsewhere. Raises what making it raised, RuntimeError when it does not come in time."""
+        """The value: itself on the owner, a copy elsewhere.
+
+        Raises what making it raised, RuntimeError when it does not come in time.
+        """
         if self.is_owner():
             return self.local_value()
         if self._made is not None and self._made.done():
@@ -235,9 +256,14 @@ class RRef(Generic[T]):
         return _Proxy(self, getattr(api, name), timeout)
 
     def backward(self, dist_autograd_ctx_id=-1, retain_graph=False):
-        """Gradients of the value, a tensor, on its owner. Across workers they need torch.distributed.autograd: NotImplementedError."""
+        """Gradients of the value, a tensor, on its owner.
+
+        Across workers they need torch.distributed.autograd: NotImplementedError.
+        """
         if dist_autograd_ctx_id != -1:
-            raise NotImplementedError("RRef.backward: torch.distributed.autograd is not supported (any dtype, any device)")
+            raise NotImplementedError(
+                "RRef.backward: torch.distributed.autograd is not supported (any dtype, any device)"
+            )
         if not self.is_owner():
             raise RuntimeError("User RRefs require 'dist_autograd_ctx_id' to be specified")
         value = self.local_value()

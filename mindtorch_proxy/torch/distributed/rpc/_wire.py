@@ -47,9 +47,15 @@ class _Unpickler(pickle.Unpickler):
     def persistent_load(self, pid):
         dtype, index, data = pid
         if index not in self._storages:
-            self._storages[index] = torch.UntypedStorage._from_array(np.frombuffer(data, np.uint8)) if len(data) else torch.UntypedStorage(0)
+            self._storages[index] = (
+                torch.UntypedStorage._from_array(np.frombuffer(data, np.uint8))
+                if len(data)
+                else torch.UntypedStorage(0)
+            )
         storage = self._storages[index]
-        return storage if dtype is None else torch.storage.TypedStorage(wrap_storage=storage, dtype=dtype, _internal=True)
+        return (
+            storage if dtype is None else torch.storage.TypedStorage(wrap_storage=storage, dtype=dtype, _internal=True)
+        )
 
 
 def dumps(obj, to):

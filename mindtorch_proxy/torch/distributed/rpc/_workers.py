@@ -30,7 +30,9 @@ def is_set():
 def current():
     """This process's agent; RuntimeError before init_rpc and after shutdown."""
     if _current is None:
-        raise RuntimeError("Current RPC agent is not set! Did you initialize the RPC framework (e.g. by calling `rpc.init_rpc`)?")
+        raise RuntimeError(
+            "Current RPC agent is not set! Did you initialize the RPC framework (e.g. by calling `rpc.init_rpc`)?"
+        )
     return _current
 
 

@@ -40,8 +40,10 @@ def _wait_all():
 def rpc_async(to, func, args=None, kwargs=None, timeout=UNSET_RPC_TIMEOUT):
     """Begin ``func(*args, **kwargs)`` on a worker (name, number or WorkerInfo): a Future of the result.
 
-    The function is looked up there by its module and name. Arguments and result are pickled; tensors, of the CPU (RuntimeError otherwise), are copied,
-    without what they were computed from. The Future raises what the function raised, with the other worker's traceback in its text, or RuntimeError
+    The function is looked up there by its module and name. Arguments and result are pickled; tensors, of the CPU
+    (RuntimeError otherwise), are copied,
+    without what they were computed from. The Future raises what the function raised, with the other worker's traceback
+    in its text, or RuntimeError
     when no answer comes in `timeout` seconds (0: no limit; by default that of the options) or the worker is gone.
     """
     agent = current()
@@ -80,7 +82,11 @@ def get_worker_info(worker_name=None):
 
 @_require_initialized
 def shutdown(graceful=True, timeout=DEFAULT_SHUTDOWN_TIMEOUT):
-    """End this process's part. Gracefully: when all workers have come here and nothing that any of them has begun goes on (RuntimeError when one is gone)."""
+    """End this process's part.
+
+    Gracefully: when all workers have come here and nothing that any of them has begun goes on (RuntimeError when one is
+    gone).
+    """
     agent = current()
     try:
         if graceful:
@@ -146,7 +152,9 @@ def _all_gather(obj, worker_names=None, timeout=UNSET_RPC_TIMEOUT):
     if not found.complete.wait(None if timeout in (UNSET_RPC_TIMEOUT, DEFAULT_SHUTDOWN_TIMEOUT) else timeout):
         raise RuntimeError(f"not all of {sorted(names)} came within {timeout} seconds")
     if mine == first:
-        torch.futures.wait_all([rpc_async(name, _hand_out, (number, found.objects), timeout=timeout) for name in names - {mine}])
+        torch.futures.wait_all(
+            [rpc_async(name, _hand_out, (number, found.objects), timeout=timeout) for name in names - {mine}]
+        )
     with _gathering:
         del _gatherings[number]
     return found.objects

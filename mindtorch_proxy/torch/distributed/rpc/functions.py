@@ -4,7 +4,9 @@ import functools
 
 
 def async_execution(fn):
-    """Mark a function that returns a Future: the caller gets its value when it is there, and no thread of the callee waits for it."""
+    """Mark a function that returns a Future: the caller gets its value when it is there, and no thread of the callee
+    waits for it.
+    """
 
     @functools.wraps(fn)
     def wrapper(*args, **kwargs):

@@ -45,7 +45,9 @@ class TensorPipeRpcBackendOptions(RpcBackendOptions):
         for source, target in device_map.items():
             source, target = torch.device(source), torch.device(target)
             if (source.type, target.type) != ("cpu", "cpu"):
-                raise NotImplementedError(f"rpc: tensors (any dtype) on {source} for {to}'s {target}: remote procedure calls carry tensors of the CPU")
+                raise NotImplementedError(
+                    f"rpc: tensors (any dtype) on {source} for {to}'s {target}: remote procedure calls carry tensors of the CPU"
+                )
             self.device_maps.setdefault(to, {})[source] = target
 
     def set_devices(self, devices):
@@ -53,4 +55,6 @@ class TensorPipeRpcBackendOptions(RpcBackendOptions):
         for device in map(torch.device, devices):
             if device.type != "cuda":
                 raise ValueError(f"`set_devices` expect a list of CUDA devices, but got device type {device.type}.")
-        raise NotImplementedError(f"rpc: devices {devices}: remote procedure calls carry tensors (any dtype) of the CPU")
+        raise NotImplementedError(
+            f"rpc: devices {devices}: remote procedure calls carry tensors (any dtype) of the CPU"
+        )

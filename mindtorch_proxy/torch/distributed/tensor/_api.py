@@ -8,7 +8,15 @@ import torch
 from ..device_mesh import _mesh_resources
 from . import _collective_utils as comm
 from ._redistribute import redistribute_local_tensor
-from ._spec import DTensorSpec, TensorMeta, compute_global_tensor_info, compute_local_shape, contiguous_strides, is_shard, normalize_placements
+from ._spec import (
+    DTensorSpec,
+    TensorMeta,
+    compute_global_tensor_info,
+    compute_local_shape,
+    contiguous_strides,
+    is_shard,
+    normalize_placements,
+)
 from .placement_types import Replicate, Shard
 
 __all__ = ["DTensor", "distribute_tensor", "distribute_module", "ones", "empty", "full", "rand", "randn", "zeros"]
@@ -42,7 +50,9 @@ class _FromLocal(torch.autograd.Function):
         ctx.placements = _for_gradients(placements) if grad_placements is None else tuple(grad_placements)
         ctx.set_materialize_grads(False)
         if bool(shape) != bool(stride):
-            raise RuntimeError(f"Found shape:{shape}, stride:{stride}.", "Please pass both shape and stride at the same time.")
+            raise RuntimeError(
+                f"Found shape:{shape}, stride:{stride}.", "Please pass both shape and stride at the same time."
+            )
         if not shape:
             shape, stride = compute_global_tensor_info(input, mesh, placements)
         if not mesh._is_current_rank_part_of_mesh():
@@ -73,7 +83,9 @@ class _Redistribute(torch.autograd.Function):
             local = local.to(forward_dtype)
         local = redistribute_local_tensor(local, spec, placements)
         meta = TensorMeta(spec.shape, spec.stride, local.dtype)
-        return DTensor(local.view_as(local), DTensorSpec(spec.mesh, placements, meta), requires_grad=input.requires_grad)
+        return DTensor(
+            local.view_as(local), DTensorSpec(spec.mesh, placements, meta), requires_grad=input.requires_grad
+        )
 
     @staticmethod
     def backward(ctx, grad):
@@ -81,7 +93,8 @@ class _Redistribute(torch.autograd.Function):
         backward_dtype, dtype = ctx.dtypes
         if backward_dtype is not None:
             local = local.to(backward_dtype)
-        # a value that was a piece or whole gets a gradient that is one; what was partial gets the whole gradient on each rank
+        # a value that was a piece or whole gets a gradient that is one; what was partial gets the whole gradient on
+        # each rank
         target = tuple(Replicate() if before.is_partial() else before for before in ctx.spec.placements)
         local = redistribute_local_tensor(local, spec, target).to(dtype)
         meta = TensorMeta(spec.shape, spec.stride, dtype)
@@ -100,7 +113,12 @@ class DTensor(torch.Tensor):
     def __new__(cls, local_tensor, spec, *, requires_grad=False):
         meta = spec.tensor_meta
         made = torch.Tensor._make_wrapper_subclass(
-            cls, meta.shape, strides=meta.stride, dtype=local_tensor.dtype, device=local_tensor.device, requires_grad=requires_grad
+            cls,
+            meta.shape,
+            strides=meta.stride,
+            dtype=local_tensor.dtype,
+            device=local_tensor.device,
+            requires_grad=requires_grad,
         )
         made._local_tensor, made._spec = local_tensor, spec
         return made
@@ -132,10 +150,21 @@ class DTensor(torch.Tensor):
     def __tensor_unflatten__(inner_tensors, flatten_spec, outer_size, outer_stride):
         spec, requires_grad = flatten_spec
         local = inner_tensors["_local_tensor"]
-        return DTensor(local, DTensorSpec(spec.mesh, spec.placements, TensorMeta(outer_size, outer_stride, local.dtype)), requires_grad=requires_grad)
+        return DTensor(
+            local,
+            DTensorSpec(spec.mesh, spec.placements, TensorMeta(outer_size, outer_stride, local.dtype)),
+            requires_grad=requires_grad,
+        )
 
     def __reduce_ex__(self, protocol):
-        return _rebuild, (self._local_tensor.detach(), self._spec.mesh, self._spec.placements, tuple(self.shape), self.stride(), self.requires_grad)
+        return _rebuild, (
+            self._local_tensor.detach(),
+            self._spec.mesh,
+            self._spec.placements,
+            tuple(self.shape),
+            self.stride(),
+            self.requires_grad,
+        )
 
     def __deepcopy__(self, memo):
         if id(self) not in memo:
@@ -147,10 +176,24 @@ class DTensor(torch.Tensor):
         return memo[id(self)]
 
     @staticmethod
-    def from_local(local_tensor, device_mesh=None, placements=None, *, run_check=False, shape=None, stride=None, grad_placements=None):
-        """A distributed tensor of each rank's piece. ``run_check`` broadcasts the first rank's where placements replicate."""
+    def from_local(
+        local_tensor,
+        device_mesh=None,
+        placements=None,
+        *,
+        run_check=False,
+        shape=None,
+        stride=None,
+        grad_placements=None,
+    ):
+        """A distributed tensor of each rank's piece.
+
+        ``run_check`` broadcasts the first rank's where placements replicate.
+        """
         if isinstance(local_tensor, DTensor):
-            raise RuntimeError(f"the local_tensor argument only accepts torch.Tensor but got {type(local_tensor)} value.")
+            raise RuntimeError(
+                f"the local_tensor argument only accepts torch.Tensor but got {type(local_tensor)} value."
+            )
         mesh = device_mesh or _mesh_resources.get_current_mesh()
         if placements is None:
             placements = [Replicate()] * mesh.ndim
@@ -168,7 +211,9 @@ class DTensor(torch.Tensor):
             grad_placements = normalize_placements(grad_placements, self._spec.mesh, self.ndim)
         return _ToLocal.apply(self, grad_placements)
 
-    def redistribute(self, device_mesh=None, placements=None, *, async_op=False, forward_dtype=None, backward_dtype=None):
+    def redistribute(
+        self, device_mesh=None, placements=None, *, async_op=False, forward_dtype=None, backward_dtype=None
+    ):
         """The same value under other placements."""
         if placements is None:
             raise RuntimeError("placements is needed for redistribute!")
@@ -177,11 +222,15 @@ class DTensor(torch.Tensor):
         placements = normalize_placements(placements, self.device_mesh, self.ndim)
         for p, current in zip(placements, self._spec.placements):
             if p.is_partial() and p != current:
-                raise RuntimeError(f"Can not redistribute from {current} to {p}, redistributing to Partial is for internal use only!")
+                raise RuntimeError(
+                    f"Can not redistribute from {current} to {p}, redistributing to Partial is for internal use only!"
+                )
             if is_shard(p) and not 0 <= p.dim < self.ndim:
                 raise RuntimeError(f"Sharding dim {p.dim} out of range for a tensor of {self.ndim} dimensions")
         if len(placements) != self.device_mesh.ndim:
-            raise ValueError(f"`placements` must have the same length as `device_mesh.ndim`! Found placements length: {len(placements)}")
+            raise ValueError(
+                f"`placements` must have the same length as `device_mesh.ndim`! Found placements length: {len(placements)}"
+            )
         return _Redistribute.apply(self, placements, forward_dtype, backward_dtype)
 
     def full_tensor(self, *, grad_placements=None):
@@ -207,11 +256,17 @@ class DTensor(torch.Tensor):
 
 
 def _rebuild(local, mesh, placements, shape, stride, requires_grad):
-    return DTensor(local, DTensorSpec(mesh, placements, TensorMeta(torch.Size(shape), stride, local.dtype)), requires_grad=requires_grad)
+    return DTensor(
+        local,
+        DTensorSpec(mesh, placements, TensorMeta(torch.Size(shape), stride, local.dtype)),
+        requires_grad=requires_grad,
+    )
 
 
 def distribute_tensor(tensor, device_mesh=None, placements=None, *, src_data_rank=0):
-    """A distributed tensor of a whole one: that of the rank ``src_data_rank`` of each mesh dimension's group, or each rank's own with None."""
+    """A distributed tensor of a whole one: that of the rank ``src_data_rank`` of each mesh dimension's group, or each
+    rank's own with None.
+    """
     mesh = device_mesh or _mesh_resources.get_current_mesh()
     if not tensor.is_leaf:
         raise RuntimeError("`distribute_tensor` should be used to distribute leaf tensors! but found non-leaf tensor!")
@@ -224,9 +279,13 @@ def distribute_tensor(tensor, device_mesh=None, placements=None, *, src_data_ran
         )
     if isinstance(tensor, DTensor):
         if tensor.device_mesh != mesh:
-            raise ValueError(f"Cannot distribute a DTensor with device mesh {tensor.device_mesh} to a different device mesh {mesh}.")
+            raise ValueError(
+                f"Cannot distribute a DTensor with device mesh {tensor.device_mesh} to a different device mesh {mesh}."
+            )
         if tensor.placements != placements:
-            raise ValueError(f"Cannot distribute a DTensor with placements {tensor.placements} to a different placements {placements}. Use redistribute.")
+            raise ValueError(
+                f"Cannot distribute a DTensor with placements {tensor.placements} to a different placements {placements}. Use redistribute."
+            )
         return tensor
     local = tensor.detach()
     meta = TensorMeta(tensor.shape, tuple(tensor.stride()), tensor.dtype)
@@ -235,7 +294,9 @@ def distribute_tensor(tensor, device_mesh=None, placements=None, *, src_data_ran
     else:
         local = local.new_empty(0)
     made = DTensor(
-        local.requires_grad_(tensor.requires_grad) if local.is_leaf else local, DTensorSpec(mesh, placements, meta), requires_grad=tensor.requires_grad
+        local.requires_grad_(tensor.requires_grad) if local.is_leaf else local,
+        DTensorSpec(mesh, placements, meta),
+        requires_grad=tensor.requires_grad,
     )
     if isinstance(tensor, torch.nn.Parameter):
         made = torch.nn.Parameter(made, requires_grad=tensor.requires_grad)
@@ -258,7 +319,9 @@ def _local_piece(local, mesh, placements, src_data_rank):
 
                 local = _partition(local, p, mesh.size(i), coordinate[i])
         else:
-            raise RuntimeError(f"Trying to distribute tensor with unsupported placements {p} on device mesh dimension {i}!")
+            raise RuntimeError(
+                f"Trying to distribute tensor with unsupported placements {p} on device mesh dimension {i}!"
+            )
     return local
 
 
@@ -269,27 +332,36 @@ def _scattered(local, placement, mesh, mesh_dim, src_data_rank):
     pieces, paddings = placement._split_tensor(local, count)
     out = torch.empty_like(pieces[index])
     comm.mesh_scatter(out, pieces, mesh, mesh_dim, group_src=src_data_rank)
-    return out.narrow(placement.dim, 0, out.size(placement.dim) - paddings[index]).contiguous() if paddings[index] else out
+    return (
+        out.narrow(placement.dim, 0, out.size(placement.dim) - paddings[index]).contiguous() if paddings[index] else out
+    )
 
 
 def distribute_module(module, device_mesh=None, partition_fn=None, input_fn=None, output_fn=None):
-    """Make parameters and buffers of a module distributed: by ``partition_fn(name, module, mesh)``, the others replicated.
+    """Make parameters and buffers of a module distributed: by ``partition_fn(name, module, mesh)``, the others
+    replicated.
 
     ``input_fn(module, inputs, mesh)`` and ``output_fn(module, outputs, mesh)`` run before and after its forward.
     """
     mesh = device_mesh or _mesh_resources.get_current_mesh()
     if getattr(module, "_distribute_module_applied", False):
-        raise RuntimeError("distribute_module should only be called once on a module, but it has already been called on this module!")
+        raise RuntimeError(
+            "distribute_module should only be called once on a module, but it has already been called on this module!"
+        )
     for name, submodule in module.named_modules():
         if partition_fn is not None:
             partition_fn(name, submodule, mesh)
         _replicate_rest(submodule, mesh)
     if input_fn is not None:
         with_module = _takes_module(input_fn, "input_fn", "inputs")
-        module.register_forward_pre_hook(lambda m, inputs: input_fn(m, inputs, mesh) if with_module else input_fn(inputs, mesh))
+        module.register_forward_pre_hook(
+            lambda m, inputs: input_fn(m, inputs, mesh) if with_module else input_fn(inputs, mesh)
+        )
     if output_fn is not None:
         given_module = _takes_module(output_fn, "output_fn", "outputs")
-        module.register_forward_hook(lambda m, inputs, outputs: output_fn(m, outputs, mesh) if given_module else output_fn(outputs, mesh))
+        module.register_forward_hook(
+            lambda m, inputs, outputs: output_fn(m, outputs, mesh) if given_module else output_fn(outputs, mesh)
+        )
     module._distribute_module_applied = True
     return module
 
@@ -309,7 +381,9 @@ def _replicate_rest(module, mesh):
     whole = [Replicate()] * mesh.ndim
     for name, p in module._parameters.items():
         if p is not None and not isinstance(p, DTensor):
-            module.register_parameter(name, torch.nn.Parameter(distribute_tensor(p.detach(), mesh, whole), requires_grad=p.requires_grad))
+            module.register_parameter(
+                name, torch.nn.Parameter(distribute_tensor(p.detach(), mesh, whole), requires_grad=p.requires_grad)
+            )
     for name, b in module._buffers.items():
         if b is not None and not isinstance(b, DTensor):
             module._buffers[name] = distribute_tensor(b, mesh, whole)
@@ -345,7 +419,15 @@ def empty(*size, dtype=None, layout=torch.strided, requires_grad=False, device_m
 
 def full(size, fill_value, *, dtype=None, layout=torch.strided, requires_grad=False, device_mesh=None, placements=None):
     """A distributed tensor of one value."""
-    return _made(lambda shape, **kwargs: torch.full(shape, fill_value, **kwargs), [tuple(size)], dtype, requires_grad, device_mesh, placements, layout)
+    return _made(
+        lambda shape, **kwargs: torch.full(shape, fill_value, **kwargs),
+        [tuple(size)],
+        dtype,
+        requires_grad,
+        device_mesh,
+        placements,
+        layout,
+    )
 
 
 def rand(*size, requires_grad=False, dtype=None, layout=torch.strided, device_mesh=None, placements=None):

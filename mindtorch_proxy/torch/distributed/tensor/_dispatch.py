@@ -25,7 +25,8 @@ def _dtensor():
 class Call:
     """One call of an operator: its arguments, and what rules ask of them.
 
-    tensors: specs of the tensors among the arguments in order; placed: for each where it stands; out: meta data of the results.
+    tensors: specs of the tensors among the arguments in order; placed: for each where it stands; out: meta data of the
+    results.
     """
 
     def __init__(self, func, args, kwargs):
@@ -38,14 +39,21 @@ class Call:
         self.mesh = next(self.leaves[i]._spec.mesh for i in self.at if isinstance(self.leaves[i], DTensor))
         self.specs = [self._spec(self.leaves[i], DTensor) for i in self.at]
         self.schema = getattr(func, "_schema", None)
-        self.inplace = bool(self.name.endswith("_") and not self.name.endswith("__") and self.schema is not None and self.schema.is_mutable)
+        self.inplace = bool(
+            self.name.endswith("_")
+            and not self.name.endswith("__")
+            and self.schema is not None
+            and self.schema.is_mutable
+        )
         if self.inplace:
             self.name = self.name[:-1]
 
     def _spec(self, leaf, DTensor):
         if isinstance(leaf, DTensor):
             if leaf._spec.mesh != self.mesh:
-                raise NotImplementedError(f"{self.full_name}: DTensor does not support cross-mesh operation yet: got {leaf._spec.mesh} and {self.mesh}")
+                raise NotImplementedError(
+                    f"{self.full_name}: DTensor does not support cross-mesh operation yet: got {leaf._spec.mesh} and {self.mesh}"
+                )
             return leaf._spec
         if leaf.numel() == 1 or STATE.replicate_plain or self.name in PLAIN_TENSORS:
             meta = TensorMeta(leaf.shape, tuple(leaf.stride()), leaf.dtype)
@@ -78,7 +86,9 @@ class Call:
         return _meta(self.func, self.leaves, self.at, self.specs, self.tree)
 
 
-PLAIN_TENSORS = frozenset({"nll_loss_backward", "nll_loss2d_backward"})  # what their derivative makes of a missing weight
+PLAIN_TENSORS = frozenset(
+    {"nll_loss_backward", "nll_loss2d_backward"}
+)  # what their derivative makes of a missing weight
 _METAS: dict = {}
 
 
@@ -135,7 +145,9 @@ def _choose(call, candidates, i):
         if best is None or rank < best[0]:
             best = rank, inputs, outputs
     if best is None:
-        raise RuntimeError(f"{call.full_name}: in-place operations that require placement changes are not supported: {[s.placements for s in call.specs]}")
+        raise RuntimeError(
+            f"{call.full_name}: in-place operations that require placement changes are not supported: {[s.placements for s in call.specs]}"
+        )
     return best[1:]
 
 
@@ -174,7 +186,10 @@ def dispatch(func, args, kwargs):
 
 
 def run(call, placements, outputs, localize=None):
-    """Redistribute the arguments, run the operator on local tensors, and wrap what it gives. Both lists: for each mesh dimension."""
+    """Redistribute the arguments, run the operator on local tensors, and wrap what it gives.
+
+    Both lists: for each mesh dimension.
+    """
     from ._rules import LOCALIZE
 
     moved = list(call.leaves)

@@ -25,19 +25,27 @@ def _attention(func, query, key, value, attn_mask=None, *args, **kwargs):
     if attn_mask is None and all(isinstance(t, DTensor) for t in three) and _alike(three):
         local = func(*(t.to_local() for t in three), None, *args, **kwargs)
         shape = torch.Size((*query.shape[:-1], value.shape[-1]))
-        return DTensor.from_local(local, query.device_mesh, query.placements, shape=shape, stride=contiguous_strides(shape))
+        return DTensor.from_local(
+            local, query.device_mesh, query.placements, shape=shape, stride=contiguous_strides(shape)
+        )
     return _with_whole_masks(func, query, key, value, attn_mask, *args, **kwargs)
 
 
 def _added_up(t):
     """The tensor, whole where ranks hold what is still to be added up."""
-    return t.redistribute(placements=[Replicate() if p.is_partial() else p for p in t.placements]) if any(p.is_partial() for p in t.placements) else t
+    return (
+        t.redistribute(placements=[Replicate() if p.is_partial() else p for p in t.placements])
+        if any(p.is_partial() for p in t.placements)
+        else t
+    )
 
 
 def _alike(tensors):
     first = tensors[0]
     allowed = all(p.is_replicate() or p.is_shard(0) or p.is_shard(1) and first.ndim == 4 for p in first.placements)
-    even = all(t.shape[p.dim] % t.device_mesh.size(i) == 0 for t in tensors for i, p in enumerate(t.placements) if p.is_shard())
+    even = all(
+        t.shape[p.dim] % t.device_mesh.size(i) == 0 for t in tensors for i, p in enumerate(t.placements) if p.is_shard()
+    )
     return allowed and all(t.placements == first.placements and t.ndim == first.ndim for t in tensors) and even
 
 

@@ -42,7 +42,9 @@ class Mover:
             self.local = comm.all_reduce(self.local, current.reduce_op, self.mesh, i)
             current = Replicate()
         if isinstance(current, Replicate) and is_shard(target):
-            self.local = comm.chunk(self.local, target.dim, count, self.coordinate[i]).clone(memory_format=torch.contiguous_format)
+            self.local = comm.chunk(self.local, target.dim, count, self.coordinate[i]).clone(
+                memory_format=torch.contiguous_format
+            )
         elif isinstance(current, Replicate) and isinstance(target, Partial):
             self.local = _partition(self.local, target, count, self.coordinate[i])
         self.placements[i] = target
@@ -58,14 +60,17 @@ def _partition(local, target, count, index):
 
 
 def _must_gather(current, target, i):
-    """Whether a sharded mesh dimension has to be replicated first: it changes, or one that cuts the same tensor dimension before it does."""
+    """Whether a sharded mesh dimension has to be replicated first: it changes, or one that cuts the same tensor
+    dimension before it does.
+    """
     if current[i] != target[i]:
         return True
     dims = {current[i].dim}
     return any(
         current[j] != target[j] and any(is_shard(p) and p.dim in dims for p in (current[j], target[j]))
         for j in range(len(current))
-        if j != i and (j < i or not isinstance(current[i], Shard) or not isinstance(target[j], Shard) and is_shard(target[j]))
+        if j != i
+        and (j < i or not isinstance(current[i], Shard) or not isinstance(target[j], Shard) and is_shard(target[j]))
     )
 
 
@@ -74,14 +79,22 @@ def _may_exchange(current, target, i):
     if not (isinstance(current[i], Shard) and isinstance(target[i], Shard)):
         return False
     dims = {current[i].dim, target[i].dim}
-    return not any(is_shard(p) and p.dim in dims for j in range(len(current)) if j != i for p in (current[j], target[j]))
+    return not any(
+        is_shard(p) and p.dim in dims for j in range(len(current)) if j != i for p in (current[j], target[j])
+    )
 
 
 def redistribute_local_tensor(local, spec, placements):
     """This rank's local tensor of the same value under other placements."""
     current, target = list(spec.placements), list(placements)
     for a, b in zip(current, target):
-        if isinstance(b, Partial) and not isinstance(a, (Partial, Replicate)) or isinstance(a, Partial) and isinstance(b, Partial) and a != b:
+        if (
+            isinstance(b, Partial)
+            and not isinstance(a, (Partial, Replicate))
+            or isinstance(a, Partial)
+            and isinstance(b, Partial)
+            and a != b
+        ):
             raise RuntimeError(f"redistribute from {a} to {b} not supported yet")
     if current == target or spec.mesh.get_coordinate() is None:
         return local

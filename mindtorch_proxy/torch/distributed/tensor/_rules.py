@@ -1,6 +1,7 @@
 """Rules of operators: which placements of arguments give which placements of results, along one mesh dimension.
 
-A rule takes (call, mesh dimension) and yields (placements of the tensor arguments, placement or placements of the results); all replicated is always possible.
+A rule takes (call, mesh dimension) and yields (placements of the tensor arguments, placement or placements of the
+results); all replicated is always possible.
 """
 
 import math
@@ -138,10 +139,28 @@ _REDUCTIONS = {"sum": "sum", "mean": "avg", "amax": "max", "max": "max", "amin":
 
 
 @rule(
-    "sum", "mean", "amax", "amin", "prod", "nansum", "any", "all", "var", "std", "var_mean", "std_mean", "logsumexp", "argmax", "argmin", "median", "nanmedian"
+    "sum",
+    "mean",
+    "amax",
+    "amin",
+    "prod",
+    "nansum",
+    "any",
+    "all",
+    "var",
+    "std",
+    "var_mean",
+    "std_mean",
+    "logsumexp",
+    "argmax",
+    "argmin",
+    "median",
+    "nanmedian",
 )
 def reduction(call, i):
-    """Shards of what is not reduced; pieces reduced on their own where the reduction of those is the reduction of all."""
+    """Shards of what is not reduced;
+    pieces reduced on their own where the reduction of those is the reduction of all.
+    """
     if call.specs[0].ndim == 0:
         return
     dims, n = _dims(call), call.mesh.size(i)
@@ -149,7 +168,12 @@ def reduction(call, i):
     for d, size in enumerate(call.shape()):
         if d not in dims:
             yield [Shard(d)], Shard(_kept(call, dims, d))
-        elif operation and (operation == "sum" or size % n == 0) and size >= n and call.specs[0].tensor_meta.dtype != torch.bool:
+        elif (
+            operation
+            and (operation == "sum" or size % n == 0)
+            and size >= n
+            and call.specs[0].tensor_meta.dtype != torch.bool
+        ):
             yield [Shard(d)], Partial(operation)
     if call.name in ("sum", "mean"):
         for p in (Partial("sum"), Partial("avg")):
@@ -221,12 +245,16 @@ def _along(*names, outputs=1):
 
 
 _along("glu", "glu_backward")
-_along(*"_softmax _log_softmax _softmax_backward_data _log_softmax_backward_data softmax log_softmax cumsum cumprod cummax cummin sort topk".split())
+_along(
+    *"_softmax _log_softmax _softmax_backward_data _log_softmax_backward_data softmax log_softmax cumsum cumprod cummax cummin sort topk".split()
+)
 
 
 # ------------------------------------------------------------------------------------------------ products of matrices
 def _operands(call):
-    """(index of the first matrix, placements before it for a result): addmm and its like add something that broadcasts to the result."""
+    """(index of the first matrix, placements before it for a result): addmm and its like add something that broadcasts
+    to the result.
+    """
     return len(call.specs) - 2
 
 
@@ -246,14 +274,27 @@ def _with_added(call, inputs, out):
 @rule("mm", "addmm")
 def product(call, i):
     """Rows, columns, or the inner dimension in pieces."""
-    for inputs, out in (([Shard(0), R], Shard(0)), ([R, Shard(1)], Shard(1)), ([Shard(1), Shard(0)], P), ([P, R], P), ([R, P], P)):
+    for inputs, out in (
+        ([Shard(0), R], Shard(0)),
+        ([R, Shard(1)], Shard(1)),
+        ([Shard(1), Shard(0)], P),
+        ([P, R], P),
+        ([R, P], P),
+    ):
         yield _with_added(call, inputs, out)
 
 
 @rule("bmm", "baddbmm")
 def batched_product(call, i):
     """The same for each matrix of a batch; or the batch in pieces."""
-    plans = (([Shard(0), Shard(0)], Shard(0)), ([Shard(1), R], Shard(1)), ([R, Shard(2)], Shard(2)), ([Shard(2), Shard(1)], P), ([P, R], P), ([R, P], P))
+    plans = (
+        ([Shard(0), Shard(0)], Shard(0)),
+        ([Shard(1), R], Shard(1)),
+        ([R, Shard(2)], Shard(2)),
+        ([Shard(2), Shard(1)], P),
+        ([P, R], P),
+        ([R, P], P),
+    )
     for inputs, out in plans:
         yield _with_added(call, inputs, out)
 
@@ -342,10 +383,16 @@ def embedding(call, i):
 
 @handler("embedding")
 def embedding_of_rows(call):
-    """As the rule says; where rows are in pieces, each rank looks up those it has, and the rest are zeros to be added to."""
+    """As the rule says; where rows are in pieces, each rank looks up those it has, and the rest are zeros to be added
+    to.
+    """
     weight, indices = call.args[0], call.args[1]
     mesh, rows = call.mesh, [i for i, p in enumerate(weight.placements) if p == Shard(0)]
-    if len(rows) != 1 or any(p != Replicate() for j, p in enumerate(weight.placements) if j not in rows) or not isinstance(indices, type(weight)):
+    if (
+        len(rows) != 1
+        or any(p != Replicate() for j, p in enumerate(weight.placements) if j not in rows)
+        or not isinstance(indices, type(weight))
+    ):
         candidates = [_cheapest(call, embedding, i) for i in range(mesh.ndim)]
         return run(call, [inputs for inputs, _ in candidates], [out for _, out in candidates])
     row, spec = rows[0], indices._spec
@@ -396,7 +443,16 @@ def nll_loss_backward(call, i):
         yield [Shard(0) if each else R, Shard(0), Shard(0)] + [R] * (len(call.specs) - 3), Shard(0)
 
 
-@handler("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits", "soft_margin_loss", "kl_div")
+@handler(
+    "mse_loss",
+    "l1_loss",
+    "smooth_l1_loss",
+    "huber_loss",
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "soft_margin_loss",
+    "kl_div",
+)
 def elementwise_loss(call):
     """Of each element, which is elementwise; then their mean or sum."""
     each = _without_reduction(call)
@@ -404,7 +460,9 @@ def elementwise_loss(call):
     return each if reduction == 0 else each.mean() if reduction == 1 else each.sum()
 
 
-@handler(*(f"{name}_backward" for name in "mse_loss smooth_l1_loss huber_loss binary_cross_entropy soft_margin_loss".split()))
+@handler(
+    *(f"{name}_backward" for name in "mse_loss smooth_l1_loss huber_loss binary_cross_entropy soft_margin_loss".split())
+)
 def elementwise_loss_backward(call):
     """Of each element; the gradient of a mean is shared out first."""
     args = list(call.args)

@@ -159,7 +159,18 @@ def _view(call, args, kwargs, specs):
     return args[0].reshape(local_shape(specs[0]))
 
 
-@rule("slice", "select", "slice_backward", "select_backward", "split", "split_with_sizes", "unbind", "narrow", "unfold", "repeat_interleave")
+@rule(
+    "slice",
+    "select",
+    "slice_backward",
+    "select_backward",
+    "split",
+    "split_with_sizes",
+    "unbind",
+    "narrow",
+    "unfold",
+    "repeat_interleave",
+)
 def along_one(call, i):
     """Other dimensions than the one that is cut."""
     n, name = call.specs[0].ndim, call.name

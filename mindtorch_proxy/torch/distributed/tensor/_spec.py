@@ -56,7 +56,11 @@ class DTensorSpec:
         return hash(self._key())
 
     def __repr__(self):
-        placements = "".join(map(str, self.placements)) if len(self.placements) == 1 else f"({', '.join(map(str, self.placements))})"
+        placements = (
+            "".join(map(str, self.placements))
+            if len(self.placements) == 1
+            else f"({', '.join(map(str, self.placements))})"
+        )
         return f"Spec({placements} on {tuple(self.tensor_meta.shape) if self.tensor_meta else 'unknown shape'})"
 
     def with_placements(self, placements):
@@ -75,13 +79,18 @@ def is_shard(placement):
 
 
 def sharding_order(placements):
-    """Mesh dimensions that shard, in the order in which they cut: from the left, those that came after others' cuts (strided) last."""
+    """Mesh dimensions that shard, in the order in which they cut: from the left, those that came after others' cuts
+    (strided) last.
+    """
     plain = [i for i, p in enumerate(placements) if isinstance(p, Shard)]
     return plain + [i for i, p in enumerate(placements) if isinstance(p, _StridedShard)]
 
 
 def local_shape_and_offset(shape, mesh, placements, coordinate=None):
-    """(shape, offsets) of a rank's piece. Offsets are those of a contiguous block: where placements are strided they are of the piece's first element."""
+    """(shape, offsets) of a rank's piece.
+
+    Offsets are those of a contiguous block: where placements are strided they are of the piece's first element.
+    """
     coordinate = mesh.get_coordinate() if coordinate is None else coordinate
     local, offset = list(shape), [0] * len(shape)
     if coordinate is None:
@@ -113,10 +122,14 @@ def compute_global_tensor_info(tensor, mesh, placements):
             if dim < 0:
                 raise AssertionError("Shard placements should have negative dims normalized in the user-facing APIs")
             if dim >= tensor.ndim:
-                raise AssertionError(f"Sharding dim {dim} greater than tensor ndim {tensor.ndim} for placement number {i}.")
+                raise AssertionError(
+                    f"Sharding dim {dim} greater than tensor ndim {tensor.ndim} for placement number {i}."
+                )
             size = shape[dim]
             shape[dim] = size * mesh.size(i)
-            stride = [s * mesh.size(i) if d != dim and s >= stride[dim] * max(size, 1) else s for d, s in enumerate(stride)]
+            stride = [
+                s * mesh.size(i) if d != dim and s >= stride[dim] * max(size, 1) else s for d, s in enumerate(stride)
+            ]
     return shape, stride
 
 
@@ -127,6 +140,10 @@ def normalize_placements(placements, mesh, ndim):
     found = []
     for p in placements:
         if is_shard(p) and p.dim < 0:
-            p = Shard(p.dim + ndim) if isinstance(p, Shard) else _StridedShard(p.dim + ndim, split_factor=p.split_factor)
+            p = (
+                Shard(p.dim + ndim)
+                if isinstance(p, Shard)
+                else _StridedShard(p.dim + ndim, split_factor=p.split_factor)
+            )
         found.append(p)
     return tuple(found)

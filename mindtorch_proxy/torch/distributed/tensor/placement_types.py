@@ -92,7 +92,9 @@ def _padded(tensor, dim, missing):
 
 
 class _StridedShard(Placement):
-    """As Shard, of a dimension that a later mesh dimension has cut into ``split_factor`` parts before: each rank holds its chunk of each part."""
+    """As Shard, of a dimension that a later mesh dimension has cut into ``split_factor`` parts before: each rank holds
+    its chunk of each part.
+    """
 
     __slots__ = ("_dim", "_split_factor")
 

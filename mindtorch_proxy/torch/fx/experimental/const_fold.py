@@ -12,13 +12,20 @@ __all__ = ["FoldedGraphModule", "get_unique_attr_name_in_module", "split_const_s
 
 
 class FoldedGraphModule(GraphModule):
-    """A module that computes its constants before it first runs; ``const_subgraph_module`` is what computes them, None where there are none."""
+    """A module that computes its constants before it first runs;
+    ``const_subgraph_module`` is what computes them, None where there are none.
+    """
 
-    def __init__(self, root, graph, const_subgraph=None, fx_const_folded_attrs_name=None, device_for_folded_attrs="cuda"):
+    def __init__(
+        self, root, graph, const_subgraph=None, fx_const_folded_attrs_name=None, device_for_folded_attrs="cuda"
+    ):
         super().__init__(root, graph)
         self.const_subgraph_module = None if const_subgraph is None else GraphModule(root, const_subgraph)
         self.has_folding_been_run = False
-        self.fx_const_folded_attrs_name, self.device_for_folded_attrs = fx_const_folded_attrs_name, device_for_folded_attrs
+        self.fx_const_folded_attrs_name, self.device_for_folded_attrs = (
+            fx_const_folded_attrs_name,
+            device_for_folded_attrs,
+        )
 
     def __call__(self, *args, **kwargs):
         if not self.has_folding_been_run:
@@ -39,7 +46,11 @@ class FoldedGraphModule(GraphModule):
                 return value
             return torch.nn.Parameter(value, requires_grad=value.requires_grad)
 
-        setattr(self, self.fx_const_folded_attrs_name, torch.nn.ParameterList([kept(v) for v in folded]) if isinstance(folded, tuple) else kept(folded))
+        setattr(
+            self,
+            self.fx_const_folded_attrs_name,
+            torch.nn.ParameterList([kept(v) for v in folded]) if isinstance(folded, tuple) else kept(folded),
+        )
 
 
 def get_unique_attr_name_in_module(mod_traced, name):
@@ -54,7 +65,9 @@ def get_unique_attr_name_in_module(mod_traced, name):
 
 
 def split_const_subgraphs(module, skip_folding_node_fn=None, device_for_folded_attrs="cpu"):
-    """The module with what is constant as a part of its own; ``skip_folding_node_fn(node)`` says of which nodes it is not wanted."""
+    """The module with what is constant as a part of its own;
+    ``skip_folding_node_fn(node)`` says of which nodes it is not wanted.
+    """
     traced = module if isinstance(module, GraphModule) else torch.fx.symbolic_trace(module)
     constant, found = set(), False
     for node in traced.graph.nodes:
@@ -85,7 +98,9 @@ def split_const_subgraphs(module, skip_folding_node_fn=None, device_for_folded_a
     if rest_gm is not None:
         _inline_module(split, "submod_1")
     folded = get_unique_attr_name_in_module(traced, "_FX_CONST_FOLDED_ATTRS")
-    setattr(split, folded, torch.nn.ParameterList() if len(_results(const_gm)) > 1 else torch.nn.Parameter(torch.empty(0)))
+    setattr(
+        split, folded, torch.nn.ParameterList() if len(_results(const_gm)) > 1 else torch.nn.Parameter(torch.empty(0))
+    )
     metas = [r.meta for r in _results(const_gm)]
     with split.graph.inserting_before(call):
         replaced = split.graph.get_attr(folded)

@@ -52,7 +52,9 @@ class PythonKeyTracer(Tracer):
     def __init__(self):
         super().__init__(autowrap_modules=())
         self.tensor_tracker = WeakIdKeyDictionary()
-        self.constants = WeakIdKeyDictionary()  # of one element at most, made of nothing that the graph is given: the value, apart from the trace
+        self.constants = (
+            WeakIdKeyDictionary()
+        )  # of one element at most, made of nothing that the graph is given: the value, apart from the trace
         self.root = torch.nn.Module()
         self.graph = Graph(tracer_cls=type(self))
         self.tensor_attrs = {}
@@ -68,7 +70,9 @@ class PythonKeyTracer(Tracer):
             for name, p in self.root.named_parameters():
                 if a is p:
                     return self.create_node("get_attr", name, (), {})
-            name = next(n for i in range(len(self.tensor_attrs) + 1) if not hasattr(self.root, n := f"_param_constant{i}"))
+            name = next(
+                n for i in range(len(self.tensor_attrs) + 1) if not hasattr(self.root, n := f"_param_constant{i}")
+            )
             self.tensor_attrs[a] = name
             setattr(self.root, name, a)
             return self.create_node("get_attr", name, (), {})
@@ -85,7 +89,11 @@ def extract_val(val, include_real=False):
         return snapshot_fake(val)
     if isinstance(val, torch.Tensor):
         with disable_proxy_modes_tracing(), maybe_disable_fake_tensor_mode():
-            return FakeTensorMode(allow_fallback_kernels=True).from_tensor(val.detach()) if val.layout is torch.strided else None
+            return (
+                FakeTensorMode(allow_fallback_kernels=True).from_tensor(val.detach())
+                if val.layout is torch.strided
+                else None
+            )
     if isinstance(val, (list, tuple)):
         return type(val)([extract_val(x) for x in val])
     return val if isinstance(val, (int, float, bool, complex, str, type(None))) else None
@@ -140,7 +148,9 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
 
     _mode_key = torch._C._TorchDispatchModeKey.PROXY
 
-    def __init__(self, tracer, tracing_mode, pre_dispatch=False, _allow_fake_constant=False, _error_on_data_dependent_ops=True):
+    def __init__(
+        self, tracer, tracing_mode, pre_dispatch=False, _allow_fake_constant=False, _error_on_data_dependent_ops=True
+    ):
         super().__init__()
         self.tracer, self.tracing_mode, self.pre_dispatch = tracer, tracing_mode, pre_dispatch
         self.decomposition_table, self.decomp_layers = {}, 0
@@ -170,7 +180,9 @@ def maybe_handle_decomp(proxy_mode, op, args, kwargs):
 def proxy_call(proxy_mode, func, pre_dispatch, args, kwargs):
     """One operator of a trace."""
     leaves = pytree.tree_leaves((args, kwargs))
-    if any(isinstance(x, torch.Tensor) and type(x) not in (torch.Tensor, torch.nn.Parameter, FakeTensor) for x in leaves):
+    if any(
+        isinstance(x, torch.Tensor) and type(x) not in (torch.Tensor, torch.nn.Parameter, FakeTensor) for x in leaves
+    ):
         return NotImplemented
     found = maybe_handle_decomp(proxy_mode, func, args, kwargs)
     if found is not NotImplemented:
@@ -201,7 +213,11 @@ def proxy_call(proxy_mode, func, pre_dispatch, args, kwargs):
 
 def _refuse_values(proxy_mode, func, tracked):
     """Raise where a trace depends on values; of other operators than item() a fake mode says it itself."""
-    if tracked and proxy_mode._error_on_data_dependent_ops and (func is aten._local_scalar_dense.default or proxy_mode.tracing_mode == "real"):
+    if (
+        tracked
+        and proxy_mode._error_on_data_dependent_ops
+        and (func is aten._local_scalar_dense.default or proxy_mode.tracing_mode == "real")
+    ):
         raise RuntimeError(
             f"It appears that you're trying to get value out of a tracing tensor with {func} - erroring out! It's likely "
             "that this is caused by data-dependent control flow or similar. It may be possible to trace this with dynamic shapes; try setting "
@@ -210,12 +226,19 @@ def _refuse_values(proxy_mode, func, tracked):
 
 
 def _of_constants(tracer, func, args, kwargs, tracked):
-    """What an operator gives of constants, computed apart from the trace; None where it is given anything else. What is written to is no constant then."""
+    """What an operator gives of constants, computed apart from the trace; None where it is given anything else.
+
+    What is written to is no constant then.
+    """
     if func is aten.lift_fresh.default:
         inputs = [args[0]]
     else:
         inputs = [x for x in pytree.tree_leaves((args, kwargs)) if isinstance(x, torch.Tensor)]
-        if not inputs or any(x not in tracer.constants for x in inputs) or torch.Tag.nondeterministic_seeded in func.tags:
+        if (
+            not inputs
+            or any(x not in tracer.constants for x in inputs)
+            or torch.Tag.nondeterministic_seeded in func.tags
+        ):
             if func._schema.is_mutable and tracked and tracked[0] in tracer.constants:
                 memory = tracer.constants[tracked[0]].data_ptr()
                 for t in [t for t, c in tracer.constants.items() if c.data_ptr() == memory]:
@@ -266,7 +289,9 @@ def fake_signature(fn, nargs):
 
 
 def dispatch_trace(root, tracer, names, leaves, run, arguments=(), in_spec=None, returns=None):
-    """Fill the tracer's graph: a placeholder for each leaf, then what run() does, annotated as `returns`. arguments, in_spec: of nested arguments."""
+    """Fill the tracer's graph: a placeholder for each leaf, then what run() does, annotated as `returns`. arguments,
+    in_spec: of nested arguments.
+    """
     for name, leaf in zip(names, leaves):
         proxy = tracer.create_proxy("placeholder", name, (), {})
         if isinstance(leaf, torch.Tensor):
@@ -310,9 +335,13 @@ def make_fx(
         mode = contextlib.nullcontext()
         if tracing_mode != "real":
             fake = next((x.fake_mode for x in leaves if isinstance(x, FakeTensor)), None)
-            mode = fake or FakeTensorMode(allow_fallback_kernels=True, allow_non_fake_inputs=_allow_non_fake_inputs or _has_parameters(f))
+            mode = fake or FakeTensorMode(
+                allow_fallback_kernels=True, allow_non_fake_inputs=_allow_non_fake_inputs or _has_parameters(f)
+            )
             leaves = [mode.from_tensor(x) if isinstance(x, torch.Tensor) else x for x in leaves]
-        proxy_mode = ProxyTorchDispatchMode(tracer, tracing_mode, pre_dispatch, _error_on_data_dependent_ops=_error_on_data_dependent_ops)
+        proxy_mode = ProxyTorchDispatchMode(
+            tracer, tracing_mode, pre_dispatch, _error_on_data_dependent_ops=_error_on_data_dependent_ops
+        )
         proxy_mode.decomposition_table = dict(decomposition_table or {})
         names = _placeholder_names(f, args)
 
@@ -321,7 +350,9 @@ def make_fx(
                 return f(*pytree.tree_unflatten(leaves, spec))
 
         nested = any(pytree.tree_structure(a) != pytree.tree_structure(0) for a in args)
-        arguments, in_spec = (_argument_names(f, args), pytree.tree_structure((list(args), {}))) if nested else ((), None)
+        arguments, in_spec = (
+            (_argument_names(f, args), pytree.tree_structure((list(args), {}))) if nested else ((), None)
+        )
         returns = getattr(f, "__annotations__", {}).get("return")
         graph = dispatch_trace(tracer.root, tracer, names, leaves, run, arguments, in_spec, returns)
         return GraphModule(tracer.root, graph, getattr(f, "__name__", "<lambda>"))
@@ -347,7 +378,9 @@ def get_isolated_graphmodule(func, args, kwargs, tracing_mode="real", decomposit
 
 def _placeholder_names(f, args):
     """x_1 for an argument x, x_1, x_2 … for what is in it."""
-    return [f"{name}_{k + 1}" for name, a in zip(_argument_names(f, args), args) for k in range(len(pytree.tree_leaves(a)))]
+    return [
+        f"{name}_{k + 1}" for name, a in zip(_argument_names(f, args), args) for k in range(len(pytree.tree_leaves(a)))
+    ]
 
 
 def _argument_names(f, args):
@@ -357,7 +390,9 @@ def _argument_names(f, args):
         parameters = list(inspect.signature(f).parameters.values())
     except (TypeError, ValueError):
         parameters = []
-    plain = len(parameters) >= len(args) and all(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters[: len(args)])
+    plain = len(parameters) >= len(args) and all(
+        p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters[: len(args)]
+    )
     return [p.name for p in parameters[: len(args)]] if plain else [f"arg{i}" for i in range(len(args))]
 
 
@@ -384,7 +419,9 @@ class DecompositionInterpreter(torch.fx.Interpreter):
 
     def output(self, target, args, kwargs):
         out = super().output(target, args, kwargs)
-        self.tracer.create_node("output", "output", (self.tracer.create_arg(pytree.tree_map(self.tracer.unwrap_proxy, out)),), {})
+        self.tracer.create_node(
+            "output", "output", (self.tracer.create_arg(pytree.tree_map(self.tracer.unwrap_proxy, out)),), {}
+        )
         return out
 
     def run(self, *args, **kwargs):

@@ -26,7 +26,9 @@ class FakeTensorProp(Interpreter):
 
     def propagate(self, *args):
         """Run on fake copies of the arguments."""
-        return self.propagate_dont_convert_inputs(*(self._mode.from_tensor(a) if isinstance(a, torch.Tensor) else a for a in args))
+        return self.propagate_dont_convert_inputs(
+            *(self._mode.from_tensor(a) if isinstance(a, torch.Tensor) else a for a in args)
+        )
 
     def propagate_dont_convert_inputs(self, *args):
         """Run on arguments that are fake already."""

@@ -19,7 +19,9 @@ class OperatorSupportBase(abc.ABC):
 
 
 class OperatorSupport(OperatorSupportBase):
-    """By a table: to what a node calls, as get_node_target names it, the dtypes of its arguments ((positional ones), {keyword ones}); None: all."""
+    """By a table: to what a node calls, as get_node_target names it, the dtypes of its arguments ((positional ones),
+    {keyword ones}); None: all.
+    """
 
     def __init__(self, support_dict=None):
         self._support_dict = getattr(self, "_support_dict", {}) if support_dict is None else support_dict

@@ -28,16 +28,22 @@ def _extract_tensor_metadata(result, include_contiguity=True):
     """The TensorMetadata of a tensor."""
     formats = (torch.contiguous_format, torch.channels_last, torch.channels_last_3d)
     fits = (f for f in formats if include_contiguity and result.is_contiguous(memory_format=f))
-    return TensorMetadata(result.shape, result.dtype, result.requires_grad, result.stride(), next(fits, None), False, {})
+    return TensorMetadata(
+        result.shape, result.dtype, result.requires_grad, result.stride(), next(fits, None), False, {}
+    )
 
 
 class ShapeProp(Interpreter):
-    """Runs a GraphModule; each node gets ``meta["tensor_meta"]`` (TensorMetadata, nested as its result) and ``meta["type"]``."""
+    """Runs a GraphModule; each node gets ``meta["tensor_meta"]`` (TensorMetadata, nested as its result) and
+    ``meta["type"]``.
+    """
 
     def __init__(self, gm, fake_mode=None):
         super().__init__(gm)
         if fake_mode is None:
-            fake_mode = next((x.fake_mode for x in tree_leaves((*gm.parameters(), *gm.buffers())) if hasattr(x, "fake_mode")), None)
+            fake_mode = next(
+                (x.fake_mode for x in tree_leaves((*gm.parameters(), *gm.buffers())) if hasattr(x, "fake_mode")), None
+            )
         self.fake_mode = fake_mode
         self.real_module = self.module
         if fake_mode is not None:

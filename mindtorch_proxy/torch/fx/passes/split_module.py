@@ -39,7 +39,8 @@ def split_module(
 ):
     """A GraphModule whose children ``submod_K`` hold the nodes for which ``split_callback(node)`` says K.
 
-    ``qualname_map`` is filled with the old names of what the children hold; ``keep_original_order`` calls them in the order of their
+    ``qualname_map`` is filled with the old names of what the children hold; ``keep_original_order`` calls them in the
+    order of their
     first nodes, else in the order of what they need. Raises RuntimeError where they need each other in a circle.
     """
     affix = f"{partition_affix}_" if partition_affix else ""
@@ -61,7 +62,9 @@ def split_module(
                 attributes[node.target] = operator.attrgetter(node.target)(m)
     for part in order:
         name = f"submod_{part.name}"
-        attributes[name] = _child(m, part, qualname_map, name, keep_original_node_name, keep_original_input_name, tuple_return)
+        attributes[name] = _child(
+            m, part, qualname_map, name, keep_original_node_name, keep_original_input_name, tuple_return
+        )
         results = list(part.outputs)
         call = base.call_module(name, tuple(values[n] for n in part.inputs))
         if len(results) == 1 and not tuple_return:
@@ -105,7 +108,9 @@ def _child(m, part, qualname_map, name, keep_node_name, keep_input_name, tuple_r
     graph, values, attributes = Graph(), {}, {}
     for i, n in enumerate(part.inputs):
         default = n.args if n.op == "placeholder" else ()
-        values[n] = graph.create_node("placeholder", n.name if keep_input_name else f"arg_{i}", default, type_expr=n.type)
+        values[n] = graph.create_node(
+            "placeholder", n.name if keep_input_name else f"arg_{i}", default, type_expr=n.type
+        )
         values[n].meta = dict(n.meta)
     for node in part.nodes:
         target = node.target
@@ -114,7 +119,9 @@ def _child(m, part, qualname_map, name, keep_node_name, keep_input_name, tuple_r
             if qualname_map is not None:
                 qualname_map[f"{name}.{target}"] = node.target
         args, kwargs = map_arg((node.args, node.kwargs), lambda n: values[n])
-        values[node] = graph.create_node(node.op, target, args, kwargs, node.name if keep_node_name else None, node.type)
+        values[node] = graph.create_node(
+            node.op, target, args, kwargs, node.name if keep_node_name else None, node.type
+        )
         values[node].meta = dict(node.meta)
     results = tuple(values[n] for n in part.outputs)
     graph.output(results[0] if len(results) == 1 and not tuple_return else results)

@@ -80,11 +80,21 @@ class _FirstCome:
 
     def __init__(self):
         aten = torch.ops.aten
-        self.nodes, self.urgent = collections.deque(), {getattr(operator, n) for n in "add mul sub floordiv truediv mod le lt ge gt eq ne".split()}
-        self.urgent |= {aten.sym_constrain_range.default, aten.sym_constrain_range_for_size.default, aten.scalar_tensor.default, aten._assert_async.msg}
+        self.nodes, self.urgent = (
+            collections.deque(),
+            {getattr(operator, n) for n in "add mul sub floordiv truediv mod le lt ge gt eq ne".split()},
+        )
+        self.urgent |= {
+            aten.sym_constrain_range.default,
+            aten.sym_constrain_range_for_size.default,
+            aten.scalar_tensor.default,
+            aten._assert_async.msg,
+        }
 
     def push(self, node):
-        (self.nodes.appendleft if node.op == "call_function" and node.target in self.urgent else self.nodes.append)(node)
+        (self.nodes.appendleft if node.op == "call_function" and node.target in self.urgent else self.nodes.append)(
+            node
+        )
 
     def pop(self):
         return self.nodes.popleft()

@@ -1,4 +1,7 @@
-"""torch.masked.maskedtensor: tensors whose elements may be masked out. `core` has the class, the others what it does with each operator."""
+"""torch.masked.maskedtensor: tensors whose elements may be masked out.
+
+`core` has the class, the others what it does with each operator.
+"""
 
 from . import binary, operators, passthrough, reductions, unary  # noqa: F401  (each enters its operators in core's tables)
 from .core import MaskedTensor, is_masked_tensor

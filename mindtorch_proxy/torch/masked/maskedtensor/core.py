@@ -41,7 +41,9 @@ def _maybe_get_mask(a):
 
 def _parts(t):
     """The strided tensors that a sparse one is made of, values last."""
-    return (t.indices(), t.values()) if t.layout is torch.sparse_coo else (t.crow_indices(), t.col_indices(), t.values())
+    return (
+        (t.indices(), t.values()) if t.layout is torch.sparse_coo else (t.crow_indices(), t.col_indices(), t.values())
+    )
 
 
 def _tensors_match(a, b, exact=True, rtol=1e-05, atol=1e-08):
@@ -83,8 +85,14 @@ class MaskedTensor(torch.Tensor):
                 UserWarning,
                 stacklevel=2,
             )
-        kwargs = {} if data.layout in _SPARSE else {"strides": data.clone().stride() if data.layout is torch.strided else None}
-        return torch.Tensor._make_wrapper_subclass(cls, data.size(), dtype=data.dtype, device=data.device, requires_grad=requires_grad, **kwargs)
+        kwargs = (
+            {}
+            if data.layout in _SPARSE
+            else {"strides": data.clone().stride() if data.layout is torch.strided else None}
+        )
+        return torch.Tensor._make_wrapper_subclass(
+            cls, data.size(), dtype=data.dtype, device=data.device, requires_grad=requires_grad, **kwargs
+        )
 
     def __init__(self, data, mask, requires_grad=False):
         if data.layout != mask.layout:
@@ -121,7 +129,11 @@ class MaskedTensor(torch.Tensor):
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
         handler = FUNCTIONS.get(func)
-        return super().__torch_function__(func, types, args, kwargs or {}) if handler is None else handler(func, *args, **(kwargs or {}))
+        return (
+            super().__torch_function__(func, types, args, kwargs or {})
+            if handler is None
+            else handler(func, *args, **(kwargs or {}))
+        )
 
     @classmethod
     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):

@@ -1,4 +1,6 @@
-"""The two makers of masked tensors: a leaf, as torch.tensor makes one, and a differentiable one, as torch.as_tensor does."""
+"""The two makers of masked tensors: a leaf, as torch.tensor makes one, and a differentiable one, as torch.as_tensor
+does.
+"""
 
 from .core import MaskedTensor
 

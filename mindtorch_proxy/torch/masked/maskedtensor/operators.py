@@ -2,7 +2,17 @@
 
 import torch
 
-from .core import _SPARSE, FUNCTIONS, OPERATORS, MaskedTensor, _get_data, _masks_match, _maybe_get_mask, is_masked_tensor, on
+from .core import (
+    _SPARSE,
+    FUNCTIONS,
+    OPERATORS,
+    MaskedTensor,
+    _get_data,
+    _masks_match,
+    _maybe_get_mask,
+    is_masked_tensor,
+    on,
+)
 
 _aten = torch.ops.aten
 
@@ -63,7 +73,9 @@ def _to_sparse_csr(fn, self):
 class _Contiguous(torch.autograd.Function):
     @staticmethod
     def forward(ctx, self):
-        return self if self.is_contiguous() else MaskedTensor(self.get_data().contiguous(), self.get_mask().contiguous())
+        return (
+            self if self.is_contiguous() else MaskedTensor(self.get_data().contiguous(), self.get_mask().contiguous())
+        )
 
     @staticmethod
     def backward(ctx, g):

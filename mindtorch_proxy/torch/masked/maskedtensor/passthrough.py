@@ -15,5 +15,7 @@ def wrapped(data, mask):
 
 @on(OPERATORS, *PASSTHROUGH_FNS)
 def _pass(fn, *args, **kwargs):
-    data, mask = (fn(*mapped(args, part), **mapped(kwargs, part)) for part in (MaskedTensor.get_data, MaskedTensor.get_mask))
+    data, mask = (
+        fn(*mapped(args, part), **mapped(kwargs, part)) for part in (MaskedTensor.get_data, MaskedTensor.get_mask)
+    )
     return wrapped(data, mask)

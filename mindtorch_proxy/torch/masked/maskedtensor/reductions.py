@@ -1,4 +1,7 @@
-"""Reductions: the functions of torch.masked under the tensor's own mask. The result is masked out where every element is."""
+"""Reductions: the functions of torch.masked under the tensor's own mask.
+
+The result is masked out where every element is.
+"""
 
 import warnings
 

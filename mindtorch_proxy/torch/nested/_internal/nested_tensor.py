@@ -11,7 +11,9 @@ from torch.nested._internal.nested_int import NestedIntNode  # noqa: F401
 
 
 def jagged_from_list(tensors, offsets, dtype=None, device=None):
-    """(the nested tensor of copies of tensors, its offsets): those given are of the same rows, whose shape it shares then."""
+    """(the nested tensor of copies of tensors, its offsets): those given are of the same rows, whose shape it shares
+    then.
+    """
     made = _as_nested_tensor(list(tensors), dtype, device, _jagged)
     if offsets is not None:
         made = _from_jagged(made._values, offsets, None, made._ragged_idx, *made._seqlens)
@@ -39,5 +41,11 @@ def buffer_from_jagged(jagged):
     return jagged.values()
 
 
-__all__ = ["NestedTensor", "buffer_from_jagged", "jagged_from_list", "jagged_from_tensor_and_lengths", "nested_view_from_values_offsets"]
+__all__ = [
+    "NestedTensor",
+    "buffer_from_jagged",
+    "jagged_from_list",
+    "jagged_from_tensor_and_lengths",
+    "nested_view_from_values_offsets",
+]
 __all__ += ["nested_view_from_values_offsets_lengths"]

@@ -25,7 +25,12 @@ __all__ = [
 WARN_FOR_UNFUSED_KERNELS = False
 
 
-_backend_names = {"cudnn": "CUDNN_ATTENTION", "flash": "FLASH_ATTENTION", "mem_efficient": "EFFICIENT_ATTENTION", "math": "MATH"}
+_backend_names = {
+    "cudnn": "CUDNN_ATTENTION",
+    "flash": "FLASH_ATTENTION",
+    "mem_efficient": "EFFICIENT_ATTENTION",
+    "math": "MATH",
+}
 
 
 def _cur_sdpa_kernel_backends():
@@ -41,7 +46,9 @@ def _sdpa_kernel(backends):
 def sdpa_kernel(backends, set_priority=False):
     """Allow only these implementations; there is one here for all, so the choice changes no result."""
     if not isinstance(backends, (list, SDPBackend)):
-        raise AssertionError(f"Backend must be an instance of SDPBackend or a list of SDPBackend instances, got {type(backends).__name__}")
+        raise AssertionError(
+            f"Backend must be an instance of SDPBackend or a list of SDPBackend instances, got {type(backends).__name__}"
+        )
     previous = _cur_sdpa_kernel_backends()
     try:
         _sdpa_kernel([backends] if isinstance(backends, SDPBackend) else backends)
@@ -54,7 +61,10 @@ _implementations, _active = {}, None  # name -> the function that activates it; 
 
 
 def register_flash_attention_impl(impl, *, register_fn):
-    """Make an implementation of flash attention known: ``register_fn`` installs its kernels and returns a handle with ``remove()``, or None."""
+    """Make an implementation of flash attention known:
+
+    ``register_fn`` installs its kernels and returns a handle with ``remove()``, or None.
+    """
     _implementations[impl] = register_fn
 
 
@@ -72,7 +82,9 @@ def activate_flash_attention_impl(impl):
     """Install the kernels of a registered implementation, in place of the one before. ValueError for an unknown one."""
     global _active
     if impl not in _implementations:
-        raise ValueError(f"Unknown flash attention impl '{impl}'. Available implementations: {list_flash_attention_impls()}")
+        raise ValueError(
+            f"Unknown flash attention impl '{impl}'. Available implementations: {list_flash_attention_impls()}"
+        )
     if current_flash_attention_impl() != impl:
         restore_flash_attention_impl(_raise_warn=False)
         _active = impl, _implementations[impl]()

@@ -36,7 +36,14 @@ class CausalBias(torch.Tensor):
             raise ValueError("CausalBias should not be used with causal=True")
         upper = attn_mask.variant is CausalVariant.UPPER_LEFT or attn_mask.seq_len_q == attn_mask.seq_len_kv
         return torch.nn.functional.scaled_dot_product_attention(
-            query, key, value, None if upper else attn_mask._materialize(query.device), dropout_p, upper, scale=scale, enable_gqa=enable_gqa
+            query,
+            key,
+            value,
+            None if upper else attn_mask._materialize(query.device),
+            dropout_p,
+            upper,
+            scale=scale,
+            enable_gqa=enable_gqa,
         )
 
     @classmethod

@@ -1,4 +1,6 @@
-"""Attention with a score function and a mask function of (batch, head, query, key) positions, evaluated densely by broadcasting."""
+"""Attention with a score function and a mask function of (batch, head, query, key) positions, evaluated densely by
+broadcasting.
+"""
 
 import itertools
 import math
@@ -7,7 +9,17 @@ from typing import NamedTuple
 
 import torch
 
-__all__ = ["BlockMask", "flex_attention", "AuxOutput", "AuxRequest", "create_block_mask", "create_mask", "or_masks", "and_masks", "noop_mask"]
+__all__ = [
+    "BlockMask",
+    "flex_attention",
+    "AuxOutput",
+    "AuxRequest",
+    "create_block_mask",
+    "create_mask",
+    "or_masks",
+    "and_masks",
+    "noop_mask",
+]
 _DEFAULT_SPARSE_BLOCK_SIZE = 128
 _score_mod_signature = Callable[[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
 _mask_mod_signature = Callable[[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
@@ -64,7 +76,9 @@ def _combine(op):
         return mask_mod
 
     combined.__name__ = combined.__qualname__ = f"{op}_masks"
-    combined.__doc__ = f"A mask function that lets through what {'all' if op == 'and' else 'any'} of the given ones let through."
+    combined.__doc__ = (
+        f"A mask function that lets through what {'all' if op == 'and' else 'any'} of the given ones let through."
+    )
     return combined
 
 
@@ -72,29 +86,55 @@ or_masks, and_masks = _combine("or"), _combine("and")
 
 
 def _sliced(*positions):
-    raise RuntimeError("a BlockMask that was indexed has no mask_mod of its own: assign one that counts from the new positions")
+    raise RuntimeError(
+        "a BlockMask that was indexed has no mask_mod of its own: assign one that counts from the new positions"
+    )
 
 
 def _dense(number, indices):
     """Which of a row's blocks are listed, as 0 and 1."""
     listed = torch.arange(indices.shape[-1], device=number.device) < number.unsqueeze(-1)
-    return torch.zeros(indices.shape, dtype=torch.int32, device=number.device).scatter_add(-1, indices.to(torch.int64), listed.to(torch.int32))
+    return torch.zeros(indices.shape, dtype=torch.int32, device=number.device).scatter_add(
+        -1, indices.to(torch.int64), listed.to(torch.int32)
+    )
 
 
 class BlockMask:
-    """A mask function with the blocks it leaves out: kv_num_blocks and kv_indices list, for each row of blocks, those with some elements,
+    """A mask function with the blocks it leaves out: kv_num_blocks and kv_indices list, for each row of blocks, those
+    with some elements,
     full_kv_... those with all; q_... and full_q_... the same for each column."""
 
-    _TENSORS = ("kv_num_blocks", "kv_indices", "full_kv_num_blocks", "full_kv_indices", "q_num_blocks", "q_indices", "full_q_num_blocks", "full_q_indices")
+    _TENSORS = (
+        "kv_num_blocks",
+        "kv_indices",
+        "full_kv_num_blocks",
+        "full_kv_indices",
+        "q_num_blocks",
+        "q_indices",
+        "full_q_num_blocks",
+        "full_q_indices",
+    )
 
-    def __init__(self, seq_lengths, kv_num_blocks, kv_indices, BLOCK_SIZE, mask_mod, full_kv_num_blocks=None, full_kv_indices=None, compute_q_blocks=True):
+    def __init__(
+        self,
+        seq_lengths,
+        kv_num_blocks,
+        kv_indices,
+        BLOCK_SIZE,
+        mask_mod,
+        full_kv_num_blocks=None,
+        full_kv_indices=None,
+        compute_q_blocks=True,
+    ):
         if kv_indices.dim() < 2:
             raise RuntimeError("BlockMask must have at least 2 dimensions")
         if (full_kv_num_blocks is None) != (full_kv_indices is None):
             raise AssertionError("full_kv_num_blocks and full_kv_indices must be both provided or omitted")
         self.seq_lengths, self.BLOCK_SIZE, self.mask_mod = seq_lengths, BLOCK_SIZE, mask_mod
         rows = ((kv_num_blocks, kv_indices), (full_kv_num_blocks, full_kv_indices))
-        columns = [_blocks(_dense(*row).mT) if compute_q_blocks and row[0] is not None else (None, None) for row in rows]
+        columns = [
+            _blocks(_dense(*row).mT) if compute_q_blocks and row[0] is not None else (None, None) for row in rows
+        ]
         for name, value in zip(self._TENSORS, [t for pair in (*rows, *columns) for t in pair]):
             setattr(self, name, value)
 
@@ -113,7 +153,16 @@ class BlockMask:
         """A mask from the number of blocks in each row and their columns."""
         size = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else tuple(BLOCK_SIZE)
         lengths = seq_lengths or (kv_indices.shape[-2] * size[0], kv_indices.shape[-1] * size[1])
-        return cls(lengths, kv_num_blocks, kv_indices, size, mask_mod or noop_mask, full_kv_num_blocks, full_kv_indices, compute_q_blocks)
+        return cls(
+            lengths,
+            kv_num_blocks,
+            kv_indices,
+            size,
+            mask_mod or noop_mask,
+            full_kv_num_blocks,
+            full_kv_indices,
+            compute_q_blocks,
+        )
 
     @property
     def shape(self):
@@ -136,7 +185,9 @@ class BlockMask:
 
     def sparsity(self):
         """The percentage of elements in no listed block."""
-        blocks = self.kv_num_blocks.sum().item() + (0 if self.full_kv_num_blocks is None else self.full_kv_num_blocks.sum().item())
+        blocks = self.kv_num_blocks.sum().item() + (
+            0 if self.full_kv_num_blocks is None else self.full_kv_num_blocks.sum().item()
+        )
         return 100 * (1 - blocks * self.BLOCK_SIZE[0] * self.BLOCK_SIZE[1] / self.numel())
 
     def numel(self):
@@ -146,7 +197,9 @@ class BlockMask:
     def to(self, device):
         """The mask on another device."""
         move = [t if t is None else t.to(device) for t in (getattr(self, name) for name in self._TENSORS[:4])]
-        return BlockMask(self.seq_lengths, *move[:2], self.BLOCK_SIZE, self.mask_mod, *move[2:], self.q_indices is not None)
+        return BlockMask(
+            self.seq_lengths, *move[:2], self.BLOCK_SIZE, self.mask_mod, *move[2:], self.q_indices is not None
+        )
 
     def to_string(self, grid_size=(20, 20), limit=4):
         """A picture of the blocks, of at most `limit` pairs of batch and head; grid_size -1 shows each block."""
@@ -155,11 +208,17 @@ class BlockMask:
         r, c = (
             (1, 1)
             if grid_size == -1
-            else (max(-(-n // g) for g in (size, n)) for n, size in zip((rows, columns), (grid_size, grid_size) if isinstance(grid_size, int) else grid_size))
+            else (
+                max(-(-n // g) for g in (size, n))
+                for n, size in zip((rows, columns), (grid_size, grid_size) if isinstance(grid_size, int) else grid_size)
+            )
         )
         pictures = []
         for index in itertools.islice(itertools.product(*map(range, dense.shape[:-2])), limit):
-            cells = [[dense[index][i : i + r, j : j + c].mean().item() for j in range(0, columns, c)] for i in range(0, rows, r)]
+            cells = [
+                [dense[index][i : i + r, j : j + c].mean().item() for j in range(0, columns, c)]
+                for i in range(0, rows, r)
+            ]
             lines = ("".join("██" if share == 1 else "░░" if share else "  " for share in line) for line in cells)
             pictures.append(f"{index}\n" + "".join(line + "\n" for line in lines))
         if math.prod(dense.shape[:-2]) > limit:
@@ -190,7 +249,17 @@ def _blocks(dense):
     return dense.sum(-1).to(torch.int32), order.to(torch.int32)
 
 
-def create_block_mask(mask_mod, B, H, Q_LEN, KV_LEN, device=None, BLOCK_SIZE=_DEFAULT_SPARSE_BLOCK_SIZE, _compile=False, separate_full_blocks=True):
+def create_block_mask(
+    mask_mod,
+    B,
+    H,
+    Q_LEN,
+    KV_LEN,
+    device=None,
+    BLOCK_SIZE=_DEFAULT_SPARSE_BLOCK_SIZE,
+    _compile=False,
+    separate_full_blocks=True,
+):
     """The BlockMask of a mask function."""
     qb, kb = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else BLOCK_SIZE
     mask = create_mask(mask_mod, B, H, Q_LEN, KV_LEN, device)
@@ -199,11 +268,27 @@ def create_block_mask(mask_mod, B, H, Q_LEN, KV_LEN, device=None, BLOCK_SIZE=_DE
     count = pad.view(b, h, q // qb, qb, k // kb, kb).sum(dim=(3, 5))
     full = (count == qb * kb) if separate_full_blocks else torch.zeros_like(count, dtype=torch.bool)
     part = (count > 0) & ~full
-    return BlockMask((Q_LEN, KV_LEN), *_blocks(part), (qb, kb), mask_mod, *(_blocks(full) if separate_full_blocks else (None, None)))
+    return BlockMask(
+        (Q_LEN, KV_LEN), *_blocks(part), (qb, kb), mask_mod, *(_blocks(full) if separate_full_blocks else (None, None))
+    )
 
 
-def flex_attention(query, key, value, score_mod=None, block_mask=None, scale=None, enable_gqa=False, return_lse=False, kernel_options=None, *, return_aux=None):
-    """softmax(score_mod(q k^T * scale)) v over the positions that block_mask leaves; (B, H, L, E), (B, Hkv, S, E), (B, Hkv, S, Ev) -> (B, H, L, Ev)."""
+def flex_attention(
+    query,
+    key,
+    value,
+    score_mod=None,
+    block_mask=None,
+    scale=None,
+    enable_gqa=False,
+    return_lse=False,
+    kernel_options=None,
+    *,
+    return_aux=None,
+):
+    """softmax(score_mod(q k^T * scale)) v over the positions that block_mask leaves;
+    (B, H, L, E), (B, Hkv, S, E), (B, Hkv, S, Ev) -> (B, H, L, Ev).
+    """
     if query.dim() != 4 or key.dim() != 4 or value.dim() != 4:
         raise NotImplementedError("NYI: query, key, and value must be 4D tensors")
     if key.shape[1] != query.shape[1]:
@@ -226,7 +311,9 @@ def flex_attention(query, key, value, score_mod=None, block_mask=None, scale=Non
     out = weights.to(value.dtype) @ value
     if return_aux is not None:
         if return_lse:
-            raise ValueError("Cannot specify both return_lse and return_aux: return_lse is the older name for AuxRequest(lse=True)")
+            raise ValueError(
+                "Cannot specify both return_lse and return_aux: return_lse is the older name for AuxRequest(lse=True)"
+            )
         if return_aux.max_scores and query.device.type == "cpu":
             raise NotImplementedError("Returning max scores is not supported on CPU")
         return out, AuxOutput(lse if return_aux.lse else None, scores.amax(-1) if return_aux.max_scores else None)

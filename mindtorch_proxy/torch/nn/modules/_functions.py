@@ -5,7 +5,8 @@ from torch.autograd.function import Function
 
 
 class CrossMapLRN2d(Function):
-    """Local response normalization across channels, with the windows that PyTorch's has: channel 0 never leaves one, and those of the
+    """Local response normalization across channels, with the windows that PyTorch's has: channel 0 never leaves one,
+    and those of the
     gradient are not the same."""
 
     @staticmethod
@@ -97,4 +98,13 @@ class SyncBatchNorm(Function):
             averages = sums / total
             inner = wide - _by_channel(averages[0], wide) - centered * _by_channel(averages[1] * scale.square(), wide)
             grad_input = (inner * _by_channel(scale if weight is None else scale * weight, wide)).to(input.dtype)
-        return grad_input, grad_weight, grad_bias if grad_bias is None else grad_bias.to(weight.dtype), None, None, None, None, None
+        return (
+            grad_input,
+            grad_weight,
+            grad_bias if grad_bias is None else grad_bias.to(weight.dtype),
+            None,
+            None,
+            None,
+            None,
+            None,
+        )

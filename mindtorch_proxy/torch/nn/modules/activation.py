@@ -84,7 +84,9 @@ class ReLU(Module):
 
 
 class RReLU(Module):
-    """x where x >= 0, else a * x: in training a is drawn from [lower, upper) for each element, in evaluation it is their mean."""
+    """x where x >= 0, else a * x: in training a is drawn from [lower, upper) for each element, in evaluation it is
+    their mean.
+    """
 
     __constants__ = ["lower", "upper", "inplace"]
 
@@ -102,19 +104,30 @@ class RReLU(Module):
 
 
 class Hardtanh(Module):
-    """x limited to [min_val, max_val], element by element, any shape. min_value and max_value are the arguments' old names."""
+    """x limited to [min_val, max_val], element by element, any shape. min_value and max_value are the arguments' old
+    names.
+    """
 
     __constants__ = ["min_val", "max_val", "inplace"]
 
     def __init__(
-        self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False, min_value: float | None = None, max_value: float | None = None
+        self,
+        min_val: float = -1.0,
+        max_val: float = 1.0,
+        inplace: bool = False,
+        min_value: float | None = None,
+        max_value: float | None = None,
     ) -> None:
         super().__init__()
         if min_value is not None:
-            warnings.warn("keyword argument `min_value` is deprecated and rename to `min_val`", FutureWarning, stacklevel=2)
+            warnings.warn(
+                "keyword argument `min_value` is deprecated and rename to `min_val`", FutureWarning, stacklevel=2
+            )
             min_val = min_value
         if max_value is not None:
-            warnings.warn("keyword argument `max_value` is deprecated and rename to `max_val`", FutureWarning, stacklevel=2)
+            warnings.warn(
+                "keyword argument `max_value` is deprecated and rename to `max_val`", FutureWarning, stacklevel=2
+            )
             max_val = max_value
         self.min_val = min_val
         self.max_val = max_val
@@ -466,9 +479,15 @@ def _why_not_fused(attention, query, key, value, padding, mask):
     given, here = query.dtype, attention.in_proj_weight
     for wrong, text in (
         (query.dim() != 3, f"input not batched; expected query.dim() of 3 but got {query.dim()}"),
-        (query is not key or key is not value, "non-self attention was used (query, key, and value are not the same Tensor)"),
+        (
+            query is not key or key is not value,
+            "non-self attention was used (query, key, and value are not the same Tensor)",
+        ),
         (here is None, "in_proj_weight was None"),
-        (here is not None and given is not here.dtype, f"dtypes of query ({given}) and self.in_proj_weight ({getattr(here, 'dtype', None)}) don't match"),
+        (
+            here is not None and given is not here.dtype,
+            f"dtypes of query ({given}) and self.in_proj_weight ({getattr(here, 'dtype', None)}) don't match",
+        ),
         (attention.training, "training is enabled"),
         (attention.num_heads % 2, "self.num_heads is not even"),
         (not attention.batch_first, "batch_first was not True"),
@@ -479,13 +498,18 @@ def _why_not_fused(attention, query, key, value, padding, mask):
             query.is_nested and not (padding is None and mask is None),
             "supplying both src_key_padding_mask and src_mask at the same time is not supported with NestedTensor input",
         ),
-        (any(m is not None and m.is_floating_point() for m in (mask, padding)), "floating-point masks are not supported for fast path."),
+        (
+            any(m is not None and m.is_floating_point() for m in (mask, padding)),
+            "floating-point masks are not supported for fast path.",
+        ),
         (torch.is_autocast_enabled(), "autocast is enabled"),
     ):
         if wrong:
             return text
     if torch.is_grad_enabled() and any(t.requires_grad for t in (query, *attention.parameters())):
-        return "grad is enabled and at least one of query or the input/output projection weights or biases requires_grad"
+        return (
+            "grad is enabled and at least one of query or the input/output projection weights or biases requires_grad"
+        )
     return ""
 
 
@@ -494,7 +518,9 @@ def _on_sequences(attention, nested, need_weights, average):
     lengths = [t.size(0) for t in nested.unbind()]
     dense = torch.nested.to_padded_tensor(nested, 0.0)
     padding = torch.arange(dense.size(1)) >= torch.tensor(lengths).unsqueeze(1)
-    output, weights = attention(dense, dense, dense, key_padding_mask=padding, need_weights=need_weights, average_attn_weights=average)
+    output, weights = attention(
+        dense, dense, dense, key_padding_mask=padding, need_weights=need_weights, average_attn_weights=average
+    )
     if weights is not None:
         weights = weights.masked_fill(padding.unsqueeze(-1) if average else padding[:, None, :, None], 0.0)
     return torch.nested.nested_tensor([t[:n] for t, n in zip(output, lengths)]), weights
@@ -525,7 +551,9 @@ class MultiheadAttention(Module):
         dtype=None,
     ) -> None:
         if embed_dim <= 0 or num_heads <= 0:
-            raise ValueError(f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and num_heads={num_heads} instead")
+            raise ValueError(
+                f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and num_heads={num_heads} instead"
+            )
         super().__init__()
         self.embed_dim = embed_dim
         self.kdim = embed_dim if kdim is None else kdim
@@ -539,9 +567,17 @@ class MultiheadAttention(Module):
             raise AssertionError("embed_dim must be divisible by num_heads")
         kwargs = {"device": device, "dtype": dtype}
         shapes = {"in_proj_weight": (3 * embed_dim, embed_dim) if same else None}
-        projections = {f"{x}_proj_weight": None if same else (embed_dim, size) for x, size in (("q", embed_dim), ("k", self.kdim), ("v", self.vdim))}
+        projections = {
+            f"{x}_proj_weight": None if same else (embed_dim, size)
+            for x, size in (("q", embed_dim), ("k", self.kdim), ("v", self.vdim))
+        }
         # The names stand in the order in which PyTorch registers them: it is the order of parameters()
-        _optional_parameters(self, kwargs, **(shapes | projections if same else projections | shapes), in_proj_bias=(3 * embed_dim,) if bias else None)
+        _optional_parameters(
+            self,
+            kwargs,
+            **(shapes | projections if same else projections | shapes),
+            in_proj_bias=(3 * embed_dim,) if bias else None,
+        )
         self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias, **kwargs)
         if add_bias_kv:
             _optional_parameters(self, kwargs, bias_k=(1, 1, embed_dim), bias_v=(1, 1, embed_dim))
@@ -585,9 +621,20 @@ class MultiheadAttention(Module):
                 )
             return _on_sequences(self, query, need_weights, average_attn_weights)
         key_padding_mask = F._canonical_mask(
-            mask=key_padding_mask, mask_name="key_padding_mask", other_type=F._none_or_dtype(attn_mask), other_name="attn_mask", target_type=query.dtype
+            mask=key_padding_mask,
+            mask_name="key_padding_mask",
+            other_type=F._none_or_dtype(attn_mask),
+            other_name="attn_mask",
+            target_type=query.dtype,
         )
-        attn_mask = F._canonical_mask(mask=attn_mask, mask_name="attn_mask", other_type=None, other_name="", target_type=query.dtype, check_other=False)
+        attn_mask = F._canonical_mask(
+            mask=attn_mask,
+            mask_name="attn_mask",
+            other_type=None,
+            other_name="",
+            target_type=query.dtype,
+            check_other=False,
+        )
         if transpose:  # the same tensor stays the same tensor: self-attention projects it once
             seen = {}
             query, key, value = (seen.setdefault(id(x), x.transpose(1, 0)) for x in (query, key, value))
@@ -624,9 +671,14 @@ class MultiheadAttention(Module):
             **projections,
         )
         output = output.transpose(1, 0) if transpose else output
-        return output if why_not_fused else output.contiguous(), weights  # PyTorch's one fused kernel gives contiguous results
+        return (
+            output if why_not_fused else output.contiguous(),
+            weights,
+        )  # PyTorch's one fused kernel gives contiguous results
 
-    def merge_masks(self, attn_mask: Tensor | None, key_padding_mask: Tensor | None, query: Tensor) -> tuple[Tensor | None, int | None]:
+    def merge_masks(
+        self, attn_mask: Tensor | None, key_padding_mask: Tensor | None, query: Tensor
+    ) -> tuple[Tensor | None, int | None]:
         """One mask of (batch, heads, length, length) from both, and its kind: 1 padding alone, 2 with attention mask."""
         if attn_mask is None:
             return key_padding_mask, None if key_padding_mask is None else 1

@@ -18,17 +18,31 @@ _ASMoutput = namedtuple("_ASMoutput", ["output", "loss"])
 
 
 class AdaptiveLogSoftmaxWithLoss(Module):
-    """Softmax over many classes: frequent ones in the head, the others in clusters of growing distance and shrinking size."""
+    """Softmax over many classes: frequent ones in the head, the others in clusters of growing distance and shrinking
+    size.
+    """
 
     def __init__(
-        self, in_features: int, n_classes: int, cutoffs: Sequence[int], div_value: float = 4.0, head_bias: bool = False, device=None, dtype=None
+        self,
+        in_features: int,
+        n_classes: int,
+        cutoffs: Sequence[int],
+        div_value: float = 4.0,
+        head_bias: bool = False,
+        device=None,
+        dtype=None,
     ) -> None:
         super().__init__()
         kwargs = {"device": device, "dtype": dtype}
         cutoffs = list(cutoffs)
         if not cutoffs:
             raise ValueError("cutoffs should be a sequence of length larger than 0")
-        if cutoffs != sorted(set(cutoffs)) or cutoffs[0] <= 0 or cutoffs[-1] > n_classes - 1 or any(int(c) != c for c in cutoffs):
+        if (
+            cutoffs != sorted(set(cutoffs))
+            or cutoffs[0] <= 0
+            or cutoffs[-1] > n_classes - 1
+            or any(int(c) != c for c in cutoffs)
+        ):
             raise ValueError(
                 "cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where each value is between 1 and n_classes-1"
             )
@@ -44,7 +58,12 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         self.tail = ModuleList()
         for i, (start, stop) in enumerate(itertools.pairwise(self.cutoffs)):
             hidden = int(in_features // div_value ** (i + 1))
-            self.tail.append(Sequential(Linear(in_features, hidden, bias=False, **kwargs), Linear(hidden, stop - start, bias=False, **kwargs)))
+            self.tail.append(
+                Sequential(
+                    Linear(in_features, hidden, bias=False, **kwargs),
+                    Linear(hidden, stop - start, bias=False, **kwargs),
+                )
+            )
 
     def reset_parameters(self) -> None:
         """Draw new initial values."""
@@ -60,7 +79,9 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         if batched and input_.size(0) != target_.size(0):
             raise RuntimeError("Input and target should have the same size in the batch dimension.")
         if input_.dim() != target_.dim() + 1:
-            raise RuntimeError(f"{target_.dim()}D target tensor expects {target_.dim() + 1}D input tensors, but found inputs with size {input_.size()}")
+            raise RuntimeError(
+                f"{target_.dim()}D target tensor expects {target_.dim() + 1}D input tensors, but found inputs with size {input_.size()}"
+            )
         input, target = (input_, target_) if batched else (input_.unsqueeze(0), target_.unsqueeze(0))
         used = 0
         output = input.new_zeros(target.size(0))
@@ -87,7 +108,10 @@ class AdaptiveLogSoftmaxWithLoss(Module):
 
     def _get_full_log_prob(self, input, head_output):
         head = F.log_softmax(head_output, dim=1)
-        clusters = [F.log_softmax(tail(input), dim=1) + head[:, self.shortlist_size + i].unsqueeze(1) for i, tail in enumerate(self.tail)]
+        clusters = [
+            F.log_softmax(tail(input), dim=1) + head[:, self.shortlist_size + i].unsqueeze(1)
+            for i, tail in enumerate(self.tail)
+        ]
         return torch.cat([head[:, : self.shortlist_size], *clusters], dim=1)
 
     def log_prob(self, input: Tensor) -> Tensor:

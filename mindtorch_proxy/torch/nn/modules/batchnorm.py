@@ -13,7 +13,15 @@ from .lazy import LazyModuleMixin
 from .module import Module
 from .utils import _optional_parameters
 
-__all__ = ["BatchNorm1d", "LazyBatchNorm1d", "BatchNorm2d", "LazyBatchNorm2d", "BatchNorm3d", "LazyBatchNorm3d", "SyncBatchNorm"]
+__all__ = [
+    "BatchNorm1d",
+    "LazyBatchNorm1d",
+    "BatchNorm2d",
+    "LazyBatchNorm2d",
+    "BatchNorm3d",
+    "LazyBatchNorm3d",
+    "SyncBatchNorm",
+]
 
 
 def _reset_norm(module, affine):
@@ -70,7 +78,9 @@ class _NormBase(Module):
         self.affine = affine
         self.track_running_stats = track_running_stats
         kwargs = {"device": device, "dtype": dtype}
-        _optional_parameters(self, kwargs, weight=(num_features,) if affine else None, bias=(num_features,) if affine and bias else None)
+        _optional_parameters(
+            self, kwargs, weight=(num_features,) if affine else None, bias=(num_features,) if affine and bias else None
+        )
         stats = track_running_stats
         self.register_buffer("running_mean", torch.zeros(num_features, **kwargs) if stats else None)
         self.register_buffer("running_var", torch.ones(num_features, **kwargs) if stats else None)
@@ -98,13 +108,17 @@ class _NormBase(Module):
             f"track_running_stats={self.track_running_stats}"
         )
 
-    def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
+    def _load_from_state_dict(
+        self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+    ):
         # Version 2 added num_batches_tracked
         if (local_metadata.get("version") or 0) < 2 and self.track_running_stats:
             count = self.num_batches_tracked
             known = count is not None and not count.is_meta
             state_dict.setdefault(prefix + "num_batches_tracked", count if known else torch.tensor(0, dtype=torch.long))
-        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+        super()._load_from_state_dict(
+            state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+        )
 
 
 class _BatchNorm(_NormBase):
@@ -113,13 +127,24 @@ class _BatchNorm(_NormBase):
         factor = _update_factor(self)
         use_batch = self.training or self.running_mean is None and self.running_var is None
         keep = not self.training or self.track_running_stats
-        return F.batch_norm(input, self.running_mean if keep else None, self.running_var if keep else None, self.weight, self.bias, use_batch, factor, self.eps)
+        return F.batch_norm(
+            input,
+            self.running_mean if keep else None,
+            self.running_var if keep else None,
+            self.weight,
+            self.bias,
+            use_batch,
+            factor,
+            self.eps,
+        )
 
 
 class _LazyNormBase(LazyModuleMixin, _NormBase):
     """A normalization that takes num_features from the first input."""
 
-    def __init__(self, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None, *, bias=True) -> None:
+    def __init__(
+        self, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None, *, bias=True
+    ) -> None:
         kwargs = {"device": device, "dtype": dtype}
         super().__init__(0, eps, momentum, False, False, **kwargs, bias=False)
         self.affine = affine
@@ -142,7 +167,10 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
         """Take num_features from the input."""
         if self.has_uninitialized_params():
             self.num_features = input.shape[1]
-            tensors = [self.weight, self.bias] * self.affine + [self.running_mean, self.running_var] * self.track_running_stats
+            tensors = [self.weight, self.bias] * self.affine + [
+                self.running_mean,
+                self.running_var,
+            ] * self.track_running_stats
             for tensor in tensors:
                 if tensor is not None:
                     tensor.materialize((self.num_features,))
@@ -152,7 +180,8 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
 class BatchNorm1d(_BatchNorm):
     """(x - mean) / sqrt(var + eps) * weight + bias for each channel of (N, C) or (N, C, L).
 
-    In training mean and variance are the batch's and move the running ones by `momentum` (None: their plain average); in evaluation
+    In training mean and variance are the batch's and move the running ones by `momentum` (None: their plain average);
+    in evaluation
     they are the running ones.
     """
 
@@ -163,7 +192,8 @@ class BatchNorm1d(_BatchNorm):
 class BatchNorm2d(_BatchNorm):
     """(x - mean) / sqrt(var + eps) * weight + bias for each channel of (N, C, H, W).
 
-    In training mean and variance are the batch's and move the running ones by `momentum` (None: their plain average); in evaluation
+    In training mean and variance are the batch's and move the running ones by `momentum` (None: their plain average);
+    in evaluation
     they are the running ones.
     """
 
@@ -174,7 +204,8 @@ class BatchNorm2d(_BatchNorm):
 class BatchNorm3d(_BatchNorm):
     """(x - mean) / sqrt(var + eps) * weight + bias for each channel of (N, C, D, H, W).
 
-    In training mean and variance are the batch's and move the running ones by `momentum` (None: their plain average); in evaluation
+    In training mean and variance are the batch's and move the running ones by `momentum` (None: their plain average);
+    in evaluation
     they are the running ones.
     """
 
@@ -225,7 +256,9 @@ class SyncBatchNorm(_BatchNorm):
         *,
         bias: bool = True,
     ) -> None:
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device=device, dtype=dtype, bias=bias)
+        super().__init__(
+            num_features, eps, momentum, affine, track_running_stats, device=device, dtype=dtype, bias=bias
+        )
         self.process_group = process_group
 
     def _check_input_dim(self, input):
@@ -246,7 +279,9 @@ class SyncBatchNorm(_BatchNorm):
         if dist.get_world_size(group) == 1:
             return super().forward(input)
         factor = _update_factor(self)
-        return OverProcesses.apply(input, self.weight, self.bias, self.running_mean, self.running_var, self.eps, factor, group)
+        return OverProcesses.apply(
+            input, self.weight, self.bias, self.running_mean, self.running_var, self.eps, factor, group
+        )
 
     @classmethod
     def convert_sync_batchnorm(cls, module, process_group=None):
@@ -254,9 +289,20 @@ class SyncBatchNorm(_BatchNorm):
         output = module
         if isinstance(module, _BatchNorm):
             output = SyncBatchNorm(
-                module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats, process_group, bias=module.bias is not None
+                module.num_features,
+                module.eps,
+                module.momentum,
+                module.affine,
+                module.track_running_stats,
+                process_group,
+                bias=module.bias is not None,
             )
-            for name in ("weight", "bias") * module.affine + ("running_mean", "running_var", "num_batches_tracked", "training"):
+            for name in ("weight", "bias") * module.affine + (
+                "running_mean",
+                "running_var",
+                "num_batches_tracked",
+                "training",
+            ):
                 setattr(output, name, getattr(module, name))
         for name, child in module.named_children():
             output.add_module(name, cls.convert_sync_batchnorm(child, process_group))

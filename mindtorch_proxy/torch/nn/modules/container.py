@@ -20,7 +20,9 @@ class Container(Module):
 
     def __init__(self, **kwargs):
         warnings.warn(
-            "`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. Subclass that instead.", FutureWarning, stacklevel=2
+            "`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. Subclass that instead.",
+            FutureWarning,
+            stacklevel=2,
         )
         super().__init__()
         for key, value in kwargs.items():
@@ -177,7 +179,9 @@ class ModuleList(_ModuleSequence):
                 blocks[-1][1] = i
             else:
                 blocks.append([i, i, text])
-        lines = [_addindent(f"({a}): {text}" if a == b else f"({a}-{b}): {b - a + 1} x {text}", 2) for a, b, text in blocks]
+        lines = [
+            _addindent(f"({a}): {text}" if a == b else f"({a}-{b}): {b - a + 1} x {text}", 2) for a, b, text in blocks
+        ]
         return f"{self._get_name()}(" + ("\n  " + "\n  ".join(lines) + "\n" if lines else "") + ")"
 
     def insert(self, index: int, module: Module) -> None:
@@ -196,7 +200,9 @@ class ModuleList(_ModuleSequence):
 def _pairs(owner, items):
     """The items of a mapping, or the checked pairs of an iterable."""
     if not isinstance(items, Iterable):
-        raise TypeError(f"{owner}.update should be called with an iterable of key/value pairs, but got {type(items).__name__}")
+        raise TypeError(
+            f"{owner}.update should be called with an iterable of key/value pairs, but got {type(items).__name__}"
+        )
     if isinstance(items, (Mapping, ModuleDict, ParameterDict)):
         yield from items.items()
         return
@@ -267,7 +273,9 @@ def _describe(items, typename):
         if isinstance(p, torch.Tensor):
             device = "" if p.device.type in ("cpu", "meta") else f" ({p.device})"
             kind = "Parameter" if isinstance(p, Parameter) else "Tensor"
-            lines.append(f"  ({key}): {kind} containing: [{typename(p)} of size {'x'.join(map(str, p.size()))}{device}]")
+            lines.append(
+                f"  ({key}): {kind} containing: [{typename(p)} of size {'x'.join(map(str, p.size()))}{device}]"
+            )
         else:
             lines.append(f"  ({key}): Object of type: {type(p).__name__}")
     return "\n".join(lines)

@@ -53,7 +53,17 @@ def _convolve_transposed(function, layer, input, output_size):
 class _ConvNd(Module):
     """Base of all convolutions: arguments that are tuples already, and the parameters."""
 
-    __constants__ = ["stride", "padding", "dilation", "groups", "padding_mode", "output_padding", "in_channels", "out_channels", "kernel_size"]
+    __constants__ = [
+        "stride",
+        "padding",
+        "dilation",
+        "groups",
+        "padding_mode",
+        "output_padding",
+        "in_channels",
+        "out_channels",
+        "kernel_size",
+    ]
     weight: Tensor
     bias: Tensor | None
 
@@ -104,7 +114,12 @@ class _ConvNd(Module):
         else:
             self._reversed_padding_repeated_twice = _reverse_repeat_tuple(padding, 2)
         channels = (in_channels, out_channels // groups) if transposed else (out_channels, in_channels // groups)
-        _optional_parameters(self, {"device": device, "dtype": dtype}, weight=(*channels, *kernel_size), bias=(out_channels,) if bias else None)
+        _optional_parameters(
+            self,
+            {"device": device, "dtype": dtype},
+            weight=(*channels, *kernel_size),
+            bias=(out_channels,) if bias else None,
+        )
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -134,12 +149,37 @@ class _ConvTransposeNd(_ConvNd):
     """Base of the transposed convolutions: those that can be told the size of their output."""
 
     def __init__(
-        self, in_channels, out_channels, kernel_size, stride, padding, dilation, transposed, output_padding, groups, bias, padding_mode, device=None, dtype=None
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride,
+        padding,
+        dilation,
+        transposed,
+        output_padding,
+        groups,
+        bias,
+        padding_mode,
+        device=None,
+        dtype=None,
     ) -> None:
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
         super().__init__(
-            in_channels, out_channels, kernel_size, stride, padding, dilation, transposed, output_padding, groups, bias, padding_mode, device, dtype
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            transposed,
+            output_padding,
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
         )
 
     def _output_padding(
@@ -160,17 +200,25 @@ class _ConvTransposeNd(_ConvNd):
         if len(output_size) == lead + n:
             output_size = output_size[lead:]
         if len(output_size) != n:
-            raise ValueError(f"ConvTranspose{n}D: for {input.dim()}D input, output_size must have {n} or {lead + n} elements (got {len(output_size)})")
+            raise ValueError(
+                f"ConvTranspose{n}D: for {input.dim()}D input, output_size must have {n} or {lead + n} elements (got {len(output_size)})"
+            )
         dilation = dilation or (1,) * n
-        low = [(input.size(d + lead) - 1) * stride[d] - 2 * padding[d] + dilation[d] * (kernel_size[d] - 1) + 1 for d in range(n)]
+        low = [
+            (input.size(d + lead) - 1) * stride[d] - 2 * padding[d] + dilation[d] * (kernel_size[d] - 1) + 1
+            for d in range(n)
+        ]
         high = [s + stride[d] - 1 for d, s in enumerate(low)]
         if not all(a <= s <= b for a, s, b in zip(low, output_size, high)):
-            raise ValueError(f"requested an output size of {output_size}, but valid sizes range from {low} to {high} (for an input of {input.size()[2:]})")
+            raise ValueError(
+                f"requested an output size of {output_size}, but valid sizes range from {low} to {high} (for an input of {input.size()[2:]})"
+            )
         return [s - a for s, a in zip(output_size, low)]
 
 
 class Conv1d(_ConvNd):
-    """Cross-correlates (N, in_channels, L) with out_channels learned kernels, and adds a bias; the batch N may be absent.
+    """Cross-correlates (N, in_channels, L) with out_channels learned kernels, and adds a bias; the batch N may be
+    absent.
 
     A size is one number or one; padding may be "valid" (none) or "same" (the output is as large as the input).
     """
@@ -189,8 +237,15 @@ class Conv1d(_ConvNd):
         device=None,
         dtype=None,
     ) -> None:
-        sizes = _single(kernel_size), _single(stride), padding if isinstance(padding, str) else _single(padding), _single(dilation)
-        super().__init__(in_channels, out_channels, *sizes, False, _single(0), groups, bias, padding_mode, device, dtype)
+        sizes = (
+            _single(kernel_size),
+            _single(stride),
+            padding if isinstance(padding, str) else _single(padding),
+            _single(dilation),
+        )
+        super().__init__(
+            in_channels, out_channels, *sizes, False, _single(0), groups, bias, padding_mode, device, dtype
+        )
 
     def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         return _convolve(F.conv1d, self, input, weight, bias)
@@ -200,7 +255,8 @@ class Conv1d(_ConvNd):
 
 
 class Conv2d(_ConvNd):
-    """Cross-correlates (N, in_channels, H, W) with out_channels learned kernels, and adds a bias; the batch N may be absent.
+    """Cross-correlates (N, in_channels, H, W) with out_channels learned kernels, and adds a bias; the batch N may be
+    absent.
 
     A size is one number or two; padding may be "valid" (none) or "same" (the output is as large as the input).
     """
@@ -219,7 +275,12 @@ class Conv2d(_ConvNd):
         device=None,
         dtype=None,
     ) -> None:
-        sizes = _pair(kernel_size), _pair(stride), padding if isinstance(padding, str) else _pair(padding), _pair(dilation)
+        sizes = (
+            _pair(kernel_size),
+            _pair(stride),
+            padding if isinstance(padding, str) else _pair(padding),
+            _pair(dilation),
+        )
         super().__init__(in_channels, out_channels, *sizes, False, _pair(0), groups, bias, padding_mode, device, dtype)
 
     def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
@@ -230,7 +291,8 @@ class Conv2d(_ConvNd):
 
 
 class Conv3d(_ConvNd):
-    """Cross-correlates (N, in_channels, D, H, W) with out_channels learned kernels, and adds a bias; the batch N may be absent.
+    """Cross-correlates (N, in_channels, D, H, W) with out_channels learned kernels, and adds a bias; the batch N may be
+    absent.
 
     A size is one number or three; padding may be "valid" (none) or "same" (the output is as large as the input).
     """
@@ -249,8 +311,15 @@ class Conv3d(_ConvNd):
         device=None,
         dtype=None,
     ) -> None:
-        sizes = _triple(kernel_size), _triple(stride), padding if isinstance(padding, str) else _triple(padding), _triple(dilation)
-        super().__init__(in_channels, out_channels, *sizes, False, _triple(0), groups, bias, padding_mode, device, dtype)
+        sizes = (
+            _triple(kernel_size),
+            _triple(stride),
+            padding if isinstance(padding, str) else _triple(padding),
+            _triple(dilation),
+        )
+        super().__init__(
+            in_channels, out_channels, *sizes, False, _triple(0), groups, bias, padding_mode, device, dtype
+        )
 
     def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         return _convolve(F.conv3d, self, input, weight, bias)
@@ -269,7 +338,8 @@ class _ConvTransposeMixin(_ConvTransposeNd):
 
 
 class ConvTranspose1d(_ConvTransposeNd):
-    """The gradient of Conv1d with respect to its input, as a layer: (N, in_channels, L) to a larger image of out_channels.
+    """The gradient of Conv1d with respect to its input, as a layer: (N, in_channels, L) to a larger image of
+    out_channels.
 
     output_padding, or output_size at the call, chooses among the sizes that a strided convolution maps to the same one.
     """
@@ -290,14 +360,17 @@ class ConvTranspose1d(_ConvTransposeNd):
         dtype=None,
     ) -> None:
         sizes = _single(kernel_size), _single(stride), _single(padding), _single(dilation)
-        super().__init__(in_channels, out_channels, *sizes, True, _single(output_padding), groups, bias, padding_mode, device, dtype)
+        super().__init__(
+            in_channels, out_channels, *sizes, True, _single(output_padding), groups, bias, padding_mode, device, dtype
+        )
 
     def forward(self, input: Tensor, output_size: list[int] | None = None) -> Tensor:
         return _convolve_transposed(F.conv_transpose1d, self, input, output_size)
 
 
 class ConvTranspose2d(_ConvTransposeNd):
-    """The gradient of Conv2d with respect to its input, as a layer: (N, in_channels, H, W) to a larger image of out_channels.
+    """The gradient of Conv2d with respect to its input, as a layer: (N, in_channels, H, W) to a larger image of
+    out_channels.
 
     output_padding, or output_size at the call, chooses among the sizes that a strided convolution maps to the same one.
     """
@@ -318,14 +391,17 @@ class ConvTranspose2d(_ConvTransposeNd):
         dtype=None,
     ) -> None:
         sizes = _pair(kernel_size), _pair(stride), _pair(padding), _pair(dilation)
-        super().__init__(in_channels, out_channels, *sizes, True, _pair(output_padding), groups, bias, padding_mode, device, dtype)
+        super().__init__(
+            in_channels, out_channels, *sizes, True, _pair(output_padding), groups, bias, padding_mode, device, dtype
+        )
 
     def forward(self, input: Tensor, output_size: list[int] | None = None) -> Tensor:
         return _convolve_transposed(F.conv_transpose2d, self, input, output_size)
 
 
 class ConvTranspose3d(_ConvTransposeNd):
-    """The gradient of Conv3d with respect to its input, as a layer: (N, in_channels, D, H, W) to a larger image of out_channels.
+    """The gradient of Conv3d with respect to its input, as a layer: (N, in_channels, D, H, W) to a larger image of
+    out_channels.
 
     output_padding, or output_size at the call, chooses among the sizes that a strided convolution maps to the same one.
     """
@@ -346,7 +422,9 @@ class ConvTranspose3d(_ConvTransposeNd):
         dtype=None,
     ) -> None:
         sizes = _triple(kernel_size), _triple(stride), _triple(padding), _triple(dilation)
-        super().__init__(in_channels, out_channels, *sizes, True, _triple(output_padding), groups, bias, padding_mode, device, dtype)
+        super().__init__(
+            in_channels, out_channels, *sizes, True, _triple(output_padding), groups, bias, padding_mode, device, dtype
+        )
 
     def forward(self, input: Tensor, output_size: list[int] | None = None) -> Tensor:
         return _convolve_transposed(F.conv_transpose3d, self, input, output_size)
@@ -366,7 +444,9 @@ class _LazyConvXdMixin(LazyModuleMixin):
             self.in_channels = self._get_in_channels(input)
             if self.in_channels % self.groups:
                 raise ValueError("in_channels must be divisible by groups")
-            first, second = (self.in_channels, self.out_channels) if self.transposed else (self.out_channels, self.in_channels)
+            first, second = (
+                (self.in_channels, self.out_channels) if self.transposed else (self.out_channels, self.in_channels)
+            )
             self.weight.materialize((first, second // self.groups, *self.kernel_size))
             if self.bias is not None:
                 self.bias.materialize((self.out_channels,))
@@ -375,7 +455,9 @@ class _LazyConvXdMixin(LazyModuleMixin):
     def _get_in_channels(self, input: Tensor) -> int:
         n = self._get_num_spatial_dims()
         if input.dim() not in (n + 1, n + 2):
-            raise RuntimeError(f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {type(self).__name__}, but got input of size: {input.shape}")
+            raise RuntimeError(
+                f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {type(self).__name__}, but got input of size: {input.shape}"
+            )
         return input.shape[-n - 1]
 
     def _get_num_spatial_dims(self) -> int:
@@ -484,7 +566,9 @@ class LazyConvTranspose1d(_LazyConvXdMixin, ConvTranspose1d):
         device=None,
         dtype=None,
     ) -> None:
-        super().__init__(0, 0, kernel_size, stride, padding, output_padding, groups, False, dilation, padding_mode, device, dtype)
+        super().__init__(
+            0, 0, kernel_size, stride, padding, output_padding, groups, False, dilation, padding_mode, device, dtype
+        )
         _start_lazy(self, out_channels, bias, device, dtype)
 
     def _get_num_spatial_dims(self) -> int:
@@ -510,7 +594,9 @@ class LazyConvTranspose2d(_LazyConvXdMixin, ConvTranspose2d):
         device=None,
         dtype=None,
     ) -> None:
-        super().__init__(0, 0, kernel_size, stride, padding, output_padding, groups, False, dilation, padding_mode, device, dtype)
+        super().__init__(
+            0, 0, kernel_size, stride, padding, output_padding, groups, False, dilation, padding_mode, device, dtype
+        )
         _start_lazy(self, out_channels, bias, device, dtype)
 
     def _get_num_spatial_dims(self) -> int:
@@ -536,7 +622,9 @@ class LazyConvTranspose3d(_LazyConvXdMixin, ConvTranspose3d):
         device=None,
         dtype=None,
     ) -> None:
-        super().__init__(0, 0, kernel_size, stride, padding, output_padding, groups, False, dilation, padding_mode, device, dtype)
+        super().__init__(
+            0, 0, kernel_size, stride, padding, output_padding, groups, False, dilation, padding_mode, device, dtype
+        )
         _start_lazy(self, out_channels, bias, device, dtype)
 
     def _get_num_spatial_dims(self) -> int:

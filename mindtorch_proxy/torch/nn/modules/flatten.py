@@ -42,7 +42,9 @@ class Unflatten(Module):
             raise TypeError(f"unflattened_size must be a tuple of ints, but found type {type(size).__name__}")
         for i, item in enumerate(size):
             if not isinstance(item, int):
-                raise TypeError(f"unflattened_size must be tuple of ints, but found element of type {type(item).__name__} at pos {i}")
+                raise TypeError(
+                    f"unflattened_size must be tuple of ints, but found element of type {type(item).__name__} at pos {i}"
+                )
 
     def forward(self, input: Tensor) -> Tensor:
         return input.unflatten(self.dim, self.unflattened_size)

@@ -7,7 +7,14 @@ from torch import Tensor
 from .. import functional as F
 from .batchnorm import _check_dims, _LazyNormBase, _NormBase
 
-__all__ = ["InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "LazyInstanceNorm1d", "LazyInstanceNorm2d", "LazyInstanceNorm3d"]
+__all__ = [
+    "InstanceNorm1d",
+    "InstanceNorm2d",
+    "InstanceNorm3d",
+    "LazyInstanceNorm1d",
+    "LazyInstanceNorm2d",
+    "LazyInstanceNorm3d",
+]
 
 
 class _InstanceNorm(_NormBase):
@@ -23,7 +30,9 @@ class _InstanceNorm(_NormBase):
         *,
         bias: bool = True,
     ) -> None:
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device=device, dtype=dtype, bias=bias)
+        super().__init__(
+            num_features, eps, momentum, affine, track_running_stats, device=device, dtype=dtype, bias=bias
+        )
 
     def _get_no_batch_dim(self):
         raise NotImplementedError
@@ -43,24 +52,32 @@ class _InstanceNorm(_NormBase):
             self.eps,
         )
 
-    def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
+    def _load_from_state_dict(
+        self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+    ):
         if local_metadata.get("version") is None and not self.track_running_stats:
             keys = [prefix + name for name in ("running_mean", "running_var") if prefix + name in state_dict]
             if keys:
                 error_msgs.append(
                     "Unexpected running stats buffer(s) {} for {} with track_running_stats=False. If state_dict is a "
-                    "checkpoint saved before 0.4.0, remove these keys from it.".format(" and ".join(f'"{k}"' for k in keys), type(self).__name__)
+                    "checkpoint saved before 0.4.0, remove these keys from it.".format(
+                        " and ".join(f'"{k}"' for k in keys), type(self).__name__
+                    )
                 )
             for key in keys:
                 del state_dict[key]
-        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+        super()._load_from_state_dict(
+            state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+        )
 
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
         dim = input.dim() - self._get_no_batch_dim()
         if input.size(dim) != self.num_features:
             if self.affine:
-                raise ValueError(f"expected input's size at dim={dim} to match num_features ({self.num_features}), but got: {input.size(dim)}.")
+                raise ValueError(
+                    f"expected input's size at dim={dim} to match num_features ({self.num_features}), but got: {input.size(dim)}."
+                )
             warnings.warn(
                 f"input's size at dim={dim} does not match num_features. You can silence this warning by not passing in "
                 "num_features, which is not used because affine=False",
@@ -83,7 +100,8 @@ class InstanceNorm1d(_InstanceNorm):
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """(x - mean) / sqrt(var + eps) for each channel of each sample of (N, C, H, W) or (C, H, W); affine adds weight and bias.
+    """(x - mean) / sqrt(var + eps) for each channel of each sample of (N, C, H, W) or (C, H, W); affine adds weight and
+    bias.
 
     With track_running_stats, evaluation takes the running mean and variance of training.
     """
@@ -96,7 +114,8 @@ class InstanceNorm2d(_InstanceNorm):
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """(x - mean) / sqrt(var + eps) for each channel of each sample of (N, C, D, H, W) or (C, D, H, W); affine adds weight and bias.
+    """(x - mean) / sqrt(var + eps) for each channel of each sample of (N, C, D, H, W) or (C, D, H, W); affine adds
+    weight and bias.
 
     With track_running_stats, evaluation takes the running mean and variance of training.
     """

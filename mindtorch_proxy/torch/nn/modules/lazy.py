@@ -11,7 +11,9 @@ __all__ = ["LazyModuleMixin"]
 
 
 class LazyModuleMixin:
-    """Before a Module class: the first call runs initialize_parameters(*args) and then turns the module into cls_to_become."""
+    """Before a Module class: the first call runs initialize_parameters(*args) and then turns the module into
+    cls_to_become.
+    """
 
     cls_to_become = None
 
@@ -52,4 +54,6 @@ class LazyModuleMixin:
             module.__class__ = module.cls_to_become
 
     def _replicate_for_data_parallel(self):
-        raise RuntimeError("Modules with uninitialized parameters can't be used with `DataParallel`. Run a dummy forward pass first.")
+        raise RuntimeError(
+            "Modules with uninitialized parameters can't be used with `DataParallel`. Run a dummy forward pass first."
+        )

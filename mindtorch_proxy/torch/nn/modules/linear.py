@@ -46,7 +46,12 @@ class Linear(Module):
         super().__init__()
         self.in_features = in_features
         self.out_features = out_features
-        _optional_parameters(self, {"device": device, "dtype": dtype}, weight=(out_features, in_features), bias=(out_features,) if bias else None)
+        _optional_parameters(
+            self,
+            {"device": device, "dtype": dtype},
+            weight=(out_features, in_features),
+            bias=(out_features,) if bias else None,
+        )
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -74,7 +79,9 @@ class Bilinear(Module):
     weight: Tensor
     bias: Tensor | None
 
-    def __init__(self, in1_features: int, in2_features: int, out_features: int, bias: bool = True, device=None, dtype=None) -> None:
+    def __init__(
+        self, in1_features: int, in2_features: int, out_features: int, bias: bool = True, device=None, dtype=None
+    ) -> None:
         super().__init__()
         self.in1_features = in1_features
         self.in2_features = in2_features
@@ -82,7 +89,10 @@ class Bilinear(Module):
         if in1_features <= 0:
             raise ValueError(f"in1_features must be > 0, but got (in1_features={in1_features})")
         _optional_parameters(
-            self, {"device": device, "dtype": dtype}, weight=(out_features, in1_features, in2_features), bias=(out_features,) if bias else None
+            self,
+            {"device": device, "dtype": dtype},
+            weight=(out_features, in1_features, in2_features),
+            bias=(out_features,) if bias else None,
         )
         self.reset_parameters()
 

@@ -59,21 +59,45 @@ class MaxPool1d(_MaxPoolNd):
     """The maximum of each window of (N, C, L); with return_indices, the places of the maxima as well."""
 
     def forward(self, input: Tensor):
-        return F.max_pool1d(input, self.kernel_size, self.stride, self.padding, self.dilation, ceil_mode=self.ceil_mode, return_indices=self.return_indices)
+        return F.max_pool1d(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.dilation,
+            ceil_mode=self.ceil_mode,
+            return_indices=self.return_indices,
+        )
 
 
 class MaxPool2d(_MaxPoolNd):
     """The maximum of each window of (N, C, H, W); with return_indices, the places of the maxima as well."""
 
     def forward(self, input: Tensor):
-        return F.max_pool2d(input, self.kernel_size, self.stride, self.padding, self.dilation, ceil_mode=self.ceil_mode, return_indices=self.return_indices)
+        return F.max_pool2d(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.dilation,
+            ceil_mode=self.ceil_mode,
+            return_indices=self.return_indices,
+        )
 
 
 class MaxPool3d(_MaxPoolNd):
     """The maximum of each window of (N, C, D, H, W); with return_indices, the places of the maxima as well."""
 
     def forward(self, input: Tensor):
-        return F.max_pool3d(input, self.kernel_size, self.stride, self.padding, self.dilation, ceil_mode=self.ceil_mode, return_indices=self.return_indices)
+        return F.max_pool3d(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.dilation,
+            ceil_mode=self.ceil_mode,
+            return_indices=self.return_indices,
+        )
 
 
 class _MaxUnpoolNd(Module):
@@ -131,7 +155,12 @@ class AvgPool1d(_AvgPoolNd):
     """The mean of each window of (N, C, L); count_include_pad counts the zeros of the padding."""
 
     def __init__(
-        self, kernel_size: _size_1_t, stride: _size_1_t = None, padding: _size_1_t = 0, ceil_mode: bool = False, count_include_pad: bool = True
+        self,
+        kernel_size: _size_1_t,
+        stride: _size_1_t = None,
+        padding: _size_1_t = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
     ) -> None:
         super().__init__()
         self.kernel_size = _single(kernel_size)
@@ -167,7 +196,15 @@ class AvgPool2d(_AvgPoolNd):
         self.divisor_override = divisor_override
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.avg_pool2d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad, self.divisor_override)
+        return F.avg_pool2d(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.ceil_mode,
+            self.count_include_pad,
+            self.divisor_override,
+        )
 
 
 class AvgPool3d(_AvgPoolNd):
@@ -193,7 +230,15 @@ class AvgPool3d(_AvgPoolNd):
         self.divisor_override = divisor_override
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.avg_pool3d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad, self.divisor_override)
+        return F.avg_pool3d(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.ceil_mode,
+            self.count_include_pad,
+            self.divisor_override,
+        )
 
 
 def _check_fractions(layer, output_size, output_ratio):
@@ -207,7 +252,9 @@ def _check_fractions(layer, output_size, output_ratio):
 
 
 class FractionalMaxPool2d(Module):
-    """The maximum of windows of (N, C, H, W) whose places are drawn so that the output has output_size, or output_ratio times the input's."""
+    """The maximum of windows of (N, C, H, W) whose places are drawn so that the output has output_size, or output_ratio
+    times the input's.
+    """
 
     __constants__ = ["kernel_size", "return_indices", "output_size", "output_ratio"]
 
@@ -228,11 +275,20 @@ class FractionalMaxPool2d(Module):
         _check_fractions(self, output_size, output_ratio)
 
     def forward(self, input: Tensor):
-        return F.fractional_max_pool2d(input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices, _random_samples=self._random_samples)
+        return F.fractional_max_pool2d(
+            input,
+            self.kernel_size,
+            self.output_size,
+            self.output_ratio,
+            self.return_indices,
+            _random_samples=self._random_samples,
+        )
 
 
 class FractionalMaxPool3d(Module):
-    """The maximum of windows of (N, C, D, H, W) whose places are drawn so that the output has output_size, or output_ratio times the input's."""
+    """The maximum of windows of (N, C, D, H, W) whose places are drawn so that the output has output_size, or
+    output_ratio times the input's.
+    """
 
     __constants__ = ["kernel_size", "return_indices", "output_size", "output_ratio"]
 
@@ -255,13 +311,22 @@ class FractionalMaxPool3d(Module):
         _check_fractions(self, output_size, output_ratio)
 
     def forward(self, input: Tensor):
-        return F.fractional_max_pool3d(input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices, _random_samples=self._random_samples)
+        return F.fractional_max_pool3d(
+            input,
+            self.kernel_size,
+            self.output_size,
+            self.output_ratio,
+            self.return_indices,
+            _random_samples=self._random_samples,
+        )
 
 
 class _LPPoolNd(Module):
     __constants__ = ["norm_type", "kernel_size", "stride", "ceil_mode"]
 
-    def __init__(self, norm_type: float, kernel_size: _size_any_t, stride: _size_any_t | None = None, ceil_mode: bool = False) -> None:
+    def __init__(
+        self, norm_type: float, kernel_size: _size_any_t, stride: _size_any_t | None = None, ceil_mode: bool = False
+    ) -> None:
         super().__init__()
         self.norm_type = norm_type
         self.kernel_size = kernel_size

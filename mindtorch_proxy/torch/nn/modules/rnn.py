@@ -22,7 +22,11 @@ def _apply_permutation(tensor: Tensor, permutation: Tensor, dim: int = 1) -> Ten
 
 def apply_permutation(tensor: Tensor, permutation: Tensor, dim: int = 1) -> Tensor:
     """Deprecated: tensor.index_select(dim, permutation)."""
-    warnings.warn("`apply_permutation` is deprecated, please use `tensor.index_select(dim, permutation)` instead", FutureWarning, stacklevel=2)
+    warnings.warn(
+        "`apply_permutation` is deprecated, please use `tensor.index_select(dim, permutation)` instead",
+        FutureWarning,
+        stacklevel=2,
+    )
     return _apply_permutation(tensor, permutation, dim)
 
 
@@ -48,7 +52,9 @@ def _batch_states(layer, hx, batched):
     kind, dims = ("batched 3-D", 3) if batched else ("unbatched 2-D", 2)
     if layer.mode == "LSTM":
         if any(h.dim() != dims for h in hx):
-            raise RuntimeError(f"For {kind} input, hx and cx should also be {dims}-D but got ({hx[0].dim()}-D, {hx[1].dim()}-D) tensors")
+            raise RuntimeError(
+                f"For {kind} input, hx and cx should also be {dims}-D but got ({hx[0].dim()}-D, {hx[1].dim()}-D) tensors"
+            )
         return hx if batched else tuple(h.unsqueeze(1) for h in hx)
     if hx.dim() != dims:
         raise RuntimeError(f"For {kind} input, hx should also be {dims}-D but got {hx.dim()}-D tensor")
@@ -82,7 +88,9 @@ def _unroll(layer, input, hx):
     pair, operator = layer.mode == "LSTM", getattr(_VF, layer.mode.lower())
     weights = [w for names in layer._all_weights for w in _five(layer, names) if w is not None]
     settings = (weights, layer.bias, layer.num_layers, float(layer.dropout), layer.training, layer.bidirectional)
-    output, *states = operator(input, hx, *settings, layer.batch_first) if packed is None else operator(input, sizes, hx, *settings)
+    output, *states = (
+        operator(input, hx, *settings, layer.batch_first) if packed is None else operator(input, sizes, hx, *settings)
+    )
     if not batched:
         output, states = output.squeeze(0 if layer.batch_first else 1), [s.squeeze(1) for s in states]
     states = layer.permute_hidden(tuple(states) if pair else states[0], unsorted_indices)
@@ -92,7 +100,17 @@ def _unroll(layer, input, hx):
 class RNNBase(Module):
     """Base of RNN, LSTM and GRU: layers of one or two directions with their weights."""
 
-    __constants__ = ["mode", "input_size", "hidden_size", "num_layers", "bias", "batch_first", "dropout", "bidirectional", "proj_size"]
+    __constants__ = [
+        "mode",
+        "input_size",
+        "hidden_size",
+        "num_layers",
+        "bias",
+        "batch_first",
+        "dropout",
+        "bidirectional",
+        "proj_size",
+    ]
 
     def __init__(
         self,
@@ -119,7 +137,9 @@ class RNNBase(Module):
         self.bidirectional = bidirectional
         self.proj_size = proj_size
         if not isinstance(dropout, numbers.Number) or not 0 <= dropout <= 1 or isinstance(dropout, bool):
-            raise ValueError("dropout should be a number in range [0, 1] representing the probability of an element being zeroed")
+            raise ValueError(
+                "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
+            )
         if dropout > 0 and num_layers == 1:
             warnings.warn(
                 "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
@@ -141,7 +161,10 @@ class RNNBase(Module):
         self._all_weights = []
         for layer in range(num_layers):
             for suffix in ("", "_reverse")[: 1 + bidirectional]:
-                shapes = {"weight_ih": (gates, output * (1 + bidirectional) if layer else input_size), "weight_hh": (gates, output)}
+                shapes = {
+                    "weight_ih": (gates, output * (1 + bidirectional) if layer else input_size),
+                    "weight_hh": (gates, output),
+                }
                 if bias:
                     shapes |= {"bias_ih": (gates,), "bias_hh": (gates,)}
                 if proj_size:
@@ -185,13 +208,17 @@ class RNNBase(Module):
         if input.dim() != dims:
             raise RuntimeError(f"input must have {dims} dimensions, got {input.dim()}")
         if self.input_size != input.size(-1):
-            raise RuntimeError(f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.size(-1)}")
+            raise RuntimeError(
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.size(-1)}"
+            )
 
     def get_expected_hidden_size(self, input: Tensor, batch_sizes: Tensor | None) -> tuple[int, int, int]:
         """The shape that the hidden state must have."""
         return _state_size(self, input, batch_sizes, self.proj_size or self.hidden_size)
 
-    def check_hidden_size(self, hx: Tensor, expected_hidden_size: tuple[int, int, int], msg: str = "Expected hidden size {}, got {}") -> None:
+    def check_hidden_size(
+        self, hx: Tensor, expected_hidden_size: tuple[int, int, int], msg: str = "Expected hidden size {}, got {}"
+    ) -> None:
         """Raise unless the state has this shape."""
         if hx.size() != expected_hidden_size:
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.size())))
@@ -206,7 +233,14 @@ class RNNBase(Module):
         return hx if permutation is None else _apply_permutation(hx, permutation)
 
     def extra_repr(self) -> str:
-        usual = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0, "bidirectional": False}
+        usual = {
+            "proj_size": 0,
+            "num_layers": 1,
+            "bias": True,
+            "batch_first": False,
+            "dropout": 0,
+            "bidirectional": False,
+        }
         return f"{self.input_size}, {self.hidden_size}" + "".join(
             f", {name}={getattr(self, name)}" for name, value in usual.items() if getattr(self, name) != value
         )
@@ -214,7 +248,10 @@ class RNNBase(Module):
     # PyTorch pickles the list of weights as well; here it is computed
 
     def __getstate__(self):
-        return super().__getstate__() | {"_flat_weights": self._flat_weights, "_flat_weights_names": self._flat_weights_names}
+        return super().__getstate__() | {
+            "_flat_weights": self._flat_weights,
+            "_flat_weights_names": self._flat_weights_names,
+        }
 
     def __setstate__(self, state):
         for name in ("_flat_weights", "_flat_weights_names", "_flat_weight_refs"):
@@ -226,7 +263,8 @@ class RNNBase(Module):
 class RNN(RNNBase):
     """Elman recurrent layers: h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu.
 
-    RNN(input_size, hidden_size, num_layers=1, nonlinearity="tanh", bias=True, batch_first=False, dropout=0.0, bidirectional=False):
+    RNN(input_size, hidden_size, num_layers=1, nonlinearity="tanh", bias=True, batch_first=False, dropout=0.0,
+    bidirectional=False):
     (L, N, input_size) to (output of each step, last h); see RNNBase for the other arguments.
     """
 
@@ -247,9 +285,11 @@ class RNN(RNNBase):
 
 
 class LSTM(RNNBase):
-    """Long short-term memory layers: c' = f c + i g and h' = o tanh(c'), with sigmoid gates i, f, o and g = tanh(...) of x and h.
+    """Long short-term memory layers: c' = f c + i g and h' = o tanh(c'), with sigmoid gates i, f, o and g = tanh(...)
+    of x and h.
 
-    LSTM(input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False, proj_size=0):
+    LSTM(input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False,
+    proj_size=0):
     (L, N, input_size) to (output of each step, (last h, last c)); proj_size projects h.
     """
 
@@ -262,8 +302,12 @@ class LSTM(RNNBase):
 
     def check_forward_args(self, input: Tensor, hidden: tuple[Tensor, Tensor], batch_sizes: Tensor | None) -> None:
         self.check_input(input, batch_sizes)
-        self.check_hidden_size(hidden[0], self.get_expected_hidden_size(input, batch_sizes), "Expected hidden[0] size {}, got {}")
-        self.check_hidden_size(hidden[1], self.get_expected_cell_size(input, batch_sizes), "Expected hidden[1] size {}, got {}")
+        self.check_hidden_size(
+            hidden[0], self.get_expected_hidden_size(input, batch_sizes), "Expected hidden[0] size {}, got {}"
+        )
+        self.check_hidden_size(
+            hidden[1], self.get_expected_cell_size(input, batch_sizes), "Expected hidden[1] size {}, got {}"
+        )
 
     def permute_hidden(self, hx: tuple[Tensor, Tensor], permutation: Tensor | None) -> tuple[Tensor, Tensor]:
         return hx if permutation is None else tuple(_apply_permutation(h, permutation) for h in hx)
@@ -273,7 +317,8 @@ class LSTM(RNNBase):
 
 
 class GRU(RNNBase):
-    """Gated recurrent unit layers: h' = (1 - z) n + z h, with sigmoid gates r, z and n = tanh(W_in x + b_in + r (W_hn h + b_hn)).
+    """Gated recurrent unit layers: h' = (1 - z) n + z h, with sigmoid gates r, z and n = tanh(W_in x + b_in + r (W_hn h
+    + b_hn)).
 
     GRU(input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False):
     (L, N, input_size) to (output of each step, last h).
@@ -312,7 +357,9 @@ class RNNCellBase(Module):
     def extra_repr(self) -> str:
         usual = {"bias": True, "nonlinearity": "tanh"}
         return f"{self.input_size}, {self.hidden_size}" + "".join(
-            f", {name}={self.__dict__[name]}" for name, value in usual.items() if self.__dict__.get(name, value) != value
+            f", {name}={self.__dict__[name]}"
+            for name, value in usual.items()
+            if self.__dict__.get(name, value) != value
         )
 
     def reset_parameters(self) -> None:
@@ -349,11 +396,15 @@ def _step(cell, mode, input, states, names):
 
 
 class RNNCell(RNNCellBase):
-    """One step of an RNN: h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu; (N, input_size) and (N, hidden_size) give (N, hidden_size)."""
+    """One step of an RNN: h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu;
+    (N, input_size) and (N, hidden_size) give (N, hidden_size).
+    """
 
     __constants__ = ["input_size", "hidden_size", "bias", "nonlinearity"]
 
-    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh", device=None, dtype=None) -> None:
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh", device=None, dtype=None
+    ) -> None:
         super().__init__(input_size, hidden_size, bias, num_chunks=1, device=device, dtype=dtype)
         self.nonlinearity = nonlinearity
 
@@ -364,7 +415,9 @@ class RNNCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """One step of an LSTM: (N, input_size) and states (h, c) of (N, hidden_size) give the new (h, c); gates i, f, g, o lie in this order."""
+    """One step of an LSTM: (N, input_size) and states (h, c) of (N, hidden_size) give the new (h, c);
+    gates i, f, g, o lie in this order.
+    """
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device=None, dtype=None) -> None:
         super().__init__(input_size, hidden_size, bias, num_chunks=4, device=device, dtype=dtype)
@@ -374,7 +427,9 @@ class LSTMCell(RNNCellBase):
 
 
 class GRUCell(RNNCellBase):
-    """One step of a GRU: (N, input_size) and (N, hidden_size) give (N, hidden_size); gates r, z, n lie in this order."""
+    """One step of a GRU: (N, input_size) and (N, hidden_size) give (N, hidden_size);
+    gates r, z, n lie in this order.
+    """
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device=None, dtype=None) -> None:
         super().__init__(input_size, hidden_size, bias, num_chunks=3, device=device, dtype=dtype)

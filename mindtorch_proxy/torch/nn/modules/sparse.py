@@ -16,7 +16,9 @@ def _set_weight(layer, padding_idx, weight, requires_grad, device, dtype):
     rows, columns = layer.num_embeddings, layer.embedding_dim
     if padding_idx is not None:
         if not -rows <= padding_idx < rows and padding_idx != 0:
-            raise AssertionError(f"{'Padding' if isinstance(layer, Embedding) else 'padding'}_idx must be within num_embeddings")
+            raise AssertionError(
+                f"{'Padding' if isinstance(layer, Embedding) else 'padding'}_idx must be within num_embeddings"
+            )
         padding_idx = padding_idx + rows if padding_idx < 0 else padding_idx
     layer.padding_idx = padding_idx
     if weight is None:
@@ -30,9 +32,18 @@ def _set_weight(layer, padding_idx, weight, requires_grad, device, dtype):
 
 def _shown(layer, *names):
     """repr of the size and of the attributes that are not the usual ones."""
-    usual = {"padding_idx": None, "max_norm": None, "norm_type": 2, "scale_grad_by_freq": False, "sparse": False, "mode": ...}
+    usual = {
+        "padding_idx": None,
+        "max_norm": None,
+        "norm_type": 2,
+        "scale_grad_by_freq": False,
+        "sparse": False,
+        "mode": ...,
+    }
     values = {name: getattr(layer, name) for name in names}
-    return f"{layer.num_embeddings}, {layer.embedding_dim}" + "".join(f", {n}={v!r}" for n, v in values.items() if v != usual[n])
+    return f"{layer.num_embeddings}, {layer.embedding_dim}" + "".join(
+        f", {n}={v!r}" for n, v in values.items() if v != usual[n]
+    )
 
 
 def _from_weight(cls, embeddings, **kwargs):
@@ -57,9 +68,20 @@ class _EmbeddingBase(Module):
 
 
 class Embedding(_EmbeddingBase):
-    """A table of num_embeddings vectors, looked up by index: integers (*) to (*, embedding_dim). No gradient goes to row padding_idx."""
+    """A table of num_embeddings vectors, looked up by index: integers (*) to (*, embedding_dim).
 
-    __constants__ = ["num_embeddings", "embedding_dim", "padding_idx", "max_norm", "norm_type", "scale_grad_by_freq", "sparse"]
+    No gradient goes to row padding_idx.
+    """
+
+    __constants__ = [
+        "num_embeddings",
+        "embedding_dim",
+        "padding_idx",
+        "max_norm",
+        "norm_type",
+        "scale_grad_by_freq",
+        "sparse",
+    ]
 
     def __init__(
         self,
@@ -85,13 +107,24 @@ class Embedding(_EmbeddingBase):
         self.sparse = sparse
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse)
+        return F.embedding(
+            input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse
+        )
 
     def extra_repr(self) -> str:
         return _shown(self, "padding_idx", "max_norm", "norm_type", "scale_grad_by_freq", "sparse")
 
     @classmethod
-    def from_pretrained(cls, embeddings, freeze=True, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
+    def from_pretrained(
+        cls,
+        embeddings,
+        freeze=True,
+        padding_idx=None,
+        max_norm=None,
+        norm_type=2.0,
+        scale_grad_by_freq=False,
+        sparse=False,
+    ):
         """An Embedding with this weight."""
         return _from_weight(
             cls,
@@ -106,9 +139,21 @@ class Embedding(_EmbeddingBase):
 
 
 class EmbeddingBag(_EmbeddingBase):
-    """The sum, mean or maximum (`mode`) of the embeddings of each bag: rows of a matrix, or parts of a vector that begin at `offsets`."""
+    """The sum, mean or maximum (`mode`) of the embeddings of each bag: rows of a matrix, or parts of a vector that
+    begin at `offsets`.
+    """
 
-    __constants__ = ["num_embeddings", "embedding_dim", "max_norm", "norm_type", "scale_grad_by_freq", "mode", "sparse", "include_last_offset", "padding_idx"]
+    __constants__ = [
+        "num_embeddings",
+        "embedding_dim",
+        "max_norm",
+        "norm_type",
+        "scale_grad_by_freq",
+        "mode",
+        "sparse",
+        "include_last_offset",
+        "padding_idx",
+    ]
 
     def __init__(
         self,

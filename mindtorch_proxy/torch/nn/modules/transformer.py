@@ -17,7 +17,13 @@ from .linear import Linear
 from .module import Module
 from .normalization import LayerNorm
 
-__all__ = ["Transformer", "TransformerEncoder", "TransformerDecoder", "TransformerEncoderLayer", "TransformerDecoderLayer"]
+__all__ = [
+    "Transformer",
+    "TransformerEncoder",
+    "TransformerDecoder",
+    "TransformerEncoderLayer",
+    "TransformerDecoderLayer",
+]
 
 
 def _generate_square_subsequent_mask(sz, device=None, dtype=None):
@@ -42,12 +48,16 @@ def _detect_is_causal_mask(mask, is_causal=None, size=None):
     """Whether the mask is the causal one, unless is_causal says it."""
     if is_causal is not None or mask is None:
         return is_causal is True
-    causal = _generate_square_subsequent_mask(mask.size(-2) if size is None else size, device=mask.device, dtype=mask.dtype)
+    causal = _generate_square_subsequent_mask(
+        mask.size(-2) if size is None else size, device=mask.device, dtype=mask.dtype
+    )
     return mask.size() == causal.size() and bool((mask == causal).all())
 
 
 class Transformer(Module):
-    """Encoder and decoder: sources (S, N, d_model) and targets (T, N, d_model), N first with batch_first, to (T, N, d_model)."""
+    """Encoder and decoder: sources (S, N, d_model) and targets (T, N, d_model), N first with batch_first, to (T, N,
+    d_model).
+    """
 
     def __init__(
         self,
@@ -75,10 +85,14 @@ class Transformer(Module):
             return LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **kwargs)
 
         self.encoder = (
-            custom_encoder if custom_encoder is not None else TransformerEncoder(TransformerEncoderLayer(*args, **kwargs), num_encoder_layers, norm())
+            custom_encoder
+            if custom_encoder is not None
+            else TransformerEncoder(TransformerEncoderLayer(*args, **kwargs), num_encoder_layers, norm())
         )
         self.decoder = (
-            custom_decoder if custom_decoder is not None else TransformerDecoder(TransformerDecoderLayer(*args, **kwargs), num_decoder_layers, norm())
+            custom_decoder
+            if custom_decoder is not None
+            else TransformerDecoder(TransformerDecoderLayer(*args, **kwargs), num_decoder_layers, norm())
         )
         self._reset_parameters()
         self.d_model = d_model
@@ -117,7 +131,9 @@ class Transformer(Module):
         )
 
     @staticmethod
-    def generate_square_subsequent_mask(sz: int, device: torch.device | None = None, dtype: torch.dtype | None = None) -> Tensor:
+    def generate_square_subsequent_mask(
+        sz: int, device: torch.device | None = None, dtype: torch.dtype | None = None
+    ) -> Tensor:
         """A mask that hides later positions: -inf above the diagonal, zero elsewhere."""
         return _generate_square_subsequent_mask(sz, device, dtype)
 
@@ -134,7 +150,10 @@ def _why_not_nested(layer):
     attention = layer.self_attn
     for wrong, text in (
         (layer.norm_first, ".norm_first was True"),
-        (not attention.batch_first, ".self_attn.batch_first was not True(use batch_first for better inference performance)"),
+        (
+            not attention.batch_first,
+            ".self_attn.batch_first was not True(use batch_first for better inference performance)",
+        ),
         (not attention._qkv_same_embed_dim, ".self_attn._qkv_same_embed_dim was not True"),
         (attention.in_proj_bias is None, ".self_attn was passed bias=False"),
         (not layer.activation_relu_or_gelu, ".activation_relu_or_gelu was not True"),
@@ -149,7 +168,14 @@ def _why_not_nested(layer):
 def _zeroes_padding(encoder, src, mask, padding):
     """Whether PyTorch would take its path over nested tensors, which leaves zeros in padded positions."""
     first = encoder.layers[0]
-    if not encoder.use_nested_tensor or first.training or src.dim() != 3 or padding is None or mask is not None or torch.is_autocast_enabled(src.device.type):
+    if (
+        not encoder.use_nested_tensor
+        or first.training
+        or src.dim() != 3
+        or padding is None
+        or mask is not None
+        or torch.is_autocast_enabled(src.device.type)
+    ):
         return False
     if torch.is_grad_enabled() and (src.requires_grad or any(p.requires_grad for p in first.parameters())):
         return False
@@ -163,7 +189,12 @@ class TransformerEncoder(Module):
     __constants__ = ["norm"]
 
     def __init__(
-        self, encoder_layer: "TransformerEncoderLayer", num_layers: int, norm: Module | None = None, enable_nested_tensor: bool = True, mask_check: bool = True
+        self,
+        encoder_layer: "TransformerEncoderLayer",
+        num_layers: int,
+        norm: Module | None = None,
+        enable_nested_tensor: bool = True,
+        mask_check: bool = True,
     ) -> None:
         super().__init__()
         self.layers = _get_clones(encoder_layer, num_layers)
@@ -174,13 +205,28 @@ class TransformerEncoder(Module):
         why_not = _why_not_nested(encoder_layer)
         self.use_nested_tensor = enable_nested_tensor and not why_not
         if enable_nested_tensor and why_not:
-            warnings.warn(f"enable_nested_tensor is True, but self.use_nested_tensor is False because encoder_layer{why_not}", stacklevel=2)
+            warnings.warn(
+                f"enable_nested_tensor is True, but self.use_nested_tensor is False because encoder_layer{why_not}",
+                stacklevel=2,
+            )
 
-    def forward(self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None, is_causal: bool | None = None) -> Tensor:
+    def forward(
+        self,
+        src: Tensor,
+        mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        is_causal: bool | None = None,
+    ) -> Tensor:
         padding = F._canonical_mask(
-            mask=src_key_padding_mask, mask_name="src_key_padding_mask", other_type=F._none_or_dtype(mask), other_name="mask", target_type=src.dtype
+            mask=src_key_padding_mask,
+            mask_name="src_key_padding_mask",
+            other_type=F._none_or_dtype(mask),
+            other_name="mask",
+            target_type=src.dtype,
         )
-        mask = F._canonical_mask(mask=mask, mask_name="mask", other_type=None, other_name="", target_type=src.dtype, check_other=False)
+        mask = F._canonical_mask(
+            mask=mask, mask_name="mask", other_type=None, other_name="", target_type=src.dtype, check_other=False
+        )
         is_causal = _detect_is_causal_mask(mask, is_causal, _get_seq_len(src, self.layers[0].self_attn.batch_first))
         output = src
         for layer in self.layers:
@@ -212,7 +258,9 @@ class TransformerDecoder(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        tgt_is_causal = _detect_is_causal_mask(tgt_mask, tgt_is_causal, _get_seq_len(tgt, self.layers[0].self_attn.batch_first))
+        tgt_is_causal = _detect_is_causal_mask(
+            tgt_mask, tgt_is_causal, _get_seq_len(tgt, self.layers[0].self_attn.batch_first)
+        )
         output = tgt
         for layer in self.layers:
             output = layer(
@@ -228,10 +276,18 @@ class TransformerDecoder(Module):
         return output if self.norm is None else self.norm(output)
 
 
-def _build_layer(layer, attentions, d_model, nhead, dim_feedforward, dropout, layer_norm_eps, batch_first, norm_first, bias, kwargs):
-    """The submodules of an encoder or decoder layer, in PyTorch's order; there is a norm and a dropout for each block."""
+def _build_layer(
+    layer, attentions, d_model, nhead, dim_feedforward, dropout, layer_norm_eps, batch_first, norm_first, bias, kwargs
+):
+    """The submodules of an encoder or decoder layer, in PyTorch's order;
+    there is a norm and a dropout for each block.
+    """
     for name in attentions:
-        setattr(layer, name, MultiheadAttention(d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **kwargs))
+        setattr(
+            layer,
+            name,
+            MultiheadAttention(d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **kwargs),
+        )
     layer.linear1 = Linear(d_model, dim_feedforward, bias=bias, **kwargs)
     layer.dropout = Dropout(dropout)
     layer.linear2 = Linear(dim_feedforward, d_model, bias=bias, **kwargs)
@@ -244,7 +300,9 @@ def _build_layer(layer, attentions, d_model, nhead, dim_feedforward, dropout, la
 
 
 class TransformerEncoderLayer(Module):
-    """Self-attention and a feed-forward network, each with a residual and a LayerNorm: after the sum, or before the block with norm_first."""
+    """Self-attention and a feed-forward network, each with a residual and a LayerNorm: after the sum, or before the
+    block with norm_first.
+    """
 
     __constants__ = ["norm_first"]
 
@@ -264,7 +322,17 @@ class TransformerEncoderLayer(Module):
     ) -> None:
         super().__init__()
         _build_layer(
-            self, ["self_attn"], d_model, nhead, dim_feedforward, dropout, layer_norm_eps, batch_first, norm_first, bias, {"device": device, "dtype": dtype}
+            self,
+            ["self_attn"],
+            d_model,
+            nhead,
+            dim_feedforward,
+            dropout,
+            layer_norm_eps,
+            batch_first,
+            norm_first,
+            bias,
+            {"device": device, "dtype": dtype},
         )
         activation = _get_activation_fn(activation) if isinstance(activation, str) else activation
         relu, gelu = (activation is f or isinstance(activation, cls) for f, cls in ((F.relu, ReLU), (F.gelu, GELU)))
@@ -276,11 +344,28 @@ class TransformerEncoderLayer(Module):
         if not hasattr(self, "activation"):
             self.activation = F.relu
 
-    def forward(self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None, is_causal: bool = False) -> Tensor:
+    def forward(
+        self,
+        src: Tensor,
+        src_mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        is_causal: bool = False,
+    ) -> Tensor:
         padding = F._canonical_mask(
-            mask=src_key_padding_mask, mask_name="src_key_padding_mask", other_type=F._none_or_dtype(src_mask), other_name="src_mask", target_type=src.dtype
+            mask=src_key_padding_mask,
+            mask_name="src_key_padding_mask",
+            other_type=F._none_or_dtype(src_mask),
+            other_name="src_mask",
+            target_type=src.dtype,
         )
-        mask = F._canonical_mask(mask=src_mask, mask_name="src_mask", other_type=None, other_name="", target_type=src.dtype, check_other=False)
+        mask = F._canonical_mask(
+            mask=src_mask,
+            mask_name="src_mask",
+            other_type=None,
+            other_name="",
+            target_type=src.dtype,
+            check_other=False,
+        )
         x = src
         if self.norm_first:
             x = x + self._sa_block(self.norm1(x), mask, padding, is_causal=is_causal)
@@ -289,14 +374,20 @@ class TransformerEncoderLayer(Module):
         return self.norm2(x + self._ff_block(x))
 
     def _sa_block(self, x, attn_mask, key_padding_mask, is_causal=False):
-        return self.dropout1(self.self_attn(x, x, x, attn_mask=attn_mask, key_padding_mask=key_padding_mask, need_weights=False, is_causal=is_causal)[0])
+        return self.dropout1(
+            self.self_attn(
+                x, x, x, attn_mask=attn_mask, key_padding_mask=key_padding_mask, need_weights=False, is_causal=is_causal
+            )[0]
+        )
 
     def _ff_block(self, x):
         return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
 
 class TransformerDecoderLayer(Module):
-    """Self-attention, attention to the encoder's output (`memory`), and a feed-forward network, with residuals and norms as the encoder's."""
+    """Self-attention, attention to the encoder's output (`memory`), and a feed-forward network, with residuals and
+    norms as the encoder's.
+    """
 
     __constants__ = ["norm_first"]
 
@@ -357,11 +448,23 @@ class TransformerDecoderLayer(Module):
         return self.norm3(x + self._ff_block(x))
 
     def _sa_block(self, x, attn_mask, key_padding_mask, is_causal=False):
-        return self.dropout1(self.self_attn(x, x, x, attn_mask=attn_mask, key_padding_mask=key_padding_mask, is_causal=is_causal, need_weights=False)[0])
+        return self.dropout1(
+            self.self_attn(
+                x, x, x, attn_mask=attn_mask, key_padding_mask=key_padding_mask, is_causal=is_causal, need_weights=False
+            )[0]
+        )
 
     def _mha_block(self, x, mem, attn_mask, key_padding_mask, is_causal=False):
         return self.dropout2(
-            self.multihead_attn(x, mem, mem, attn_mask=attn_mask, key_padding_mask=key_padding_mask, is_causal=is_causal, need_weights=False)[0]
+            self.multihead_attn(
+                x,
+                mem,
+                mem,
+                attn_mask=attn_mask,
+                key_padding_mask=key_padding_mask,
+                is_causal=is_causal,
+                need_weights=False,
+            )[0]
         )
 
     def _ff_block(self, x):

@@ -2,7 +2,16 @@
 
 import torch
 
-from .._arguments import _list_with_default, _ntuple, _pair, _parse_to, _quadruple, _reverse_repeat_tuple, _single, _triple  # noqa: F401  their public place
+from .._arguments import (
+    _list_with_default,
+    _ntuple,
+    _pair,
+    _parse_to,
+    _quadruple,
+    _reverse_repeat_tuple,
+    _single,
+    _triple,
+)  # noqa: F401  their public place
 from ..parameter import Parameter
 
 __all__ = ["consume_prefix_in_state_dict_if_present"]

@@ -18,7 +18,9 @@ def _device(place):
 
 def _either(devices, out):
     if (devices is None) == (out is None):
-        raise RuntimeError(f"Exactly one of 'devices' and 'out' must be specified, but got devices={devices} and out={out}")
+        raise RuntimeError(
+            f"Exactly one of 'devices' and 'out' must be specified, but got devices={devices} and out={out}"
+        )
 
 
 def broadcast(tensor, devices=None, *, out=None):
@@ -62,7 +64,9 @@ def scatter(tensor, devices=None, chunk_sizes=None, dim=0, streams=None, *, out=
     _either(devices, out)
     if out is not None:
         if chunk_sizes is not None:
-            raise RuntimeError(f"'chunk_sizes' cannot be specified when 'out' is specified, but got chunk_sizes={chunk_sizes}")
+            raise RuntimeError(
+                f"'chunk_sizes' cannot be specified when 'out' is specified, but got chunk_sizes={chunk_sizes}"
+            )
         for piece, into in zip(tensor.split([o.size(dim) for o in out], dim), out):
             into.copy_(piece)
         return tuple(out)
@@ -74,7 +78,9 @@ def gather(tensors, dim=0, destination=None, *, out=None):
     """Tensors of several devices as one along dim, on one device or in out."""
     if out is not None:
         if destination is not None:
-            raise RuntimeError(f"'destination' must not be specified when 'out' is specified, but got destination={destination}")
+            raise RuntimeError(
+                f"'destination' must not be specified when 'out' is specified, but got destination={destination}"
+            )
         return torch.cat([t.to(out.device) for t in tensors], dim, out=out)
     place = tensors[0].device if destination is None else _device("cpu" if destination == -1 else destination)
     return torch.cat([t.to(place) for t in tensors], dim)

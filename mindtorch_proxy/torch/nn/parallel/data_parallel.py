@@ -24,7 +24,11 @@ class DataParallel(Module, Generic[T]):
     """Splits a batch over accelerators; with one of them or none it just calls the module."""
 
     def __init__(
-        self, module: T, device_ids: Sequence[int | torch.device] | None = None, output_device: int | torch.device | None = None, dim: int = 0
+        self,
+        module: T,
+        device_ids: Sequence[int | torch.device] | None = None,
+        output_device: int | torch.device | None = None,
+        dim: int = 0,
     ) -> None:
         super().__init__()
         self.module = module
@@ -41,7 +45,9 @@ class DataParallel(Module, Generic[T]):
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         if self.device_ids:
-            inputs, kwargs = torch.utils._pytree.tree_map_only(torch.Tensor, lambda t: t.to(self.src_device_obj), (inputs, kwargs))
+            inputs, kwargs = torch.utils._pytree.tree_map_only(
+                torch.Tensor, lambda t: t.to(self.src_device_obj), (inputs, kwargs)
+            )
         return self.module(*inputs, **kwargs)
 
     def replicate(self, module, device_ids):

@@ -1,4 +1,6 @@
-"""Data parallelism over processes: each has a replica and a share of the batch; gradients are averaged while backward goes on."""
+"""Data parallelism over processes: each has a replica and a share of the batch;
+gradients are averaged while backward goes on.
+"""
 
 import copy
 import inspect
@@ -55,7 +57,9 @@ def _find_tensors(obj):
 
 
 class _DDPSink(torch.autograd.Function):
-    """Stands after forward's outputs, so that its backward runs before all others and sees which outputs have a gradient."""
+    """Stands after forward's outputs, so that its backward runs before all others and sees which outputs have a
+    gradient.
+    """
 
     @staticmethod
     def forward(ctx, ddp, *inputs):
@@ -125,7 +129,8 @@ def _limits(bucket_cap_mb, bucket_cap_mb_list):
 class DistributedDataParallel(Module, Joinable):
     """A module of which each process has a replica: gradients are averaged in backward, buffers are rank 0's.
 
-    Gradients travel in buckets, each as soon as its last one is there. Arguments are PyTorch's; of them ``mixed_precision`` and
+    Gradients travel in buckets, each as soon as its last one is there. Arguments are PyTorch's; of them
+    ``mixed_precision`` and
     ``delay_all_reduce_named_params`` are not supported.
     """
 
@@ -158,8 +163,13 @@ class DistributedDataParallel(Module, Joinable):
         Joinable.__init__(self)
         self.logger = None
         if (delay_all_reduce_named_params is None) != (param_to_hook_all_reduce is None):
-            raise ValueError("delay_all_reduce_named_params and param_to_hook_all_reduce need to be set at the same time.")
-        for name, given in (("mixed_precision", mixed_precision), ("delay_all_reduce_named_params", delay_all_reduce_named_params)):
+            raise ValueError(
+                "delay_all_reduce_named_params and param_to_hook_all_reduce need to be set at the same time."
+            )
+        for name, given in (
+            ("mixed_precision", mixed_precision),
+            ("delay_all_reduce_named_params", delay_all_reduce_named_params),
+        ):
             if given is not None:
                 raise NotImplementedError(f"DistributedDataParallel: {name} is not supported, on any device or dtype")
         self._choose_group(process_group, device_mesh)
@@ -172,10 +182,16 @@ class DistributedDataParallel(Module, Joinable):
         init_sync_buffers = self._choose_buffers(broadcast_buffers, forward_sync_buffers)
         self.find_unused_parameters, self.gradient_as_bucket_view = find_unused_parameters, gradient_as_bucket_view
         self.require_backward_grad_sync = self.require_forward_param_sync = True
-        self.batched_grad_copy, self.mixed_precision, self.skip_all_reduce_unused_params = batched_grad_copy, None, skip_all_reduce_unused_params
+        self.batched_grad_copy, self.mixed_precision, self.skip_all_reduce_unused_params = (
+            batched_grad_copy,
+            None,
+            skip_all_reduce_unused_params,
+        )
         if check_reduction:
             warnings.warn(
-                "The `check_reduction` argument in `DistributedDataParallel` module is deprecated. Please avoid using it.", FutureWarning, stacklevel=2
+                "The `check_reduction` argument in `DistributedDataParallel` module is deprecated. Please avoid using it.",
+                FutureWarning,
+                stacklevel=2,
             )
         for p in self._module_parameters:
             if isinstance(p, UninitializedParameter):
@@ -188,7 +204,9 @@ class DistributedDataParallel(Module, Joinable):
         parameters, expect_sparse_gradient = self._build_params_for_reducer()
         if init_sync:
             _verify_param_shape_across_processes(self.process_group, parameters)
-            _sync_module_states(module, self.process_group, self.broadcast_bucket_size, 0, self.parameters_to_ignore, init_sync_buffers)
+            _sync_module_states(
+                module, self.process_group, self.broadcast_bucket_size, 0, self.parameters_to_ignore, init_sync_buffers
+            )
         self._comm_hooks, self._has_rebuilt_buckets, self._ddp_sink_clone = [], False, True
         self._divide_by_initial_world_size = True
         self._ddp_init_helper(parameters, expect_sparse_gradient, static_graph)
@@ -209,10 +227,14 @@ class DistributedDataParallel(Module, Joinable):
 
     def _check_parameters(self):
         if not any(p.requires_grad for p in self._module_parameters):
-            raise RuntimeError("DistributedDataParallel is not needed when a module doesn't have any parameter that requires a gradient.")
+            raise RuntimeError(
+                "DistributedDataParallel is not needed when a module doesn't have any parameter that requires a gradient."
+            )
         types = {p.device.type for p in self._module_parameters}
         if len(types) != 1:
-            raise ValueError(f"DistributedDataParallel's input module must be on the same type of devices, but input module parameters locate in {types}.")
+            raise ValueError(
+                f"DistributedDataParallel's input module must be on the same type of devices, but input module parameters locate in {types}."
+            )
         (self.device_type,) = types
         self.is_multi_device_module = len({p.device for p in self._module_parameters}) > 1
 
@@ -271,12 +293,15 @@ class DistributedDataParallel(Module, Joinable):
 
     def _assign_modules_buffers(self):
         """Buffers may be replaced between two forwards."""
-        self.named_module_buffers = {name: b for name, b in self.module.named_buffers() if name not in self.parameters_to_ignore}
+        self.named_module_buffers = {
+            name: b for name, b in self.module.named_buffers() if name not in self.parameters_to_ignore
+        }
         self.modules_buffers = list(self.named_module_buffers.values())
 
     def _ddp_init_helper(self, parameters, expect_sparse_gradient, static_graph):
         rebuilt = self._bucket_list or [self._first_bucket_bytes, self.bucket_bytes_cap]
-        # the order in which gradients come is not known before the first backward; where parameters may be unused it never is
+        # the order in which gradients come is not known before the first backward; where parameters may be unused it
+        # never is
         first = [1 << 62] if static_graph or not self.find_unused_parameters else rebuilt
         indices, limits = dist._compute_bucket_assignment_by_size(parameters, first, expect_sparse_gradient)
         self.reducer = dist.Reducer(
@@ -309,7 +334,9 @@ class DistributedDataParallel(Module, Joinable):
 
     def __getstate__(self):
         self._check_default_group()
-        return {k: v for k, v in self.__dict__.items() if k not in ("process_group", "reducer", "logger")} | {"broadcast_buffers": self.forward_sync_buffers}
+        return {k: v for k, v in self.__dict__.items() if k not in ("process_group", "reducer", "logger")} | {
+            "broadcast_buffers": self.forward_sync_buffers
+        }
 
     def __setstate__(self, state):
         state = copy.copy(state)
@@ -333,7 +360,9 @@ class DistributedDataParallel(Module, Joinable):
 
     @contextmanager
     def no_sync(self):
-        """Forward passes within, and their backward passes, leave gradients to each process; the next pass outside averages what has accumulated."""
+        """Forward passes within, and their backward passes, leave gradients to each process;
+        the next pass outside averages what has accumulated.
+        """
         before, self.require_backward_grad_sync = self.require_backward_grad_sync, False
         try:
             yield
@@ -412,11 +441,17 @@ class DistributedDataParallel(Module, Joinable):
 
     def _check_sync_bufs_post_fwd(self):
         hook = self.__dict__.get("buffer_hook")
-        return self.will_sync_module_buffers() and hook is not None and hook.buffer_comm_hook_location == _BufferCommHookLocation.POST_FORWARD
+        return (
+            self.will_sync_module_buffers()
+            and hook is not None
+            and hook.buffer_comm_hook_location == _BufferCommHookLocation.POST_FORWARD
+        )
 
     def _check_sync_bufs_pre_fwd(self):
         hook = self.__dict__.get("buffer_hook")
-        return self.will_sync_module_buffers() and (hook is None or hook.buffer_comm_hook_location == _BufferCommHookLocation.PRE_FORWARD)
+        return self.will_sync_module_buffers() and (
+            hook is None or hook.buffer_comm_hook_location == _BufferCommHookLocation.PRE_FORWARD
+        )
 
     def _find_common_rank(self, input_rank, rank_cond):
         """The largest of the ranks for which a condition holds."""
@@ -444,7 +479,9 @@ class DistributedDataParallel(Module, Joinable):
     def _default_broadcast_coalesced(self, bufs=None, bucket_size=None, authoritative_rank=0):
         """Buffers, as a rank has them."""
         self._distributed_broadcast_coalesced(
-            self.modules_buffers if bufs is None else bufs, self.broadcast_bucket_size if bucket_size is None else bucket_size, authoritative_rank
+            self.modules_buffers if bufs is None else bufs,
+            self.broadcast_bucket_size if bucket_size is None else bucket_size,
+            authoritative_rank,
         )
 
     def _distributed_broadcast_coalesced(self, tensors, buffer_size, authoritative_rank=0):
@@ -454,7 +491,9 @@ class DistributedDataParallel(Module, Joinable):
 
     def join(self, divide_by_initial_world_size=True, enable=True, throw_on_early_termination=False):
         """``with model.join():`` around a loop over inputs of which the ranks have different numbers."""
-        return Join([self], enable, throw_on_early_termination, divide_by_initial_world_size=divide_by_initial_world_size)
+        return Join(
+            [self], enable, throw_on_early_termination, divide_by_initial_world_size=divide_by_initial_world_size
+        )
 
     def join_hook(self, **kwargs):
         """What this replica does without inputs."""
@@ -486,7 +525,12 @@ class DistributedDataParallel(Module, Joinable):
     def _sync_final_model(self, is_last_joiner):
         self._authoritative_rank = self._find_common_rank(self._distributed_rank, is_last_joiner)
         _sync_module_states(
-            self.module, self.process_group, self.broadcast_bucket_size, self._authoritative_rank, self.parameters_to_ignore, self.forward_sync_buffers
+            self.module,
+            self.process_group,
+            self.broadcast_bucket_size,
+            self._authoritative_rank,
+            self.parameters_to_ignore,
+            self.forward_sync_buffers,
         )
 
     def _match_all_reduce_for_bwd_pass(self):
@@ -530,8 +574,13 @@ class DistributedDataParallel(Module, Joinable):
         bucket = signature.parameters["bucket"].annotation
         if bucket is not inspect.Parameter.empty and bucket != dist.GradBucket:
             self._log_and_throw(ValueError, "Communication hook: bucket annotation should be dist.GradBucket.")
-        if signature.return_annotation is not inspect.Parameter.empty and signature.return_annotation != torch.futures.Future[torch.Tensor]:
-            self._log_and_throw(ValueError, "Communication hook: return annotation should be torch.futures.Future[torch.Tensor].")
+        if (
+            signature.return_annotation is not inspect.Parameter.empty
+            and signature.return_annotation != torch.futures.Future[torch.Tensor]
+        ):
+            self._log_and_throw(
+                ValueError, "Communication hook: return annotation should be torch.futures.Future[torch.Tensor]."
+            )
 
     # -- the rest
 

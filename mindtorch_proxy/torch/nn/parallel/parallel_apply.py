@@ -26,9 +26,13 @@ def parallel_apply(modules, inputs, kwargs_tup=None, devices=None):
         raise AssertionError(f"The number of modules {len(modules)} is not equal to the number of inputs {len(inputs)}")
     kwargs_tup = ({},) * len(modules) if kwargs_tup is None else kwargs_tup
     if len(kwargs_tup) != len(modules):
-        raise AssertionError(f"The number of modules {len(modules)} is not equal to the number of kwargs_tup {len(kwargs_tup)}")
+        raise AssertionError(
+            f"The number of modules {len(modules)} is not equal to the number of kwargs_tup {len(kwargs_tup)}"
+        )
     if devices is not None and len(devices) != len(modules):
-        raise AssertionError(f"The number of modules {len(modules)} is not equal to the number of devices {len(devices)}")
+        raise AssertionError(
+            f"The number of modules {len(modules)} is not equal to the number of devices {len(devices)}"
+        )
     results = [None] * len(modules)
     grad, autocast, cast = torch.is_grad_enabled(), torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu")
 
@@ -38,7 +42,9 @@ def parallel_apply(modules, inputs, kwargs_tup=None, devices=None):
             with torch.set_grad_enabled(grad), torch.autocast("cpu", cast, autocast):
                 results[i] = modules[i](*args, **kwargs_tup[i])
         except Exception:
-            results[i] = ExceptionWrapper(sys.exc_info(), where=f"in replica {i} on device {devices[i] if devices else None}")
+            results[i] = ExceptionWrapper(
+                sys.exc_info(), where=f"in replica {i} on device {devices[i] if devices else None}"
+            )
 
     if len(modules) == 1:
         work(0)

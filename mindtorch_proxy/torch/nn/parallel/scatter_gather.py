@@ -42,7 +42,9 @@ def scatter_kwargs(inputs, kwargs, target_gpus, dim=0):
 
 
 def gather(outputs, target_device, dim=0):
-    """The devices' results as one: tensors one after the other along dim, numbers as a tensor of them, in their structure."""
+    """The devices' results as one: tensors one after the other along dim, numbers as a tensor of them, in their
+    structure.
+    """
 
     def join(parts):
         first = parts[0]

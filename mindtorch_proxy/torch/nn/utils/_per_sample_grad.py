@@ -91,7 +91,9 @@ def call_for_per_sample_grads(module, *, batch_size=None, loss_reduction="sum", 
             raise RuntimeError("Expanded Weights encountered but cannot handle function batch_norm")
         leaves, spec = pytree.tree_flatten((args, kwargs))
         size = _batch_size(leaves, dim) if batch_size is None else batch_size
-        split = [dim if isinstance(v, torch.Tensor) and v.dim() > dim and v.shape[dim] == size else None for v in leaves]
+        split = [
+            dim if isinstance(v, torch.Tensor) and v.dim() > dim and v.shape[dim] == size else None for v in leaves
+        ]
         factor = size if loss_reduction == "mean" else 1
         learning = {n: _ForEachSample.apply(p, size, factor) for n, p in module.named_parameters() if p.requires_grad}
 

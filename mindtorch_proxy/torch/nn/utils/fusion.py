@@ -15,7 +15,9 @@ def _fuse(layer, bn, weights, *args):
     if bn.running_mean is None or bn.running_var is None:
         raise AssertionError("bn.running_mean and bn.running_var must not be None")
     fused = copy.deepcopy(layer)
-    fused.weight, fused.bias = weights(fused.weight, fused.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias, *args)
+    fused.weight, fused.bias = weights(
+        fused.weight, fused.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias, *args
+    )
     return fused
 
 

@@ -69,7 +69,9 @@ class _Orthogonal(Module):
     def right_inverse(self, Q):
         """With trivialization: keep Q as the base, and start from its neutral element."""
         if Q.shape != self.shape:
-            raise ValueError(f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape {Q.shape}.")
+            raise ValueError(
+                f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape {Q.shape}."
+            )
         start, transposed = Q, Q.size(-2) < Q.size(-1)
         Q = Q.mT if transposed else Q
         n, k = Q.shape[-2:]
@@ -85,7 +87,9 @@ class _Orthogonal(Module):
         if n == k:
             Q = Q.clone() if _is_orthogonal(Q) else _make_orthogonal(Q)
         else:
-            Q = _make_orthogonal(torch.cat([Q, torch.randn(*Q.shape[:-2], n, n - k, dtype=Q.dtype, device=Q.device)], dim=-1))
+            Q = _make_orthogonal(
+                torch.cat([Q, torch.randn(*Q.shape[:-2], n, n - k, dtype=Q.dtype, device=Q.device)], dim=-1)
+            )
         self.base = Q
         neutral = torch.zeros_like(start)
         neutral.diagonal(dim1=-2, dim2=-1).fill_(-1.0)
@@ -107,7 +111,9 @@ def orthogonal(module, name="weight", orthogonal_map=None, *, use_trivialization
     if orthogonal_map is None:
         orthogonal_map = "matrix_exp" if weight.size(-2) == weight.size(-1) or weight.is_complex() else "householder"
     if orthogonal_map not in _OrthMaps.__members__:
-        raise ValueError(f'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: {orthogonal_map}')
+        raise ValueError(
+            f'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: {orthogonal_map}'
+        )
     orth = _Orthogonal(weight, _OrthMaps[orthogonal_map], use_trivialization=use_trivialization)
     return parametrize.register_parametrization(module, name, orth, unsafe=True)
 
@@ -146,7 +152,9 @@ class _SpectralNorm(Module):
         if dim >= ndim or dim < -ndim:
             raise IndexError(f"Dimension out of range (expected to be in range of [-{ndim}, {ndim - 1}] but got {dim})")
         if n_power_iterations <= 0:
-            raise ValueError(f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}")
+            raise ValueError(
+                f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}"
+            )
         self.dim = dim % ndim
         self.eps = eps
         if ndim > 1:

@@ -61,7 +61,9 @@ def _inverse(module, value):
         return value
 
 
-_REGISTERING = "Registering a parametrization may not change the {name} of the tensor, unless the `unsafe` flag is enabled.\n"
+_REGISTERING = (
+    "Registering a parametrization may not change the {name} of the tensor, unless the `unsafe` flag is enabled.\n"
+)
 _INVERTING = "The tensor returned by parametrization.right_inverse must have the same {name} as {what}, unless the `unsafe` flag is enabled.\n"
 
 
@@ -71,12 +73,16 @@ def _check_same(new, old, by, refusal, before, after, what="", got="Got"):
         raise ValueError(f"{by} must return a tensor. {got} {type(new).__name__}{'.' * (got == 'Got')}")
     for name in ("dtype", "shape"):
         if getattr(new, name) != getattr(old, name):
-            told = (refusal + before + ": {old}\n" + after + ": {new}").format(name=name, what=what, old=getattr(old, name), new=getattr(new, name))
+            told = (refusal + before + ": {old}\n" + after + ": {new}").format(
+                name=name, what=what, old=getattr(old, name), new=getattr(new, name)
+            )
             raise ValueError(told)
 
 
 class ParametrizationList(ModuleList):
-    """The parametrizations of one tensor, applied in order, with the tensor (`original`) or tensors (`original0`...) they start from."""
+    """The parametrizations of one tensor, applied in order, with the tensor (`original`) or tensors (`original0`...)
+    they start from.
+    """
 
     def __init__(self, modules, original, unsafe=False):
         if len(modules) == 0:
@@ -89,7 +95,9 @@ class ParametrizationList(ModuleList):
             for module in reversed(list(self)):
                 new = _inverse(module, new)
         if not isinstance(new, (Tensor, Sequence)):
-            raise ValueError(f"'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got {type(new).__name__}")
+            raise ValueError(
+                f"'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got {type(new).__name__}"
+            )
         self.is_tensor = isinstance(new, Tensor)
         self.ntensors = 1 if self.is_tensor else len(new)
         if self.is_tensor:
@@ -134,12 +142,18 @@ class ParametrizationList(ModuleList):
         elif not isinstance(value, Sequence):
             raise ValueError(f"'right_inverse' must return a sequence of tensors. Got {type(value).__name__}.")
         if len(value) != self.ntensors:
-            raise ValueError(f"'right_inverse' must return a sequence of tensors of length {self.ntensors}. Got a sequence of length {len(value)}.")
+            raise ValueError(
+                f"'right_inverse' must return a sequence of tensors of length {self.ntensors}. Got a sequence of length {len(value)}."
+            )
         for i, (tensor, original) in enumerate(zip(value, self._originals())):
             if not isinstance(tensor, Tensor):
-                raise ValueError(f"'right_inverse' must return a sequence of tensors. Got element {i} of type {type(tensor).__name__}")
+                raise ValueError(
+                    f"'right_inverse' must return a sequence of tensors. Got element {i} of type {type(tensor).__name__}"
+                )
             if tensor.dtype != original.dtype:
-                raise ValueError(f"Tensor {i} returned by `right_inverse` has dtype {tensor.dtype} while the original has dtype {original.dtype}")
+                raise ValueError(
+                    f"Tensor {i} returned by `right_inverse` has dtype {tensor.dtype} while the original has dtype {original.dtype}"
+                )
             _maybe_set(original, tensor)
 
     def forward(self):
@@ -162,7 +176,9 @@ def _deepcopy(self, memo):
 
 
 def _getstate(self):
-    raise RuntimeError("Serialization of parametrized modules is only supported through state_dict(): see PyTorch's tutorial on saving and loading models.")
+    raise RuntimeError(
+        "Serialization of parametrized modules is only supported through state_dict(): see PyTorch's tutorial on saving and loading models."
+    )
 
 
 def _inject_new_class(module):
@@ -199,8 +215,19 @@ def register_parametrization(module, tensor_name, parametrization, *, unsafe=Fal
             Y = getattr(module, tensor_name)
             X = parametrization(Y)
             what = f"module.{tensor_name}"
-            _check_same(X, Y, "A parametrization", _REGISTERING, "{what}.{name}", "parametrization({what}).{name}", what)
-            _check_same(_inverse(parametrization, X), Y, "parametrization.right_inverse", _INVERTING, "{what}.{name}", "returned {name}", what, "Got:")
+            _check_same(
+                X, Y, "A parametrization", _REGISTERING, "{what}.{name}", "parametrization({what}).{name}", what
+            )
+            _check_same(
+                _inverse(parametrization, X),
+                Y,
+                "parametrization.right_inverse",
+                _INVERTING,
+                "{what}.{name}",
+                "returned {name}",
+                what,
+                "Got:",
+            )
         parametrizations = module.parametrizations[tensor_name]
         parametrizations.append(parametrization)
         parametrizations.unsafe |= unsafe
@@ -213,7 +240,9 @@ def register_parametrization(module, tensor_name, parametrization, *, unsafe=Fal
         _inject_property(module, tensor_name)
         module.parametrizations[tensor_name] = parametrizations
     else:
-        raise ValueError(f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name '{tensor_name}'")
+        raise ValueError(
+            f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name '{tensor_name}'"
+        )
     return module
 
 
@@ -239,7 +268,9 @@ def remove_parametrizations(module, tensor_name, leave_parametrized=True):
         t = getattr(module, tensor_name)
         original = Parameter(t) if t.requires_grad else t
     else:
-        raise ValueError("Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is parametrized in terms of a sequence of tensors.")
+        raise ValueError(
+            "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is parametrized in terms of a sequence of tensors."
+        )
     delattr(type(module), tensor_name)
     del module.parametrizations[tensor_name]
     _register_parameter_or_buffer(module, tensor_name, original)

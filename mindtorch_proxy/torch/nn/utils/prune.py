@@ -28,7 +28,9 @@ __all__ = [
 
 
 class BasePruningMethod(ABC):
-    """A way to choose what is pruned: subclasses write compute_mask; PRUNING_TYPE is "unstructured", "structured" or "global"."""
+    """A way to choose what is pruned: subclasses write compute_mask;
+    PRUNING_TYPE is "unstructured", "structured" or "global".
+    """
 
     _tensor_name: str
     PRUNING_TYPE = "unstructured"
@@ -50,9 +52,15 @@ class BasePruningMethod(ABC):
     @classmethod
     def apply(cls, module, name, *args, importance_scores=None, **kwargs):
         """Prune a parameter of a module, on top of what pruned it before; returns the method."""
-        before = [(k, hook) for k, hook in module._forward_pre_hooks.items() if isinstance(hook, BasePruningMethod) and hook._tensor_name == name]
+        before = [
+            (k, hook)
+            for k, hook in module._forward_pre_hooks.items()
+            if isinstance(hook, BasePruningMethod) and hook._tensor_name == name
+        ]
         if len(before) > 1:
-            raise AssertionError(f"Avoid adding multiple pruning hooks to the same tensor {name} of module {module}. Use a PruningContainer.")
+            raise AssertionError(
+                f"Avoid adding multiple pruning hooks to the same tensor {name} of module {module}. Use a PruningContainer."
+            )
         method = cls(*args, **kwargs)
         method._tensor_name = name
         original = getattr(module, name + "_orig") if before else getattr(module, name)
@@ -65,7 +73,10 @@ class BasePruningMethod(ABC):
             del module._forward_pre_hooks[key]
             container = hook if isinstance(hook, PruningContainer) else PruningContainer(hook)
             container.add_pruning_method(method)
-            method, mask = container, getattr(module, name + "_mask").to(importance_scores if importance_scores is not None else original)
+            method, mask = (
+                container,
+                getattr(module, name + "_mask").to(importance_scores if importance_scores is not None else original),
+            )
         else:
             mask = torch.ones_like(importance_scores if importance_scores is not None else original)
             module.register_parameter(name + "_orig", original)
@@ -165,10 +176,17 @@ class Identity(BasePruningMethod):
 
 
 def _validate_pruning_amount_init(amount):
-    """Raise TypeError or ValueError unless ``amount`` is a share (float in [0, 1]) or a number of units (int, not negative)."""
+    """Raise TypeError or ValueError unless ``amount`` is a share (float in [0, 1]) or a number of units (int, not
+    negative).
+    """
     if not isinstance(amount, numbers.Real):
         raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
-    if isinstance(amount, numbers.Integral) and amount < 0 or not isinstance(amount, numbers.Integral) and not 0.0 <= float(amount) <= 1.0:
+    if (
+        isinstance(amount, numbers.Integral)
+        and amount < 0
+        or not isinstance(amount, numbers.Integral)
+        and not 0.0 <= float(amount) <= 1.0
+    ):
         raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
 
 
@@ -186,7 +204,9 @@ def _compute_nparams_toprune(amount, tensor_size):
 def _validate_structured_pruning(t):
     """Raise ValueError unless ``t`` has channels: two dimensions at least."""
     if t.dim() < 2:
-        raise ValueError(f"Structured pruning can only be applied to multidimensional tensors. Found tensor of shape {t.shape} with {t.dim()} dims")
+        raise ValueError(
+            f"Structured pruning can only be applied to multidimensional tensors. Found tensor of shape {t.shape} with {t.dim()} dims"
+        )
 
 
 def _validate_pruning_dim(t, dim):
@@ -297,7 +317,9 @@ class CustomFromMask(BasePruningMethod):
 
     def compute_mask(self, t, default_mask):
         if default_mask.shape != self.mask.shape:
-            raise AssertionError(f"default_mask shape {default_mask.shape} must match self.mask shape {self.mask.shape}")
+            raise AssertionError(
+                f"default_mask shape {default_mask.shape} must match self.mask shape {self.mask.shape}"
+            )
         return default_mask * self.mask.to(dtype=default_mask.dtype)
 
 
@@ -351,7 +373,9 @@ def global_unstructured(parameters, pruning_method, importance_scores=None, **kw
     chosen = pruning_method(**kwargs)
     chosen._tensor_name = "temp"
     if chosen.PRUNING_TYPE != "unstructured":
-        raise TypeError(f'Only "unstructured" PRUNING_TYPE supported for the `pruning_method`. Found method {pruning_method} of type {chosen.PRUNING_TYPE}')
+        raise TypeError(
+            f'Only "unstructured" PRUNING_TYPE supported for the `pruning_method`. Found method {pruning_method} of type {chosen.PRUNING_TYPE}'
+        )
     method.add_pruning_method(chosen)
     final = method.compute_mask(torch.cat([s.reshape(-1) for s in scores]), torch.cat([m.reshape(-1) for m in masks]))
     at = 0
@@ -362,7 +386,14 @@ def global_unstructured(parameters, pruning_method, importance_scores=None, **kw
 
 
 def _hook(module, name):
-    return next(((k, h) for k, h in module._forward_pre_hooks.items() if isinstance(h, BasePruningMethod) and h._tensor_name == name), None)
+    return next(
+        (
+            (k, h)
+            for k, h in module._forward_pre_hooks.items()
+            if isinstance(h, BasePruningMethod) and h._tensor_name == name
+        ),
+        None,
+    )
 
 
 def remove(module, name):

@@ -84,7 +84,9 @@ class PackedSequence(PackedSequence_):
         """The sequences on the CPU."""
         return self._to_device("cpu", args, kwargs)
 
-    double, float, half, long, int, short, char, byte = map(_caster, ("float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint8"))
+    double, float, half, long, int, short, char, byte = map(
+        _caster, ("float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint8")
+    )
 
     @property
     def is_cuda(self):
@@ -100,7 +102,9 @@ def invert_permutation(permutation):
     """The permutation that undoes this one."""
     if permutation is None:
         return None
-    return torch.empty_like(permutation).scatter_(0, permutation, torch.arange(permutation.numel(), device=permutation.device))
+    return torch.empty_like(permutation).scatter_(
+        0, permutation, torch.arange(permutation.numel(), device=permutation.device)
+    )
 
 
 def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True):
@@ -112,14 +116,20 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
         order = order.to(input.device)
         input = input.index_select(0 if batch_first else 1, order)
     if lengths.device.type != "cpu":
-        raise RuntimeError(f"'lengths' argument should be a 1D CPU int64 tensor, but got {lengths.dim()}D {lengths.device} Long tensor")
+        raise RuntimeError(
+            f"'lengths' argument should be a 1D CPU int64 tensor, but got {lengths.dim()}D {lengths.device} Long tensor"
+        )
     if not input.numel():
         raise RuntimeError("Cannot pack empty tensors.")
     steps, lengths = input.transpose(0, 1) if batch_first else input, lengths.tolist()
     if len(lengths) != steps.size(1):
-        raise RuntimeError(f"Expected `len(lengths)` to be equal to batch_size, but got {len(lengths)} (batch_size={steps.size(1)})")
+        raise RuntimeError(
+            f"Expected `len(lengths)` to be equal to batch_size, but got {len(lengths)} (batch_size={steps.size(1)})"
+        )
     if not lengths or lengths[-1] <= 0:
-        raise RuntimeError("Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0")
+        raise RuntimeError(
+            "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0"
+        )
     if any(a < b for a, b in zip(lengths, lengths[1:])):
         raise RuntimeError(
             "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "
@@ -160,7 +170,9 @@ def _pad_rows(t, size, value, side="right"):
 def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="right"):
     """Stack sequences of different lengths, padded to the longest."""
     if not isinstance(sequences, Iterable):
-        raise RuntimeError(f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}")
+        raise RuntimeError(
+            f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}"
+        )
     sequences = tuple(sequences)
     if padding_side not in ("left", "right"):
         raise RuntimeError(f"Expected padding_side to be one of left or right, but got {padding_side}.")

@@ -28,7 +28,9 @@ class SpectralNorm:
 
     def __init__(self, name="weight", n_power_iterations=1, dim=0, eps=1e-12):
         if n_power_iterations <= 0:
-            raise ValueError(f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}")
+            raise ValueError(
+                f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}"
+            )
         self.name = name
         self.dim = dim
         self.n_power_iterations = n_power_iterations
@@ -76,7 +78,10 @@ class SpectralNorm:
                 "before applying spectral normalization"
             )
         with torch.no_grad():
-            u, v = (F.normalize(weight.new_empty(n).normal_(0, 1), dim=0, eps=eps) for n in fn.reshape_weight_to_matrix(weight).size())
+            u, v = (
+                F.normalize(weight.new_empty(n).normal_(0, 1), dim=0, eps=eps)
+                for n in fn.reshape_weight_to_matrix(weight).size()
+            )
         delattr(module, name)
         module.register_parameter(name + "_orig", weight)
         setattr(module, name, weight.data)

@@ -12,7 +12,12 @@ __all__ = ["functional_call"]
 
 def _swap(module, name, tensor):
     """Give a module a tensor, something that stands for one, None or nothing under a name; what it had there."""
-    if tensor is not None and tensor is not _MISSING and not isinstance(tensor, torch.Tensor) and not hasattr(tensor, "__torch_function__"):
+    if (
+        tensor is not None
+        and tensor is not _MISSING
+        and not isinstance(tensor, torch.Tensor)
+        and not hasattr(tensor, "__torch_function__")
+    ):
         raise TypeError(f"{tensor} is not an instance of torch.Tensor")
     _check_name(name)
     before, table = _of_module(module, name)
@@ -25,7 +30,10 @@ def _swap(module, name, tensor):
 def _tied_names(module):
     """{name: all names of the same tensor} for tensors that have several."""
     names = {}
-    for name, tensor in (*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False)):
+    for name, tensor in (
+        *module.named_parameters(remove_duplicate=False),
+        *module.named_buffers(remove_duplicate=False),
+    ):
         names.setdefault(id(tensor), []).append(name)
     return {name: group for group in names.values() if len(group) > 1 for name in group}
 
@@ -36,7 +44,9 @@ def _untie(module, tensors):
     for name, tensor in tensors.items():
         for other in tied.get(name, ()):
             if tensors.get(other, tensor) is not tensor:
-                raise ValueError(f"functional_call got multiple values for keys {sorted(tied[name])}, which are tied. Consider using tie_weights=False")
+                raise ValueError(
+                    f"functional_call got multiple values for keys {sorted(tied[name])}, which are tied. Consider using tie_weights=False"
+                )
             result[other] = tensor
     return result
 
@@ -45,10 +55,15 @@ def _untie(module, tensors):
 def _reparametrize_module(module, parameters_and_buffers, tie_weights=False, strict=False, stack_weights=False):
     tensors = _untie(module, parameters_and_buffers) if tie_weights else parameters_and_buffers
     if strict:
-        known = dict(module.named_parameters(remove_duplicate=False)) | dict(module.named_buffers(remove_duplicate=False))
+        known = dict(module.named_parameters(remove_duplicate=False)) | dict(
+            module.named_buffers(remove_duplicate=False)
+        )
         errors = [
             f"{what} key(s): {', '.join(map(repr, keys))}."
-            for what, keys in (("Unexpected", sorted(tensors.keys() - known)), ("Missing", sorted(known.keys() - tensors)))
+            for what, keys in (
+                ("Unexpected", sorted(tensors.keys() - known)),
+                ("Missing", sorted(known.keys() - tensors)),
+            )
             if keys
         ]
         if errors:

@@ -1,1 +1,3 @@
-"""SymPy expressions over sizes: infinite integers, functions that follow Python's arithmetic, and the ranges of their values."""
+"""SymPy expressions over sizes: infinite integers, functions that follow Python's arithmetic, and the ranges of their
+values.
+"""

@@ -1,6 +1,7 @@
 """Functions over sizes that compute as Python does: floor division, remainders, rounding, and arithmetic of floats.
 
-SymPy's own functions reason about real numbers. These fold constants, simplify what holds for integers, and leave the rest alone.
+SymPy's own functions reason about real numbers. These fold constants, simplify what holds for integers, and leave the
+rest alone.
 Source: ``torch/utils/_sympy/functions.py`` of PyTorch 2.13.
 """
 
@@ -49,7 +50,10 @@ _WIDE = 20  # a sum of more terms is too wide for SymPy's polynomial gcd, whose 
 
 
 def _keep_float(f):
-    """`f` with a float for its result wherever an argument is one: SymPy turns ``0 * 1.5`` and its like into integers."""
+    """`f` with a float for its result wherever an argument is one:
+
+    SymPy turns ``0 * 1.5`` and its like into integers.
+    """
 
     @functools.wraps(f)
     def keeping(*args):
@@ -68,12 +72,17 @@ def fuzzy_eq(x, y):
 
 def _integer_content(expr):
     """The greatest integer that divides every term of a sum, read from the written coefficients."""
-    terms = [[abs(int(a)) for a in sympy.Mul.make_args(term) if isinstance(a, (int, sympy.Integer))] for term in sympy.Add.make_args(expr)]
+    terms = [
+        [abs(int(a)) for a in sympy.Mul.make_args(term) if isinstance(a, (int, sympy.Integer))]
+        for term in sympy.Add.make_args(expr)
+    ]
     return functools.reduce(math.gcd, map(math.prod, terms))
 
 
 def simple_floordiv_gcd(p, q):
-    """A common divisor of two expressions: the integer factor of both, times the written factors of `q` that every term of `p` has."""
+    """A common divisor of two expressions: the integer factor of both, times the written factors of `q` that every term
+    of `p` has.
+    """
     common = math.gcd(_integer_content(p), _integer_content(q))
     p, q = p / common, q / common
     terms = [sympy.Mul.make_args(term) for term in sympy.Add.make_args(p)]
@@ -91,7 +100,9 @@ def safe_gcd(a, b):
 
 def _is_whole(quotient):
     """Whether a quotient is an integer. SymPy before 1.15 says so of some products with a fraction in them."""
-    return bool(quotient.is_integer) and not (isinstance(quotient, sympy.Mul) and any(r.q != 1 for r in quotient.atoms(sympy.Rational)))
+    return bool(quotient.is_integer) and not (
+        isinstance(quotient, sympy.Mul) and any(r.q != 1 for r in quotient.atoms(sympy.Rational))
+    )
 
 
 def _divide_numbers(base, divisor):
@@ -142,7 +153,9 @@ class FloorDiv(sympy.Function):
         if isinstance(divisor, sympy.Integer):  # what divides evenly leaves the sum
             whole = [term for term in sympy.Add.make_args(base) if _is_whole(term / divisor)]
             if whole:
-                return FloorDiv(base - sympy.Add(*whole, evaluate=False), divisor) + sum(term / divisor for term in whole)
+                return FloorDiv(base - sympy.Add(*whole, evaluate=False), divisor) + sum(
+                    term / divisor for term in whole
+                )
         try:
             common = simple_floordiv_gcd(base, divisor)
             if equal_valued(common, 1) and isinstance(divisor, sympy.Add):
@@ -168,7 +181,9 @@ class CeilDiv(sympy.Function):
 
     def __new__(cls, base, divisor):
         base, divisor = sympy.sympify(base), sympy.sympify(divisor)
-        return CleanDiv(base, divisor) if sympy.gcd(base, divisor) == divisor else FloorDiv(base + (divisor - 1), divisor)
+        return (
+            CleanDiv(base, divisor) if sympy.gcd(base, divisor) == divisor else FloorDiv(base + (divisor - 1), divisor)
+        )
 
 
 class ModularIndexing(sympy.Function):
@@ -216,7 +231,9 @@ class Where(sympy.Function):
     def _of_both(fact):
         return lambda self: True if getattr(self.args[1], fact) and getattr(self.args[2], fact) else None
 
-    _eval_is_integer, _eval_is_nonnegative, _eval_is_positive = map(_of_both, ("is_integer", "is_nonnegative", "is_positive"))
+    _eval_is_integer, _eval_is_nonnegative, _eval_is_positive = map(
+        _of_both, ("is_integer", "is_nonnegative", "is_positive")
+    )
     del _of_both
 
 
@@ -360,7 +377,10 @@ class RShift(sympy.Function):
 
 
 def safe_pow(base, exp):
-    """``base ** exp`` of integers, or an infinite integer where the result needs more than 64 bits. Raises ValueError for a negative `exp`."""
+    """``base ** exp`` of integers, or an infinite integer where the result needs more than 64 bits.
+
+    Raises ValueError for a negative `exp`.
+    """
     if exp < 0:
         raise ValueError("Exponent must be non-negative.")
     sign = -1 if base < 0 and exp % 2 else 1
@@ -397,7 +417,11 @@ def _fold_floats(compute, divides=False):
     def evaluate(cls, a, b):
         if divides and b.is_zero:
             raise ZeroDivisionError("division by zero")
-        return sympy.Float(compute(float(a), float(b))) if isinstance(a, sympy.Number) and isinstance(b, sympy.Number) else None
+        return (
+            sympy.Float(compute(float(a), float(b)))
+            if isinstance(a, sympy.Number) and isinstance(b, sympy.Number)
+            else None
+        )
 
     return classmethod(evaluate)
 
@@ -462,7 +486,9 @@ class IsNonOverlappingAndDenseIndicator(sympy.Function):
 
 
 class Identity(sympy.Function):
-    """An expression that SymPy shall neither expand nor combine with what is around it; ``expand(identity=True)`` takes it off."""
+    """An expression that SymPy shall neither expand nor combine with what is around it;
+    ``expand(identity=True)`` takes it off.
+    """
 
     precedence = 10
 
@@ -493,7 +519,9 @@ class Identity(sympy.Function):
     def _compared(self, other, compare, otherwise):
         """Two plain numbers are compared at once; everything else goes SymPy's way."""
         other = sympy.Integer(other) if isinstance(other, int) else other
-        plain = all(isinstance(x, sympy.Expr) and x.is_Atom and x.is_number and x.is_comparable for x in (self.args[0], other))
+        plain = all(
+            isinstance(x, sympy.Expr) and x.is_Atom and x.is_number and x.is_comparable for x in (self.args[0], other)
+        )
         return sympy.sympify(bool(compare(self.args[0], other))) if plain else otherwise(other)
 
     def __ge__(self, other):
@@ -510,7 +538,10 @@ class Identity(sympy.Function):
 
 
 class MinMaxBase(sympy.Expr, LatticeOp):
-    """What `Max` and `Min` have in common. They fold numbers and leave out the deeper search of SymPy's own classes, which is slow."""
+    """What `Max` and `Min` have in common.
+
+    They fold numbers and leave out the deeper search of SymPy's own classes, which is slow.
+    """
 
     def __new__(cls, *args, evaluate=True, **assumptions):
         args = [sympy.sympify(arg) for arg in args]
@@ -529,7 +560,11 @@ class MinMaxBase(sympy.Expr, LatticeOp):
     @classmethod
     def _new_args_filter(cls, args, call_cls=None):
         for arg in args:
-            if not isinstance(arg, sympy.Expr) or arg.is_extended_real is False or (arg.is_number and not arg.is_comparable):
+            if (
+                not isinstance(arg, sympy.Expr)
+                or arg.is_extended_real is False
+                or (arg.is_number and not arg.is_comparable)
+            ):
                 raise ValueError(f"The argument '{arg}' is not comparable.")
             if arg == cls.zero:
                 raise ShortCircuit(arg)
@@ -615,7 +650,12 @@ def make_opaque_unary_fn(name):
             return sympy.log(a, 2) if name == "log2" else getattr(sympy, name)(a)
         return None
 
-    members = {"eval": classmethod(evaluate), "_torch_handler_name": name, "_torch_unpickler": make_opaque_unary_fn, "__module__": __name__}
+    members = {
+        "eval": classmethod(evaluate),
+        "_torch_handler_name": name,
+        "_torch_unpickler": make_opaque_unary_fn,
+        "__module__": __name__,
+    }
     return type(sympy.Function)(f"OpaqueUnaryFn_{name}", (sympy.Function,), members)
 
 

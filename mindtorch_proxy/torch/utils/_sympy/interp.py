@@ -18,7 +18,9 @@ _METHODS = {
     "or_ and_ not_": (sympy.Or, sympy.And, sympy.Not),
     "eq ne lt gt le ge": (sympy.Eq, sympy.Ne, sympy.Lt, sympy.Gt, sympy.Le, sympy.Ge),
     "add mul abs log exp": (sympy.Add, sympy.Mul, sympy.Abs, sympy.log, sympy.exp),
-    "cos sin tan sinh cosh tanh asin acos atan": (*(sympy.cos, sympy.sin, sympy.tan, sympy.sinh, sympy.cosh, sympy.tanh, sympy.asin, sympy.acos, sympy.atan),),
+    "cos sin tan sinh cosh tanh asin acos atan": (
+        *(sympy.cos, sympy.sin, sympy.tan, sympy.sinh, sympy.cosh, sympy.tanh, sympy.asin, sympy.acos, sympy.atan),
+    ),
     "minimum maximum": (sympy.Min, sympy.Max),
     "minimum  maximum": (functions.Min, functions.Max),
     "mod python_mod modular_indexing": (functions.Mod, functions.PythonMod, functions.ModularIndexing),
@@ -27,7 +29,12 @@ _METHODS = {
     "floordiv": (functions.CleanDiv,),
     "pow pow_by_natural": (functions.FloatPow, functions.PowByNatural),
     "pow_by_natural": (sympy.Pow,),  # SymPy writes x * x as a power
-    "trunc where identity round_decimal": (functions.TruncToFloat, functions.Where, functions.Identity, functions.RoundDecimal),
+    "trunc where identity round_decimal": (
+        functions.TruncToFloat,
+        functions.Where,
+        functions.Identity,
+        functions.RoundDecimal,
+    ),
     "expr_cond_pair piecewise": (ExprCondPair, sympy.Piecewise),
     "is_non_overlapping_and_dense_indicator": (functions.IsNonOverlappingAndDenseIndicator,),
 }
@@ -39,7 +46,14 @@ _TO_INTEGERS = {
     functions.TruncToInt: "trunc_to_int",
     functions.RoundToInt: "round_to_int",
 }
-_OF_TWO = {"minimum", "maximum", "mul", "add", "and_", "or_"}  # SymPy's node has any number of operands, the method has two
+_OF_TWO = {
+    "minimum",
+    "maximum",
+    "mul",
+    "add",
+    "and_",
+    "or_",
+}  # SymPy's node has any number of operands, the method has two
 
 
 @functools.cache
@@ -84,5 +98,7 @@ def sympy_interp(analysis, env, expr, *, index_dtype=torch.int64, missing_handle
         if missing_handler is None:
             raise KeyError(expr)
         return missing_handler(expr)
-    args = [sympy_interp(analysis, env, arg, index_dtype=index_dtype, missing_handler=missing_handler) for arg in expr.args]
+    args = [
+        sympy_interp(analysis, env, arg, index_dtype=index_dtype, missing_handler=missing_handler) for arg in expr.args
+    ]
     return _apply(analysis, expr, args, index_dtype)

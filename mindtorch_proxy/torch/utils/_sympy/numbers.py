@@ -1,6 +1,7 @@
 """Infinities that are integers. SymPy's own ``oo`` is not an integer, so a bound of a size cannot be expressed with it.
 
-The order is ``-oo < -int_oo < every finite number < int_oo < oo``. Source: ``torch/utils/_sympy/numbers.py`` of PyTorch 2.13.
+The order is ``-oo < -int_oo < every finite number < int_oo < oo``. Source: ``torch/utils/_sympy/numbers.py`` of PyTorch
+2.13.
 """
 
 import sympy
@@ -162,7 +163,10 @@ class IntInfinity(_InfiniteInteger, metaclass=Singleton):
 
 
 class NegativeIntInfinity(_InfiniteInteger, metaclass=Singleton):
-    """The integer below all others, ``-int_oo``. There is one object of it, which is also ``sympy.S.NegativeIntInfinity``."""
+    """The integer below all others, ``-int_oo``.
+
+    There is one object of it, which is also ``sympy.S.NegativeIntInfinity``.
+    """
 
     is_extended_negative = True
     __slots__ = ()

@@ -12,8 +12,12 @@ _TIGHT = PRECEDENCE["Atom"] - 0.5
 
 
 def _joined(operator, level=None):
-    """Prints a node as its operands around an operator, in parentheses where they bind less than `level` (default: the node's own)."""
-    return lambda self, expr, order=None: self.stringify(expr.args, operator, precedence(expr) if level is None else level)
+    """Prints a node as its operands around an operator, in parentheses where they bind less than `level` (default: the
+    node's own).
+    """
+    return lambda self, expr, order=None: self.stringify(
+        expr.args, operator, precedence(expr) if level is None else level
+    )
 
 
 def _called(function):

@@ -1,4 +1,5 @@
-"""Analyses that compute: an expression of SymPy's evaluated as another one (`ReferenceAnalysis`) or in Python (`PythonReferenceAnalysis`).
+"""Analyses that compute: an expression of SymPy's evaluated as another one (`ReferenceAnalysis`) or in Python
+(`PythonReferenceAnalysis`).
 
 Source: ``torch/utils/_sympy/reference.py`` of PyTorch 2.13.
 """
@@ -115,4 +116,6 @@ class PythonReferenceAnalysis(ReferenceAnalysis):
     def piecewise(*pairs):
         """The value of the first pair whose condition holds, or of the last pair."""
         values = [value for value, _ in pairs]
-        return functools.reduce(lambda otherwise, pair: torch.sym_ite(pair[1], pair[0], otherwise), pairs[-2::-1], values[-1])
+        return functools.reduce(
+            lambda otherwise, pair: torch.sym_ite(pair[1], pair[0], otherwise), pairs[-2::-1], values[-1]
+        )

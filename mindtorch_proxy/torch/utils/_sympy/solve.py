@@ -8,7 +8,14 @@ import sympy
 from .functions import FloorDiv
 
 __all__ = ["mirror_rel_op", "try_solve"]
-_MIRRORED = {sympy.Eq: sympy.Eq, sympy.Ne: sympy.Ne, sympy.Ge: sympy.Le, sympy.Gt: sympy.Lt, sympy.Le: sympy.Ge, sympy.Lt: sympy.Gt}
+_MIRRORED = {
+    sympy.Eq: sympy.Eq,
+    sympy.Ne: sympy.Ne,
+    sympy.Ge: sympy.Le,
+    sympy.Gt: sympy.Lt,
+    sympy.Le: sympy.Ge,
+    sympy.Lt: sympy.Gt,
+}
 INEQUALITY_TYPES = (sympy.Gt, sympy.Ge, sympy.Lt, sympy.Le)
 
 
@@ -18,7 +25,8 @@ def mirror_rel_op(type):
 
 
 def try_solve(expr, thing, trials=5, floordiv_inequality=True):
-    """``(relation, right side)`` with `thing` alone on the left, or None where it stands on both sides or does not come free.
+    """``(relation, right side)`` with `thing` alone on the left, or None where it stands on both sides or does not come
+    free.
 
     Args:
         expr: an equation or inequality of SymPy's.

@@ -32,7 +32,10 @@ class ValueRangeError(RuntimeError):
 
 
 def simple_sympify(e):
-    """A Python or SymPy number or truth value as SymPy's. Raises AssertionError for anything with a symbol, and for NaN."""
+    """A Python or SymPy number or truth value as SymPy's.
+
+    Raises AssertionError for anything with a symbol, and for NaN.
+    """
     if isinstance(e, bool):
         return sympy.true if e else sympy.false
     if isinstance(e, int):
@@ -99,7 +102,13 @@ class ValueRanges(Generic[_T]):
             lower = -int_oo
         is_bool = isinstance(lower, Boolean)
         is_int = not is_bool and isinstance(lower, _INTEGERS) and isinstance(upper, _INTEGERS)
-        for name, value in {"lower": lower, "upper": upper, "is_bool": is_bool, "is_int": is_int, "is_float": not is_bool and not is_int}.items():
+        for name, value in {
+            "lower": lower,
+            "upper": upper,
+            "is_bool": is_bool,
+            "is_int": is_int,
+            "is_float": not is_bool and not is_int,
+        }.items():
             object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
@@ -371,7 +380,12 @@ class SymPyValueRangeAnalysis:
             found = {bool(x) for x in _corners(a, b, sympy.Xor)}
             return ValueRanges(min(found), max(found))
         a, b = _as_bits(a), _as_bits(b)
-        if a.is_singleton() and b.is_singleton() and isinstance(a.lower, sympy.Integer) and isinstance(b.lower, sympy.Integer):
+        if (
+            a.is_singleton()
+            and b.is_singleton()
+            and isinstance(a.lower, sympy.Integer)
+            and isinstance(b.lower, sympy.Integer)
+        ):
             return ValueRanges.wrap(int(a.lower) ^ int(b.lower))
         return ValueRanges.unknown_int()
 
@@ -387,7 +401,9 @@ class SymPyValueRangeAnalysis:
     def mul(a, b):
         if _same_kind(a, b):
             return SymPyValueRangeAnalysis.and_(a, b)
-        product = _keep_float(lambda x, y: x if x.is_zero else y if y.is_zero else x * y)  # nothing times infinity is nothing here
+        product = _keep_float(
+            lambda x, y: x if x.is_zero else y if y.is_zero else x * y
+        )  # nothing times infinity is nothing here
         return ValueRanges.coordinatewise_monotone_map(a, b, product)
 
     @_pairs

@@ -1,6 +1,14 @@
 """torch.utils.benchmark: time statements."""
 
-from torch.utils.benchmark.utils.common import Measurement, TaskSpec, ordered_unique, select_unit, set_torch_threads, trim_sigfig, unit_to_english
+from torch.utils.benchmark.utils.common import (
+    Measurement,
+    TaskSpec,
+    ordered_unique,
+    select_unit,
+    set_torch_threads,
+    trim_sigfig,
+    unit_to_english,
+)
 from torch.utils.benchmark.utils.compare import Colorize, Compare
 from torch.utils.benchmark.utils.timer import Timer, timer
 

@@ -14,7 +14,9 @@ from ._utils import make_grid
 
 def get_embedding_info(metadata, label_img, subdir, global_step, tag):
     """What the configuration says of one set of points."""
-    info = EmbeddingInfo(tensor_name=f"{tag}:{str(global_step).zfill(5)}", tensor_path=os.path.join(subdir, "tensors.tsv"))
+    info = EmbeddingInfo(
+        tensor_name=f"{tag}:{str(global_step).zfill(5)}", tensor_path=os.path.join(subdir, "tensors.tsv")
+    )
     if metadata is not None:
         info.metadata_path = os.path.join(subdir, "metadata.tsv")
     if label_img is not None:

@@ -36,7 +36,9 @@ def make_grid(I, ncols=8):
 
 
 def _prepare_video(V):
-    """Videos (N, T, C, H, W) beside and below each other in one, as (T, H, W, C); their number is filled up to a power of two."""
+    """Videos (N, T, C, H, W) beside and below each other in one, as (T, H, W, C);
+    their number is filled up to a power of two.
+    """
     n, t, c, h, w = V.shape
     if V.dtype == np.uint8:
         V = np.float32(V) / 255.0
@@ -50,9 +52,13 @@ def _prepare_video(V):
 def convert_to_HWC(tensor, input_format):
     """A picture whose dimensions input_format names, as height, width and three channels."""
     if len(set(input_format)) != len(input_format):
-        raise AssertionError(f"You can not use the same dimension shordhand twice.         input_format: {input_format}")
+        raise AssertionError(
+            f"You can not use the same dimension shordhand twice.         input_format: {input_format}"
+        )
     if len(tensor.shape) != len(input_format):
-        raise AssertionError(f"size of input tensor and input format are different.         tensor shape: {tensor.shape}, input_format: {input_format}")
+        raise AssertionError(
+            f"size of input tensor and input format are different.         tensor shape: {tensor.shape}, input_format: {input_format}"
+        )
     input_format = input_format.upper()
     if len(input_format) == 4:
         tensor = make_grid(tensor.transpose([input_format.find(c) for c in "NCHW"]))

@@ -16,11 +16,35 @@ from tensorboard.plugins.text.plugin_data_pb2 import TextPluginData
 from ._convert_np import make_np
 from ._utils import _prepare_video, convert_to_HWC
 
-__all__ = ["custom_scalars", "hparams", "histogram", "histogram_raw", "image", "image_boxes", "make_histogram", "make_image", "make_video", "mesh"]
+__all__ = [
+    "custom_scalars",
+    "hparams",
+    "histogram",
+    "histogram_raw",
+    "image",
+    "image_boxes",
+    "make_histogram",
+    "make_image",
+    "make_video",
+    "mesh",
+]
 __all__ += ["pr_curve", "pr_curve_raw", "scalar", "audio", "tensor_proto", "text", "video"]
-_NUMBERS = {np.dtype(np.float16): ("DT_HALF", 19), np.dtype(np.float32): ("DT_FLOAT", 1), np.dtype(np.float64): ("DT_DOUBLE", 2)}
-_NUMBERS |= {np.dtype(np.int32): ("DT_INT32", 3), np.dtype(np.int64): ("DT_INT64", 9), np.dtype(np.uint8): ("DT_UINT8", 4), np.dtype(np.int8): ("DT_INT8", 6)}
-_NUMBERS |= {np.dtype(np.bool_): ("DT_BOOL", 10), np.dtype(np.complex64): ("DT_COMPLEX64", 8), np.dtype(np.complex128): ("DT_COMPLEX128", 18)}
+_NUMBERS = {
+    np.dtype(np.float16): ("DT_HALF", 19),
+    np.dtype(np.float32): ("DT_FLOAT", 1),
+    np.dtype(np.float64): ("DT_DOUBLE", 2),
+}
+_NUMBERS |= {
+    np.dtype(np.int32): ("DT_INT32", 3),
+    np.dtype(np.int64): ("DT_INT64", 9),
+    np.dtype(np.uint8): ("DT_UINT8", 4),
+    np.dtype(np.int8): ("DT_INT8", 6),
+}
+_NUMBERS |= {
+    np.dtype(np.bool_): ("DT_BOOL", 10),
+    np.dtype(np.complex64): ("DT_COMPLEX64", 8),
+    np.dtype(np.complex128): ("DT_COMPLEX128", 18),
+}
 
 
 def _shape(sizes):
@@ -35,11 +59,17 @@ def scalar(name, tensor, collections=None, new_style=False, double_precision=Fal
     """One number."""
     values = make_np(tensor).squeeze()
     if values.ndim != 0:
-        raise AssertionError(f"Tensor should contain one element (0 dimensions). Was given size: {values.size} and {values.ndim} dimensions.")
+        raise AssertionError(
+            f"Tensor should contain one element (0 dimensions). Was given size: {values.size} and {values.ndim} dimensions."
+        )
     value = float(values)
     if not new_style:
         return Summary(value=[Summary.Value(tag=name, simple_value=value)])
-    proto = TensorProto(double_val=[value], dtype="DT_DOUBLE") if double_precision else TensorProto(float_val=[value], dtype="DT_FLOAT")
+    proto = (
+        TensorProto(double_val=[value], dtype="DT_DOUBLE")
+        if double_precision
+        else TensorProto(float_val=[value], dtype="DT_FLOAT")
+    )
     return Summary(value=[Summary.Value(tag=name, tensor=proto, metadata=_plugin("scalars"))])
 
 
@@ -48,13 +78,17 @@ def tensor_proto(tag, tensor):
     array = make_np(tensor)
     if array.dtype not in _NUMBERS:
         raise ValueError(f"{array.dtype} is no dtype of tensorboard's tensors")
-    proto = TensorProto(dtype=_NUMBERS[array.dtype][1], tensor_shape=_shape(array.shape), tensor_content=array.tobytes())
+    proto = TensorProto(
+        dtype=_NUMBERS[array.dtype][1], tensor_shape=_shape(array.shape), tensor_content=array.tobytes()
+    )
     return Summary(value=[Summary.Value(tag=tag, tensor=proto, metadata=_plugin("tensor"))])
 
 
 def histogram_raw(name, min, max, num, sum, sum_squares, bucket_limits, bucket_counts):
     """A histogram whose buckets are counted already."""
-    made = HistogramProto(min=min, max=max, num=num, sum=sum, sum_squares=sum_squares, bucket_limit=bucket_limits, bucket=bucket_counts)
+    made = HistogramProto(
+        min=min, max=max, num=num, sum=sum, sum_squares=sum_squares, bucket_limit=bucket_limits, bucket=bucket_counts
+    )
     return Summary(value=[Summary.Value(tag=name, histo=made)])
 
 
@@ -122,7 +156,11 @@ def make_image(tensor, rescale=1, rois=None, labels=None):
     picture = Image.fromarray(tensor)
     for i, box in enumerate(rois if rois is not None else ()):
         draw = ImageDraw.Draw(picture)
-        draw.line([(box[0], box[1]), (box[0], box[3]), (box[2], box[3]), (box[2], box[1]), (box[0], box[1])], width=2, fill="red")
+        draw.line(
+            [(box[0], box[1]), (box[0], box[3]), (box[2], box[3]), (box[2], box[1]), (box[0], box[1])],
+            width=2,
+            fill="red",
+        )
         if labels is not None:
             draw.text((box[0], box[3]), labels[i], fill="black")
     picture = picture.resize((int(width * rescale), int(height * rescale)), Image.Resampling.LANCZOS)
@@ -162,7 +200,13 @@ def audio(tag, tensor, sample_rate=44100):
         w.setsampwidth(2)
         w.setframerate(sample_rate)
         w.writeframes(data.tobytes())
-    made = Summary.Audio(sample_rate=sample_rate, num_channels=1, length_frames=array.shape[-1], encoded_audio_string=file.getvalue(), content_type="audio/wav")
+    made = Summary.Audio(
+        sample_rate=sample_rate,
+        num_channels=1,
+        length_frames=array.shape[-1],
+        encoded_audio_string=file.getvalue(),
+        content_type="audio/wav",
+    )
     return Summary(value=[Summary.Value(tag=tag, audio=made)])
 
 
@@ -217,11 +261,14 @@ def _one_chart(kind, title, tags):
 def custom_scalars(layout):
     """Which scalars stand in which chart: {category: {chart: [kind, tags]}}."""
     categories = [
-        layout_pb2.Category(title=name, chart=[_one_chart(kind, title, tags) for title, (kind, tags) in charts.items()]) for name, charts in layout.items()
+        layout_pb2.Category(title=name, chart=[_one_chart(kind, title, tags) for title, (kind, tags) in charts.items()])
+        for name, charts in layout.items()
     ]
     content = layout_pb2.Layout(category=categories).SerializeToString()
     proto = TensorProto(dtype="DT_STRING", string_val=[content], tensor_shape=TensorShapeProto())
-    return Summary(value=[Summary.Value(tag="custom_scalars__config__", tensor=proto, metadata=_plugin("custom_scalars"))])
+    return Summary(
+        value=[Summary.Value(tag="custom_scalars__config__", tensor=proto, metadata=_plugin("custom_scalars"))]
+    )
 
 
 def _kind_of(values):
@@ -231,11 +278,19 @@ def _kind_of(values):
 
 
 def hparams(hparam_dict=None, metric_dict=None, hparam_domain_discrete=None):
-    """Hyperparameters and which metrics belong to them: the records of the experiment, of the session's start and of its end."""
+    """Hyperparameters and which metrics belong to them: the records of the experiment, of the session's start and of
+    its end.
+    """
     import torch
 
     from tensorboard.plugins.hparams.api_pb2 import Experiment, HParamInfo, MetricInfo, MetricName, Status
-    from tensorboard.plugins.hparams.metadata import EXPERIMENT_TAG, PLUGIN_DATA_VERSION, PLUGIN_NAME, SESSION_END_INFO_TAG, SESSION_START_INFO_TAG
+    from tensorboard.plugins.hparams.metadata import (
+        EXPERIMENT_TAG,
+        PLUGIN_DATA_VERSION,
+        PLUGIN_NAME,
+        SESSION_END_INFO_TAG,
+        SESSION_START_INFO_TAG,
+    )
     from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData, SessionEndInfo, SessionStartInfo
 
     if not isinstance(hparam_dict, dict) or not isinstance(metric_dict, dict):
@@ -244,8 +299,14 @@ def hparams(hparam_dict=None, metric_dict=None, hparam_domain_discrete=None):
     if not isinstance(domains, dict):
         raise TypeError("parameter: hparam_domain_discrete should be a dictionary, nothing logged.")
     for key, values in domains.items():
-        if key not in hparam_dict or not isinstance(values, list) or not all(isinstance(v, type(hparam_dict[key])) for v in values):
-            raise TypeError(f"parameter: hparam_domain_discrete[{key}] should be a list of same type as hparam_dict[{key}].")
+        if (
+            key not in hparam_dict
+            or not isinstance(values, list)
+            or not all(isinstance(v, type(hparam_dict[key])) for v in values)
+        ):
+            raise TypeError(
+                f"parameter: hparam_domain_discrete[{key}] should be a list of same type as hparam_dict[{key}]."
+            )
     infos, start = [], SessionStartInfo()
     for name, value in hparam_dict.items():
         if value is None:
@@ -256,9 +317,15 @@ def hparams(hparam_dict=None, metric_dict=None, hparam_domain_discrete=None):
         value = float(value) if isinstance(value, bool) else value  # which PyTorch takes for a number
         field = "string_value" if isinstance(value, str) else "number_value"
         setattr(start.hparams[name], field, value)
-        domain = struct_pb2.ListValue(values=[struct_pb2.Value(**{field: v}) for v in domains[name]]) if name in domains else None
+        domain = (
+            struct_pb2.ListValue(values=[struct_pb2.Value(**{field: v}) for v in domains[name]])
+            if name in domains
+            else None
+        )
         infos.append(HParamInfo(name=name, type=_kind_of([value]), domain_discrete=domain))
-    experiment = Experiment(hparam_infos=infos, metric_infos=[MetricInfo(name=MetricName(tag=name)) for name in metric_dict])
+    experiment = Experiment(
+        hparam_infos=infos, metric_infos=[MetricInfo(name=MetricName(tag=name)) for name in metric_dict]
+    )
     end = SessionEndInfo(status=Status.Value("STATUS_SUCCESS"))
 
     def record(tag, **content):
@@ -283,10 +350,20 @@ def mesh(tag, vertices, colors, faces, config_dict, display_name=None, descripti
     values = []
     for tensor, kind in parts:
         array, integer = make_np(tensor), kind in (MeshPluginData.FACE, MeshPluginData.COLOR)
-        numbers = {"int_val": array.reshape(-1).astype(int).tolist()} if integer else {"float_val": array.reshape(-1).tolist()}
+        numbers = (
+            {"int_val": array.reshape(-1).astype(int).tolist()}
+            if integer
+            else {"float_val": array.reshape(-1).tolist()}
+        )
         proto = TensorProto(dtype="DT_INT32" if integer else "DT_FLOAT", tensor_shape=_shape(array.shape), **numbers)
         about = metadata.create_summary_metadata(
-            tag, display_name, kind, components, list(array.shape), description, json_config=json.dumps(config_dict or {}, sort_keys=True)
+            tag,
+            display_name,
+            kind,
+            components,
+            list(array.shape),
+            description,
+            json_config=json.dumps(config_dict or {}, sort_keys=True),
         )
         values.append(Summary.Value(tag=metadata.get_instance_name(tag, kind), tensor=proto, metadata=about))
     return Summary(value=values)

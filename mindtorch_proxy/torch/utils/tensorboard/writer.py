@@ -87,8 +87,16 @@ class SummaryWriter:
     def __init__(self, log_dir=None, comment="", purge_step=None, max_queue=10, flush_secs=120, filename_suffix=""):
         torch._C._log_api_usage_once("tensorboard.create.summarywriter")
         if not log_dir:
-            log_dir = os.path.join("runs", datetime.now().strftime("%b%d_%H-%M-%S") + "_" + socket.gethostname() + comment)
-        self.log_dir, self.purge_step, self.max_queue, self.flush_secs, self.filename_suffix = log_dir, purge_step, max_queue, flush_secs, filename_suffix
+            log_dir = os.path.join(
+                "runs", datetime.now().strftime("%b%d_%H-%M-%S") + "_" + socket.gethostname() + comment
+            )
+        self.log_dir, self.purge_step, self.max_queue, self.flush_secs, self.filename_suffix = (
+            log_dir,
+            purge_step,
+            max_queue,
+            flush_secs,
+            filename_suffix,
+        )
         self.file_writer = self.all_writers = None
         self._get_file_writer()
         self.default_bins = _bins()
@@ -125,7 +133,9 @@ class SummaryWriter:
 
     def add_scalar(self, tag, scalar_value, global_step=None, walltime=None, new_style=False, double_precision=False):
         """A number."""
-        self._add(scalar(tag, scalar_value, new_style=new_style, double_precision=double_precision), global_step, walltime)
+        self._add(
+            scalar(tag, scalar_value, new_style=new_style, double_precision=double_precision), global_step, walltime
+        )
 
     def add_scalars(self, main_tag, tag_scalar_dict, global_step=None, walltime=None):
         """Several numbers of one chart, each as a run of its own below the folder."""
@@ -146,11 +156,15 @@ class SummaryWriter:
         bins = self.default_bins if isinstance(bins, str) and bins == "tensorflow" else bins
         self._add(histogram(tag, values, bins, max_bins=max_bins), global_step, walltime)
 
-    def add_histogram_raw(self, tag, min, max, num, sum, sum_squares, bucket_limits, bucket_counts, global_step=None, walltime=None):
+    def add_histogram_raw(
+        self, tag, min, max, num, sum, sum_squares, bucket_limits, bucket_counts, global_step=None, walltime=None
+    ):
         """A histogram that is counted already."""
         if len(bucket_limits) != len(bucket_counts):
             raise ValueError("len(bucket_limits) != len(bucket_counts), see the document.")
-        self._add(histogram_raw(tag, min, max, num, sum, sum_squares, bucket_limits, bucket_counts), global_step, walltime)
+        self._add(
+            histogram_raw(tag, min, max, num, sum, sum_squares, bucket_limits, bucket_counts), global_step, walltime
+        )
 
     def add_image(self, tag, img_tensor, global_step=None, walltime=None, dataformats="CHW"):
         """A picture."""
@@ -160,16 +174,28 @@ class SummaryWriter:
         """Pictures, as one."""
         self._add(image(tag, img_tensor, dataformats=dataformats), global_step, walltime)
 
-    def add_image_with_boxes(self, tag, img_tensor, box_tensor, global_step=None, walltime=None, rescale=1, dataformats="CHW", labels=None):
+    def add_image_with_boxes(
+        self, tag, img_tensor, box_tensor, global_step=None, walltime=None, rescale=1, dataformats="CHW", labels=None
+    ):
         """A picture with boxes."""
         if labels is not None:
             labels = [labels] if isinstance(labels, str) else labels
             labels = labels if len(labels) == box_tensor.shape[0] else None
-        self._add(image_boxes(tag, img_tensor, box_tensor, rescale=rescale, dataformats=dataformats, labels=labels), global_step, walltime)
+        self._add(
+            image_boxes(tag, img_tensor, box_tensor, rescale=rescale, dataformats=dataformats, labels=labels),
+            global_step,
+            walltime,
+        )
 
     def add_figure(self, tag, figure, global_step=None, close=True, walltime=None):
         """A figure of matplotlib, or several."""
-        self.add_image(tag, figure_to_image(figure, close), global_step, walltime, dataformats="NCHW" if isinstance(figure, list) else "CHW")
+        self.add_image(
+            tag,
+            figure_to_image(figure, close),
+            global_step,
+            walltime,
+            dataformats="NCHW" if isinstance(figure, list) else "CHW",
+        )
 
     def add_video(self, tag, vid_tensor, global_step=None, fps=4, walltime=None):
         """Pictures one after the other: not supported."""

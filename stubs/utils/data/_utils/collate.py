@@ -8,7 +8,9 @@ import numpy as np
 import torch
 
 np_str_obj_array_pattern = re.compile(r"[SaUO]")
-default_collate_err_msg_format = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
+default_collate_err_msg_format = (
+    "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
+)
 
 
 def _like_mapping(elem, items):
@@ -79,7 +81,9 @@ def collate_tensor_fn(batch, *, collate_fn_map=None):
             "Batches of sparse tensors are not currently supported by the default collate_fn; please provide a custom collate_fn to handle them appropriately."
         )
     out = torch.stack(batch, 0)
-    return out if torch.utils.data.get_worker_info() is None else out.share_memory_()  # what another process gets is put there once
+    return (
+        out if torch.utils.data.get_worker_info() is None else out.share_memory_()
+    )  # what another process gets is put there once
 
 
 def collate_numpy_array_fn(batch, *, collate_fn_map=None):

@@ -3,7 +3,12 @@
 
 class _BaseDatasetFetcher:
     def __init__(self, dataset, auto_collation, collate_fn, drop_last):
-        self.dataset, self.auto_collation, self.collate_fn, self.drop_last = dataset, auto_collation, collate_fn, drop_last
+        self.dataset, self.auto_collation, self.collate_fn, self.drop_last = (
+            dataset,
+            auto_collation,
+            collate_fn,
+            drop_last,
+        )
 
     def fetch(self, possibly_batched_index):
         raise NotImplementedError
@@ -22,7 +27,9 @@ class _IterableDatasetFetcher(_BaseDatasetFetcher):
         data = []
         for _ in possibly_batched_index:
             try:
-                data.append(next(self.dataset_iter))  # not a loop over the iterator, which would call its __iter__ again
+                data.append(
+                    next(self.dataset_iter)
+                )  # not a loop over the iterator, which would call its __iter__ again
             except StopIteration:
                 self.ended = True
                 break

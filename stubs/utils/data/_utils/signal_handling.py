@@ -35,8 +35,16 @@ def _error_if_any_worker_fails():
             killed = found.si_code in (os.CLD_KILLED, os.CLD_DUMPED)
             if killed or found.si_code == os.CLD_EXITED and found.si_status:
                 _workers[key] = ()
-                how = f"is killed by signal: {signal.strsignal(found.si_status)}. " if killed else f"exited unexpectedly with exit code {found.si_status}. "
-                hint = "" if killed else "Details are lost due to multiprocessing. Rerunning with num_workers=0 may give better error trace."
+                how = (
+                    f"is killed by signal: {signal.strsignal(found.si_status)}. "
+                    if killed
+                    else f"exited unexpectedly with exit code {found.si_status}. "
+                )
+                hint = (
+                    ""
+                    if killed
+                    else "Details are lost due to multiprocessing. Rerunning with num_workers=0 may give better error trace."
+                )
                 raise RuntimeError(f"DataLoader worker (pid {pid}) {how}{hint}")
 
 

@@ -66,7 +66,19 @@ def _seed_pipes(dataset, seed):
     graph_settings.apply_random_seed(dataset, torch.Generator().manual_seed(seed))
 
 
-def _worker_loop(make_fetcher, dataset_kind_is_iterable, index_queue, data_queue, done_event, base_seed, init_fn, worker_id, num_workers, parent, shared_seed):
+def _worker_loop(
+    make_fetcher,
+    dataset_kind_is_iterable,
+    index_queue,
+    data_queue,
+    done_event,
+    base_seed,
+    init_fn,
+    worker_id,
+    num_workers,
+    parent,
+    shared_seed,
+):
     """Take ``(number, indices)`` from the one queue, put ``(number, batch)`` into the other; None ends."""
     global _worker_info
     try:

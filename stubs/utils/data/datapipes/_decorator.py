@@ -41,7 +41,9 @@ class non_deterministic:
             raise TypeError(f"{arg} can not be decorated by non_deterministic")
         always = isinstance(arg, type)
         if always and not issubclass(arg, IterDataPipe):
-            raise TypeError(f"Only `IterDataPipe` can be decorated with `non_deterministic`, but {arg.__name__} is found")
+            raise TypeError(
+                f"Only `IterDataPipe` can be decorated with `non_deterministic`, but {arg.__name__} is found"
+            )
         self.cls, self.deterministic_fn = (arg, None) if always else (None, arg)
 
     def __call__(self, *args, **kwargs):
@@ -56,7 +58,9 @@ class non_deterministic:
         """The wrapped pipe's constructor, which raises in deterministic mode."""
         random = self.deterministic_fn(*args, **kwargs)
         if not isinstance(random, bool):
-            raise TypeError(f"deterministic_fn of `non_deterministic` decorator is required to return a boolean value, but {type(random)} is found")
+            raise TypeError(
+                f"deterministic_fn of `non_deterministic` decorator is required to return a boolean value, but {type(random)} is found"
+            )
         return self._make(random, " with the inputs", args, kwargs)
 
     def _make(self, random, when, args, kwargs):

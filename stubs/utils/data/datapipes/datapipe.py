@@ -131,14 +131,19 @@ def _single(f):
         except Exception as e:
             note, said = "thrown by __iter__ of", e.args[0] if e.args and isinstance(e.args[0], str) else None
             if said is None or (note not in said and _FEEDBACK not in said):  # the innermost pipe names itself
-                e.args = (f"{said or ''}\nThis exception is {note} {_describe(self)}", *(e.args[1:] if said is not None else ()))
+                e.args = (
+                    f"{said or ''}\nThis exception is {note} {_describe(self)}",
+                    *(e.args[1:] if said is not None else ()),
+                )
             raise
 
     return __iter__
 
 
 class IterDataPipe(_DataPipe, IterableDataset[_T_co]):
-    """A stream of samples: subclasses write ``__iter__`` and, if they hold state, ``reset``, which runs before each iteration."""
+    """A stream of samples: subclasses write ``__iter__`` and, if they hold state, ``reset``, which runs before each
+    iteration.
+    """
 
     functions: dict = {}
     _valid_iterator_id = -1

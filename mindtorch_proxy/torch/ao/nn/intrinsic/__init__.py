@@ -17,7 +17,9 @@ def _chain(name, first):
             raise AssertionError(f"Incorrect types for input modules: {type(layer)}{type(relu)}")
         _FusedModule.__init__(self, layer, relu)
 
-    kind = type(name, (_FusedModule,), {"__init__": __init__, "__doc__": f"{first.__name__} and ReLU.", "__module__": __name__})
+    kind = type(
+        name, (_FusedModule,), {"__init__": __init__, "__doc__": f"{first.__name__} and ReLU.", "__module__": __name__}
+    )
     __init__.__qualname__ = f"{name}.__init__"
     return kind
 

@@ -5,9 +5,34 @@ from importlib import import_module as _import_module
 from torch.nn import MaxPool2d  # PyTorch serves the module of floating point under this name too
 
 from ._functional import FloatFunctional, QFunctional
-from ._layers import BatchNorm2d, BatchNorm3d, Conv1d, Conv2d, Conv3d, ConvReLU1d, ConvReLU2d, ConvReLU3d, DeQuantize, Linear, LinearReLU, Quantize  # noqa: F401
+from ._layers import (
+    BatchNorm2d,
+    BatchNorm3d,
+    Conv1d,
+    Conv2d,
+    Conv3d,
+    ConvReLU1d,
+    ConvReLU2d,
+    ConvReLU3d,
+    DeQuantize,
+    Linear,
+    LinearReLU,
+    Quantize,
+)  # noqa: F401
 
-__all__ = ["BatchNorm2d", "BatchNorm3d", "Conv1d", "Conv2d", "Conv3d", "DeQuantize", "FloatFunctional", "Linear", "MaxPool2d", "QFunctional", "Quantize"]
+__all__ = [
+    "BatchNorm2d",
+    "BatchNorm3d",
+    "Conv1d",
+    "Conv2d",
+    "Conv3d",
+    "DeQuantize",
+    "FloatFunctional",
+    "Linear",
+    "MaxPool2d",
+    "QFunctional",
+    "Quantize",
+]
 
 
 def __getattr__(name):

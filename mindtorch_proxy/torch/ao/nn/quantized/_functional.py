@@ -9,7 +9,9 @@ __all__ = ["FloatFunctional", "QFunctional"]
 
 
 class FloatFunctional(nn.Module):
-    """Operations of floating point as a module; what comes out passes ``activation_post_process``, where an observer may stand."""
+    """Operations of floating point as a module;
+    what comes out passes ``activation_post_process``, where an observer may stand.
+    """
 
     def __init__(self):
         super().__init__()
@@ -48,7 +50,10 @@ class FloatFunctional(nn.Module):
 
 
 class QFunctional(Scaled):
-    """The same of quantized tensors; what comes out has this module's scale and zero point. Operations with numbers raise NotImplementedError."""
+    """The same of quantized tensors; what comes out has this module's scale and zero point.
+
+    Operations with numbers raise NotImplementedError.
+    """
 
     def __init__(self):
         super().__init__()

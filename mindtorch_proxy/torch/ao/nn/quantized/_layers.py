@@ -27,7 +27,9 @@ def quantized_weight(weight, observer):
     scale, zero_point = observer.calculate_qparams()
     if observer.qscheme in (torch.per_tensor_affine, torch.per_tensor_symmetric):
         return torch.quantize_per_tensor(weight.detach().float(), float(scale), int(zero_point), torch.qint8)
-    return torch.quantize_per_channel(weight.detach().float(), scale.double(), zero_point.to(torch.int64), observer.ch_axis, torch.qint8)
+    return torch.quantize_per_channel(
+        weight.detach().float(), scale.double(), zero_point.to(torch.int64), observer.ch_axis, torch.qint8
+    )
 
 
 class Quantize(nn.Module):
@@ -73,7 +75,9 @@ class _Layer(Scaled):
     def from_float(cls, mod, use_precomputed_fake_quant=False):
         """From a layer whose results an observer has watched."""
         if not hasattr(mod, "activation_post_process"):
-            raise AssertionError(f"Input float module must have activation_post_process attached: {type(mod).__name__} was not prepared")
+            raise AssertionError(
+                f"Input float module must have activation_post_process attached: {type(mod).__name__} was not prepared"
+            )
         layer = mod[0] if isinstance(mod, nni._FusedModule) else mod
         observer = getattr(layer, "weight_fake_quant", None)
         if observer is None:
@@ -83,7 +87,9 @@ class _Layer(Scaled):
             raise AssertionError(f"Weight observer must have dtype torch.qint8, got {observer.dtype}")
         scale, zero_point = mod.activation_post_process.calculate_qparams()
         new = cls(*cls._sizes(layer))
-        new.set_weight_bias(quantized_weight(layer.weight, getattr(observer, "activation_post_process", observer)), layer.bias)
+        new.set_weight_bias(
+            quantized_weight(layer.weight, getattr(observer, "activation_post_process", observer)), layer.bias
+        )
         new.scale, new.zero_point = float(scale), int(zero_point)
         return new
 
@@ -97,7 +103,12 @@ class LinearPackedParams(nn.Module):
         super().__init__()
         self.dtype = dtype
         quantized = dtype is torch.qint8
-        self.set_weight_bias(torch._empty_affine_quantized([1, 1], scale=1.0, zero_point=0, dtype=dtype) if quantized else torch.zeros([1, 1]), None)
+        self.set_weight_bias(
+            torch._empty_affine_quantized([1, 1], scale=1.0, zero_point=0, dtype=dtype)
+            if quantized
+            else torch.zeros([1, 1]),
+            None,
+        )
 
     def set_weight_bias(self, weight, bias):
         """Take a weight and a bias."""
@@ -133,7 +144,9 @@ class Linear(_Layer):
         self.in_features, self.out_features = in_features, out_features
         bias = torch.zeros(out_features) if bias_ else None
         if dtype is torch.qint8:
-            weight = torch._make_per_tensor_quantized_tensor(torch.zeros(out_features, in_features, dtype=torch.int8), 1.0, 0)
+            weight = torch._make_per_tensor_quantized_tensor(
+                torch.zeros(out_features, in_features, dtype=torch.int8), 1.0, 0
+            )
         elif dtype is torch.float16:
             weight = torch.zeros(out_features, in_features)
         else:
@@ -184,11 +197,26 @@ class LinearReLU(Linear):
 
 
 class _Conv(_Layer):
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True, padding_mode="zeros"):
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        dilation=1,
+        groups=1,
+        bias=True,
+        padding_mode="zeros",
+    ):
         super().__init__()
         if padding_mode != "zeros":
-            raise NotImplementedError(f"quantized convolution: padding_mode {padding_mode!r} (torch.quint8, cpu) is not supported")
-        shape = self._float(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias)  # knows the sizes, and the words for them
+            raise NotImplementedError(
+                f"quantized convolution: padding_mode {padding_mode!r} (torch.quint8, cpu) is not supported"
+            )
+        shape = self._float(
+            in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias
+        )  # knows the sizes, and the words for them
         for name in "in_channels out_channels kernel_size stride padding dilation groups padding_mode".split():
             setattr(self, name, getattr(shape, name))
         weight = torch._make_per_tensor_quantized_tensor(torch.zeros(shape.weight.shape, dtype=torch.int8), 1.0, 0)
@@ -226,10 +254,12 @@ class _Conv(_Layer):
         return "Quantized" + type(self).__name__
 
     def extra_repr(self):
-        said = (
-            f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}, scale={self.scale}, zero_point={self.zero_point}"
-        )
-        for name, usual in (("padding", (0,) * len(self.kernel_size)), ("dilation", (1,) * len(self.kernel_size)), ("groups", 1)):
+        said = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}, scale={self.scale}, zero_point={self.zero_point}"
+        for name, usual in (
+            ("padding", (0,) * len(self.kernel_size)),
+            ("dilation", (1,) * len(self.kernel_size)),
+            ("groups", 1),
+        ):
             said += f", {name}={getattr(self, name)}" * (getattr(self, name) != usual)
         return said + ", bias=False" * (self.bias() is None)
 
@@ -252,7 +282,12 @@ class _BatchNorm(nn.modules.batchnorm._BatchNorm):
     @classmethod
     def _like(cls, mod, scale, zero_point):
         new = cls(mod.num_features, mod.eps, mod.momentum)
-        new.weight, new.bias, new.running_mean, new.running_var = mod.weight, mod.bias, mod.running_mean, mod.running_var
+        new.weight, new.bias, new.running_mean, new.running_var = (
+            mod.weight,
+            mod.bias,
+            mod.running_mean,
+            mod.running_var,
+        )
         new.scale, new.zero_point = scale, zero_point
         return new
 
@@ -270,8 +305,19 @@ class _BatchNorm(nn.modules.batchnorm._BatchNorm):
         if checked(input, f"quantized::batch_norm{self._dimensions}d").dim() != self._dimensions + 2:
             raise RuntimeError(f"Expecting the input tensor of rank {self._dimensions + 2}.")
         order = {2: torch.channels_last, 3: torch.channels_last_3d}[self._dimensions]  # as PyTorch's kernels leave it
-        found = nn.functional.batch_norm(input.dequantize(), self.running_mean, self.running_var, self.weight.detach(), self.bias.detach(), False, 0, self.eps)
-        return torch.quantize_per_tensor(found.contiguous(memory_format=order), float(self.scale), int(self.zero_point), torch.quint8)
+        found = nn.functional.batch_norm(
+            input.dequantize(),
+            self.running_mean,
+            self.running_var,
+            self.weight.detach(),
+            self.bias.detach(),
+            False,
+            0,
+            self.eps,
+        )
+        return torch.quantize_per_tensor(
+            found.contiguous(memory_format=order), float(self.scale), int(self.zero_point), torch.quint8
+        )
 
 
 class BatchNorm2d(_BatchNorm):

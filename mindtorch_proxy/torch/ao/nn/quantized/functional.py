@@ -30,7 +30,9 @@ def _conv(name, function, sizes, shape):
             raise NotImplementedError("Only torch.qint8 is supported for weight tensor!")
         if input.ndim != 1 + shape.count(","):
             raise ValueError(f"Input shape must be `({shape})`!")
-        return convolution(function, input, weight, bias, (sizes(stride), sizes(padding), sizes(dilation), groups), scale, zero_point)
+        return convolution(
+            function, input, weight, bias, (sizes(stride), sizes(padding), sizes(dilation), groups), scale, zero_point
+        )
 
     conv.__name__ = conv.__qualname__ = name
     conv.__doc__ = f"""{name} of integers: the input torch.quint8 of shape ({shape}), the weight torch.qint8, the bias of floating point or None.

@@ -7,7 +7,17 @@ from .api import ShardedTensor, ShardedTensorBase
 from .metadata import ShardedTensorMetadata, TensorProperties
 from .shard import Shard
 
-__all__ = ["Shard", "ShardMetadata", "ShardedTensor", "ShardedTensorMetadata", "TensorProperties", "empty", "full", "init_from_local_shards", "ones"]
+__all__ = [
+    "Shard",
+    "ShardMetadata",
+    "ShardedTensor",
+    "ShardedTensorMetadata",
+    "TensorProperties",
+    "empty",
+    "full",
+    "init_from_local_shards",
+    "ones",
+]
 __all__ += ["pre_load_state_dict_hook", "rand", "randn", "state_dict_hook", "zeros"]
 
 
@@ -51,7 +61,9 @@ def randn(sharding_spec, *size, **kwargs):
 
 def init_from_local_shards(local_shards, *global_size, process_group=None, init_rrefs=False):
     """The tensor of all ranks' pieces."""
-    return ShardedTensor._init_from_local_shards(local_shards, *global_size, process_group=process_group, init_rrefs=init_rrefs)
+    return ShardedTensor._init_from_local_shards(
+        local_shards, *global_size, process_group=process_group, init_rrefs=init_rrefs
+    )
 
 
 def _places(module, prefix):
@@ -69,7 +81,9 @@ def state_dict_hook(module, destination, prefix, local_metadata):
             destination[key] = inner.__dict__[name]
 
 
-def pre_load_state_dict_hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
+def pre_load_state_dict_hook(
+    module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+):
     """For Module._register_load_state_dict_pre_hook: ShardedTensors of the state dict become attributes."""
     for key, inner, name in _places(module, prefix):
         if isinstance(state_dict.get(key), ShardedTensor):

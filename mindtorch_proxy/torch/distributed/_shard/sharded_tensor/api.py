@@ -11,11 +11,26 @@ from ..sharding_spec._internals import check_tensor, validate_non_overlapping_sh
 from ..sharding_spec.chunk_sharding_spec import narrow_tensor
 from .metadata import TensorProperties
 from .shard import Shard
-from .utils import _flatten_tensor_size, _parse_and_validate_remote_device, build_global_metadata, build_metadata_from_local_shards
+from .utils import (
+    _flatten_tensor_size,
+    _parse_and_validate_remote_device,
+    build_global_metadata,
+    build_metadata_from_local_shards,
+)
 
 __all__ = []
-_PROPERTIES = {getattr(torch.Tensor, name).__get__ for name in ("dtype", "shape", "device", "requires_grad", "is_leaf", "ndim", "grad_fn", "grad")}
-_PROPERTIES |= {torch.Tensor.size, torch.Tensor.dim, torch.Tensor.numel, torch.Tensor.nelement, torch.Tensor.is_floating_point, torch.Tensor.requires_grad_}
+_PROPERTIES = {
+    getattr(torch.Tensor, name).__get__
+    for name in ("dtype", "shape", "device", "requires_grad", "is_leaf", "ndim", "grad_fn", "grad")
+}
+_PROPERTIES |= {
+    torch.Tensor.size,
+    torch.Tensor.dim,
+    torch.Tensor.numel,
+    torch.Tensor.nelement,
+    torch.Tensor.is_floating_point,
+    torch.Tensor.requires_grad_,
+}
 
 
 def _check_local(shard, properties, rank):
@@ -40,11 +55,15 @@ def _check_local(shard, properties, rank):
 class ShardedTensorBase(torch.Tensor):
     """Pieces, and how they make a tensor."""
 
-    def __new__(cls, sharding_spec, *size, dtype=None, layout=torch.strided, pin_memory=False, requires_grad=False, **kwargs):
+    def __new__(
+        cls, sharding_spec, *size, dtype=None, layout=torch.strided, pin_memory=False, requires_grad=False, **kwargs
+    ):
         if not isinstance(sharding_spec, ShardingSpec):
             raise ValueError(f"Expecting ShardingSpec but got: {type(sharding_spec)}")
         size, dtype = _flatten_tensor_size(size), dtype or torch.get_default_dtype()
-        metadata = sharding_spec.build_metadata(size, TensorProperties(dtype, layout, requires_grad, pin_memory=pin_memory))
+        metadata = sharding_spec.build_metadata(
+            size, TensorProperties(dtype, layout, requires_grad, pin_memory=pin_memory)
+        )
         made = torch.Tensor._make_wrapper_subclass(cls, size, dtype=dtype, layout=layout, requires_grad=requires_grad)
         made._sharding_spec, made._metadata, made._local_shards, made._process_group = sharding_spec, metadata, [], None
         return made
@@ -59,11 +78,16 @@ class ShardedTensorBase(torch.Tensor):
 
     @classmethod
     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
-        raise RuntimeError(f"A {cls.__name__} object is being used from c++ while calling {func}, but it has no operators")
+        raise RuntimeError(
+            f"A {cls.__name__} object is being used from c++ while calling {func}, but it has no operators"
+        )
 
 
 class ShardedTensor(ShardedTensorBase):
-    """A tensor of which each rank has pieces: a container, for checkpoints and libraries that know it. Operators: use DTensor."""
+    """A tensor of which each rank has pieces: a container, for checkpoints and libraries that know it.
+
+    Operators: use DTensor.
+    """
 
     def __init__(
         self,
@@ -87,14 +111,25 @@ class ShardedTensor(ShardedTensorBase):
         for piece in self._metadata.shards_metadata:
             where, device = _parse_and_validate_remote_device(self._process_group, piece.placement)
             if where == rank:
-                self._local_shards.append(Shard(torch.empty(piece.shard_sizes, dtype=self.dtype, device=device, requires_grad=requires_grad), piece))
+                self._local_shards.append(
+                    Shard(
+                        torch.empty(piece.shard_sizes, dtype=self.dtype, device=device, requires_grad=requires_grad),
+                        piece,
+                    )
+                )
 
     @classmethod
     def _made(cls, metadata, local_shards, process_group, spec=None):
         properties = metadata.tensor_properties
         spec = _infer_sharding_spec_from_shards_metadata(metadata.shards_metadata) if spec is None else spec
         made = cls.__new__(
-            cls, spec, metadata.size, dtype=properties.dtype, layout=properties.layout, pin_memory=properties.pin_memory, requires_grad=properties.requires_grad
+            cls,
+            spec,
+            metadata.size,
+            dtype=properties.dtype,
+            layout=properties.layout,
+            pin_memory=properties.pin_memory,
+            requires_grad=properties.requires_grad,
         )
         made._local_shards, made._process_group = local_shards, process_group
         return made
@@ -107,11 +142,17 @@ class ShardedTensor(ShardedTensorBase):
         group = process_group or c10d._get_default_group()
         size, rank = _flatten_tensor_size(global_size), c10d.get_rank()
         known = [None] * c10d.get_world_size(group)
-        c10d.all_gather_object(known, build_metadata_from_local_shards(local_shards, size, rank, group) if local_shards else None, group=group)
+        c10d.all_gather_object(
+            known,
+            build_metadata_from_local_shards(local_shards, size, rank, group) if local_shards else None,
+            group=group,
+        )
         return cls._made(build_global_metadata(known), local_shards, group)
 
     @classmethod
-    def _init_from_local_shards_and_global_metadata(cls, local_shards, sharded_tensor_metadata, process_group=None, init_rrefs=False, sharding_spec=None):
+    def _init_from_local_shards_and_global_metadata(
+        cls, local_shards, sharded_tensor_metadata, process_group=None, init_rrefs=False, sharding_spec=None
+    ):
         """The tensor of pieces whose metadata all ranks know."""
         group, rank = process_group or c10d._get_default_group(), c10d.get_rank()
         pieces = sharded_tensor_metadata.shards_metadata
@@ -136,10 +177,14 @@ class ShardedTensor(ShardedTensorBase):
         """The tensor of which each rank has one piece."""
         if not local_tensor.is_contiguous():
             raise ValueError("local_tensor is not a contiguous Tensor.")
-        metadata = sharding_spec.build_metadata(_flatten_tensor_size(global_size), TensorProperties.create_from_tensor(local_tensor))
+        metadata = sharding_spec.build_metadata(
+            _flatten_tensor_size(global_size), TensorProperties.create_from_tensor(local_tensor)
+        )
         rank = c10d.get_rank()
         local = [Shard(local_tensor, p) for p in metadata.shards_metadata if p.placement.rank() == rank]
-        return cls._init_from_local_shards_and_global_metadata(local, metadata, process_group, sharding_spec=sharding_spec)
+        return cls._init_from_local_shards_and_global_metadata(
+            local, metadata, process_group, sharding_spec=sharding_spec
+        )
 
     def sharding_spec(self):
         """How it is cut."""
@@ -148,7 +193,9 @@ class ShardedTensor(ShardedTensorBase):
     def local_tensor(self):
         """This rank's only piece."""
         if len(self._local_shards) != 1:
-            raise NotImplementedError(f"Only single local shard is supported. Number of shards: {len(self._local_shards)}")
+            raise NotImplementedError(
+                f"Only single local shard is supported. Number of shards: {len(self._local_shards)}"
+            )
         return self._local_shards[0].tensor
 
     def remote_shards(self):
@@ -190,14 +237,19 @@ class ShardedTensor(ShardedTensorBase):
                     at += count
 
     def __deepcopy__(self, memo):
-        shards = [Shard(s.tensor.detach().clone().requires_grad_(s.tensor.requires_grad), copy.deepcopy(s.metadata)) for s in self._local_shards]
+        shards = [
+            Shard(s.tensor.detach().clone().requires_grad_(s.tensor.requires_grad), copy.deepcopy(s.metadata))
+            for s in self._local_shards
+        ]
         return type(self)._made(copy.deepcopy(self._metadata), shards, self._process_group, self._sharding_spec)
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
         if func not in _PROPERTIES:
             name = getattr(func, "__name__", func)
-            raise RuntimeError(f"torch function '{name}', with args: {args} and kwargs: {kwargs} not supported for ShardedTensor!")
+            raise RuntimeError(
+                f"torch function '{name}', with args: {args} and kwargs: {kwargs} not supported for ShardedTensor!"
+            )
         with torch._C.DisableTorchFunctionSubclass():
             return func(*args, **(kwargs or {}))
 

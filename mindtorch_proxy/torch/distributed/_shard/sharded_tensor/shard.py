@@ -34,4 +34,6 @@ class Shard:
     @classmethod
     def from_tensor_and_offsets(cls, tensor, shard_offsets, rank):
         """A rank's piece that starts at some offsets."""
-        return Shard(tensor, ShardMetadata(shard_offsets, list(tensor.size()), _remote_device(f"rank:{rank}/{tensor.device}")))
+        return Shard(
+            tensor, ShardMetadata(shard_offsets, list(tensor.size()), _remote_device(f"rank:{rank}/{tensor.device}"))
+        )

@@ -17,7 +17,9 @@ def _parse_and_validate_remote_device(pg, remote_device):
         raise ValueError("remote device is None")
     rank = remote_device.rank()
     if remote_device.worker_name() is not None:
-        raise RuntimeError(f"RPC framework needs to be initialized for using worker names: {remote_device.worker_name()}")
+        raise RuntimeError(
+            f"RPC framework needs to be initialized for using worker names: {remote_device.worker_name()}"
+        )
     if rank is not None and not c10d._rank_not_in_group(pg) and rank not in (ranks := c10d.get_process_group_ranks(pg)):
         raise ValueError(f"Global rank {rank} does not exist in input process group: {ranks}")
     return rank, remote_device.device()
@@ -38,7 +40,9 @@ def build_metadata_from_local_shards(local_shards, global_size, current_rank, pg
         rank, device = _parse_and_validate_remote_device(pg, shard.metadata.placement)
         t = shard.tensor
         if t.layout != torch.strided:
-            raise ValueError(f"Only torch.strided layout is currently supported, but found {t.layout} on rank:{current_rank}!")
+            raise ValueError(
+                f"Only torch.strided layout is currently supported, but found {t.layout} on rank:{current_rank}!"
+            )
         if not t.is_contiguous():
             raise ValueError("Only torch.contiguous_format memory_format is currently supported!")
         if rank != current_rank:
@@ -51,14 +55,20 @@ def build_metadata_from_local_shards(local_shards, global_size, current_rank, pg
                 f"Local shard tensor device does not match with local Shard's placement! Found local shard tensor device: {t.device}, "
                 f"local shard metadata placement device: {device}"
             )
-        same = {"size": (shard.metadata.shard_sizes, list(t.size())), "dtype": (t.dtype, first.dtype), "requires_grad": (t.requires_grad, first.requires_grad)}
+        same = {
+            "size": (shard.metadata.shard_sizes, list(t.size())),
+            "dtype": (t.dtype, first.dtype),
+            "requires_grad": (t.requires_grad, first.requires_grad),
+        }
         for name, (a, b) in same.items():
             if a != b:
                 raise ValueError(
                     f"Local shards' tensor {name} property need to be the same on rank:{current_rank}! "
                     f"Found one local shard tensor {name}={a}, the other local shard tensor {name}={b}."
                 )
-    return ShardedTensorMetadata([s.metadata for s in local_shards], global_size, TensorProperties.create_from_tensor(first))
+    return ShardedTensorMetadata(
+        [s.metadata for s in local_shards], global_size, TensorProperties.create_from_tensor(first)
+    )
 
 
 def build_global_metadata(gathered_metadatas):
@@ -69,7 +79,11 @@ def build_global_metadata(gathered_metadatas):
     first, whole = known[0][0], copy.deepcopy(known[0][1])
     for rank, other in known[1:]:
         mine, its = whole.tensor_properties, other.tensor_properties
-        same = {"global_size": (whole.size, other.size), "dtype": (mine.dtype, its.dtype), "requires_grad": (mine.requires_grad, its.requires_grad)}
+        same = {
+            "global_size": (whole.size, other.size),
+            "dtype": (mine.dtype, its.dtype),
+            "requires_grad": (mine.requires_grad, its.requires_grad),
+        }
         for name, (a, b) in same.items():
             if a != b:
                 raise ValueError(

@@ -12,7 +12,10 @@ def _check_shard_metadata_pair_overlap(shard1, shard2):
 
 
 def _first_overlap(shards):
-    """The numbers of two pieces that overlap, or None. Sweeps over one dimension: only pieces that reach over a start are compared with it."""
+    """The numbers of two pieces that overlap, or None.
+
+    Sweeps over one dimension: only pieces that reach over a start are compared with it.
+    """
     dims = range(len(shards[0].shard_offsets))
     along = max(dims, key=lambda d: len({s.shard_offsets[d] for s in shards}), default=None)
     if along is None:
@@ -43,7 +46,9 @@ def check_tensor(shards_metadata, tensor_dims):
     for shard in shards_metadata:
         for offset, size, whole in zip(shard.shard_offsets, shard.shard_sizes, tensor_dims):
             if offset + size > whole:
-                raise ValueError(f"Shard offset {offset} and length {size} exceeds tensor dim: {whole} for shard {shard}")
+                raise ValueError(
+                    f"Shard offset {offset} and length {size} exceeds tensor dim: {whole} for shard {shard}"
+                )
     total, volume = sum(math.prod(s.shard_sizes) for s in shards_metadata), math.prod(tensor_dims)
     if total != volume:
         raise ValueError(

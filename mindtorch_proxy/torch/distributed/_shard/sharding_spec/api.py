@@ -75,6 +75,8 @@ def _infer_sharding_spec_from_shards_metadata(shards_metadata):
         total = sum(s.shard_sizes[dim] for s in placed)
         split = get_split_size(total, len(placed))
         sizes = [get_chunked_dim_size(total, split, i) for i in range(len(placed))]
-        if sorted(s.shard_sizes[dim] for s in placed) == sorted(sizes) and [s.shard_offsets[dim] for s in placed] == [split * i for i in range(len(placed))]:
+        if sorted(s.shard_sizes[dim] for s in placed) == sorted(sizes) and [s.shard_offsets[dim] for s in placed] == [
+            split * i for i in range(len(placed))
+        ]:
             return ChunkShardingSpec(dim, [s.placement for s in placed])
     return EnumerableShardingSpec(shards_metadata)

@@ -77,7 +77,13 @@ class ChunkShardingSpec(ShardingSpec):
             raise AssertionError(f"rank {here} has no chunk under {self}")
         source = src_rank if process_group is None else c10d.get_global_rank(process_group, src_rank)
         c10d.scatter(local, chunks if rank == src_rank else None, src=source, group=process_group)
-        local = narrow_tensor(local, ShardMetadata([0] * local.ndim, mine.shard_sizes)).contiguous().requires_grad_(tensor.requires_grad)
-        made = ShardedTensor._init_from_local_shards_and_global_metadata([Shard(local, mine)], metadata, process_group=process_group)
+        local = (
+            narrow_tensor(local, ShardMetadata([0] * local.ndim, mine.shard_sizes))
+            .contiguous()
+            .requires_grad_(tensor.requires_grad)
+        )
+        made = ShardedTensor._init_from_local_shards_and_global_metadata(
+            [Shard(local, mine)], metadata, process_group=process_group
+        )
         made._sharding_spec = self
         return made

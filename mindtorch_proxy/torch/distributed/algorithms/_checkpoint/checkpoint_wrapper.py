@@ -100,15 +100,24 @@ def checkpoint_wrapper(module, checkpoint_impl=CheckpointImpl.NO_REENTRANT, chec
     return CheckpointWrapper(module, checkpoint_impl, checkpoint_fn, **checkpoint_fn_kwargs)
 
 
-def apply_activation_checkpointing(model, checkpoint_wrapper_fn=checkpoint_wrapper, check_fn=lambda _: True, auto_wrap_policy=None):
-    """Wrap those modules inside a model for which ``check_fn`` is true, or that a wrapping policy of FSDP's names, in place."""
+def apply_activation_checkpointing(
+    model, checkpoint_wrapper_fn=checkpoint_wrapper, check_fn=lambda _: True, auto_wrap_policy=None
+):
+    """Wrap those modules inside a model for which ``check_fn`` is true, or that a wrapping policy of FSDP's names, in
+    place.
+    """
     if auto_wrap_policy is None:
         _wrap_inside(model, checkpoint_wrapper_fn, check_fn, set())
         return
     from torch.distributed.fsdp.wrap import _recursive_wrap
 
     _recursive_wrap(
-        module=model, auto_wrap_policy=auto_wrap_policy, wrapper_cls=checkpoint_wrapper_fn, ignored_modules=set(), ignored_params=set(), only_wrap_children=True
+        module=model,
+        auto_wrap_policy=auto_wrap_policy,
+        wrapper_cls=checkpoint_wrapper_fn,
+        ignored_modules=set(),
+        ignored_params=set(),
+        only_wrap_children=True,
     )
 
 

@@ -1,4 +1,6 @@
-"""PowerSGD (arXiv:1905.13727): gradients of matrices travel as products of two matrices of low rank; what that loses is added to the next gradients."""
+"""PowerSGD (arXiv:1905.13727): gradients of matrices travel as products of two matrices of low rank;
+what that loses is added to the next gradients.
+"""
 
 import logging
 import math
@@ -35,17 +37,32 @@ class PowerSGDState:
         compression_stats_logging_frequency=10_000,
         batch_tensors_with_same_shape=False,
     ):
-        if (use_error_feedback or warm_start) and start_powerSGD_iter <= 1:  # buckets are rebuilt after the first iteration
+        if (
+            use_error_feedback or warm_start
+        ) and start_powerSGD_iter <= 1:  # buckets are rebuilt after the first iteration
             raise ValueError(
                 "Expect `start_powerSGD_iter` > 1 if `use_error_feedback` or `warm_start` is enabled, because PowerSGD can only be applied after the first "
                 "two iterations in DDP."
             )
-        self.process_group, self.matrix_approximation_rank, self.start_powerSGD_iter = process_group, matrix_approximation_rank, start_powerSGD_iter
-        self.min_compression_rate, self.use_error_feedback, self.warm_start = min_compression_rate, use_error_feedback, warm_start
-        self.orthogonalization_epsilon, self.batch_tensors_with_same_shape = orthogonalization_epsilon, batch_tensors_with_same_shape
+        self.process_group, self.matrix_approximation_rank, self.start_powerSGD_iter = (
+            process_group,
+            matrix_approximation_rank,
+            start_powerSGD_iter,
+        )
+        self.min_compression_rate, self.use_error_feedback, self.warm_start = (
+            min_compression_rate,
+            use_error_feedback,
+            warm_start,
+        )
+        self.orthogonalization_epsilon, self.batch_tensors_with_same_shape = (
+            orthogonalization_epsilon,
+            batch_tensors_with_same_shape,
+        )
         self.rng = numpy.random.RandomState(random_seed)
         self.error_dict, self.p_memory_dict, self.q_memory_dict = {}, {}, {}
-        self.iter = self.total_numel_before_compression = self.total_numel_after_compression = self.next_stats_report = 0
+        self.iter = self.total_numel_before_compression = self.total_numel_after_compression = (
+            self.next_stats_report
+        ) = 0
         self.compression_stats_logging_frequency = max(1, compression_stats_logging_frequency)
 
     def __getstate__(self):
@@ -54,7 +71,9 @@ class PowerSGDState:
 
     def __setstate__(self, state):
         self.process_group = dist.distributed_c10d._get_default_group()
-        logger.warning("NOTE: Process group will be set to a default group; set `self.process_group` after the state is loaded if another is desired.")
+        logger.warning(
+            "NOTE: Process group will be set to a default group; set `self.process_group` after the state is loaded if another is desired."
+        )
         for slot, value in state.items():
             setattr(self, slot, value)
 
@@ -72,7 +91,11 @@ class PowerSGDState:
 
     def _report(self, bucket):
         if bucket.is_last() and self.iter >= self.next_stats_report:
-            logger.info("Compression stats: iter %s, rate %s, total before compression %s, total after compression %s", self.iter, *self.compression_stats())
+            logger.info(
+                "Compression stats: iter %s, rate %s, total before compression %s, total after compression %s",
+                self.iter,
+                *self.compression_stats(),
+            )
             self.next_stats_report = self.iter + self.compression_stats_logging_frequency
 
     def _count(self, before, after):
@@ -155,7 +178,10 @@ def _batches(state, matrices):
 
 
 def powerSGD_hook(state: PowerSGDState, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
-    """Each gradient M of a matrix becomes P Q': P = M Q is added up over the ranks and made orthonormal, Q = M' P is averaged."""
+    """Each gradient M of a matrix becomes P Q':
+
+    P = M Q is added up over the ranks and made orthonormal, Q = M' P is averaged.
+    """
     group = default._group(state.process_group)
     gradients, index = bucket.buffer(), bucket.index()
     if state.iter < state.start_powerSGD_iter:

@@ -8,7 +8,9 @@ import torch.distributed.algorithms.model_averaging.utils as utils
 
 
 class HierarchicalModelAverager(averagers.ModelAverager):
-    """``period_group_size_dict`` says of how many ranks a group is that averages every so many steps; the last one is the whole group."""
+    """``period_group_size_dict`` says of how many ranks a group is that averages every so many steps;
+    the last one is the whole group.
+    """
 
     def __init__(self, period_group_size_dict=None, warmup_steps=0, process_group=None):
         super().__init__(process_group)
@@ -19,13 +21,19 @@ class HierarchicalModelAverager(averagers.ModelAverager):
             raise ValueError("The minimum period in arg ``period_group_size_dict`` must be a positive value.")
         whole, largest = dist.get_world_size(self.process_group), list(period_group_size_dict.values())[-1]
         if largest != whole:
-            raise ValueError(f"The last value in arg ``period_group_size_dict`` {largest} must be equal to the size of arg ``process_group`` {whole}.")
+            raise ValueError(
+                f"The last value in arg ``period_group_size_dict`` {largest} must be equal to the size of arg ``process_group`` {whole}."
+            )
         if warmup_steps < 0:
             raise ValueError("Arg ``warmup_steps`` must be a non-negative number.")
         self.warmup_steps = warmup_steps
         self.period_process_group_dict = OrderedDict()
         for period, size in period_group_size_dict.items():
-            group = self.process_group if size == whole else dist.new_subgroups(group_size=size, group=self.process_group)[0]
+            group = (
+                self.process_group
+                if size == whole
+                else dist.new_subgroups(group_size=size, group=self.process_group)[0]
+            )
             self.period_process_group_dict[period] = group
 
     def _find_process_group(self):

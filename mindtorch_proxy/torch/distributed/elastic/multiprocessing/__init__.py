@@ -1,6 +1,17 @@
 """Processes of one machine that are started together, with their output and errors."""
 
-from .api import DefaultLogsSpecs, LogsDest, LogsSpecs, MultiprocessContext, PContext, RunProcsResult, SignalException, Std, SubprocessContext, to_map
+from .api import (
+    DefaultLogsSpecs,
+    LogsDest,
+    LogsSpecs,
+    MultiprocessContext,
+    PContext,
+    RunProcsResult,
+    SignalException,
+    Std,
+    SubprocessContext,
+    to_map,
+)
 from .errors import ChildFailedError, ProcessFailure, record
 
 __all__ = [

@@ -17,7 +17,17 @@ from enum import IntFlag
 
 from .errors import ProcessFailure, record
 
-__all__ = ["DefaultLogsSpecs", "LogsDest", "LogsSpecs", "MultiprocessContext", "PContext", "RunProcsResult", "SignalException", "Std", "SubprocessContext"]
+__all__ = [
+    "DefaultLogsSpecs",
+    "LogsDest",
+    "LogsSpecs",
+    "MultiprocessContext",
+    "PContext",
+    "RunProcsResult",
+    "SignalException",
+    "Std",
+    "SubprocessContext",
+]
 
 
 class SignalException(Exception):
@@ -68,7 +78,12 @@ class LogsSpecs(ABC):
     """Where output goes."""
 
     def __init__(self, log_dir=None, redirects=Std.NONE, tee=Std.NONE, local_ranks_filter=None):
-        self._root_log_dir, self._redirects, self._tee, self._local_ranks_filter = log_dir, redirects, tee, local_ranks_filter
+        self._root_log_dir, self._redirects, self._tee, self._local_ranks_filter = (
+            log_dir,
+            redirects,
+            tee,
+            local_ranks_filter,
+        )
 
     @abstractmethod
     def reify(self, envs):
@@ -115,7 +130,10 @@ class DefaultLogsSpecs(LogsSpecs):
             mine = os.path.join(folder, str(rank))
             os.makedirs(mine)
             hidden = shown is not None and rank not in shown
-            for stream, name, files, copies in ((Std.OUT, "stdout", found.stdouts, found.tee_stdouts), (Std.ERR, "stderr", found.stderrs, found.tee_stderrs)):
+            for stream, name, files, copies in (
+                (Std.OUT, "stdout", found.stdouts, found.tee_stdouts),
+                (Std.ERR, "stderr", found.stderrs, found.tee_stderrs),
+            ):
                 path = os.path.join(mine, f"{name}.log")
                 files[rank] = path if (redirects[rank] | tees[rank]) & stream else os.devnull if hidden else ""
                 if tees[rank] & stream and not hidden:
@@ -126,7 +144,9 @@ class DefaultLogsSpecs(LogsSpecs):
     def __del__(self):
         if self._run_log_dir is None or not self._temporary:
             return
-        if not any("error.json" in files for _, _, files in os.walk(self._run_log_dir)):  # nobody asked for the folder, and no message names it
+        if not any(
+            "error.json" in files for _, _, files in os.walk(self._run_log_dir)
+        ):  # nobody asked for the folder, and no message names it
             shutil.rmtree(os.path.dirname(self._run_log_dir), ignore_errors=True)
 
 
@@ -149,7 +169,10 @@ class _Tail:
 
     def __init__(self, files, stream, prefixes):
         self.ended = threading.Event()
-        self.threads = [threading.Thread(target=self._copy, args=(path, stream, prefixes.get(rank, "")), daemon=True) for rank, path in files.items()]
+        self.threads = [
+            threading.Thread(target=self._copy, args=(path, stream, prefixes.get(rank, "")), daemon=True)
+            for rank, path in files.items()
+        ]
         for t in self.threads:
             t.start()
 
@@ -196,7 +219,10 @@ class PContext(ABC):
     def start(self):
         """Start all."""
         prefixes = {rank: self._prefix(rank) for rank in self.envs}
-        self._tails = [_Tail(self.logs.tee_stdouts, sys.stdout, prefixes), _Tail(self.logs.tee_stderrs, sys.stderr, prefixes)]
+        self._tails = [
+            _Tail(self.logs.tee_stdouts, sys.stdout, prefixes),
+            _Tail(self.logs.tee_stderrs, sys.stderr, prefixes),
+        ]
         self._start()
 
     def _environment(self, rank):
@@ -217,7 +243,9 @@ class PContext(ABC):
         return dict.fromkeys(range(self.nprocs))
 
     def wait(self, timeout=-1, period=0.1):
-        """How they ended, when all have ended or one has failed; None if that is not so within the time (negative: no limit)."""
+        """How they ended, when all have ended or one has failed;
+        None if that is not so within the time (negative: no limit).
+        """
         deadline = None if timeout < 0 else time.monotonic() + timeout
         while self._result is None:
             status = self._status()
@@ -231,7 +259,9 @@ class PContext(ABC):
 
     def _make_result(self, status):
         failures = {r: ProcessFailure(r, self.pids()[r], s, self.logs.error_files[r]) for r, s in status.items() if s}
-        if failures:  # those that fail as a consequence come later: they are not listed as causes, unless they have ended already
+        if (
+            failures
+        ):  # those that fail as a consequence come later: they are not listed as causes, unless they have ended already
             self.close()
         return RunProcsResult({} if failures else self._return_values(), failures, self.logs.stdouts, self.logs.stderrs)
 
@@ -278,7 +308,9 @@ class SubprocessContext(PContext):
             files = []
             out, err = _open(self.logs.stdouts.get(rank), files), _open(self.logs.stderrs.get(rank), files)
             command = [self.entrypoint, *map(str, self.args[rank])]
-            self.processes[rank] = subprocess.Popen(command, env=self._environment(rank), stdout=out, stderr=err, start_new_session=True)
+            self.processes[rank] = subprocess.Popen(
+                command, env=self._environment(rank), stdout=out, stderr=err, start_new_session=True
+            )
             for file in files:
                 file.close()
 
@@ -313,7 +345,14 @@ class MultiprocessContext(PContext):
         for rank in range(self.nprocs):
             self.connections[rank], theirs = context.Pipe(duplex=False)
             mine = {**self.envs[rank], "TORCHELASTIC_ERROR_FILE": self.logs.error_files[rank]}
-            args = (self.entrypoint, self.args[rank], mine, self.logs.stdouts.get(rank), self.logs.stderrs.get(rank), theirs)
+            args = (
+                self.entrypoint,
+                self.args[rank],
+                mine,
+                self.logs.stdouts.get(rank),
+                self.logs.stderrs.get(rank),
+                theirs,
+            )
             self.processes[rank] = context.Process(target=_run_function, args=args)
             self.processes[rank].start()
             theirs.close()

@@ -93,8 +93,16 @@ class RendezvousParameters:
         if min_nodes < 1:
             raise ValueError(f"The minimum number of rendezvous nodes ({min_nodes}) must be greater than zero.")
         if max_nodes < min_nodes:
-            raise ValueError(f"The maximum number of rendezvous nodes ({max_nodes}) must be greater than or equal to the minimum number ({min_nodes}).")
-        self.backend, self.endpoint, self.run_id, self.min_nodes, self.max_nodes = backend, endpoint, run_id, min_nodes, max_nodes
+            raise ValueError(
+                f"The maximum number of rendezvous nodes ({max_nodes}) must be greater than or equal to the minimum number ({min_nodes})."
+            )
+        self.backend, self.endpoint, self.run_id, self.min_nodes, self.max_nodes = (
+            backend,
+            endpoint,
+            run_id,
+            min_nodes,
+            max_nodes,
+        )
         self.local_addr, self.config = local_addr, kwargs
 
     def get(self, key, default=None):
@@ -118,7 +126,9 @@ class RendezvousParameters:
         try:
             return value if value is None else int(value)
         except ValueError as error:
-            raise ValueError(f"The rendezvous configuration option '{key}' does not represent a valid integer value.") from error
+            raise ValueError(
+                f"The rendezvous configuration option '{key}' does not represent a valid integer value."
+            ) from error
 
 
 class RendezvousHandlerRegistry:
@@ -132,7 +142,9 @@ class RendezvousHandlerRegistry:
         if not backend:
             raise ValueError("The rendezvous backend name must be a non-empty string.")
         if self._registry.get(backend, creator) is not creator:
-            raise ValueError(f"The rendezvous backend '{backend}' cannot be registered with '{creator}' as it is already registered.")
+            raise ValueError(
+                f"The rendezvous backend '{backend}' cannot be registered with '{creator}' as it is already registered."
+            )
         self._registry[backend] = creator
 
     def create_handler(self, params):

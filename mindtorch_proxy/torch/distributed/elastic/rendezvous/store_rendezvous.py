@@ -5,12 +5,22 @@ from datetime import timedelta
 
 from torch.distributed import PrefixStore, TCPStore
 
-from .api import RendezvousClosedError, RendezvousConnectionError, RendezvousHandler, RendezvousInfo, RendezvousStoreInfo, RendezvousTimeoutError
+from .api import (
+    RendezvousClosedError,
+    RendezvousConnectionError,
+    RendezvousHandler,
+    RendezvousInfo,
+    RendezvousStoreInfo,
+    RendezvousTimeoutError,
+)
 from .utils import _matches_machine_hostname, parse_rendezvous_endpoint
 
 
 class StoreRendezvous(RendezvousHandler):
-    """Rounds: in each, launchers count themselves; the first of them closes it when enough have come. A failure starts the next round."""
+    """Rounds: in each, launchers count themselves; the first of them closes it when enough have come.
+
+    A failure starts the next round.
+    """
 
     def __init__(self, backend, tcp, host, params, rank=None):
         self._backend, self._tcp, self._host, self._params, self._rank = backend, tcp, host, params, rank
@@ -68,7 +78,9 @@ class StoreRendezvous(RendezvousHandler):
                 if now - enough > self._last_call:
                     break
             if now > deadline:
-                raise RendezvousTimeoutError(f"{joined} of {self._params.min_nodes} nodes came to the rendezvous within {self._timeout} s")
+                raise RendezvousTimeoutError(
+                    f"{joined} of {self._params.min_nodes} nodes came to the rendezvous within {self._timeout} s"
+                )
             time.sleep(0.05)
         self.store.set(f"{self.round}/size", str(min(joined, self._params.max_nodes)))
 
@@ -76,7 +88,9 @@ class StoreRendezvous(RendezvousHandler):
         try:
             self.store.wait([f"{self.round}/size"], timedelta(seconds=max(deadline - time.monotonic(), 0.1) + 1))
         except RuntimeError as error:
-            raise RendezvousTimeoutError(f"The rendezvous was not completed within {self._timeout} s: {error}") from None
+            raise RendezvousTimeoutError(
+                f"The rendezvous was not completed within {self._timeout} s: {error}"
+            ) from None
         return int(self.store.get(f"{self.round}/size"))
 
     def num_nodes_waiting(self):
@@ -102,13 +116,17 @@ class StoreRendezvous(RendezvousHandler):
 
 def _store(host, port, serve, timeout):
     try:
-        return TCPStore(host, port, is_master=serve, timeout=timedelta(seconds=timeout), wait_for_workers=False, multi_tenant=True)
+        return TCPStore(
+            host, port, is_master=serve, timeout=timedelta(seconds=timeout), wait_for_workers=False, multi_tenant=True
+        )
     except RuntimeError as error:
         raise RendezvousConnectionError(f"The store at {host}:{port} is not reached: {error}") from error
 
 
 def create_c10d_handler(params):
-    """``--rdzv-backend=c10d``: the machine that the endpoint names serves the store; a file is not supported as store."""
+    """``--rdzv-backend=c10d``: the machine that the endpoint names serves the store;
+    a file is not supported as store.
+    """
     host, port = parse_rendezvous_endpoint(params.endpoint, default_port=29400)
     if params.get("store_type", "tcp").strip().lower() != "tcp":
         raise ValueError("Invalid store type given. Currently only supports tcp.")
@@ -131,9 +149,13 @@ def create_static_handler(params):
     if "rank" not in params.config:
         raise ValueError("rank is absent in RendezvousParameters. Try add --node-rank to the cmd request")
     if not params.endpoint.strip():
-        raise ValueError("endpoint is absent in RendezvousParametersTry add --master-port and --master-addr to the cmd request")
+        raise ValueError(
+            "endpoint is absent in RendezvousParametersTry add --master-port and --master-addr to the cmd request"
+        )
     host, port = parse_rendezvous_endpoint(params.endpoint, -1)
     if port == -1:
         raise ValueError(f"Port is absent in endpoint: {params.endpoint}. Try launching with --master-port")
     rank = int(params.get("rank"))
-    return StoreRendezvous("static", _store(host, port, rank == 0, params.get_as_int("timeout", 600)), host, params, rank)
+    return StoreRendezvous(
+        "static", _store(host, port, rank == 0, params.get_as_int("timeout", 600)), host, params, rank
+    )

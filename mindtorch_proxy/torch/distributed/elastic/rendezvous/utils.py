@@ -11,7 +11,9 @@ def _parse_rendezvous_config(config_str):
     for pair in filter(None, config_str.strip().split(",")):
         key, equals, value = pair.partition("=")
         if not key.strip():
-            raise ValueError("The rendezvous configuration string must be in format <key1>=<value1>,...,<keyN>=<valueN>.")
+            raise ValueError(
+                "The rendezvous configuration string must be in format <key1>=<value1>,...,<keyN>=<valueN>."
+            )
         if not equals or not value.strip():
             raise ValueError(f"The rendezvous configuration option '{key.strip()}' must have a value specified.")
         config[key.strip()] = value.strip()
@@ -25,12 +27,18 @@ def parse_rendezvous_endpoint(endpoint, default_port):
         return "localhost", default_port
     host, _, port = endpoint.rpartition(":") if endpoint[-1:] != "]" and ":" in endpoint else (endpoint, "", "")
     if port and not re.fullmatch(r"\d+", port):
-        raise ValueError(f"The port number of the rendezvous endpoint '{endpoint}' must be an integer between 0 and 65536.")
+        raise ValueError(
+            f"The port number of the rendezvous endpoint '{endpoint}' must be an integer between 0 and 65536."
+        )
     if port and int(port) > 65535:
-        raise ValueError(f"The port number of the rendezvous endpoint '{endpoint}' must be an integer between 0 and 65536.")
+        raise ValueError(
+            f"The port number of the rendezvous endpoint '{endpoint}' must be an integer between 0 and 65536."
+        )
     host = host[1:-1] if host[:1] == "[" else host
     if not re.fullmatch(r"[\w.:-]+", host):
-        raise ValueError(f"The hostname of the rendezvous endpoint '{endpoint}' must be a dot-separated list of labels, an IPv4 or an IPv6 address.")
+        raise ValueError(
+            f"The hostname of the rendezvous endpoint '{endpoint}' must be a dot-separated list of labels, an IPv4 or an IPv6 address."
+        )
     return host, int(port) if port else default_port
 
 

@@ -12,12 +12,16 @@ __all__ = ["create_c10d_store", "get_free_port", "get_socket_with_port"]
 logger = get_logger(__name__)
 
 
-def create_c10d_store(is_server, server_addr, server_port=-1, world_size=1, timeout=600, wait_for_workers=True, retries=3, use_libuv=None):
+def create_c10d_store(
+    is_server, server_addr, server_port=-1, world_size=1, timeout=600, wait_for_workers=True, retries=3, use_libuv=None
+):
     """A TCPStore; on a free port where none is asked for, tried again where another process took it."""
     if use_libuv is not None:
         logger.warning("argument use_libuv is deprecated and ignored")
     if server_port == -1 and world_size > 1:
-        raise ValueError(f"server_port must be specified when world_size > 1, got server_port={server_port}, world_size={world_size}")
+        raise ValueError(
+            f"server_port must be specified when world_size > 1, got server_port={server_port}, world_size={world_size}"
+        )
     for attempt in range(1, retries + 1):
         port = get_free_port() if server_port == -1 else server_port
         try:

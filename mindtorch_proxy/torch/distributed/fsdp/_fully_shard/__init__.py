@@ -86,7 +86,12 @@ class FSDPState(_State):
         hooks = self.hooks.pop()
         if hooks is not None:
             hooks.__exit__(None, None, None)
-        if self.running == 0 and self.group is not None and self.reshard_after_forward and not self._whole_for_backward():
+        if (
+            self.running == 0
+            and self.group is not None
+            and self.reshard_after_forward
+            and not self._whole_for_backward()
+        ):
             self.group.reshard()
             if hooks is not None and self.unshard_in_backward:
                 whole_in_backward(output, self.group)
@@ -150,7 +155,9 @@ class FSDPModule:
         return None
 
     def reset_iter_state(self):
-        """After a forward or backward that raised: everything sharded, nothing in flight, accumulated gradients forgotten."""
+        """After a forward or backward that raised: everything sharded, nothing in flight, accumulated gradients
+        forgotten.
+        """
         for state in self._states():
             state.running, state.hooks = 0, []
             if state.group is not None:
@@ -186,7 +193,9 @@ class FSDPModule:
     def set_reshard_after_backward(self, reshard_after_backward, *, recurse=True):
         """Keeping parameters whole after backward is not supported."""
         if not reshard_after_backward:
-            raise NotImplementedError("set_reshard_after_backward(False) is not supported: parameters are sharded after backward")
+            raise NotImplementedError(
+                "set_reshard_after_backward(False) is not supported: parameters are sharded after backward"
+            )
 
     def set_modules_to_forward_prefetch(self, modules):
         """Units whose parameters are gathered while this one computes."""
@@ -195,7 +204,9 @@ class FSDPModule:
     def set_modules_to_backward_prefetch(self, modules):
         """Units whose parameters are gathered, in backward, while this one computes."""
         if self._fsdp_state.group is not None:
-            self._fsdp_state.group.backward_prefetch = [m._fsdp_state.group for m in _units(modules) if m._fsdp_state.group is not None]
+            self._fsdp_state.group.backward_prefetch = [
+                m._fsdp_state.group for m in _units(modules) if m._fsdp_state.group is not None
+            ]
 
     def set_all_reduce_hook(self, hook, *, stream=None):
         """A function for the sums of gradients, a flat tensor, before they are divided."""
@@ -267,9 +278,15 @@ def _mesh(mesh, dims):
         return init_device_mesh("cpu", (get_world_size(),))
     if dims is None:
         return mesh
-    joined = [mesh[names] if len(names) == 1 else mesh[names]._flatten() for names in (dims.replicate_names, dims.shard_names) if names]
+    joined = [
+        mesh[names] if len(names) == 1 else mesh[names]._flatten()
+        for names in (dims.replicate_names, dims.shard_names)
+        if names
+    ]
     if not dims.shard_names:
-        raise NotImplementedError("DataParallelMeshDims without a dimension to shard over is not supported: use DistributedDataParallel")
+        raise NotImplementedError(
+            "DataParallelMeshDims without a dimension to shard over is not supported: use DistributedDataParallel"
+        )
     return joined[0] if len(joined) == 1 else type(mesh)._concatenate(joined)
 
 
@@ -306,7 +323,8 @@ def fully_shard(
 ):
     """Shard the parameters of a module, or of several as one unit, over a mesh; those of units within it stay theirs.
 
-    Parameters become distributed tensors, which optimizers and state dicts see; forward and backward gather them. On a mesh of two dimensions the
+    Parameters become distributed tensors, which optimizers and state dicts see; forward and backward gather them. On a
+    mesh of two dimensions the
     first replicates.
     """
     modules = list(module) if isinstance(module, (list, tuple)) else [module]
@@ -320,7 +338,9 @@ def fully_shard(
         if not isinstance(placement, Shard):
             raise NotImplementedError(f"shard_placement_fn may give a Shard or None, not {placement!r}")
         if p.ndim == 0:
-            raise ValueError("fully_shard does not support scalar parameters. Change the parameter to a 1D tensor with numel equal to 1.")
+            raise ValueError(
+                "fully_shard does not support scalar parameters. Change the parameter to a 1D tensor with numel equal to 1."
+            )
         dim = placement.dim % p.ndim
         if isinstance(p, DTensor) and p.device_mesh._get_root_mesh() != mesh._get_root_mesh():
             raise AssertionError("FSDP requires the DP and model parallel TP/EP mesh to have the same parent mesh")
@@ -366,10 +386,20 @@ def register_fsdp_forward_method(module, method_name):
 
 
 def share_comm_ctx(modules):
-    """Units of different models that run in turn: here each has its communication for itself, in the order of the program."""
+    """Units of different models that run in turn: here each has its communication for itself, in the order of the
+    program.
+    """
     _units(modules)
 
 
-for _object in (CPUOffloadPolicy, DataParallelMeshDims, FSDPModule, fully_shard, MixedPrecisionPolicy, OffloadPolicy, register_fsdp_forward_method):
+for _object in (
+    CPUOffloadPolicy,
+    DataParallelMeshDims,
+    FSDPModule,
+    fully_shard,
+    MixedPrecisionPolicy,
+    OffloadPolicy,
+    register_fsdp_forward_method,
+):
     _object.__module__ = "torch.distributed.fsdp"
 UnshardHandle.__module__ = share_comm_ctx.__module__ = "torch.distributed.fsdp"

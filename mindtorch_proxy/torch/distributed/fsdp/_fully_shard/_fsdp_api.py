@@ -9,7 +9,9 @@ __all__ = ["MixedPrecisionPolicy", "OffloadPolicy", "CPUOffloadPolicy", "DataPar
 
 @dataclass(frozen=True)
 class MixedPrecisionPolicy:
-    """The dtypes in which parameters compute, gradients are reduced and results come out; whether floating-point inputs are cast."""
+    """The dtypes in which parameters compute, gradients are reduced and results come out;
+    whether floating-point inputs are cast.
+    """
 
     param_dtype: torch.dtype | None = None
     reduce_dtype: torch.dtype | None = None
@@ -48,4 +50,10 @@ class DataParallelMeshDims:
     @property
     def replicate_names(self):
         """As a tuple."""
-        return () if self.replicate is None else (self.replicate,) if isinstance(self.replicate, str) else tuple(self.replicate)
+        return (
+            ()
+            if self.replicate is None
+            else (self.replicate,)
+            if isinstance(self.replicate, str)
+            else tuple(self.replicate)
+        )

@@ -32,7 +32,9 @@ class ShardedParameter:
         local = whole.detach().narrow(self.dim, start, stop - start).clone(memory_format=torch.contiguous_format)
         self.spec = self._sharded_spec(parameter, placement)
         self.sharded = torch.nn.Parameter(DTensor(local, self.spec), requires_grad=parameter.requires_grad)
-        self.sharded.__dict__.update({k: v for k, v in parameter.__dict__.items() if k not in ("_local_tensor", "_spec", "_is_param")})
+        self.sharded.__dict__.update(
+            {k: v for k, v in parameter.__dict__.items() if k not in ("_local_tensor", "_spec", "_is_param")}
+        )
         self.step = -(-self.shape[self.dim] // self.count)
         self.numel = self.step * math.prod(self.shape[: self.dim] + self.shape[self.dim + 1 :])
         self.accumulated = None
@@ -40,7 +42,9 @@ class ShardedParameter:
     def _sharded_spec(self, parameter, placement):
         mine = [Replicate()] * (self.mesh.ndim - 1)
         if self.tensor_parallel is None:
-            return DTensorSpec(self.mesh, (*mine, placement), TensorMeta(self.shape, contiguous_strides(self.shape), self.dtype))
+            return DTensorSpec(
+                self.mesh, (*mine, placement), TensorMeta(self.shape, contiguous_strides(self.shape), self.dtype)
+            )
         other = self.tensor_parallel
         cuts = math.prod(other.mesh.size(i) for i, p in enumerate(other.placements) if p.is_shard(placement.dim))
         if cuts > 1:
@@ -74,7 +78,9 @@ class ShardedParameter:
         """The whole tensor of flat pieces in the order of ranks."""
         shape = [*self.shape]
         shape[self.dim] = self.step
-        return torch.cat([p.view(shape) for p in pieces], self.dim).narrow(self.dim, 0, self.shape[self.dim]).contiguous()
+        return (
+            torch.cat([p.view(shape) for p in pieces], self.dim).narrow(self.dim, 0, self.shape[self.dim]).contiguous()
+        )
 
     def own(self, flat):
         """This rank's piece out of a flat one with its padding."""
@@ -127,11 +133,18 @@ class ParamGroup:
         for p in self.parameters:
             p.refresh()
             if p.sharded.device.type == "meta":
-                raise RuntimeError("FSDP parameters should be materialized from meta device before training: call to_empty() and initialize them.")
+                raise RuntimeError(
+                    "FSDP parameters should be materialized from meta device before training: call to_empty() and initialize them."
+                )
         key = lambda i: str(self._dtype(self.parameters[i]))
         for _, numbers in itertools.groupby(sorted(range(len(self.parameters)), key=key), key):
             numbers = list(numbers)
-            mine = torch.cat([self.parameters[i].padded(self.parameters[i].sharded._local_tensor, self._dtype(self.parameters[i])) for i in numbers])
+            mine = torch.cat(
+                [
+                    self.parameters[i].padded(self.parameters[i].sharded._local_tensor, self._dtype(self.parameters[i]))
+                    for i in numbers
+                ]
+            )
             every = mine.new_empty(mine.numel() * self.group.size())
             started.append((numbers, every, c10d.all_gather_into_tensor(every, mine, self.group, async_op=True)))
         self.pending = started
@@ -225,7 +238,9 @@ class ParamGroup:
             whole = [self._with_accumulated(p, g) for p, g in zip(trained, grads)]
             reduced = [None] * len(trained)
             key = lambda i: str(whole[i].dtype)
-            for _, numbers in itertools.groupby(sorted((i for i, g in enumerate(whole) if g is not None), key=key), key):
+            for _, numbers in itertools.groupby(
+                sorted((i for i, g in enumerate(whole) if g is not None), key=key), key
+            ):
                 numbers = list(numbers)
                 flat = self._reduced([trained[i] for i in numbers], [whole[i] for i in numbers])
                 at = 0
@@ -281,10 +296,15 @@ def unpack(kept):
 def freeing_hooks():
     """While a unit computes that frees its parameters: what autograd keeps of these is which they are.
 
-    Where hooks of the program's own stand outside, all that is saved goes to them: a checkpoint drops it and runs the unit again.
+    Where hooks of the program's own stand outside, all that is saved goes to them: a checkpoint drops it and runs the
+    unit again.
     """
     top = torch._C._autograd._top_saved_tensors_default_hooks(False)
-    return torch.autograd.graph.saved_tensors_hooks(pack, unpack) if top is None or top[0] is pack else contextlib.nullcontext()
+    return (
+        torch.autograd.graph.saved_tensors_hooks(pack, unpack)
+        if top is None or top[0] is pack
+        else contextlib.nullcontext()
+    )
 
 
 def runs_again():
@@ -293,7 +313,9 @@ def runs_again():
 
 
 def whole_in_backward(output, unit):
-    """Have a unit's parameters be whole from the first gradient of its outputs on: checkpoints within it run parts of its forward again."""
+    """Have a unit's parameters be whole from the first gradient of its outputs on: checkpoints within it run parts of
+    its forward again.
+    """
 
     def start(grad):
         if unit.in_backward is None:

@@ -43,7 +43,9 @@ class RemoteModule(nn.Module):
 
     def __init__(self, remote_device, module_cls, args=None, kwargs=None, _module_interface_cls=None):
         if _module_interface_cls is not None:
-            raise NotImplementedError("torch.distributed.nn.RemoteModule: modules of TorchScript are not supported (any dtype, any device)")
+            raise NotImplementedError(
+                "torch.distributed.nn.RemoteModule: modules of TorchScript are not supported (any dtype, any device)"
+            )
         super().__init__()
         if not rpc._workers.is_set():
             raise AssertionError("RemoteModule only works in RPC.")
@@ -78,10 +80,14 @@ class RemoteModule(nn.Module):
 
     def parameters(self, recurse=True):
         """ValueError: they lie on the other worker; see ``remote_parameters``."""
-        raise ValueError("Method ``parameters`` not supported for RemoteModule. Please use ``remote_parameters`` instead.")
+        raise ValueError(
+            "Method ``parameters`` not supported for RemoteModule. Please use ``remote_parameters`` instead."
+        )
 
     def __getstate__(self):
-        raise RuntimeError("Cannot pickle RemoteModule in python pickler. RemoteModule can only be pickled when using RPC")
+        raise RuntimeError(
+            "Cannot pickle RemoteModule in python pickler. RemoteModule can only be pickled when using RPC"
+        )
 
 
 def _not_supported(name):

@@ -70,7 +70,15 @@ def _mapped(func, out_placements, in_placements, in_grad_placements, device_mesh
     return _distributed(results, out_placements, mesh) if any(isinstance(a, DTensor) for a in flat) else results
 
 
-def local_map(func=None, out_placements=None, in_placements=None, in_grad_placements=None, device_mesh=None, *, redistribute_inputs=False):
+def local_map(
+    func=None,
+    out_placements=None,
+    in_placements=None,
+    in_grad_placements=None,
+    device_mesh=None,
+    *,
+    redistribute_inputs=False,
+):
     """A function that runs another, one over plain tensors, on this rank's pieces of distributed tensors.
 
     Args:

@@ -1,4 +1,6 @@
-"""Tensor parallelism within data parallelism: distributed parameters are local ones where a replica averages their gradients."""
+"""Tensor parallelism within data parallelism: distributed parameters are local ones where a replica averages their
+gradients.
+"""
 
 from torch.nn import Parameter
 
@@ -19,7 +21,13 @@ def _reconstruct_dtensor(module, _input):
     for path, p in list(module.named_parameters()):
         spec = getattr(p, "_st_info", None)
         if spec is not None:
-            _replace(module, path, DTensor.from_local(p, spec.mesh, spec.placements, run_check=False, shape=spec.shape, stride=spec.stride))
+            _replace(
+                module,
+                path,
+                DTensor.from_local(
+                    p, spec.mesh, spec.placements, run_check=False, shape=spec.shape, stride=spec.stride
+                ),
+            )
 
 
 def _localize_dtensor(module, *_, ignored_params=None):

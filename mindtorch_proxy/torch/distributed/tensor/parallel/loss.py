@@ -8,5 +8,7 @@ __all__ = ["loss_parallel"]
 @contextmanager
 def loss_parallel():
     """Inside, cross entropy would keep the classes sharded."""
-    raise NotImplementedError("loss_parallel is not supported: without it the logits are replicated for the loss, with the same result")
+    raise NotImplementedError(
+        "loss_parallel is not supported: without it the logits are replicated for the loss, with the same result"
+    )
     yield

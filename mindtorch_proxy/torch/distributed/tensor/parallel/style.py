@@ -7,7 +7,15 @@ from torch import nn
 
 from .. import DTensor, Placement, Replicate, Shard, distribute_module, distribute_tensor
 
-__all__ = ["ParallelStyle", "RowwiseParallel", "SequenceParallel", "ColwiseParallel", "PrepareModuleInput", "PrepareModuleInputOutput", "PrepareModuleOutput"]
+__all__ = [
+    "ParallelStyle",
+    "RowwiseParallel",
+    "SequenceParallel",
+    "ColwiseParallel",
+    "PrepareModuleInput",
+    "PrepareModuleInputOutput",
+    "PrepareModuleOutput",
+]
 
 
 class ParallelStyle(ABC):
@@ -63,7 +71,9 @@ class _Partitioned(ParallelStyle):
 
 
 class ColwiseParallel(_Partitioned):
-    """The outputs of a linear layer, or the columns of an embedding, over the ranks: input replicated, output sharded on its last dimension."""
+    """The outputs of a linear layer, or the columns of an embedding, over the ranks: input replicated, output sharded
+    on its last dimension.
+    """
 
     _linear, _embedding = {"weight": Shard(0), "bias": Shard(0)}, Shard(1)
     _default_input, _default_output = Replicate(), Shard(-1)
@@ -71,7 +81,9 @@ class ColwiseParallel(_Partitioned):
 
 
 class RowwiseParallel(_Partitioned):
-    """The inputs of a linear layer, or the rows of an embedding, over the ranks: input sharded on its last dimension, output reduced."""
+    """The inputs of a linear layer, or the rows of an embedding, over the ranks: input sharded on its last dimension,
+    output reduced.
+    """
 
     _linear, _embedding = {"weight": Shard(1), "bias": Replicate()}, Shard(0)
     _default_input, _default_output = Shard(-1), Replicate()
@@ -105,7 +117,9 @@ class SequenceParallel(ParallelStyle):
         return distribute_module(module, device_mesh, self._replicate, self._prepare_input, local)
 
     def __repr__(self):
-        return f"SequenceParallel(sequence_dim={self.sequence_sharding[0].dim}, use_local_output={self.use_local_output})"
+        return (
+            f"SequenceParallel(sequence_dim={self.sequence_sharding[0].dim}, use_local_output={self.use_local_output})"
+        )
 
 
 def _tuple(layouts):
@@ -113,9 +127,20 @@ def _tuple(layouts):
 
 
 class PrepareModuleInput(ParallelStyle):
-    """Tensors that go into a module become distributed under their layouts, then have the desired ones. None: left alone."""
+    """Tensors that go into a module become distributed under their layouts, then have the desired ones.
 
-    def __init__(self, *, input_layouts=None, desired_input_layouts=None, input_kwarg_layouts=None, desired_input_kwarg_layouts=None, use_local_output=False):
+    None: left alone.
+    """
+
+    def __init__(
+        self,
+        *,
+        input_layouts=None,
+        desired_input_layouts=None,
+        input_kwarg_layouts=None,
+        desired_input_kwarg_layouts=None,
+        use_local_output=False,
+    ):
         self.input_layouts, self.desired_input_layouts = _tuple(input_layouts), _tuple(desired_input_layouts)
         self.use_local_output = use_local_output
         if self.input_layouts is not None:
@@ -124,7 +149,10 @@ class PrepareModuleInput(ParallelStyle):
             if len(self.input_layouts) != len(self.desired_input_layouts):
                 raise AssertionError("input_layouts and desired_input_layouts should have same length!")
         self.with_kwargs = input_kwarg_layouts is not None
-        self.input_kwarg_layouts, self.desired_input_kwarg_layouts = input_kwarg_layouts or {}, desired_input_kwarg_layouts or {}
+        self.input_kwarg_layouts, self.desired_input_kwarg_layouts = (
+            input_kwarg_layouts or {},
+            desired_input_kwarg_layouts or {},
+        )
         if self.with_kwargs and len(self.input_kwarg_layouts) != len(self.desired_input_kwarg_layouts):
             raise AssertionError("input_kwarg_layouts and desired_input_kwarg_layouts should have same length!")
 
@@ -147,18 +175,25 @@ class PrepareModuleInput(ParallelStyle):
         inputs = inputs if isinstance(inputs, tuple) else (inputs,)
         if len(inputs) != len(self.input_layouts):
             raise ValueError("module inputs and input_layouts should have same length!")
-        return tuple(self._prepare_input_arg(x, device_mesh, a, b) for x, a, b in zip(inputs, self.input_layouts, self.desired_input_layouts))
+        return tuple(
+            self._prepare_input_arg(x, device_mesh, a, b)
+            for x, a, b in zip(inputs, self.input_layouts, self.desired_input_layouts)
+        )
 
     def _prepare_input_kwarg_fn(self, inputs, kwarg_inputs, device_mesh):
         prepared = {
-            name: self._prepare_input_arg(x, device_mesh, self.input_kwarg_layouts.get(name), self.desired_input_kwarg_layouts.get(name))
+            name: self._prepare_input_arg(
+                x, device_mesh, self.input_kwarg_layouts.get(name), self.desired_input_kwarg_layouts.get(name)
+            )
             for name, x in kwarg_inputs.items()
         }
         return self._prepare_input_fn(inputs, device_mesh), prepared
 
     def _apply(self, module, device_mesh):
         if self.with_kwargs:
-            module.register_forward_pre_hook(lambda _, inputs, kwargs: self._prepare_input_kwarg_fn(inputs, kwargs, device_mesh), with_kwargs=True)
+            module.register_forward_pre_hook(
+                lambda _, inputs, kwargs: self._prepare_input_kwarg_fn(inputs, kwargs, device_mesh), with_kwargs=True
+            )
         else:
             module.register_forward_pre_hook(lambda _, inputs: self._prepare_input_fn(inputs, device_mesh))
         return module
@@ -228,7 +263,9 @@ class PrepareModuleInputOutput(ParallelStyle):
             use_local_output=use_local_input,
         )
         self.prepare_module_output = PrepareModuleOutput(
-            output_layouts=output_layouts, desired_output_layouts=desired_output_layouts, use_local_output=use_local_output
+            output_layouts=output_layouts,
+            desired_output_layouts=desired_output_layouts,
+            use_local_output=use_local_output,
         )
 
     def _apply(self, module, device_mesh):

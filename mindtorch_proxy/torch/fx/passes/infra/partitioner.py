@@ -34,9 +34,11 @@ class Partition:
 
 
 class CapabilityBasedPartitioner:
-    """Collects the nodes that ``operator_support`` takes in as few partitions as can be had without a circle between them.
+    """Collects the nodes that ``operator_support`` takes in as few partitions as can be had without a circle between
+    them.
 
-    non_compute_ops: names of functions that are not worth a partition. skip_horizontal_fusion: nodes are joined with their users only.
+    non_compute_ops: names of functions that are not worth a partition. skip_horizontal_fusion: nodes are joined with
+    their users only.
     """
 
     def __init__(
@@ -49,7 +51,10 @@ class CapabilityBasedPartitioner:
         skip_horizontal_fusion=False,
     ):
         self.graph_module, self.operator_support = graph_module, operator_support
-        self.allows_single_node_partition, self.skip_horizontal_fusion = allows_single_node_partition, skip_horizontal_fusion
+        self.allows_single_node_partition, self.skip_horizontal_fusion = (
+            allows_single_node_partition,
+            skip_horizontal_fusion,
+        )
         self.non_compute_ops = list(non_compute_ops or ())
         self.allowed_single_node_partition_ops = list(allowed_single_node_partition_ops or ())
 
@@ -61,7 +66,11 @@ class CapabilityBasedPartitioner:
             made = self.operator_support.is_node_supported(submodules, node)
             if made:
                 home[node] = partitions[order] = Partition(len(home), [node], [order])
-            others = [home[n] for n in node.users if made and n in home] if self.skip_horizontal_fusion else [partitions[k] for k in sorted(partitions)]
+            others = (
+                [home[n] for n in node.users if made and n in home]
+                if self.skip_horizontal_fusion
+                else [partitions[k] for k in sorted(partitions)]
+            )
             self._join(list(dict.fromkeys([home[node], *others] if made else others)), partitions, home)
         for p in partitions.values():
             p.nodes = dict(sorted(p.nodes.items(), key=lambda item: item[1], reverse=True))
@@ -139,11 +148,17 @@ class CapabilityBasedPartitioner:
 
 
 def _is_getitem(node):
-    return node.op == "call_function" and getattr(node.target, "__name__", "") == "getitem" and node.target.__module__ == "_operator"
+    return (
+        node.op == "call_function"
+        and getattr(node.target, "__name__", "") == "getitem"
+        and node.target.__module__ == "_operator"
+    )
 
 
 def _circle(a, b, home):
-    """Whether something outside of two partitions would need both and be needed by them, other partitions being one node each."""
+    """Whether something outside of two partitions would need both and be needed by them, other partitions being one
+    node each.
+    """
     inside, seen = a.nodes.keys() | b.nodes.keys(), set()
     waiting = [user for n in inside for user in n.users if user not in inside]
     while waiting:

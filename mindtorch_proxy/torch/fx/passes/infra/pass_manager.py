@@ -44,7 +44,9 @@ def _validate_pass_schedule_constraint(constraint, passes):
     for i, a in enumerate(passes):
         for j, b in enumerate(passes[i + 1 :], i + 1):
             if not constraint(a, b):
-                raise RuntimeError(f"pass schedule constraint violated. Expected {a} before {b} but found {a} at index {i} and {b} at index{j} in pass list.")
+                raise RuntimeError(
+                    f"pass schedule constraint violated. Expected {a} before {b} but found {a} at index {i} and {b} at index{j} in pass list."
+                )
 
 
 def _topological_sort_passes(passes, constraints):
@@ -67,10 +69,15 @@ def _topological_sort_passes(passes, constraints):
 class PassManager:
     """Runs passes, ``steps`` times or until nothing changes; checks run between passes."""
 
-    def __init__(self, passes=None, constraints=None, steps=None, run_checks_after_each_pass=False, suppress_check_failures=False):
+    def __init__(
+        self, passes=None, constraints=None, steps=None, run_checks_after_each_pass=False, suppress_check_failures=False
+    ):
         self.passes, self.constraints = list(passes or []), list(constraints or [])
         self.steps = steps or 1
-        self.run_checks_after_each_pass, self.suppress_check_failures = run_checks_after_each_pass, suppress_check_failures
+        self.run_checks_after_each_pass, self.suppress_check_failures = (
+            run_checks_after_each_pass,
+            suppress_check_failures,
+        )
         self._validated = False
 
     def add_pass(self, _pass):
@@ -117,10 +124,14 @@ class PassManager:
                 try:
                     result = fn(module)
                     if not isinstance(result, PassResult) and not hasattr(result, "graph_module"):
-                        raise TypeError(f"The result of the pass {name} should be type PassResult. Please wrap it with pass_result_wrapper()")
+                        raise TypeError(
+                            f"The result of the pass {name} should be type PassResult. Please wrap it with pass_result_wrapper()"
+                        )
                 except Exception as error:
                     names = [p.__name__ if inspect.isfunction(p) else type(p).__name__ for p in self.passes[:i]]
-                    raise Exception(f"An error occurred when running the '{name}' pass after the following passes: {names}") from error
+                    raise Exception(
+                        f"An error occurred when running the '{name}' pass after the following passes: {names}"
+                    ) from error
                 module, modified = result.graph_module, modified or result.modified
                 if isinstance(module, GraphModule):
                     module.recompile()

@@ -8,7 +8,14 @@ from ...proxy import Proxy
 from ..tools_common import stable_topological_sort
 from .common import lift_subgraph_as_module
 
-__all__ = ["erase_nodes", "fuse_as_graphmodule", "fuse_by_partitions", "insert_subgm", "topo_sort", "validate_partition"]
+__all__ = [
+    "erase_nodes",
+    "fuse_as_graphmodule",
+    "fuse_by_partitions",
+    "insert_subgm",
+    "topo_sort",
+    "validate_partition",
+]
 
 
 def topo_sort(nodes):
@@ -46,7 +53,9 @@ def validate_partition(partition):
 
 
 def fuse_as_graphmodule(gm, nodes, module_name, partition_lookup_table=None, *, always_return_tuple=False):
-    """(GraphModule of the nodes, the nodes outside whose values it takes, the nodes inside whose values are used outside)."""
+    """(GraphModule of the nodes, the nodes outside whose values it takes, the nodes inside whose values are used
+    outside).
+    """
     for node in nodes:
         if node.graph.owning_module is not gm:
             raise AssertionError(f"{node} doesn't belong to passed in graph module {gm._get_name()}")
@@ -107,7 +116,9 @@ def fuse_by_partitions(gm, partitions, prefix="fused_", always_return_tuple=Fals
     """Put each partition ({node: anything}) into a module ``prefix + number``; returns ``gm``."""
     for number, partition in enumerate(partitions):
         nodes = topo_sort(list(partition))
-        fused, inputs, results = fuse_as_graphmodule(gm, nodes, prefix + str(number), partition, always_return_tuple=always_return_tuple)
+        fused, inputs, results = fuse_as_graphmodule(
+            gm, nodes, prefix + str(number), partition, always_return_tuple=always_return_tuple
+        )
         insert_subgm(gm, fused, inputs, results, nodes[-1])
         erase_nodes(gm, nodes)
     stable_topological_sort(gm)

@@ -13,7 +13,9 @@ __all__ = ["InternalMatch", "SubgraphMatcher"]
 
 @dataclass
 class InternalMatch:
-    """A part: the last nodes of the pattern, the node of each node of the pattern, what its arguments are, what it returns."""
+    """A part: the last nodes of the pattern, the node of each node of the pattern, what its arguments are, what it
+    returns.
+    """
 
     anchors: list
     nodes_map: dict = field(default_factory=dict)
@@ -22,7 +24,13 @@ class InternalMatch:
     name_node_map: dict = field(default_factory=dict)
 
     def __copy__(self):
-        return InternalMatch(self.anchors, dict(self.nodes_map), list(self.placeholder_nodes), list(self.returning_nodes), dict(self.name_node_map))
+        return InternalMatch(
+            self.anchors,
+            dict(self.nodes_map),
+            list(self.placeholder_nodes),
+            list(self.returning_nodes),
+            dict(self.name_node_map),
+        )
 
 
 def _fetch(node):
@@ -31,12 +39,21 @@ def _fetch(node):
 
 
 class SubgraphMatcher:
-    """Finds in graphs what looks like ``pattern``: the same calls, joined in the same way, its placeholders standing for anything.
+    """Finds in graphs what looks like ``pattern``: the same calls, joined in the same way, its placeholders standing
+    for anything.
 
-    ``match_output`` and ``match_placeholder`` ask for nodes of these kinds; ``ignore_literals`` lets numbers and texts differ.
+    ``match_output`` and ``match_placeholder`` ask for nodes of these kinds; ``ignore_literals`` lets numbers and texts
+    differ.
     """
 
-    def __init__(self, pattern, match_output=False, match_placeholder=False, remove_overlapping_matches=True, ignore_literals=False):
+    def __init__(
+        self,
+        pattern,
+        match_output=False,
+        match_placeholder=False,
+        remove_overlapping_matches=True,
+        ignore_literals=False,
+    ):
         if not len(pattern.nodes):
             raise ValueError("SubgraphMatcher cannot be initialized with an empty pattern")
         for node in pattern.nodes:
@@ -56,7 +73,9 @@ class SubgraphMatcher:
 
         def backtracking(i, match):
             if i == len(self.pattern_anchors):
-                match.placeholder_nodes = [match.nodes_map[p] for p in self.pattern_placeholder_nodes if p in match.nodes_map]
+                match.placeholder_nodes = [
+                    match.nodes_map[p] for p in self.pattern_placeholder_nodes if p in match.nodes_map
+                ]
                 match.returning_nodes = [match.nodes_map[p] for p in self.pattern_returning_nodes]
                 found.append(match)
                 return
@@ -131,7 +150,9 @@ class SubgraphMatcher:
         inside = {n for n in nodes_map.values() if isinstance(n, Node)}
         for pn, gn in nodes_map.items():
             if pn.op != "placeholder" and pn not in self.pattern_returning_nodes and isinstance(gn, Node):
-                if any(u not in inside and u.op != "output" or u.op == "output" and not self.match_output for u in gn.users):
+                if any(
+                    u not in inside and u.op != "output" or u.op == "output" and not self.match_output for u in gn.users
+                ):
                     return False
         return True
 
@@ -140,13 +161,17 @@ class SubgraphMatcher:
         """Nothing outside lies between two of the nodes, so that one call may stand for them."""
         from .fuser_utils import validate_partition
 
-        return validate_partition([n for p, n in nodes_map.items() if p.op not in ("placeholder", "output") and isinstance(n, Node)])
+        return validate_partition(
+            [n for p, n in nodes_map.items() if p.op not in ("placeholder", "output") and isinstance(n, Node)]
+        )
 
     @staticmethod
     def _remove_overlapping(matches):
         kept, taken = [], set()
         for match in matches:
-            inner = {n for p, n in match.nodes_map.items() if p.op not in ("placeholder", "output") and isinstance(n, Node)}
+            inner = {
+                n for p, n in match.nodes_map.items() if p.op not in ("placeholder", "output") and isinstance(n, Node)
+            }
             if not inner & taken:
                 kept.append(match)
                 taken |= inner

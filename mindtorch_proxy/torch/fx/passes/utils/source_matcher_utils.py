@@ -9,7 +9,9 @@ __all__ = ["SourcePartition", "check_subgraphs_connected", "get_source_partition
 
 @dataclass
 class SourcePartition:
-    """The nodes of one call of ``source``: all, those that come from outside, those that others use, and the attributes that are read."""
+    """The nodes of one call of ``source``: all, those that come from outside, those that others use, and the attributes
+    that are read.
+    """
 
     nodes: list
     source: object
@@ -19,7 +21,9 @@ class SourcePartition:
 
 
 def get_source_partitions(graph, wanted_sources, filter_fn=None):
-    """{source: its partitions} of the modules' classes, functions or names that are wanted, by what nodes say in ``source_fn_stack``."""
+    """{source: its partitions} of the modules' classes, functions or names that are wanted, by what nodes say in
+    ``source_fn_stack``.
+    """
     found: dict = {}
     for node in graph.nodes:
         stack = node.meta.get("source_fn_stack") or node.meta.get("torch_fn")
@@ -29,7 +33,10 @@ def get_source_partitions(graph, wanted_sources, filter_fn=None):
         if source in wanted_sources:
             found.setdefault(source, {}).setdefault(name, []).append(node)
     if filter_fn:
-        found = {s: {name: kept for name, nodes in by.items() if (kept := [n for n in nodes if filter_fn(n)])} for s, by in found.items()}
+        found = {
+            s: {name: kept for name, nodes in by.items() if (kept := [n for n in nodes if filter_fn(n)])}
+            for s, by in found.items()
+        }
     return {source: [_partition(nodes, source) for nodes in by.values()] for source, by in found.items() if by}
 
 

@@ -10,7 +10,15 @@ import textwrap
 import numpy as np
 import torch
 
-__all__ = ["TaskSpec", "Measurement", "select_unit", "unit_to_english", "trim_sigfig", "ordered_unique", "set_torch_threads"]
+__all__ = [
+    "TaskSpec",
+    "Measurement",
+    "select_unit",
+    "unit_to_english",
+    "trim_sigfig",
+    "ordered_unique",
+    "set_torch_threads",
+]
 _UNITS = {"ns": (1e-9, "nanosecond"), "us": (1e-6, "microsecond"), "ms": (1e-3, "millisecond"), "s": (1, "second")}
 _MOST_FIGURES, _LEAST_INTERVAL = 4, 25e-9  # of an estimate; the clock's own spread in seconds
 
@@ -31,7 +39,11 @@ class TaskSpec:
     @property
     def title(self):
         """The label, or the statement."""
-        return self.label + (f": {self.sub_label}" if self.sub_label else "") if self.label is not None else self._statement()
+        return (
+            self.label + (f": {self.sub_label}" if self.sub_label else "")
+            if self.label is not None
+            else self._statement()
+        )
 
     def _statement(self):
         if "\n" not in self.stmt:
@@ -52,7 +64,9 @@ class TaskSpec:
 
 @dataclasses.dataclass(init=True, repr=False)
 class Measurement:
-    """Times of several runs of `number_per_run` executions each; what is told of them is of one execution, in seconds."""
+    """Times of several runs of `number_per_run` executions each;
+    what is told of them is of one execution, in seconds.
+    """
 
     number_per_run: int
     raw_times: list
@@ -64,11 +78,18 @@ class Measurement:
             return getattr(self.task_spec, name)
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
-    times = property(lambda self: [t / self.number_per_run for t in self.raw_times], doc="The seconds of one call, for each run.")
+    times = property(
+        lambda self: [t / self.number_per_run for t in self.raw_times], doc="The seconds of one call, for each run."
+    )
     mean = property(lambda self: statistics.fmean(self.times), doc="The mean of the times.")
     median = property(lambda self: self._quantile(0.5), doc="The median of the times.")
-    iqr = property(lambda self: self._quantile(0.75) - self._quantile(0.25), doc="The distance between the first and the third quartile.")
-    has_warnings = property(lambda self: bool(self._warning()), doc="Whether there are too few runs, or they differ too much.")
+    iqr = property(
+        lambda self: self._quantile(0.75) - self._quantile(0.25),
+        doc="The distance between the first and the third quartile.",
+    )
+    has_warnings = property(
+        lambda self: bool(self._warning()), doc="Whether there are too few runs, or they differ too much."
+    )
 
     def meets_confidence(self, threshold=0.1):
         """Whether the middle half of the times lies within this part of the median."""
@@ -95,14 +116,23 @@ class Measurement:
         if len(self.raw_times) < 2 or relative < 10:
             return ""
         lead = f"  WARNING: Interquartile range is {relative:.1f}% of the median measurement.\n           "
-        return lead + ("This suggests significant environmental influence." if relative > 25 else "This could indicate system fluctuation.")
+        return lead + (
+            "This suggests significant environmental influence."
+            if relative > 25
+            else "This could indicate system fluctuation."
+        )
 
     def __repr__(self):
         n, (unit, scale) = len(self.raw_times), select_unit(self.median)
-        lines = [f"<{type(self).__module__}.{type(self).__name__} object at {hex(id(self))}>", self.task_spec.summarize()]
+        lines = [
+            f"<{type(self).__module__}.{type(self).__name__} object at {hex(id(self))}>",
+            self.task_spec.summarize(),
+        ]
         lines.append(f"  {'Median: ' if n > 1 else ''}{self.median / scale:.2f} {unit}")
         if n >= 4:
-            lines.append(f"  IQR:    {self.iqr / scale:.2f} {unit} ({self._quantile(0.25) / scale:.2f} to {self._quantile(0.75) / scale:.2f})")
+            lines.append(
+                f"  IQR:    {self.iqr / scale:.2f} {unit} ({self._quantile(0.25) / scale:.2f} to {self._quantile(0.75) / scale:.2f})"
+            )
         runs = "per measurement," if n > 1 else ","
         threads = f"{self.num_threads} thread{'s' * (self.num_threads > 1)}"
         lines.append(f"  {n} measurement{'s' * (n > 1)}, {self.number_per_run} runs {runs} {threads}")

@@ -7,7 +7,14 @@ import operator
 from . import common
 
 __all__ = ["Colorize", "Compare"]
-_END, _BOLD, _BAD, _WORST, _GREEN, _BRIGHT_GREEN = "\033[0m", "\033[1m", "\033[2m\033[91m", "\033[31m", "\033[34m", "\033[92m"
+_END, _BOLD, _BAD, _WORST, _GREEN, _BRIGHT_GREEN = (
+    "\033[0m",
+    "\033[1m",
+    "\033[2m\033[91m",
+    "\033[31m",
+    "\033[34m",
+    "\033[92m",
+)
 
 
 class Colorize(enum.Enum):
@@ -30,7 +37,10 @@ class _Column:
     def text(self, m):
         if m is None:
             return " " * len(self._write(1, ""))
-        value, spread = m.median / self.scale, f" (! {m.iqr / m.median * 100:.0f}%)" if self.warn and m.has_warnings else ""
+        value, spread = (
+            m.median / self.scale,
+            f" (! {m.iqr / m.median * 100:.0f}%)" if self.warn and m.has_warnings else "",
+        )
         return self._write(common.trim_sigfig(value, m.significant_figures) if self.trim else value, spread)
 
     def _write(self, value, spread):
@@ -53,10 +63,14 @@ class _Table:
     def __init__(self, results, colorize, trim, warn):
         self.results, self.colorize, self.warn = results, colorize, warn
         self.unit, scale = common.select_unit(min(m.median for m in results))
-        self.rows = sorted(common.ordered_unique((m.num_threads, m.env, m.as_row_name) for m in results), key=operator.itemgetter(0, 1))
+        self.rows = sorted(
+            common.ordered_unique((m.num_threads, m.env, m.as_row_name) for m in results), key=operator.itemgetter(0, 1)
+        )
         self.names = common.ordered_unique(m.description for m in results)
         self.cells = {((m.num_threads, m.env, m.as_row_name), m.description): m for m in results}
-        self.columns = [_Column([m for m in results if m.description == name], scale, trim, warn) for name in self.names]
+        self.columns = [
+            _Column([m for m in results if m.description == name], scale, trim, warn) for name in self.names
+        ]
 
     def _titles(self):
         """What stands before each row: its environment, where there are several, and its name."""
@@ -68,11 +82,18 @@ class _Table:
             yield "  " + shown.ljust(width) + name
 
     def _best(self, row, name):
-        group = [m for (r, n), m in self.cells.items() if (r == row if self.colorize is Colorize.ROWWISE else r[0] == row[0] and n == name)]
+        group = [
+            m
+            for (r, n), m in self.cells.items()
+            if (r == row if self.colorize is Colorize.ROWWISE else r[0] == row[0] and n == name)
+        ]
         return min(m.median for m in group)
 
     def render(self):
-        texts = [[title, *(c.text(self.cells.get((row, n))) for c, n in zip(self.columns, self.names))] for title, row in zip(self._titles(), self.rows)]
+        texts = [
+            [title, *(c.text(self.cells.get((row, n))) for c, n in zip(self.columns, self.names))]
+            for title, row in zip(self._titles(), self.rows)
+        ]
         widths = [max(map(len, column)) for column in zip(["", *self.names], *texts)]
         lines, threads = ["  |  ".join(n.center(w) for n, w in zip(["", *self.names], widths))], None
         for row, (title, *cells) in zip(self.rows, texts):
@@ -82,11 +103,21 @@ class _Table:
             line = [title.ljust(widths[0])]
             for name, cell, w in zip(self.names, cells, widths[1:]):
                 cell, m = cell.center(w), self.cells.get((row, name))
-                line.append(cell if m is None or self.colorize is Colorize.NONE else _colored(cell, m.median, self._best(row, name)))
+                line.append(
+                    cell
+                    if m is None or self.colorize is Colorize.NONE
+                    else _colored(cell, m.median, self._best(row, name))
+                )
             lines.append("  |  ".join(line))
         head = f"[{f' {self.results[0].label or str()} '.center(len(lines[0]) - 2, '-')}]"
-        note = "(! XX%) Measurement has high variance, where XX is the IQR / median * 100.\n" if self.warn and any(m.has_warnings for m in self.results) else ""
-        return "\n".join([head, *lines]) + f"\n\nTimes are in {common.unit_to_english(self.unit)}s ({self.unit}).\n{note}"
+        note = (
+            "(! XX%) Measurement has high variance, where XX is the IQR / median * 100.\n"
+            if self.warn and any(m.has_warnings for m in self.results)
+            else ""
+        )
+        return (
+            "\n".join([head, *lines]) + f"\n\nTimes are in {common.unit_to_english(self.unit)}s ({self.unit}).\n{note}"
+        )
 
 
 class Compare:

@@ -11,7 +11,9 @@ __all__ = ["CollatorIterDataPipe", "MapperIterDataPipe"]
 
 @functional_datapipe("map")
 class MapperIterDataPipe(_AsLong, IterDataPipe):
-    """A function of each sample or of some columns; the result takes the place of the first of these, or goes to ``output_col``."""
+    """A function of each sample or of some columns;
+    the result takes the place of the first of these, or goes to ``output_col``.
+    """
 
     def __init__(self, datapipe, fn, input_col=None, output_col=None):
         _check_unpickable_fn(fn)
@@ -51,5 +53,7 @@ class CollatorIterDataPipe(MapperIterDataPipe):
 
     def __init__(self, datapipe, conversion=default_collate, collate_fn=None):
         if collate_fn is None and not callable(conversion):
-            raise NotImplementedError("collate: conversion by column belongs to the data-frame pipes, which are not supported")
+            raise NotImplementedError(
+                "collate: conversion by column belongs to the data-frame pipes, which are not supported"
+            )
         super().__init__(datapipe, conversion if collate_fn is None else collate_fn)

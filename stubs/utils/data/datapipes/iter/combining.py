@@ -9,7 +9,13 @@ from .._decorator import functional_datapipe
 from ..datapipe import _FEEDBACK, IterDataPipe, _describe
 from ..utils.common import StreamWrapper, _all, _check_unpickable_fn, _lengths
 
-__all__ = ["ConcaterIterDataPipe", "DemultiplexerIterDataPipe", "ForkerIterDataPipe", "MultiplexerIterDataPipe", "ZipperIterDataPipe"]
+__all__ = [
+    "ConcaterIterDataPipe",
+    "DemultiplexerIterDataPipe",
+    "ForkerIterDataPipe",
+    "MultiplexerIterDataPipe",
+    "ZipperIterDataPipe",
+]
 
 
 @functional_datapipe("concat")
@@ -62,7 +68,10 @@ class _Splitter(IterDataPipe):
     def __init__(self, datapipe, num_instances, buffer_size):
         self.main_datapipe, self.num_instances, self.buffer_size = datapipe, num_instances, buffer_size
         if buffer_size < 0:
-            warnings.warn(f"Unlimited buffer size is set for `{self._verb}`, please be aware of OOM at random places", stacklevel=3)
+            warnings.warn(
+                f"Unlimited buffer size is set for `{self._verb}`, please be aware of OOM at random places",
+                stacklevel=3,
+            )
         self.reset()
 
     def reset(self):
@@ -78,11 +87,17 @@ class _Splitter(IterDataPipe):
 
     def _limit(self, waiting):
         if 0 <= self.buffer_size < waiting:
-            raise BufferError(f"{type(self).__name__[1:]} buffer overflow, buffer size {self.buffer_size} is insufficient.")
+            raise BufferError(
+                f"{type(self).__name__[1:]} buffer overflow, buffer size {self.buffer_size} is insufficient."
+            )
 
     def get_next_element_by_instance(self, instance_id):
         if self._datapipe_iterator is None and self._stopped[instance_id]:
-            self._datapipe_iterator, self._exhausted, self._stopped = iter(self.main_datapipe), False, [False] * self.num_instances
+            self._datapipe_iterator, self._exhausted, self._stopped = (
+                iter(self.main_datapipe),
+                False,
+                [False] * self.num_instances,
+            )
         try:
             while not self._stopped[instance_id]:  # a reset replaces the queues: they are looked up anew
                 while not (self._buffers[instance_id] or self._exhausted):
@@ -105,7 +120,9 @@ class _Splitter(IterDataPipe):
 
 
 class _ChildDataPipe(IterDataPipe):
-    """One of the streams. They begin anew together: the first that does so resets the source, which ends the others' iterators."""
+    """One of the streams. They begin anew together: the first that does so resets the source, which ends the others'
+    iterators.
+    """
 
     def __init__(self, main_datapipe, instance_id):
         self.main_datapipe, self.instance_id = main_datapipe, instance_id
@@ -177,7 +194,9 @@ class _DemultiplexerIterDataPipe(_Splitter):
             StreamWrapper.close_streams(value)
             return
         if owner is None or not 0 <= owner < self.num_instances:
-            raise ValueError(f"Output of the classification fn should be between 0 and {self.num_instances - 1}. {owner} is returned.")
+            raise ValueError(
+                f"Output of the classification fn should be between 0 and {self.num_instances - 1}. {owner} is returned."
+            )
         self._buffers[owner].append(value)
         self._usage += 1
         if owner != instance_id:
@@ -210,7 +229,11 @@ class ForkerIterDataPipe(IterDataPipe):
 
     def __new__(cls, datapipe, num_instances, buffer_size=1000, copy=None):
         _check_instances(num_instances)
-        return datapipe if num_instances == 1 else _children(_ForkerIterDataPipe(datapipe, num_instances, buffer_size, copy))
+        return (
+            datapipe
+            if num_instances == 1
+            else _children(_ForkerIterDataPipe(datapipe, num_instances, buffer_size, copy))
+        )
 
 
 @functional_datapipe("demux")

@@ -20,4 +20,6 @@ class FileListerIterDataPipe(_KnownLength, IterDataPipe):
 
     def __iter__(self):
         for path in self.datapipe:
-            yield from get_file_pathnames_from_root(path, self.masks, self.recursive, self.abspath, self.non_deterministic)
+            yield from get_file_pathnames_from_root(
+                path, self.masks, self.recursive, self.abspath, self.non_deterministic
+            )

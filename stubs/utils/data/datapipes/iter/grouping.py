@@ -15,7 +15,12 @@ class _Batching:
     def __init__(self, datapipe, batch_size, drop_last=False, wrapper_class=DataChunk):
         if batch_size <= 0:
             raise AssertionError("Batch size is required to be larger than 0!")
-        self.datapipe, self.batch_size, self.drop_last, self.wrapper_class = datapipe, batch_size, drop_last, wrapper_class
+        self.datapipe, self.batch_size, self.drop_last, self.wrapper_class = (
+            datapipe,
+            batch_size,
+            drop_last,
+            wrapper_class,
+        )
 
     def __len__(self):
         n = _lengths(self, self.datapipe)[0]
@@ -62,9 +67,21 @@ class UnBatcherIterDataPipe(IterDataPipe):
 
 @functional_datapipe("groupby")
 class GrouperIterDataPipe(IterDataPipe):
-    """Groups of samples of which a function is the same: full ones, the biggest when the buffer is full, at the end the rest."""
+    """Groups of samples of which a function is the same: full ones, the biggest when the buffer is full, at the end the
+    rest.
+    """
 
-    def __init__(self, datapipe, group_key_fn, *, keep_key=False, buffer_size=10000, group_size=None, guaranteed_group_size=None, drop_remaining=False):
+    def __init__(
+        self,
+        datapipe,
+        group_key_fn,
+        *,
+        keep_key=False,
+        buffer_size=10000,
+        group_size=None,
+        guaranteed_group_size=None,
+        drop_remaining=False,
+    ):
         _check_unpickable_fn(group_key_fn)
         if group_size is not None and buffer_size is not None and not 0 < group_size <= buffer_size:
             raise AssertionError("group_size must be > 0 and <= buffer_size")
@@ -73,7 +90,11 @@ class GrouperIterDataPipe(IterDataPipe):
         if guaranteed_group_size is None and buffer_size is not None:
             guaranteed_group_size = group_size
         self.datapipe, self.group_key_fn, self.keep_key, self.group_size = datapipe, group_key_fn, keep_key, group_size
-        self.max_buffer_size, self.guaranteed_group_size, self.drop_remaining = buffer_size, guaranteed_group_size, drop_remaining
+        self.max_buffer_size, self.guaranteed_group_size, self.drop_remaining = (
+            buffer_size,
+            guaranteed_group_size,
+            drop_remaining,
+        )
         self.wrapper_class = DataChunk
         self.reset()
 

@@ -22,7 +22,9 @@ class _ShardingIterDataPipe(IterDataPipe):
 
 @functional_datapipe("sharding_filter")
 class ShardingFilterIterDataPipe(_ShardingIterDataPipe):
-    """Every n-th sample, once ``apply_sharding`` said how many share; groups of sharers are nested by their priority."""
+    """Every n-th sample, once ``apply_sharding`` said how many share;
+    groups of sharers are nested by their priority.
+    """
 
     def __init__(self, source_datapipe, sharding_group_filter=None):
         self.source_datapipe, self.sharding_group_filter, self.groups = source_datapipe, sharding_group_filter, {}
@@ -32,7 +34,10 @@ class ShardingFilterIterDataPipe(_ShardingIterDataPipe):
         """Keep every n-th element, from the given one on."""
         if instance_id >= num_of_instances:
             raise ValueError(f"instance_id({instance_id}) should be smaller than num_of_instances({num_of_instances})")
-        if any((group == SHARDING_PRIORITIES.DEFAULT) != (sharding_group == SHARDING_PRIORITIES.DEFAULT) for group in self.groups):
+        if any(
+            (group == SHARDING_PRIORITIES.DEFAULT) != (sharding_group == SHARDING_PRIORITIES.DEFAULT)
+            for group in self.groups
+        ):
             raise RuntimeError("ShardingFilter cannot mix DEFAULT and non DEFAULT groups")
         self.groups[sharding_group] = (num_of_instances, instance_id)
         self.num_of_instances, self.instance_id = 1, 0

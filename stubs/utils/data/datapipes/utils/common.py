@@ -9,7 +9,13 @@ import os
 import warnings
 from collections.abc import Iterable, Sized
 
-__all__ = ["validate_input_col", "StreamWrapper", "get_file_binaries_from_pathnames", "get_file_pathnames_from_root", "match_masks"]
+__all__ = [
+    "validate_input_col",
+    "StreamWrapper",
+    "get_file_binaries_from_pathnames",
+    "get_file_pathnames_from_root",
+    "match_masks",
+]
 
 
 def _lengths(pipe, *sources):
@@ -40,7 +46,10 @@ def _copied(kind, source, end=""):
     try:
         return copy.deepcopy(source)
     except TypeError:
-        warnings.warn(f"The input {kind} can not be deepcopied, please be aware of in-place modification would affect source data{end}", stacklevel=3)
+        warnings.warn(
+            f"The input {kind} can not be deepcopied, please be aware of in-place modification would affect source data{end}",
+            stacklevel=3,
+        )
         return source
 
 
@@ -62,7 +71,10 @@ def _check_unpickable_fn(fn):
     name = getattr(fn, "__qualname__", type(fn).__qualname__)
     kind = "Local" if "<locals>" in name else "Lambda" if "<lambda>" in name else None
     if kind and importlib.util.find_spec("dill") is None:
-        warnings.warn(f"{kind} function is not supported by pickle, please use regular python function or functools.partial instead.", stacklevel=3)
+        warnings.warn(
+            f"{kind} function is not supported by pickle, please use regular python function or functools.partial instead.",
+            stacklevel=3,
+        )
 
 
 def validate_input_col(fn, input_col):
@@ -76,7 +88,9 @@ def validate_input_col(fn, input_col):
     name, parameters = getattr(inner, "__name__", repr(inner)), signature.parameters.values()
     keywords = sum(p.kind is p.KEYWORD_ONLY and p.default is p.empty for p in parameters)
     if keywords:
-        raise ValueError(f"The function {name} takes {keywords} non-default keyword-only parameters, which is not allowed.")
+        raise ValueError(
+            f"The function {name} takes {keywords} non-default keyword-only parameters, which is not allowed."
+        )
     try:
         signature.bind(*range(needed))
     except TypeError:
@@ -194,4 +208,8 @@ class StreamWrapper:
         return next(self.file_obj)
 
     def __repr__(self):
-        return f"StreamWrapper<{self.file_obj!r}>" if self.name is None else f"StreamWrapper<{self.name},{self.file_obj!r}>"
+        return (
+            f"StreamWrapper<{self.file_obj!r}>"
+            if self.name is None
+            else f"StreamWrapper<{self.name},{self.file_obj!r}>"
+        )

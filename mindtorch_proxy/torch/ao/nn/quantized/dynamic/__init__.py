@@ -11,7 +11,9 @@ __all__ = ["Linear"]
 
 
 class Linear(_layers.Linear):
-    """Linear whose weight is torch.qint8, or float16; the input is rounded to seven bits of its own range at each call, the result is float32."""
+    """Linear whose weight is torch.qint8, or float16;
+    the input is rounded to seven bits of its own range at each call, the result is float32.
+    """
 
     _version = 4
 
@@ -44,11 +46,15 @@ class Linear(_layers.Linear):
         config = getattr(mod, "qconfig", None)
         observer = (config if config is not None and config.weight is not None else default_dynamic_qconfig).weight()
         if observer.dtype not in (torch.qint8, torch.float16):
-            raise AssertionError(f"The only supported dtypes for dynamic quantized linear are qint8 and float16 got: {observer.dtype}")
+            raise AssertionError(
+                f"The only supported dtypes for dynamic quantized linear are qint8 and float16 got: {observer.dtype}"
+            )
         observer(layer.weight)
         new = cls(layer.in_features, layer.out_features, dtype=observer.dtype)
         quantized = observer.dtype is torch.qint8
-        new.set_weight_bias(_layers.quantized_weight(layer.weight, observer) if quantized else layer.weight.detach().float(), layer.bias)
+        new.set_weight_bias(
+            _layers.quantized_weight(layer.weight, observer) if quantized else layer.weight.detach().float(), layer.bias
+        )
         return new
 
 

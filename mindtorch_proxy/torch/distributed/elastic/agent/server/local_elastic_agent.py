@@ -19,12 +19,29 @@ logger = get_logger(__name__)
 
 
 class LocalElasticAgent(ElasticAgent):
-    """Starts the workers of this machine after each rendezvous; when one fails, all of the job start again, as often as is allowed."""
+    """Starts the workers of this machine after each rendezvous;
+    when one fails, all of the job start again, as often as is allowed.
+    """
 
-    def __init__(self, spec, logs_specs, start_method="spawn", exit_barrier_timeout=300, log_line_prefix_template=None, shutdown_timeout=None):
-        self.spec, self.logs_specs, self.start_method, self.exit_barrier_timeout = spec, logs_specs, start_method, exit_barrier_timeout
+    def __init__(
+        self,
+        spec,
+        logs_specs,
+        start_method="spawn",
+        exit_barrier_timeout=300,
+        log_line_prefix_template=None,
+        shutdown_timeout=None,
+    ):
+        self.spec, self.logs_specs, self.start_method, self.exit_barrier_timeout = (
+            spec,
+            logs_specs,
+            start_method,
+            exit_barrier_timeout,
+        )
         self.template = log_line_prefix_template
-        self.patience = int(os.environ.get("TORCH_ELASTIC_SHUTDOWN_TIMEOUT", 30)) if shutdown_timeout is None else shutdown_timeout
+        self.patience = (
+            int(os.environ.get("TORCH_ELASTIC_SHUTDOWN_TIMEOUT", 30)) if shutdown_timeout is None else shutdown_timeout
+        )
         self.workers, self.ranks, self.left = None, {}, spec.max_restarts
 
     def run(self, role="default"):
@@ -106,7 +123,9 @@ class LocalElasticAgent(ElasticAgent):
             named = lambda local: {"role_name": self.spec.role, "rank": first + local, "local_rank": local}
             prefixes = {local: Template(self.template).safe_substitute(named(local)) for local in envs}
         args = {local: tuple(macros.substitute(self.spec.args, str(local))) for local in envs}
-        self.workers = start_processes(self.spec.role, self.spec.entrypoint, args, envs, self.logs_specs, prefixes, self.start_method)
+        self.workers = start_processes(
+            self.spec.role, self.spec.entrypoint, args, envs, self.logs_specs, prefixes, self.start_method
+        )
 
     def _stop(self, number):
         if self.workers is not None:

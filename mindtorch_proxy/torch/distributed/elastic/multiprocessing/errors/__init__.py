@@ -1,4 +1,6 @@
-"""Errors of started processes: each writes its own to a file, of which the one that started it makes a ChildFailedError."""
+"""Errors of started processes: each writes its own to a file, of which the one that started it makes a
+ChildFailedError.
+"""
 
 import json
 import os
@@ -36,7 +38,9 @@ class ProcessFailure:
                 self.error_file_data = json.load(file)
             self.message = self.error_file_data["message"]
             inside = self.message if isinstance(self.message, dict) else None
-            self.timestamp = int(inside["extraInfo"]["timestamp"] if inside else self.error_file_data.get("timestamp", 0))
+            self.timestamp = int(
+                inside["extraInfo"]["timestamp"] if inside else self.error_file_data.get("timestamp", 0)
+            )
         else:
             self.error_file = _NOT_AVAILABLE
         if not self.message and self.exitcode < 0:
@@ -84,7 +88,11 @@ class ChildFailedError(Exception):
     def _describe(self, index, rank, failure):
         message = failure.message
         if isinstance(message, dict):
-            message = message.get("extraInfo", {}).get("py_callstack", message.get("message", _NOT_AVAILABLE)).replace("\n", "\n  ")
+            message = (
+                message.get("extraInfo", {})
+                .get("py_callstack", message.get("message", _NOT_AVAILABLE))
+                .replace("\n", "\n  ")
+            )
         name = failure.signal_name() if failure.exitcode < 0 else _NOT_AVAILABLE
         by_signal = f" ({name})" if name != _NOT_AVAILABLE else ""
         return (

@@ -27,7 +27,12 @@ class ErrorHandler:
     def record_exception(self, e):
         """Write an exception."""
         text = "".join(traceback.format_exception(type(e), e, e.__traceback__))
-        data = {"message": {"message": f"{type(e).__name__}: {e}", "extraInfo": {"py_callstack": text, "timestamp": str(int(time.time()))}}}
+        data = {
+            "message": {
+                "message": f"{type(e).__name__}: {e}",
+                "extraInfo": {"py_callstack": text, "timestamp": str(int(time.time()))},
+            }
+        }
         self._write(data)
 
     def _write(self, data):
