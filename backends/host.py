@@ -56,8 +56,9 @@ def number_array(value, dtype):
 
 
 def in_pieces(fn, *arrays, size=PIECE):
-    """fn of flat pieces of the arrays;
-    what is no array, or has no dimensions, each piece gets. fn writes its results.
+    """fn of flat pieces of the arrays.
+
+    What is no array, or has no dimensions, each piece gets. fn writes its results.
     """
     flat = [a.reshape(-1) if isinstance(a, np.ndarray) and a.ndim else a for a in arrays]
     split = [isinstance(a, np.ndarray) and a.ndim > 0 for a in flat]
@@ -69,7 +70,7 @@ _half_values = None  # float32 of each pattern of 16 bits
 
 
 def _from_half(a):
-    """float16 as float32, from a table:
+    """float16 as float32, from a table.
 
     NumPy computes each element, and takes ten times as long where they are subnormal.
     """
@@ -80,7 +81,7 @@ def _from_half(a):
 
 
 def _to_half(a):
-    """float32 as float16, rounded to the nearest and to even, on the bits:
+    """float32 as float16, rounded to the nearest and to even, on the bits.
 
     NumPy takes up to 80 ns for an element whose result is subnormal.
     """

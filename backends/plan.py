@@ -1,4 +1,6 @@
-"""Kernels, and plans: a kernel bound to an operator, a device and a dtype, with what it converts on the way in and out."""
+"""Kernels, and plans: a kernel bound to an operator, a device and a dtype, with what it converts on the way in and
+out.
+"""
 
 from functools import partial
 
@@ -94,8 +96,8 @@ class Plan:
     result, known after its first. numbers: Python numbers as 0-d tensors of the dtype.
     """
 
-    __slots__ = """backend op device dtype work kind primitive why where role fn raw prim out numbers limit larger direct calls enter single
-    keep broadcasts half empty_ok when""".split()
+    __slots__ = """backend op device dtype work kind primitive why where role fn raw prim out numbers limit larger
+    direct calls enter single keep broadcasts half empty_ok when""".split()
 
     def __init__(self, backend, op, dtype, device, kernel, work=None, half=False):
         self.backend, self.op, self.device, self.dtype, self.work, self.half = backend, op, device, dtype, work, half
@@ -194,8 +196,9 @@ class Plan:
         )
 
     def rounded(self, operands):
-        """Operands of a half type, as PyTorch casts them before it computes in float32;
-        one number to multiply or divide by may stay exact.
+        """Operands of a half type, as PyTorch casts them before it computes in float32.
+
+        One number to multiply or divide by may stay exact.
         """
         keep, exact, low = self.keep, self.op.options.exact, self.dtype
         return [

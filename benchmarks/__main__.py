@@ -103,7 +103,8 @@ def summary(section, rows, before):
         ratios = [ratio(r, s) for r in rows]
         mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
         lines.append(
-            f"{s}: geometric mean {mean:.2f}, median {median(ratios):.2f}, greatest {max(ratios):.2f}, {sum(r > 3 for r in ratios)} of {len(ratios)} above 3"
+            f"{s}: geometric mean {mean:.2f}, median {median(ratios):.2f}, greatest {max(ratios):.2f}, "
+            f"{sum(r > 3 for r in ratios)} of {len(ratios)} above 3"
         )
     return lines
 

@@ -68,7 +68,8 @@ def main():
     for n, (plain, grad, prim) in zip(names, rows):
         print(f"{n:12s} {prim:8.2f} {plain:8.2f} {grad:8.2f} {plain / prim:6.2f} {grad / prim:9.2f}")
     print(
-        f"median ratio {statistics.median(r[0] / r[2] for r in rows):.2f}, with gradients {statistics.median(r[1] / r[2] for r in rows):.2f}"
+        f"median ratio {statistics.median(r[0] / r[2] for r in rows):.2f}, "
+        f"with gradients {statistics.median(r[1] / r[2] for r in rows):.2f}"
     )
     x = ms.Tensor(a.numpy())
 

@@ -221,7 +221,9 @@ class Bench:
         self.run(*self.inputs).backward(self.g)
 
     def values(self, name, backward):
-        """What the case computes, from inputs that both sides draw alike: its result, or the gradients of its inputs."""
+        """What the case computes, from inputs that both sides draw alike: its result, or the gradients of its
+        inputs.
+        """
         self.torch.manual_seed(0)
         self.prepare(name, backward)
         r = self.once()

@@ -41,19 +41,22 @@ def main():
     cpu = {n: calls for n, calls in cpu.items() if not (elsewhere(calls[0]) or elsewhere(npu[n][0]))}
     rows = dict(zip(cpu, measure([(*cpu[n], *npu[n]) for n in cpu], opt.rounds)))
     print(
-        f"{'us above':12s} {'cpu':>7s} {'npu':>7s} {'ratio':>6s}   {'cpu grad':>8s} {'npu grad':>8s} {'ratio':>6s}   {'bare cpu':>8s} {'bare npu':>8s}"
+        f"{'us above':12s} {'cpu':>7s} {'npu':>7s} {'ratio':>6s}   {'cpu grad':>8s} {'npu grad':>8s} {'ratio':>6s}   "
+        f"{'bare cpu':>8s} {'bare npu':>8s}"
     )
     found = []
     for name, (plain, grad, bare, there, there_grad, there_bare) in rows.items():
         found.append((plain - bare, there - there_bare, grad - bare, there_grad - there_bare))
         c, n, cg, ng = found[-1]
         print(
-            f"{name:12s} {c:7.2f} {n:7.2f} {n / c:6.2f}   {cg:8.2f} {ng:8.2f} {ng / cg:6.2f}   {bare:8.2f} {there_bare:8.2f}"
+            f"{name:12s} {c:7.2f} {n:7.2f} {n / c:6.2f}   {cg:8.2f} {ng:8.2f} {ng / cg:6.2f}   {bare:8.2f} "
+            f"{there_bare:8.2f}"
         )
     c, n, cg, ng = map(statistics.median, zip(*found))
     met = "met" if max(n / c, ng / cg) <= 1.1 else "missed"
     print(
-        f"median us above the primitive: cpu {c:.2f}, npu {n:.2f} ({n / c:.2f}); with gradients cpu {cg:.2f}, npu {ng:.2f} ({ng / cg:.2f}): aim {met}"
+        f"median us above the primitive: cpu {c:.2f}, npu {n:.2f} ({n / c:.2f}); with gradients cpu {cg:.2f}, "
+        f"npu {ng:.2f} ({ng / cg:.2f}): aim {met}"
     )
 
 

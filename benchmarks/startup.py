@@ -40,7 +40,8 @@ def main(runs):
         bare, ours = ([times[kind] for times in column] for column in zip(*pairs))
         bare, ours = statistics.median(bare), statistics.median(ours)
         print(
-            f"{name}: bare {bare * 1000:.2f} ms, with the .pth file {ours * 1000:.2f} ms: {ours / bare:.3f} times, median of {runs} runs by turns"
+            f"{name}: bare {bare * 1000:.2f} ms, with the .pth file {ours * 1000:.2f} ms: {ours / bare:.3f} times, "
+            f"median of {runs} runs by turns"
         )
 
 

@@ -46,7 +46,8 @@ def main():
     optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3, weight_decay=0.01)
     scheduler = get_linear_schedule_with_warmup(optimizer, 4, epochs * len(train))
     print(
-        f"{sum(p.numel() for p in model.parameters())} parameters, accuracy before training {accuracy(model, test, device):.2f}"
+        f"{sum(p.numel() for p in model.parameters())} parameters, accuracy before training "
+        f"{accuracy(model, test, device):.2f}"
     )
 
     for epoch in range(epochs):
@@ -61,7 +62,8 @@ def main():
             scheduler.step()
             total += loss.item()
         print(
-            f"epoch {epoch + 1}: loss {total / len(train):.4f}, {(time.perf_counter() - started) / len(train) * 1000:.0f} ms a step"
+            f"epoch {epoch + 1}: loss {total / len(train):.4f}, "
+            f"{(time.perf_counter() - started) / len(train) * 1000:.0f} ms a step"
         )
 
     reached = accuracy(model, test, device)

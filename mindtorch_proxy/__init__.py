@@ -18,8 +18,9 @@ __all__ = ["install", "installed", "report", "timed", "uninstall"]
 
 
 def report():
-    """Which operators ran so far in this process, on which kind of kernel, how often;
-    a table with .html(file) and .json(file).
+    """Which operators ran so far in this process, on which kind of kernel, how often.
+
+    A table with .html(file) and .json(file).
     """
     from .reports import Report
     from .runtime.report import report

@@ -48,8 +48,9 @@ def _torch_modules():
 
 
 def _check_one_root():
-    """A checkout that is first on sys.path has its own hook;
-    an editable install would answer for its runtime with another checkout's.
+    """A checkout that is first on sys.path has its own hook.
+
+    An editable install would answer for its runtime with another checkout's.
     """
     spec = importlib.util.find_spec("mindtorch_proxy.runtime")
     if spec is None or spec.origin is None:  # not installed: `import torch` says so
@@ -60,7 +61,8 @@ def _check_one_root():
         for root in (HERE, os.path.dirname(HERE))
     ):
         raise RuntimeError(
-            f"two copies of mindtorch_proxy meet: the hook is that of {HERE}, the runtime that of {where}. Install the one that is meant "
+            f"two copies of mindtorch_proxy meet: the hook is that of {HERE}, the runtime that of {where}. "
+            f"Install the one that is meant "
             "(`pip install -e .` in its folder), or take the other off sys.path."
         )
 
@@ -79,7 +81,8 @@ def install():
             names = ", ".join(sorted(foreign)[:5]) + (f" and {len(foreign) - 5} more" if len(foreign) > 5 else "")
             where = getattr(sys.modules.get("torch"), "__file__", None)
             raise RuntimeError(
-                f"another torch is imported already (modules {names}; from {where}). Call mindtorch_proxy.install() before anything "
+                f"another torch is imported already (modules {names}; from {where}). Call mindtorch_proxy.install() "
+                f"before anything "
                 "imports torch, or start the program with `python -m mindtorch_proxy`."
             )
         for name in present:

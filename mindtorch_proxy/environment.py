@@ -24,7 +24,8 @@ DIST_INFO = os.path.join(SITE_PACKAGES, f"torch-{TORCH_VERSION}.dist-info")
 # all finders (a SimpleNamespace without an import), which explains an `import torch` that fails.
 PTH_LINE = (
     f'import os, sys; os.environ.get("{VARIABLE}") and __import__("mindtorch_proxy").activate.install_if_asked() or '
-    'sys.meta_path.append(type(sys.implementation)(find_spec=lambda n, *_: n == "torch" and __import__("mindtorch_proxy.hint").hint.explain() or None))\n'
+    "sys.meta_path.append(type(sys.implementation)(find_spec=lambda n, *_: "
+    'n == "torch" and __import__("mindtorch_proxy.hint").hint.explain() or None))\n'
 )
 CONDA = {
     ("activate.d", "sh"): 'eval "$({python} -m mindtorch_proxy.commands --shell bash)"\n',
@@ -43,7 +44,8 @@ CONDA = {
 
 
 def install(with_metadata=False, with_types=False):
-    """Write the .pth file, in a conda environment its scripts;
+    """Write the .pth file, in a conda environment its scripts.
+
     with_metadata what pip takes for an installed torch, with_types what editors read.
     """
     if with_metadata:

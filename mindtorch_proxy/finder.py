@@ -49,7 +49,8 @@ class TorchFinder:
     """
 
     def find_spec(self, fullname, path=None, target=None):
-        """The spec of one of our modules;
+        """The spec of one of our modules.
+
         None where we have none; an error where another torch would answer in our stead.
         """
         if fullname == "torch_npu" or fullname.startswith("torch_npu.") and path is not None:

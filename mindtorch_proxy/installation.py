@@ -31,8 +31,8 @@ def python_problem():
     if not lowest <= sys.version_info[:2] <= highest:
         spoken = " to ".join("%d.%d" % v for v in PYTHONS)
         return (
-            "mindtorch_proxy runs on Python %s, this is %d.%d (%s): make an environment with one of them, for instance `python3.11 -m venv .venv`"
-            % (spoken, *sys.version_info[:2], sys.executable)
+            "mindtorch_proxy runs on Python %s, this is %d.%d (%s): make an environment with one of them, "
+            "for instance `python3.11 -m venv .venv`" % (spoken, *sys.version_info[:2], sys.executable)
         )
     return None
 
@@ -58,8 +58,9 @@ def _is_2(numpy):
 
 
 def _installed_numpy():
-    """The version of NumPy that pip has installed;
-    the last of NumPy 1, which works with every MindSpore by its metadata, where there is none.
+    """The version of NumPy that pip has installed.
+
+    The last of NumPy 1, which works with every MindSpore by its metadata, where there is none.
     """
     from importlib import metadata
 
@@ -75,7 +76,7 @@ def _key(name):
 
 
 def _bounds(numpy):
-    """{package: requirement} of the file for a version of NumPy:
+    """{package: requirement} of the file for a version of NumPy.
 
     NumPy's own, and those of packages that need another one and do not state it.
     """
@@ -119,7 +120,8 @@ def _unmet(need, version):
 
 
 def numpy_conflicts(numpy):
-    """{package: sentence} of the installed packages that do not work with a version of NumPy;
+    """{package: sentence} of the installed packages that do not work with a version of NumPy.
+
     ImportError without `packaging`.
     """
     bounds, conflicts = _bounds(numpy), {}
@@ -149,7 +151,10 @@ def library_problem(numpy):
     try:
         conflicts = numpy_conflicts(numpy)
     except ImportError:
-        return f"packaging is not installed, without which nothing tells whether packages go with NumPy {numpy}: {pip_command('packaging')}"
+        return (
+            f"packaging is not installed, without which nothing tells whether packages go with NumPy {numpy}: "
+            f"{pip_command('packaging')}"
+        )
     return (
         f"NumPy {numpy} is installed, but {', '.join(conflicts.values())}: {pip_command('numpy', *conflicts)}"
         if conflicts
@@ -189,7 +194,8 @@ def check():
 def does_not_load(error):
     """MindSpore is there, and its import fails."""
     return BrokenInstallation(
-        f"MindSpore is installed, but does not load ({type(error).__name__}: {error}): `python -m mindtorch_proxy doctor` says what it finds, and "
+        f"MindSpore is installed, but does not load ({type(error).__name__}: {error}): `python -m mindtorch_proxy "
+        f"doctor` says what it finds, and "
         "`pip install --force-reinstall` of it mends what is broken",
         name="mindspore",
     )

@@ -58,7 +58,8 @@ class Report(dict):
         return "\n".join(
             [
                 *lines,
-                f"{calls} calls of kernels, {self['share']:.1%} of the computing ones on MindSpore's primitives; copies and casts: {moves}",
+                f"{calls} calls of kernels, {self['share']:.1%} of the computing ones on MindSpore's primitives; "
+                f"copies and casts: {moves}",
             ]
         )
 
@@ -124,7 +125,7 @@ def write(report, path):
 
 
 def as_asked(runtime):
-    """What the variables ask for:
+    """What the variables ask for.
 
     MINDTORCH_REPORT a file at the process's end, MINDTORCH_TIMES the operators' times in it.
     """

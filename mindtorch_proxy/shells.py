@@ -45,8 +45,9 @@ def calling():
 
 
 def script(environment, shell):
-    """The text that the shell evaluates;
-    a value of None unsets. nu loads a record, which cannot unset: there empty stands for it.
+    """The text that the shell evaluates.
+
+    A value of None unsets. nu loads a record, which cannot unset: there empty stands for it.
     """
     if shell == "nu":
         return json.dumps({name: value or "" for name, value in environment.items()})

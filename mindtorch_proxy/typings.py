@@ -197,7 +197,8 @@ def member(cls, name, value):
 # methods between underscores that give no tensor, and those that type checkers know from `object`
 OWN = {
     f"__{n}__"
-    for n in "init new repr hash format contains array setitem delitem setattr getattr dir deepcopy copy setstate reduce dlpack".split()
+    for n in "init new repr hash format contains array setitem delitem setattr getattr dir deepcopy copy setstate "
+    "reduce dlpack".split()
 }
 KNOWN = {
     ("Tensor", "shape"): "Size",

@@ -142,7 +142,10 @@ def kernel_lines(op):
                 ", ".join(sorted(d.name for d in kernel.dtypes)) if kernel.dtypes and len(kernel.dtypes) < 8 else ""
             )
             of = f" {kernel.primitive}" if kernel.primitive else ""
-            yield f"{device}: {kernel.kind}{of}{size}{f' ({dtypes})' if dtypes else ''}{f': {kernel.why}' if kernel.why else ''}"
+            yield (
+                f"{device}: "
+                f"{kernel.kind}{of}{size}{f' ({dtypes})' if dtypes else ''}{f': {kernel.why}' if kernel.why else ''}"
+            )
             yield f"    entry {shown(kernel.where)}{f', function {named(kernel.fn)}' if kernel.fn is not None else ''}"
 
 
@@ -200,7 +203,10 @@ def lines(name):
         raise LookupError(f"torch has no {name}")
     yield name
     if not ops:
-        yield f"written in Python: {shown((value.__file__, 1)) if inspect.ismodule(value) else named(value) or type(value).__name__}"
+        yield (
+            f"written in Python: "
+            f"{shown((value.__file__, 1)) if inspect.ismodule(value) else named(value) or type(value).__name__}"
+        )
     for op in ops:
         yield from ("  " + line for line in describe(op))
     yield "  tests"

@@ -27,7 +27,8 @@ RULES = [
     ("device", r"attribute 'device'|^(?!AssertionError).*(\bdevices?\b|\bcuda\b|\bnpu\b)|device\(type=.*(!=|==)"),
     (
         "dtype",
-        rf"attribute 'dtype'|^(?!AssertionError).*(\bdtypes?\b|[sS]calar ?[tT]ype|{TORCH_TYPE})|{TORCH_TYPE} (!=|==) {TORCH_TYPE}|"
+        rf"attribute 'dtype'|^(?!AssertionError).*(\bdtypes?\b|[sS]calar ?[tT]ype|{TORCH_TYPE})|{TORCH_TYPE} (!=|==) "
+        rf"{TORCH_TYPE}|"
         rf"dtypes? (do|does) not match",
     ),
     ("wrong value", r"^AssertionError|^assert\b|not close"),

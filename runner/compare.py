@@ -81,7 +81,8 @@ def show(files, changed):
     for file, n in sorted(files.items()):
         wall = f"  {n['after'] / n['before']:5.2f} times as long" if n["before"] else ""
         print(
-            f"{n['passed']:5} of {n['expected']:5}  {n['newly_failing']:4} newly failing {n['newly_passing']:4} newly passing{wall}  {file}"
+            f"{n['passed']:5} of {n['expected']:5}  {n['newly_failing']:4} newly failing {n['newly_passing']:4} "
+            f"newly passing{wall}  {file}"
         )
     return any(n["newly_failing"] for n in files.values())
 

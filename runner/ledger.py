@@ -36,5 +36,6 @@ def apply_ledger(results, ledger):
                     category="other",
                     when="call",
                     text="",
-                    message=f"passed, but the ledger expects a failure ({entry['category']}: {entry['reason']}): strike it out",
+                    message=f"passed, but the ledger expects a failure ({entry['category']}: {entry['reason']}): "
+                    f"strike it out",
                 )

@@ -73,7 +73,9 @@ class FileRun:
                     self.end = event
 
     def merge(self, report):
-        """Setup, call and teardown make one result: the first that is not `passed` decides, but a failure always does."""
+        """Setup, call and teardown make one result: the first that is not `passed` decides, but a failure always
+        does.
+        """
         new = {"id": report["id"], "outcome": "passed", "message": "", "text": "", "duration": 0.0}
         result = self.unfinished.setdefault(report["id"], new)
         result["duration"] += report["duration"]

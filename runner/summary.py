@@ -19,7 +19,10 @@ def rerun(run, test):
     path = os.path.relpath(run.file)
     inside = test.partition("::")[2]
     inside = "" if inside == "(at exit)" else inside
-    return f"{shlex.join([os.path.basename(sys.executable), os.path.relpath(sys.argv[0])])} {shlex.quote(f'{path}::{inside}' if inside else path)}"
+    return (
+        f"{shlex.join([os.path.basename(sys.executable), os.path.relpath(sys.argv[0])])} "
+        f"{shlex.quote(f'{path}::{inside}' if inside else path)}"
+    )
 
 
 def by_file(runs):
@@ -27,7 +30,8 @@ def by_file(runs):
     for run in runs:
         counts = run.counts()
         print(
-            f"{run.outcome:<15} {counts['passed']:5} passed {counts['failed']:4} failed {counts['xfailed']:4} known {counts['skipped']:5} skipped "
+            f"{run.outcome:<15} {counts['passed']:5} passed {counts['failed']:4} failed {counts['xfailed']:4} known "
+            f"{counts['skipped']:5} skipped "
             f"{run.wall:7.1f} s  {run.name}" + (f"\n    {run.why[:180]}" if run.why else "")
         )
 
@@ -61,7 +65,8 @@ def summarise(runs, results, counts):
             print(f"{total:5} failed: {name}{known}")
     if packages := sorted({group["package"] for group in found if group["package"]}):
         print(
-            f"      pip install {' '.join(packages)}   # if one of them requires torch: mindtorch-activate --install --with-metadata first"
+            f"      pip install {' '.join(packages)}   # if one of them requires torch: mindtorch-activate --install "
+            f"--with-metadata first"
         )
     if counts["xfailed"]:
         print(f"{counts['xfailed']:5} failed as the ledger expects")

@@ -33,7 +33,10 @@ def files_of(targets):
         if not os.path.exists(path):
             hint = ""
             if not path.startswith(str(HERE)):
-                hint = "\nUpstream's tests are not part of the installed package; `run_test_v2.py --fetch FOLDER` gets the checkout that fits"
+                hint = (
+                    "\nUpstream's tests are not part of the installed package; `run_test_v2.py --fetch FOLDER` "
+                    "gets the checkout that fits"
+                )
             raise SystemExit(f"run_test_v2: no such file or folder: {path}{hint}")
         path = os.path.abspath(path)
         found = sorted(map(str, Path(path).rglob("test_*.py"))) if os.path.isdir(path) else [path]

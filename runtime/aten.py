@@ -254,7 +254,8 @@ class FunctionSchema:
         return hash(self._text)
 
     def given(self, values):
-        """(args, kwargs) of a call by these values, {argument: value}, as PyTorch's dispatcher hands them on;
+        """(args, kwargs) of a call by these values, {argument: value}, as PyTorch's dispatcher hands them on.
+
         None where they do not fit.
         """
         if not values.keys() <= self.by_name.keys():
@@ -282,12 +283,16 @@ class FunctionSchema:
         return values
 
     def misfit(self, args, kwargs):
-        """What PyTorch says of a call with arguments that there are not, or without some that there must be;
+        """What PyTorch says of a call with arguments that there are not, or without some that there must be.
+
         None of any other.
         """
         most, given = len(self.arguments), len(args) + len(kwargs)
         if given > most:
-            return f"{self.name}() expected at most {most} argument(s) but received {given} argument(s). Declaration: {self}"
+            return (
+                f"{self.name}() expected at most {most} argument(s) but received {given} argument(s). "
+                f"Declaration: {self}"
+            )
         for name in kwargs:
             if name not in self.by_name:
                 return f"Unknown keyword argument '{name}' for operator '{self.name}'. Schema: {self}"

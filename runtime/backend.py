@@ -43,8 +43,9 @@ class Plan(Protocol):
         """
 
     def elementwise(self, operands: list, attributes: list, shape: tuple, dtype: "Dtype") -> Any:
-        """An elementwise operator on tensors and numbers that broadcast to `shape`;
-        returns a fresh contiguous Tensor.
+        """An elementwise operator on tensors and numbers that broadcast to `shape`.
+
+        Returns a fresh contiguous Tensor.
         """
 
 
@@ -60,7 +61,8 @@ class Backend(Protocol):
         """How many devices of this type are usable; 0 where there are none. Never found out by trying a kernel."""
 
     def usable(self, device: "Device") -> "Device":
-        """The device on which tensors are made when a program asks for `device`;
+        """The device on which tensors are made when a program asks for `device`.
+
         RuntimeError where it cannot be used.
         """
 
@@ -72,13 +74,15 @@ class Backend(Protocol):
         """
 
     def inplace(self, op: Any) -> Callable | None:
-        """A callable that runs the operator on its arguments and leaves the result in the first one's memory;
+        """A callable that runs the operator on its arguments and leaves the result in the first one's memory.
+
         None: compute, then write.
         """
 
     def fused(self, name: str) -> Callable | None:
-        """What computes a function over several operators as one kernel;
-        called with its arguments, it answers None where they do not fit.
+        """What computes a function over several operators as one kernel.
+
+        Called with its arguments, it answers None where they do not fit.
         """
 
     def update(self, op: Any, dst: Any, args: tuple) -> bool:
@@ -100,8 +104,9 @@ class Backend(Protocol):
         """A storage on the device with a copy of the bytes of a 1-d uint8 array."""
 
     def write(self, dst: Any, src: Any) -> None:
-        """Copy src, on this device or in the host's memory, into dst's;
-        the same shape after broadcasting, any dtype.
+        """Copy src, on this device or in the host's memory, into dst's.
+
+        The same shape after broadcasting, any dtype.
         """
 
     def cast(self, tensor: Any, dtype: "Dtype") -> Any:

@@ -210,7 +210,9 @@ class Op:
 
     @property
     def is_view(self):
-        """Whether autograd takes the result for a view: others, _unsafe_view and view.dtype, share memory and no more."""
+        """Whether autograd takes the result for a view: others, _unsafe_view and view.dtype, share memory and no
+        more.
+        """
         return self.geometry is not None and self.derivative is not None and self.schema.aliases
 
     @property

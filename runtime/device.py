@@ -6,7 +6,9 @@ import threading
 from . import backend
 from .symbolic import SymInt
 
-TYPES = "cpu cuda ipu xpu mkldnn opengl opencl ideep hip ve fpga maia xla lazy vulkan mps meta hpu mtia npu privateuseone".split()
+TYPES = (
+    "cpu cuda ipu xpu mkldnn opengl opencl ideep hip ve fpga maia xla lazy vulkan mps meta hpu mtia npu privateuseone"
+).split()
 ACCELERATOR, PRIVATE = "npu", "privateuseone"
 _private = [PRIVATE]  # what that type is called
 _usable: dict = {}  # device -> the device on which its tensors are made
@@ -108,7 +110,8 @@ def _type_and_index(type, index):
         name, index = ACCELERATOR, type
     elif not isinstance(type, str):
         raise TypeError(
-            f"device() received an invalid combination of arguments - got ({type.__class__.__name__}), but expected one of:\n{_FORMS}"
+            f"device() received an invalid combination of arguments - got ({type.__class__.__name__}), "
+            f"but expected one of:\n{_FORMS}"
         )
     elif not type:
         raise RuntimeError("Device string must not be empty")
@@ -183,7 +186,8 @@ def _absent(kind, moving):
         kind.capitalize() if kind in ("vulkan", "lazy") else "PrivateUse1" if kind in ("npu", PRIVATE) else kind.upper()
     )
     return NotImplementedError(
-        f"Could not run 'aten::empty.memory_format' with arguments from the '{name}' backend. This could be because the operator doesn't exist for this "
+        f"Could not run 'aten::empty.memory_format' with arguments from the '{name}' backend. "
+        f"This could be because the operator doesn't exist for this "
         "backend, or was omitted during the selective/custom build process (if using custom build)."
     )
 
@@ -305,7 +309,7 @@ class memory_format(_Named):
 
 
 class qscheme(_Named):
-    """How the integers of a quantized tensor are scaled:
+    """How the integers of a quantized tensor are scaled.
 
     ``torch.per_tensor_affine``, ``torch.per_channel_affine``, ...
     """

@@ -138,7 +138,8 @@ def _device_of(device):
 
 
 def _type_of(number):
-    """The type of the devices that have a number of DLPack's;
+    """The type of the devices that have a number of DLPack's.
+
     NotImplementedError where no backend is in use that shares their memory.
     """
     if number == _DEVICE:
@@ -275,7 +276,8 @@ def _imported(capsule):
 
 
 def from_dlpack(ext_tensor, *, device=None, copy=None):
-    """A tensor over the memory of another library's array, or of a capsule;
+    """A tensor over the memory of another library's array, or of a capsule.
+
     copy: whether it has to be, or may not be, of its own memory.
     """
     home = None if device is None else usable(device)

@@ -294,7 +294,9 @@ def normal(gen, n, dtype, mean=0.0, std=1.0, contiguous=True):
 
 
 def _inward(v, dtype, step):
-    """The bound moved inside to where `dtype`'s coarser integers cannot leave the range (step: 1 for from, -1 for to)."""
+    """The bound moved inside to where `dtype`'s coarser integers cannot leave the range (step: 1 for from, -1 for
+    to).
+    """
     try:
         rounded = int(float(cast(np.array(float(v + step)) if dtype == F64 else np.array(v + step, F64), dtype)))
     except OverflowError:
@@ -326,7 +328,8 @@ def random_from_to(gen, n, dtype, lo, hi):
         last = 1 << digits if hi is None else _inward(hi, dtype, -1) - 1
         _check(
             lo <= last,
-            f"random_ expects 'from' casted to dtype to be less than 'to' casted to dtype, but got from={lo} >= to={last + 1}",
+            f"random_ expects 'from' casted to dtype to be less than 'to' casted to dtype, "
+            f"but got from={lo} >= to={last + 1}",
         )
     else:
         least, most = (0, 1) if name == "bool" else (np.iinfo(dtype).min, min(np.iinfo(dtype).max, I64.max))
@@ -335,8 +338,10 @@ def random_from_to(gen, n, dtype, lo, hi):
         _check(least <= v <= most, f"{what} is out of bounds for {C_NAMES[name]}")
         if floating and abs(v) > 1 << digits:
             warnings.warn(
-                f"{what} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations {C_NAMES[name]} can support "
-                "discrete uniform distribution only within this range. This warning will become an error in version 1.7 release, "
+                f"{what} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations {C_NAMES[name]} "
+                f"can support "
+                "discrete uniform distribution only within this range. This warning will become an error in version "
+                "1.7 release, "
                 "please fix the code in advance",
                 stacklevel=3,
             )
@@ -419,7 +424,8 @@ def bernoulli(gen, n, dtype, p):
 
 
 def bernoulli_tensor(gen, p, dtype):
-    """bernoulli_(tensor): one probability an element;
+    """bernoulli_(tensor): one probability an element.
+
     float64 ones are compared with float64 uniforms, others with float32.
     """
     _require(dtype, NUMERIC | {"bool"}, "bernoulli_tensor_cpu_self_")
@@ -440,7 +446,8 @@ def exponential(gen, n, dtype, lambd=1.0):
     _check(lambd > 0, f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
     _check(
         NAMES[dtype] in FLOATING,
-        f"Exponential distribution is a continuous probability distribution. dtype must be a floating point but you specified {_name(dtype)}",
+        f"Exponential distribution is a continuous probability distribution. dtype must be a floating point but you "
+        f"specified {_name(dtype)}",
     )
     return _fill(gen, n, dtype, lambda engine, k: np.log1p(-_unit(engine, k)) * (-1.0 / lambd))
 
@@ -495,7 +502,8 @@ def multinomial(gen, probs, num_samples, replacement=False):
         not wrong.size,
         "probability tensor contains either `inf`, `nan` or element < 0"
         if simple
-        else f"invalid multinomial distribution (encountering probability entry {'= infinity or NaN' if wrong.size and wrong[0] == np.inf else '< 0'})",
+        else f"invalid multinomial distribution (encountering probability entry "
+        f"{'= infinity or NaN' if wrong.size and wrong[0] == np.inf else '< 0'})",
     )
     work = F64 if probs.dtype == F64 else F32
     _check(bool((rows.sum(1, dtype=work) > 0).all()), "invalid multinomial distribution (sum of probabilities <= 0)")
@@ -595,7 +603,8 @@ def poisson(gen, rates):
 
 
 def _gamma(gen, alpha):
-    """Marsaglia and Tsang's method;
+    """Marsaglia and Tsang's method.
+
     `alpha` float32 or float64, the result float64. 1/3 and the like are float32 constants there.
     """
     f, third, squeeze = alpha.dtype.type, np.float32(1) / np.float32(3), float(np.float32(0.0331))
@@ -695,7 +704,9 @@ def _binomial_btrs(u, n, q, sd, r, mean, m):
 
 
 def binomial(gen, count, prob):
-    """One Binomial(count, prob) sample an element: gaps between successes for small means, Hoermann's BTRS for others."""
+    """One Binomial(count, prob) sample an element: gaps between successes for small means, Hoermann's BTRS for
+    others.
+    """
     _require(count.dtype, ("float32", "float64"), "binomial_cpu")
     _check(prob.dtype == count.dtype, f"Found dtype {_name(prob.dtype)} but expected {_name(count.dtype)}")
     f = count.dtype.type

@@ -75,7 +75,8 @@ class MT19937:
         """Take over a state of PyTorch's or of get_state()."""
         if data.size != STATE.itemsize:
             raise RuntimeError(
-                f"Expected a CPUGeneratorImplState of size {STATE.itemsize} but found the input RNG state size to be {data.size}"
+                f"Expected a CPUGeneratorImplState of size {STATE.itemsize} but found the input RNG state size to be "
+                f"{data.size}"
             )
         s = np.ascontiguousarray(data).view(STATE)[0]
         left, at = int(s["left"]), int(s["next"])

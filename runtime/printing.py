@@ -28,7 +28,8 @@ PROFILES: dict[str, dict] = {"default": {}, "short": {"precision": 2, "edgeitems
 
 
 def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
-    """Set how tensors print;
+    """Set how tensors print.
+
     `profile` ("default", "short", "full") first, then the options given. sci_mode None: by the values.
     """
     if profile in PROFILES:

@@ -453,7 +453,8 @@ def _direct(prim, cls, c):
     values = ast.unparse(_Constants().visit(calls[0].args[1]))
     # without other threads there is nobody to lock out: only a running thread starts another
     exec(
-        f"def call({', '.join(a.arg for a in function.args.args[1:])}):\n    if not _threads():\n        return _fn(_prim, {values})\n"
+        f"def call({', '.join(a.arg for a in function.args.args[1:])}):\n    if not _threads():\n        return "
+        f"_fn(_prim, {values})\n"
         f"    with _lock:\n        return _fn(_prim, {values})",
         env,
     )

@@ -29,7 +29,8 @@ _make = _names = (
 
 
 def declared_at():
-    """(file, line) of the statement of one of our modules that is being run while it is imported;
+    """(file, line) of the statement of one of our modules that is being run while it is imported.
+
     None outside of an import.
     """
     frame = sys._getframe(1)

@@ -215,7 +215,7 @@ def accepts(arg, v):
 
 
 def begins_with_bool(v):
-    """Whether v is a bool or a sequence of which the first is one:
+    """Whether v is a bool or a sequence of which the first is one.
 
     PyTorch takes a bool for an int behind the first only.
     """
@@ -266,10 +266,12 @@ def ints_error(function, name, v, position=1):
     k = 0 if begins_with_bool(v) else next((k for k, e in enumerate(v) if not _is_int(e)), 0)
     if k == 0:
         return TypeError(
-            f"{function}(): argument '{name}' (position {position}) must be tuple of ints, but found element of type {type_name(v[0])} at pos 0"
+            f"{function}(): argument '{name}' (position {position}) must be tuple of ints, but found element of type "
+            f"{type_name(v[0])} at pos 0"
         )
     return TypeError(
-        f"{function}(): argument '{name}' failed to unpack the object at pos {k + 1} with error \"type must be tuple of ints,but got {type_name(v[k])}\""
+        f"{function}(): argument '{name}' failed to unpack the object at pos {k + 1} with error \"type must be tuple "
+        f'of ints,but got {type_name(v[k])}"'
     )
 
 

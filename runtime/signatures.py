@@ -3,7 +3,8 @@
 import functools
 
 _SHORT = {
-    "OPTIONS": "torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False",
+    "OPTIONS": "torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, "
+    "bool pin_memory = False, bool requires_grad = False",
     "OUTS": "tuple of Tensors out = None",
     "OUT": "Tensor out = None",
     "INPUT": "Tensor input",

@@ -17,7 +17,8 @@ from .device import device as _device
 def not_allocated(n):
     """PyTorch's error for memory that is not there."""
     return RuntimeError(
-        f"[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate {n} bytes. "
+        f"[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: "
+        f"you tried to allocate {n} bytes. "
         "Error code 12 (Cannot allocate memory)"
     )
 
@@ -76,14 +77,17 @@ class StorageBase:
                 ]
             )
             raise TypeError(
-                f"torch.UntypedStorage() received an invalid combination of arguments - got ({got}), but expected one of:\n"
-                " * (*, torch.device device = None)\n * (int size, *, torch.device device = None)\n * (Sequence data, *, torch.device device = None)\n"
+                f"torch.UntypedStorage() received an invalid combination of arguments - got ({got}), "
+                f"but expected one of:\n"
+                " * (*, torch.device device = None)\n * (int size, *, torch.device device = None)\n * (Sequence "
+                "data, *, torch.device device = None)\n"
             )
         if args and not isinstance(args[0], int):
             for b in args[0]:
                 if not hasattr(b, "__index__"):
                     raise RuntimeError(
-                        f"torch.UntypedStorage(): tried to construct a storage from a sequence ({type(args[0]).__name__}), but one of the items was of "
+                        f"torch.UntypedStorage(): tried to construct a storage from a sequence "
+                        f"({type(args[0]).__name__}), but one of the items was of "
                         f"type {type(b).__name__} instead of int"
                     )
             data = np.array([int(b) & 255 for b in args[0]], dtype=np.uint8)
@@ -378,7 +382,8 @@ class StorageBase:
         if self.device is META:
             raise RuntimeError("_share_filename_: only available on CPU")
         raise NotImplementedError(
-            "_share_filename_cpu_: shared memory has no name here, of any dtype, on cpu; processes hand over its descriptor"
+            "_share_filename_cpu_: shared memory has no name here, of any dtype, on cpu; "
+            "processes hand over its descriptor"
         )
 
 

@@ -119,8 +119,10 @@ class _NoVersion(list):
 
     def __getitem__(self, i):
         raise RuntimeError(
-            "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation tracked by "
-            "autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` "
+            "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
+            "computation tracked by "
+            "autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, "
+            "or use `torch.no_grad()` "
             "instead of `torch.inference_mode()`."
         )
 
@@ -146,8 +148,10 @@ def refuse_in_transforms(name, perhaps=""):
     """
     if LOCAL.transforms:
         raise RuntimeError(
-            f"You are attempting to call Tensor.{name}() {perhaps}inside of a function being transformed by a functorch transform. This is unsupported, "
-            f"please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call {name}() outside of a function being "
+            f"You are attempting to call Tensor.{name}() {perhaps}inside of a function being transformed by a "
+            f"functorch transform. This is unsupported, "
+            f"please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, "
+            f"hessian) or call {name}() outside of a function being "
             "transformed instead."
         )
 
@@ -156,7 +160,8 @@ def check_writable(t):
     """PyTorch's error for in-place operations on what inference mode made."""
     if t._vc is INFERENCE and (versions.new is None or versions.new() is not INFERENCE):
         raise RuntimeError(
-            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor before doing "
+            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a "
+            "normal tensor before doing "
             "inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
         )
 
@@ -353,12 +358,14 @@ class Tensor(metaclass=TensorMeta):
         return self._stride is None or is_contiguous(self._shape, self._stride)
 
     def dim_order(self, *, ambiguity_check=False):
-        """The dimensions from the outermost in memory to the innermost;
+        """The dimensions from the outermost in memory to the innermost.
+
         RuntimeError where the check finds more than one such order.
         """
         if self.layout is not strided:
             raise AttributeError(
-                f"Can't get dim order on sparse type: {self.type()} Use Tensor.to_dense() to convert to a dense tensor first."
+                f"Can't get dim order on sparse type: {self.type()} Use Tensor.to_dense() to convert to a dense "
+                f"tensor first."
             )
         formats = ambiguity_check if isinstance(ambiguity_check, list) else []
         if not isinstance(ambiguity_check, (bool, list)) or not all(isinstance(f, MemoryFormat) for f in formats):
@@ -368,7 +375,8 @@ class Tensor(metaclass=TensorMeta):
         if ambiguity_check and not unique and sum(self.is_contiguous(memory_format=f) for f in formats) != 1:
             ambiguous = any(0 == a for s, a in zip(self._shape, st) if s > 1)
             raise RuntimeError(
-                f"The tensor does not have unique dim order{'.' if ambiguous else ', or cannot map to exact one of the given memory formats.'}"
+                f"The tensor does not have unique dim "
+                f"order{'.' if ambiguous else ', or cannot map to exact one of the given memory formats.'}"
             )
         return tuple(sorted(range(len(st)), key=lambda i: -st[i]))
 
@@ -444,8 +452,9 @@ class Tensor(metaclass=TensorMeta):
     # ------------------------------------------------------------ autograd metadata
     @property
     def requires_grad(self):
-        """Whether operators on the tensor are recorded for backward();
-        settable for leaves of floating-point or complex dtype.
+        """Whether operators on the tensor are recorded for backward().
+
+        Settable for leaves of floating-point or complex dtype.
         """
         v = self._view
         return self._requires_grad or v is not None and v.base._requires_grad and self.dtype.category >= dt.FLOAT
@@ -474,7 +483,8 @@ class Tensor(metaclass=TensorMeta):
             raise RuntimeError(f"{words[0] if words else 'only Tensors of floating point dtype'} can require gradients")
         if not value and self._get_grad_fn() is not None:
             raise RuntimeError(
-                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable "
+                "in a "
                 "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
             )
         if value and self._vc is INFERENCE and (versions.new is None or versions.new() is None):
@@ -506,8 +516,10 @@ class Tensor(metaclass=TensorMeta):
         """
         if self._grad is None and self._grad_fn is not None and not self._retains:
             warnings.warn(
-                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
-                "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use "
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. "
+                "Its .grad attribute won't be populated "
+                "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
+                "Tensor, use "
                 ".retain_grad() on the non-leaf Tensor.",
                 UserWarning,
                 stacklevel=2,
@@ -525,12 +537,14 @@ class Tensor(metaclass=TensorMeta):
                 raise RuntimeError("can't assign Variable as its own grad")
             if g._shape != self._shape:
                 raise RuntimeError(
-                    f"attempting to assign a gradient of size '{list(g._shape)}' to a tensor of size '{list(self._shape)}'. "
+                    f"attempting to assign a gradient of size '{list(g._shape)}' to a tensor of size "
+                    f"'{list(self._shape)}'. "
                     "Please ensure that the gradient and the tensor are the same size"
                 )
             if g.device is not self.device:
                 raise RuntimeError(
-                    f"attempting to assign a gradient with device type '{g.device.type}' to a tensor with device type '{self.device.type}'. "
+                    f"attempting to assign a gradient with device type '{g.device.type}' to a tensor with device "
+                    f"type '{self.device.type}'. "
                     "Please ensure that the gradient and the tensor are on the same device"
                 )
             if g.dtype is not self.dtype or "_grad_dtype" in self.__dict__:
@@ -545,14 +559,17 @@ class Tensor(metaclass=TensorMeta):
         allowed = self.__dict__.get("_grad_dtype", self.dtype)
         if g.dtype is not allowed is not None:
             raise RuntimeError(
-                f"attempting to assign a gradient with dtype '{dt.c_name(g.dtype)}' to a tensor with grad_dtype '{dt.scalar_name(allowed)}'. "
-                "The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You can set the tensor's grad_dtype attribute "
+                f"attempting to assign a gradient with dtype '{dt.c_name(g.dtype)}' to a tensor with grad_dtype "
+                f"'{dt.scalar_name(allowed)}'. "
+                "The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). "
+                "You can set the tensor's grad_dtype attribute "
                 "with a specific dtype, or None to allow any dtype."
             )
 
     @property
     def grad_dtype(self):
-        """The dtype that backward() gives the gradient of this leaf: its own unless another was set;
+        """The dtype that backward() gives the gradient of this leaf: its own unless another was set.
+
         None takes gradients as they come.
         """
         if self._grad_fn is not None:
@@ -567,8 +584,10 @@ class Tensor(metaclass=TensorMeta):
             raise RuntimeError("grad_dtype can only be set on leaf tensors.")
         if self._grad is not None and self._grad.dtype is not dtype is not None:
             raise RuntimeError(
-                f"Cannot set grad_dtype to '{dt.scalar_name(dtype)}' because there is already a gradient with dtype '{dt.c_name(self._grad.dtype)}'. "
-                "Please clear the gradient (.grad = None) before changing grad_dtype, or ensure the new grad_dtype matches the existing gradient's dtype."
+                f"Cannot set grad_dtype to '{dt.scalar_name(dtype)}' because there is already a gradient with dtype "
+                f"'{dt.c_name(self._grad.dtype)}'. "
+                "Please clear the gradient (.grad = None) before changing grad_dtype, or ensure the new grad_dtype "
+                "matches the existing gradient's dtype."
             )
         self._grad_dtype = dtype
 
@@ -586,8 +605,9 @@ class Tensor(metaclass=TensorMeta):
 
     @property
     def data(self):
-        """A tensor over the same memory that autograd knows nothing of;
-        assigning takes over another one's memory, dtype and shape.
+        """A tensor over the same memory that autograd knows nothing of.
+
+        Assigning takes over another one's memory, dtype and shape.
         """
         if self.__class__ in dispatching or LOCAL.interceptors:
             return unversioned(self.detach())
@@ -600,7 +620,8 @@ class Tensor(metaclass=TensorMeta):
             raise TypeError(f"Variable data has to be a tensor, but got {type(new).__name__}")
         if new.layout is not self.layout:
             raise RuntimeError(
-                "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type."
+                "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor "
+                "type."
             )
         if self._requires_grad and new.dtype.category < dt.FLOAT:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
@@ -636,7 +657,8 @@ class Tensor(metaclass=TensorMeta):
             raise RuntimeError(".numpy() is not supported for tensor subclasses.")
         if not backend(self.device).host:
             raise TypeError(
-                f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
+                f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to "
+                f"host memory first."
             )
         if self.dtype in (dt.bfloat16, dt.complex32) or self.dtype.np is None or self.dtype.name.startswith("float8"):
             raise TypeError(f"Got unsupported ScalarType {dt.scalar_name(self.dtype)}")
@@ -757,18 +779,21 @@ class Tensor(metaclass=TensorMeta):
         dispatch_device=False,
         device_for_backend_keys=None,
     ):
-        """The same memory as an instance of a subclass, without history;
+        """The same memory as an instance of a subclass, without history.
+
         device_for_backend_keys: what it says of its device.
         """
         if not isinstance(data, Tensor):
             raise TypeError(f"_make_subclass(): argument 'data' (position 2) must be Tensor, not {type(data).__name__}")
         if not (isinstance(cls, type) and issubclass(cls, Tensor)):
             raise TypeError(
-                "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure your class inherits from Tensor."
+                "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. "
+                "Make sure your class inherits from Tensor."
             )
         if require_grad.__class__ is not bool and type(require_grad).__module__ != "numpy":
             raise TypeError(
-                f"_make_subclass(): argument 'require_grad' (position 3) must be bool, not {type(require_grad).__name__}"
+                f"_make_subclass(): argument 'require_grad' (position 3) must be bool, "
+                f"not {type(require_grad).__name__}"
             )
         t = unversioned(data._instance_of(cls))
         if device_for_backend_keys is not None:
@@ -789,7 +814,8 @@ class Tensor(metaclass=TensorMeta):
         t = self.detach()
         if not isinstance(t, cls):
             raise RuntimeError(
-                f"Creating a new Tensor subclass {cls.__name__} but the raw Tensor object is already associated to a python object of type "
+                f"Creating a new Tensor subclass {cls.__name__} but the raw Tensor object is already associated to a "
+                f"python object of type "
                 f"{type(t).__name__} which is not a subclass of the requested type"
             )
         return t
@@ -812,10 +838,13 @@ class Tensor(metaclass=TensorMeta):
         _extra_dispatch_keys=None,
         storage_size=None,
     ):
-        """An instance of a subclass with shape, dtype and device, but without memory: its class answers every operator."""
+        """An instance of a subclass with shape, dtype and device, but without memory: its class answers every
+        operator.
+        """
         if not (isinstance(cls, type) and issubclass(cls, Tensor)):
             raise TypeError(
-                "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure your class inherits from Tensor."
+                "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. "
+                "Make sure your class inherits from Tensor."
             )
         if cls not in dispatching:
             raise TypeError(f"{cls.__name__} must define __torch_dispatch__")
@@ -871,7 +900,9 @@ def capacity(t):
 
 
 def unviewed(t):
-    """A tensor in memory that nothing else sees: autograd takes it for one of its own, although it was made as a view."""
+    """A tensor in memory that nothing else sees: autograd takes it for one of its own, although it was made as a
+    view.
+    """
     t._view = None
     return t
 

@@ -23,8 +23,10 @@ class _Removal:
 def warn_typed_storage_removal(stacklevel=2):
     if _Removal.always or not _Removal.told:
         warnings.warn(
-            "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. This should only matter "
-            "to you if you are using storages directly.  To access UntypedStorage directly, use tensor.untyped_storage() instead of tensor.storage()",
+            "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only "
+            "storage class. This should only matter "
+            "to you if you are using storages directly.  To access UntypedStorage directly, "
+            "use tensor.untyped_storage() instead of tensor.storage()",
             UserWarning,
             stacklevel=stacklevel + 1,
         )
@@ -60,7 +62,8 @@ _NO_VALUES = "Not available for 'meta' device type"
 _FORMS = "{0} received an invalid combination of arguments. Expected one of:\n * {1}\n"
 _TYPED_FORMS = (
     "(*, torch.device device, torch.dtype dtype)\n * (int size, *, torch.device device, torch.dtype dtype)\n"
-    " * (Sequence data, *, torch.device device, torch.dtype dtype)\n * (*, UntypedStorage wrap_storage, torch.dtype dtype)"
+    " * (Sequence data, *, torch.device device, torch.dtype dtype)\n * (*, UntypedStorage wrap_storage, "
+    "torch.dtype dtype)"
 )
 _LEGACY_FORMS = "no arguments\n * (int size)\n * (Sequence data)\n * (*, UntypedStorage wrap_storage)"
 _CONVERSIONS = dict(

@@ -22,4 +22,7 @@ def _cxx_flags():
 
 def parallel_info():
     """How many threads kernels use."""
-    return f"ATen/Parallel:\n\tat::get_num_threads() : {torch.get_num_threads()}\n\tat::get_num_interop_threads() : {torch.get_num_interop_threads()}\n"
+    return (
+        f"ATen/Parallel:\n\tat::get_num_threads() : {torch.get_num_threads()}\n\tat::get_num_interop_threads() : "
+        f"{torch.get_num_interop_threads()}\n"
+    )

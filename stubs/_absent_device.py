@@ -148,7 +148,8 @@ def accelerator(namespace, error):
         ),
         (
             False,
-            "is_available() is_initialized() is_bf16_supported(including_emulation=True) is_tf32_supported() _is_compiled() _is_in_bad_fork()",
+            "is_available() is_initialized() is_bf16_supported(including_emulation=True) is_tf32_supported() "
+            "_is_compiled() _is_in_bad_fork()",
         ),
         (None, "memory.empty_cache() random.seed() random.seed_all()"),
         (copied, f"random.set_rng_state(new_state, device='{kind}')"),
@@ -161,7 +162,8 @@ def accelerator(namespace, error):
         (on_entry(error), "memory.use_mem_pool(pool, device=None)"),
         (
             error,
-            "graphs.make_graphed_callables(callables, sample_args, num_warmup_iters=3, allow_unused_input=False, pool=None)",
+            "graphs.make_graphed_callables(callables, sample_args, num_warmup_iters=3, allow_unused_input=False, "
+            "pool=None)",
         ),
     )
 

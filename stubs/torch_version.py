@@ -1,4 +1,6 @@
-"""torch.torch_version: a version string that compares as versions do, with strings, tuples of parts and other versions."""
+"""torch.torch_version: a version string that compares as versions do, with strings, tuples of parts and other
+versions.
+"""
 
 from typing import Any
 

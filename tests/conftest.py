@@ -72,12 +72,16 @@ def pytest_addoption(parser):
 def pytest_report_header(config):
     if path := os.environ.get("MINDTORCH_ORACLE_PYTHON"):
         return f"real torch: {path}"
-    return f"real torch: none (MINDTORCH_ORACLE_PYTHON is not set); what torch {recording.VERSION} gave is read from tests/recorded"
+    return (
+        f"real torch: none (MINDTORCH_ORACLE_PYTHON is not set); what torch {recording.VERSION} gave is read from "
+        f"tests/recorded"
+    )
 
 
 @pytest.fixture(scope="session")
 def python():
-    """python(*arguments, **variables): run this Python, not activated, and return its output;
+    """python(*arguments, **variables): run this Python, not activated, and return its output.
+
     check=False returns the process.
     """
 

@@ -1,5 +1,6 @@
-"""The real torch's process: a line on standard input is a JSON list of module, function, name and folder;
-the answer is the path of a pickle.
+"""The real torch's process: a line on standard input is a JSON list of module, function, name and folder.
+
+The answer is the path of a pickle.
 """
 
 import importlib

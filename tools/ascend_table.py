@@ -21,7 +21,10 @@ def rows():
         takes = table.stated(table.kernel(by_name[name]))
         codes = "all" if takes is None else "".join(c for c, d in CODES.items() if d in takes)
         level = {"pyboost": "emulated", "composite": "emulated", "host": "host", "unsupported": "none"}[kind]
-        yield f"| `{name}` | {primitive if kind == 'pyboost' else '-'} | {kind} | {level} | {codes if kind in ('pyboost', 'composite') else '-'} | {note} |"
+        yield (
+            f"| `{name}` | {primitive if kind == 'pyboost' else '-'} | {kind} | {level} | "
+            f"{codes if kind in ('pyboost', 'composite') else '-'} | {note} |"
+        )
 
 
 def main():

@@ -111,14 +111,18 @@ def page(oracle):
         [
             "# Coverage",
             "",
-            "Each public name of PyTorch 2.13, by module: those in a module's `__all__`, of `torch` and `torch.Tensor` all without an underscore. Written by",
+            "Each public name of PyTorch 2.13, by module: those in a module's `__all__`, "
+            "of `torch` and `torch.Tensor` all without an underscore. Written by",
             "`python tools/coverage.py --oracle PYTHON`; a name in several modules counts in each.",
             "",
-            "*Works*: it is here, with all of PyTorch's parameters. *Partial*: it lacks parameters, or says by NotImplementedError that it is not supported.",
-            "*Absent*: AttributeError or ModuleNotFoundError. That a name works says nothing of every dtype and option:",
+            "*Works*: it is here, with all of PyTorch's parameters. *Partial*: it lacks parameters, "
+            "or says by NotImplementedError that it is not supported.",
+            "*Absent*: AttributeError or ModuleNotFoundError. That a name works says nothing of every dtype and "
+            "option:",
             "[status](status.md) has the figures of PyTorch's own operator corpus.",
             "",
-            f"Of {n} names {total['works']} work ({total['works'] / n:.0%}), {total['partial']} are partial, {total['absent']} absent.",
+            f"Of {n} names {total['works']} work ({total['works'] / n:.0%}), {total['partial']} are partial, "
+            f"{total['absent']} absent.",
             "",
             "| module | works | partial | absent |",
             "|---|---|---|---|",

@@ -818,7 +818,8 @@ def summary(report):
         worst[finding["wanted"]] = max(worst.get(finding["wanted"], 0), FATES.index(fate(finding)))
     lacks, unsupported, guarded, missing = (list(worst.values()).count(i) for i in range(len(FATES)))
     return (
-        f"{report['names']:,} names and modules of torch: {report['names'] - len(worst):,} are here, {lacks:,} are not in"
+        f"{report['names']:,} names and modules of torch: {report['names'] - len(worst):,} are here, "
+        f"{lacks:,} are not in"
         f" PyTorch, {unsupported} raise NotImplementedError, {guarded} are missing where the package is ready for that,"
         f" {missing} are missing."
     )

@@ -100,7 +100,8 @@ def text():
 
 
 def differences():
-    """Lines that the file has too many (-) or lacks (+), whatever their order;
+    """Lines that the file has too many (-) or lacks (+), whatever their order.
+
     None where it was written with another MindSpore.
     """
     have, want = PATH.read_text(), text()

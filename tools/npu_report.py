@@ -169,7 +169,8 @@ def main(path):
     with open(path, "w") as f:
         json.dump(report, f, indent=1)
     print(
-        f"{len(report['holds'])} of {len(ASSUMPTIONS)} assumptions hold, {len(refused)} of {len(ONE_TENSOR.split())} functions refuse a dtype that CANN states"
+        f"{len(report['holds'])} of {len(ASSUMPTIONS)} assumptions hold, {len(refused)} of {len(ONE_TENSOR.split())} "
+        f"functions refuse a dtype that CANN states"
     )
     print(f"{path}: please send it back in an issue")
     return int(bool(differs or refused))

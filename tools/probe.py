@@ -75,7 +75,8 @@ CALLS = 1000
 
 
 class Samples(dict):
-    """The values behind a recipe's letters, made when first named;
+    """The values behind a recipe's letters, made when first named.
+
     `wide` ones hold the same values for the reference.
     """
 
@@ -115,7 +116,8 @@ class Samples(dict):
         return self._edged(letter, a, kind) if self.edges and letter in "xypqg" and len(shape) == 2 else a
 
     def _edged(self, letter, a, kind):
-        """`~`: a few edge values among the others;
+        """`~`: a few edge values among the others.
+
         `=`: down the rows of x and along those of the others, so that all pairs meet.
         """
         high = np.iinfo(a.dtype).max if kind in "iu" else None
@@ -167,8 +169,9 @@ def convert(a):
 
 
 def prepared(name, init, arguments, samples):
-    """Three functions: the primitive's call on samples;
-    the same with results as arrays; whether it has written into its arguments.
+    """Three functions: the primitive's call on samples.
+
+    The same with results as arrays; whether it has written into its arguments.
     """
     given = evaluate(arguments + ",", samples)
     args = [convert(a) for a in given]

@@ -44,11 +44,13 @@ CAUSES = [
     ("the harness's gradcheck, another class than the tests ask for", r"torch\.autograd\._judge"),
     (
         "PyTorch's internals",
-        r"has no attribute '_|_C\._|'(_resize_|slow_conv3d|unique_dim)'|AutogradMultipleDispatch|load_inline|_calculate_shape|Resize\.apply",
+        r"has no attribute "
+        r"'_|_C\._|'(_resize_|slow_conv3d|unique_dim)'|AutogradMultipleDispatch|load_inline|_calculate_shape|Resize\.apply",
     ),
     (
         "PyTorch's internals",
-        r"(compare_tensor_meta|_broadcast_shapes|dtype_to_type|assert_metadata_eq|corresponding_complex_dtype) is absent",
+        r"(compare_tensor_meta|_broadcast_shapes|dtype_to_type|assert_metadata_eq|corresponding_complex_dtype) is "
+        r"absent",
     ),
     (
         "parts of `torch.fx` that no library uses",

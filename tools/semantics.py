@@ -57,12 +57,14 @@ def main():
     unknown, struck = judge(record, load_ledger(ROOT / "tests" / "ledger.toml"))
     for case in unknown:
         print(
-            f"differs: {case}\n  real {json.dumps(record[case]['real'])[:400]}\n  ours {json.dumps(record[case]['ours'])[:400]}"
+            f"differs: {case}\n  real {json.dumps(record[case]['real'])[:400]}\n  ours "
+            f"{json.dumps(record[case]['ours'])[:400]}"
         )
     for case in struck:
         print(f"equal, but the ledger knows a difference: {case}: strike it out")
     print(
-        f"{len(record)} cases, {sum(r['verdict'] == 'differs' for r in record.values())} differ, {len(unknown)} of them unknown, {len(struck)} to be struck out"
+        f"{len(record)} cases, {sum(r['verdict'] == 'differs' for r in record.values())} differ, "
+        f"{len(unknown)} of them unknown, {len(struck)} to be struck out"
     )
     return 1 if unknown or struck else 0
 

@@ -64,8 +64,9 @@ def _a_little_of_all(leaf):
 
 
 def fork_under_load(forks, threads=2, seconds=60):
-    """How many forked children were right, wrong and hung, while other threads compute;
-    the first is forked while they load what they need.
+    """How many forked children were right, wrong and hung, while other threads compute.
+
+    The first is forked while they load what they need.
     """
     leaf, stop, found = torch.ones(1, requires_grad=True), [], {"right": 0, "wrong": 0, "hung": 0}
 
@@ -142,7 +143,10 @@ def main():
         else:
             (came, left, opened), (came2, left2, opened2) = through_a_queue(args.tensors)
             good = came == args.tensors and not left and not left2
-            told = f"{came} tensors came, left in /dev/shm {left}, open files {opened:+}; killed after {came2}: left {left2}, open files {opened2:+}"
+            told = (
+                f"{came} tensors came, left in /dev/shm {left}, open files {opened:+}; killed after {came2}: "
+                f"left {left2}, open files {opened2:+}"
+            )
         print(f"{what:8s} {'right' if good else 'WRONG'}  {told}  ({time.monotonic() - began:.1f} s)", flush=True)
         ok &= good
     return 0 if ok else 1

@@ -57,7 +57,8 @@ STEPS = [
     ),
     (
         "fish",
-        "fish -c 'mindtorch-activate | source; python train.py; mindtorch-activate deactivate | source; python train.py'",
+        "fish -c 'mindtorch-activate | source; python train.py; mindtorch-activate deactivate | source; "
+        "python train.py'",
     ),
 ]
 

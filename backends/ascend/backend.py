@@ -1,4 +1,6 @@
-"""The Ascend backend: device memory behind MindSpore's tensors, primitives with target Ascend, reading back and forth."""
+"""The Ascend backend: device memory behind MindSpore's tensors, primitives with target Ascend, reading back and
+forth.
+"""
 
 import functools
 from collections import Counter, defaultdict
@@ -25,7 +27,8 @@ primitive = functools.partial(pyboost.primitive, target=TARGET)
 
 
 class AscendPlan(PrimitivePlan):
-    """A primitive on Ascend. dtypes among the arguments become MindSpore's;
+    """A primitive on Ascend. dtypes among the arguments become MindSpore's.
+
     CANN's errors say which operator, dtype and chip met them.
     """
 

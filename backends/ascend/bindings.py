@@ -39,7 +39,9 @@ def exists(primitive):
 
 
 def arity(primitive):
-    """(least, most) positional arguments of the primitive's call, or None where it takes attributes in its constructor."""
+    """(least, most) positional arguments of the primitive's call, or None where it takes attributes in its
+    constructor.
+    """
     cls = pyboost.primitive_class(primitive)
     if cls is None:
         return None

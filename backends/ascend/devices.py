@@ -49,11 +49,13 @@ def check(number):
         raise RuntimeError(f"invalid device ordinal: npu:{number} of {n} NPUs")
     if started() and _state["process"] != os.getpid():
         raise RuntimeError(
-            "Cannot re-initialize NPU in forked subprocess. To use NPU with multiprocessing, you must use the 'spawn' start method"
+            "Cannot re-initialize NPU in forked subprocess. To use NPU with multiprocessing, "
+            "you must use the 'spawn' start method"
         )
     if started() and number != index():
         raise NotImplementedError(
-            f"device npu:{number}: MindSpore drives one NPU in a process, here npu:{index()}; choose it by torch.npu.set_device() before the first "
+            f"device npu:{number}: MindSpore drives one NPU in a process, here npu:{index()}; "
+            f"choose it by torch.npu.set_device() before the first "
             "tensor, and start a process for each NPU"
         )
     return number
@@ -92,7 +94,9 @@ def hal():
 
 
 def call(name, *args, **kwargs):
-    """A function of MindSpore's runtime module (memory, streams, events) on the NPU, which is taken if it was not yet."""
+    """A function of MindSpore's runtime module (memory, streams, events) on the NPU, which is taken if it was not
+    yet.
+    """
     start(None)
     with pyboost.on("Ascend") as ms:
         return getattr(ms.runtime, name)(*args, **kwargs)

@@ -42,7 +42,9 @@ def pyboost_(names, primitive, why, fn=None, dtypes=None, broadcasts=True):
 
 
 def unless(names, predicate, why, fn=None):
-    """fn, or the decomposition, stands in where predicate(*args) is true: arguments that the primitive does not take."""
+    """fn, or the decomposition, stands in where predicate(*args) is true: arguments that the primitive does not
+    take.
+    """
     for name in names.split():
         _unless[name] = predicate, Kernel("composite", fn or DECOMPOSITIONS[name], why=why)
 

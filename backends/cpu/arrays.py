@@ -113,8 +113,9 @@ def select(mask, a, b):
 
 
 def number_in(a, value):
-    """A Python number as an array without dimensions, in the dtype of an array;
-    integers wrap, where NumPy 2 would refuse them.
+    """A Python number as an array without dimensions, in the dtype of an array.
+
+    Integers wrap, where NumPy 2 would refuse them.
     """
     return number_array(value, dt.FROM_NP[a.dtype])
 
@@ -213,7 +214,8 @@ def flat_positions(index, shape, dim):
 
 
 def flat_rows(x, indices):
-    """A contiguous array as rows, and which of them x[indices] are;
+    """A contiguous array as rows, and which of them x[indices] are.
+
     None unless the index arrays stand for the first dimensions.
     """
     if not x.flags.c_contiguous or not x.size or any(a is None for a in indices):

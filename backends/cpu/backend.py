@@ -72,7 +72,8 @@ class NumpyPlan(Plan):
         return from_array(r if r.shape == shape else np.broadcast_to(r, shape), dtype)
 
     def alike(self, shape, operands, attributes):
-        """An elementwise operator on contiguous operands of one shape, of this dtype but for masks, and on numbers;
+        """An elementwise operator on contiguous operands of one shape, of this dtype but for masks, and on numbers.
+
         None where they are otherwise.
         """
         dtype, keep, arrays = self.dtype, self.keep, []
@@ -138,7 +139,8 @@ class Cpu:
         return plan
 
     def _made(self, op, dtype, step=0):
-        """A plan with the first kernel of the table that takes the dtype, or takes a wider one;
+        """A plan with the first kernel of the table that takes the dtype, or takes a wider one.
+
         `step`: of those for larger tensors.
         """
         half = op.options.opmath and dtype in dt.OPMATH
@@ -202,8 +204,9 @@ class Cpu:
         return float(a) if dtype is not dt.complex32 else complex(dt.complex_array(a))
 
     def operand(self, t, dtype, shape, full):
-        """An operand of an elementwise kernel, in its dtype;
-        spread over `shape` where that is given, numbers only if `full`.
+        """An operand of an elementwise kernel, in its dtype.
+
+        Spread over `shape` where that is given, numbers only if `full`.
         """
         if not isinstance(t, Tensor):
             return (
@@ -322,7 +325,10 @@ class Cpu:
         except ValueError:
             if len(t._shape) <= MOST_DIMS:
                 raise
-            text = f"tensors of {len(t._shape)} dimensions (dtype {t.dtype}) cannot be computed with on device cpu: NumPy has {MOST_DIMS} at most"
+            text = (
+                f"tensors of {len(t._shape)} dimensions (dtype {t.dtype}) cannot be computed with on device cpu: "
+                f"NumPy has {MOST_DIMS} at most"
+            )
             raise NotImplementedError(text) from None
 
     def _array(self, t):
@@ -393,7 +399,8 @@ def _shaped(a, shape, dtype):
 
 
 def _operands(dst, args):
-    """What an update in place takes: dst's array, and numbers and arrays of its dtype and shape;
+    """What an update in place takes: dst's array, and numbers and arrays of its dtype and shape.
+
     None where something else was given.
     """
     if dst._stride is not None and 0 in dst._stride:

@@ -1,4 +1,4 @@
-"""NumPy's products, by one thread where they are not worth more (runtime/threads.py):
+"""NumPy's products, by one thread where they are not worth more (runtime/threads.py).
 
 OpenBLAS shares a product of 262,144 multiplications, and waits.
 """
@@ -19,7 +19,8 @@ LEAST = 9216  # multiplications by a vector that OpenBLAS begins to share
 
 @cache
 def _openblas():
-    """(set, get) of the number of threads of the OpenBLAS in NumPy's wheel;
+    """(set, get) of the number of threads of the OpenBLAS in NumPy's wheel.
+
     None where it has one, or NumPy was built with another library.
     """
     for path, prefix in itertools.product(

@@ -64,8 +64,8 @@ lu_cpu bBasilez _linalg_lu_factor_ex _lu_with_info _linalg_det _linalg_slogdet _
 """
 # what is computed for complex32, in complex64
 COMPLEX_HALF = frozenset(
-    """abs neg sgn conj_physical _conj add sub _rsub mul eq ne isnan isinf isfinite _isclose _where masked_fill addcmul _var _std
- linalg.vector_norm index_add any all""".split()
+    """abs neg sgn conj_physical _conj add sub _rsub mul eq ne isnan isinf isfinite _isclose _where masked_fill addcmul
+ _var _std linalg.vector_norm index_add any all""".split()
 )
 _NOT_HALF = frozenset("_arange _linspace gather scatter scatter_add take".split())
 REFUSED = {}

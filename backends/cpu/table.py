@@ -173,7 +173,8 @@ def switches(op, dtype=None):
 
 
 def ladder(op, dtype, fastest=CHOICE == "fastest"):
-    """[(elements from which it is chosen, kernel, dtype that it computes in)], the first from 0 on;
+    """[(elements from which it is chosen, kernel, dtype that it computes in)], the first from 0 on.
+
     SPREAD stands for itself.
     """
     steps = [(0, *choose(op, dtype))]
@@ -229,7 +230,9 @@ _inplace = {}
 
 
 def inplace(names):
-    """@inplace("index_put"): moves bytes within a tensor's NumPy alias instead of computing a copy and writing it back."""
+    """@inplace("index_put"): moves bytes within a tensor's NumPy alias instead of computing a copy and writing it
+    back.
+    """
 
     def deco(fn):
         for n in names.split():

@@ -172,8 +172,9 @@ def _cases():
 
 
 def _choose(op, dtype, kernel):
-    """Have the operator run on this kernel alone, or on those of MINDTORCH_KERNELS=primitives;
-    all others run on these.
+    """Have the operator run on this kernel alone, or on those of MINDTORCH_KERNELS=primitives.
+
+    All others run on these.
     """
     BACKEND.ladder = lambda o, d: (
         [(0, kernel, d)] if kernel is not None and o is op and d is dtype else table.ladder(o, d, fastest=False)

@@ -15,7 +15,9 @@ def get_overwrite_module_params_on_conversion():
 
 
 def set_swap_module_params_on_conversion(value):
-    """Whether Module conversions and load_state_dict swap tensors (torch.utils.swap_tensors) instead of changing .data."""
+    """Whether Module conversions and load_state_dict swap tensors (torch.utils.swap_tensors) instead of changing
+    .data.
+    """
     global _swap
     _swap = value
 

@@ -56,11 +56,13 @@ inf, nan, pi, e, newaxis = _math.inf, _math.nan, _math.pi, _math.e, None
 
 # submodules that `import torch` makes reachable in PyTorch
 _SUBMODULES = frozenset(
-    """_C _VF _classes _compile _custom_ops _dynamo _functorch _higher_order_ops _inductor _jit_internal _lazy _library _logging _lowrank _meta_registrations
- _namedtensor_internals _numpy _ops _prims _prims_common _refs _sources _storage_docs _subclasses _tensor _tensor_str _utils _utils_internal
- _vmap_internals _weights_only_unpickler __config__ _guards accelerator amp ao autograd backends compiler cpu cuda distributed distributions
- export fft fft func functional futures fx hub jit library linalg masked monitor mps mtia multiprocessing nested nn npu onnx optim overrides package
- profiler quantization quasirandom random return_types serialization signal sparse special storage testing torch_version types utils version xpu""".split()
+    """_C _VF _classes _compile _custom_ops _dynamo _functorch _higher_order_ops _inductor _jit_internal _lazy _library
+ _logging _lowrank _meta_registrations _namedtensor_internals _numpy _ops _prims _prims_common _refs _sources
+ _storage_docs _subclasses _tensor _tensor_str _utils _utils_internal _vmap_internals _weights_only_unpickler
+ __config__ _guards accelerator amp ao autograd backends compiler cpu cuda distributed distributions export fft fft
+ func functional futures fx hub jit library linalg masked monitor mps mtia multiprocessing nested nn npu onnx optim
+ overrides package profiler quantization quasirandom random return_types serialization signal sparse special storage
+ testing torch_version types utils version xpu""".split()
 )
 
 
@@ -181,7 +183,10 @@ def _legacy_tensor(name, device_type="cpu"):
 
     home = _device.HOST if device_type == "cpu" else device(device_type)
     of, module = _LEGACY_TENSORS[name], "torch" if device_type == "cpu" else f"torch.{device_type}"
-    doc = f"Makes tensors of {of}, of sizes or of data; isinstance() tests for dense tensors of that dtype on device {device_type}."
+    doc = (
+        f"Makes tensors of {of}, of sizes or of data; isinstance() tests for dense tensors of that dtype on device "
+        f"{device_type}."
+    )
     names = {
         "__new__": new,
         "dtype": of,

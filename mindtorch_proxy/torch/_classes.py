@@ -18,7 +18,8 @@ class _ClassNamespace(types.ModuleType):
 
     def __getattr__(self, attr):
         raise RuntimeError(
-            f"Tried to instantiate class '{self.name}.{attr}', but it does not exist! Ensure that it is registered via torch::class_"
+            f"Tried to instantiate class '{self.name}.{attr}', but it does not exist! Ensure that it is registered "
+            f"via torch::class_"
         )
 
 

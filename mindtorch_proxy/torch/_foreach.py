@@ -3,8 +3,8 @@
 from mindtorch_proxy.runtime.registry import LINALG, T, method
 from mindtorch_proxy.runtime.tensor import Tensor
 
-_UNARY = """abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round rsqrt sigmoid sign sin sinh sqrt tan
- tanh trunc zero""".split()
+_UNARY = """abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal
+ round rsqrt sigmoid sign sin sinh sqrt tan tanh trunc zero""".split()
 _BINARY = {
     "add": "add",
     "sub": "sub",

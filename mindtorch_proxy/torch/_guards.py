@@ -13,7 +13,8 @@ def active_fake_mode():
 
 
 def detect_fake_mode(inputs=None):
-    """The FakeTensorMode that is on, or that of the fake tensors among the inputs, or None;
+    """The FakeTensorMode that is on, or that of the fake tensors among the inputs, or None.
+
     AssertionError if there are several.
     """
     found = [mode for mode in _get_current_dispatch_mode_stack() if isinstance(mode, FakeTensorMode)]

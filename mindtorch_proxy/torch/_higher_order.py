@@ -1,4 +1,6 @@
-"""Operators over functions: what a call does depends on the layer that it meets, and each layer has a rule of its own."""
+"""Operators over functions: what a call does depends on the layer that it meets, and each layer has a rule of its
+own.
+"""
 
 import abc
 import contextlib
@@ -119,7 +121,8 @@ class HigherOrderOperator(OperatorBase, abc.ABC):
         rule = self._rules.get(DispatchKey[device]) or self._rules.get(DispatchKey.CompositeExplicitAutograd)
         if rule is None:
             raise NotImplementedError(
-                f"could not find kernel for HigherOrderOperator {self._name} at dispatch key DispatchKey.{device} (resolved from none)"
+                f"could not find kernel for HigherOrderOperator {self._name} at dispatch key DispatchKey.{device} "
+                f"(resolved from none)"
             )
         return rule(*args, **kwargs)
 
@@ -153,8 +156,10 @@ class HigherOrderOperator(OperatorBase, abc.ABC):
             else:
                 raise NotImplementedError(
                     f"There was no rule registered for HigherOrderOperator {self._name} and mode {mode}."
-                    f"Hint: set {mode}'s supports_higher_order_operators to True. This causes all higher order operators to pass through the mode's "
-                    "__torch_dispatch__, so handle them accordingly by adding support for HigerOrderOperators (in this case, "
+                    f"Hint: set {mode}'s supports_higher_order_operators to True. This causes all higher order "
+                    f"operators to pass through the mode's "
+                    "__torch_dispatch__, so handle them accordingly by adding support for HigerOrderOperators (in "
+                    "this case, "
                     f"{self._name}) in {mode}.__torch_dispatch__ or returning NotImplemented when not supported."
                 )
             return self(*args, **kwargs) if result is NotImplemented else result
@@ -168,7 +173,8 @@ class HigherOrderOperator(OperatorBase, abc.ABC):
                 return result
         if found:
             raise TypeError(
-                f"Multiple dispatch failed for {self._name}. There was no registered that did not return NotImplemented."
+                f"Multiple dispatch failed for {self._name}. There was no registered that did not return "
+                f"NotImplemented."
             )
         return NotImplemented
 

@@ -338,7 +338,8 @@ def _ask_classes(name, args, call):
         if result is not NotImplemented:
             return checked(overload, result, cls)
     raise TypeError(
-        f"Multiple dispatch failed for 'torch._ops.{overload}'; all __torch_dispatch__ handlers returned NotImplemented:\n\n"
+        f"Multiple dispatch failed for 'torch._ops.{overload}'; all __torch_dispatch__ handlers returned "
+        f"NotImplemented:\n\n"
         + "".join(f"  - tensor subclass {cls}\n" for cls in classes)
         + "\nFor more information, try re-running with TORCH_LOGS=not_implemented"
     )
@@ -348,14 +349,17 @@ def checked(overload, result, owner):
     """What a __torch_dispatch__ gave, or PyTorch's errors for what cannot be an operator's result."""
     if result is NotImplemented:
         raise TypeError(
-            f"Multiple dispatch failed for 'torch._ops.{overload}'; all __torch_dispatch__ handlers returned NotImplemented:\n\n  - mode object {owner}\n\n"
+            f"Multiple dispatch failed for 'torch._ops.{overload}'; all __torch_dispatch__ handlers returned "
+            f"NotImplemented:\n\n  - mode object {owner}\n\n"
             "For more information, try re-running with TORCH_LOGS=not_implemented"
         )
     return result
 
 
 def rule(overload, owner, otherwise):
-    """What is called for a class or a mode: what torch.library registered for an operator, or its __torch_dispatch__."""
+    """What is called for a class or a mode: what torch.library registered for an operator, or its
+    __torch_dispatch__.
+    """
     registered = getattr(overload._fn, "by_class", None)
     fn = registered and registered.get(owner if isinstance(owner, type) else type(owner))
     return functools.partial(fn, owner) if fn else otherwise
@@ -407,7 +411,8 @@ def _dispatched(name):
 
 
 def _loss(name, *parameters):
-    """A loss of torch.nn.functional whose reduction is a number to the dispatcher;
+    """A loss of torch.nn.functional whose reduction is a number to the dispatcher.
+
     parameters: of the schema, after the input and before reduction.
     """
 

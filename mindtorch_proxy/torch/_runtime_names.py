@@ -123,7 +123,8 @@ def set_default_tensor_type(t):
     if not isinstance(t, str) and not isinstance(getattr(t, "dtype", None), _dt.dtype):
         raise TypeError("invalid type object: only floating-point types are supported as the default type")
     _warn_once(
-        "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and torch.set_default_device() as alternatives."
+        "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
+        "torch.set_default_device() as alternatives."
     )
     name = t if isinstance(t, str) else t.__name__
     by_name = {n + "Tensor": d for d, n in _dt.LEGACY.items()}
@@ -143,7 +144,8 @@ def broadcast_shapes(*shapes):
                 continue
             if common[d] != 1:
                 raise RuntimeError(
-                    f"Attempting to broadcast a dimension of length {s[d]} at {d}! Mismatching argument at index {k} had {s}; "
+                    f"Attempting to broadcast a dimension of length {s[d]} at {d}! Mismatching argument at index {k} "
+                    f"had {s}; "
                     f"but expected shape should be broadcastable to {common}"
                 )
             if s[d] < 0:
@@ -509,7 +511,9 @@ def sym_sum(args):
 def compile(
     model=None, *, fullgraph=False, dynamic=None, backend="inductor", mode=None, options=None, disable=False, name=None
 ):
-    """The model itself: no graph is captured yet, so a compiled callable runs eagerly, as under TORCHDYNAMO_DISABLE=1."""
+    """The model itself: no graph is captured yet, so a compiled callable runs eagerly, as under
+    TORCHDYNAMO_DISABLE=1.
+    """
     from torch.compiler import compile as f
 
     return f(model, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options, disable=disable)

@@ -11,8 +11,9 @@ T = TypeVar("T")
 
 
 def _wait(event, timeout=None):
-    """Wait for an event. A thread that works off what others wait for (`_thread.work_one`) goes on with that meanwhile:
-    it may be what sets the event.
+    """Wait for an event. A thread that works off what others wait for (`_thread.work_one`) goes on with that meanwhile.
+
+    It may be what sets the event.
     """
     work_one = getattr(_thread, "work_one", None)
     if work_one is None:
@@ -26,7 +27,8 @@ def _wait(event, timeout=None):
 def _check_callable(method, callback):
     if not callable(callback):
         raise TypeError(
-            f"{method}(): incompatible function arguments. The following argument types are supported: 1. (self: Future, arg0: Callable)"
+            f"{method}(): incompatible function arguments. The following argument types are supported: 1. (self: "
+            f"Future, arg0: Callable)"
         )
 
 
@@ -72,7 +74,8 @@ class _BareFuture:
         with self._lock:
             if self.done():
                 raise RuntimeError(
-                    "Attempting to mark a completed Future as complete again. Note that a Future can only be marked completed once."
+                    "Attempting to mark a completed Future as complete again. Note that a Future can only be marked "
+                    "completed once."
                 )
             self._value, self._error = value, error
             self._event.set()

@@ -1,5 +1,6 @@
-"""torch.library: operators written in Python: schemas, kernels by device, derivatives;
-reachable as torch.ops.NAMESPACE.NAME.
+"""torch.library: operators written in Python: schemas, kernels by device, derivatives.
+
+Reachable as torch.ops.NAMESPACE.NAME.
 """
 
 import contextlib
@@ -95,7 +96,8 @@ class Library:
         key = dispatch_key or self.dispatch_key or "CompositeImplicitAutograd"
         if self.dispatch_key and dispatch_key and dispatch_key != self.dispatch_key:
             raise RuntimeError(
-                f"impl({name}): the key {dispatch_key} is inconsistent with the dispatch key {self.dispatch_key} of the library"
+                f"impl({name}): the key {dispatch_key} is inconsistent with the dispatch key {self.dispatch_key} of "
+                f"the library"
             )
         if self.ns == "aten":
             return self._override(name.rpartition("::")[2], fn, key, allow_override)
@@ -105,7 +107,8 @@ class Library:
             return
         if key in operator.kernels and not allow_override:
             raise RuntimeError(
-                f"This is not allowed since there's already a kernel registered from python overriding {name}'s behavior for {key} dispatch key and "
+                f"This is not allowed since there's already a kernel registered from python overriding {name}'s "
+                f"behavior for {key} dispatch key and "
                 f"{self.ns} namespace."
             )
         operator.kernels[key] = fn
@@ -121,7 +124,8 @@ class Library:
         place = "aten::" + name.removesuffix(".default"), device
         if place in _KERNELS and not allow_override:
             raise RuntimeError(
-                f"This is not allowed since there's already a kernel registered from python overriding {name}'s behavior for {key} dispatch key and "
+                f"This is not allowed since there's already a kernel registered from python overriding {name}'s "
+                f"behavior for {key} dispatch key and "
                 f"{self.ns} namespace."
             )
         _KERNELS[place] = fn
@@ -181,7 +185,8 @@ def define(qualname, schema, *, lib=None, tags=(), alias_analysis=""):
         raise ValueError(f"Expected `name` to be of the form `namespace::name` but got {qualname}")
     if not schema.lstrip().startswith("("):
         raise ValueError(
-            f'define(qualname, schema, ...): expected schema to look like e.g. "(Tensor x) -> Tensor" but got "{schema}"'
+            f'define(qualname, schema, ...): expected schema to look like e.g. "(Tensor x) -> Tensor" but got '
+            f'"{schema}"'
         )
     _kernels.define(lib.ns if lib else namespace, name + schema, tags if isinstance(tags, (tuple, list)) else (tags,))
 
@@ -216,7 +221,8 @@ def register_fake(op, func=None, /, *, lib=None, _stacklevel=1, allow_override=T
     if operator.fake is not None and not allow_override:
         code = operator.fake.__code__
         raise RuntimeError(
-            f"register_fake(...): the operator {op} already has a fake impl registered at {code.co_filename}:{code.co_firstlineno}."
+            f"register_fake(...): the operator {op} already has a fake impl registered at "
+            f"{code.co_filename}:{code.co_firstlineno}."
         )
     operator.fake = func
     return func
@@ -234,7 +240,8 @@ def register_autograd(op, backward, /, *, setup_context=None, lib=None):
     operator = _operator(op)
     if operator.schema.is_mutable:
         raise RuntimeError(
-            f"Cannot register autograd formula for non-functional operator {operator.overload} with schema {operator.schema}. Please create a functional "
+            f"Cannot register autograd formula for non-functional operator {operator.overload} with schema "
+            f"{operator.schema}. Please create a functional "
             "operator and register an autograd formula for that."
         )
     operator.backward, operator.setup_context = backward, setup_context
@@ -289,7 +296,8 @@ def get_kernel(op, dispatch_key):
 
 
 def triton_op(name, fn=None, /, *, mutates_args, schema=None):
-    """An operator over Triton kernels: there is no Triton for these devices;
+    """An operator over Triton kernels: there is no Triton for these devices.
+
     RuntimeError, as where it is not installed.
     """
     raise RuntimeError("triton_op: Triton is not installed")

@@ -15,12 +15,14 @@ def get_npu_format(self):
 
 
 def npu_format_cast(self, acl_format):
-    """The tensor in a memory format;
+    """The tensor in a memory format.
+
     NotImplementedError for formats other than ND (2), NCHW (0) and NHWC (1), whose memory is ND's.
     """
     if acl_format not in (0, 1, ND):
         raise NotImplementedError(
-            f"npu_format_cast: memory format {acl_format} of a {self.dtype} tensor on device {self.device} is not supported"
+            f"npu_format_cast: memory format {acl_format} of a {self.dtype} tensor on device {self.device} is not "
+            f"supported"
         )
     return self
 
@@ -69,8 +71,9 @@ def npu_geglu(self, dim=-1, approximate=1, activate_left=False):
 
 
 def npu_moe_gating_top_k_softmax(x, finished=None, k=1):
-    """(the k largest of softmax(x), the experts they are of, where each stands if the experts' rows follow each other):
-    both in int32.
+    """(the k largest of softmax(x), the experts they are of, where each stands if the experts' rows follow each other).
+
+    Both in int32.
     """
     values, experts = torch.topk(torch.softmax(x, -1), k, -1)
     if finished is not None:
@@ -136,7 +139,9 @@ def _joined(t, layout):
 
 
 def _is_plain(pse, keep_prob, before, after, sparse_mode, mask, key):
-    """Whether it is the attention of the kernel: nothing added or dropped, no band, a mask of four dimensions at most."""
+    """Whether it is the attention of the kernel: nothing added or dropped, no band, a mask of four dimensions at
+    most.
+    """
     whole = min(before, after) >= max(key.shape)
     return (
         pse is None
@@ -158,7 +163,8 @@ def npu_fusion_attention(
     """
     if input_layout not in ("BSH", "SBH", "BSND", "BNSD") or sparse_mode not in (0, 1, 2, 3) or prefix is not None:
         raise NotImplementedError(
-            f"npu_fusion_attention: layout {input_layout}, sparse_mode {sparse_mode} of {query.dtype} tensors on device {query.device} is not supported"
+            f"npu_fusion_attention: layout {input_layout}, sparse_mode {sparse_mode} of {query.dtype} tensors on "
+            f"device {query.device} is not supported"
         )
     if _is_plain(pse, keep_prob, pre_tockens, next_tockens, sparse_mode, atten_mask, key) and input_layout in (
         "BSND",
@@ -210,7 +216,8 @@ def npu_prompt_flash_attention(
     """
     if actual_seq_lengths is not None or actual_seq_lengths_kv is not None:
         raise NotImplementedError(
-            f"npu_prompt_flash_attention: sequence lengths, of {query.dtype} tensors on device {query.device}, are not supported"
+            f"npu_prompt_flash_attention: sequence lengths, of {query.dtype} tensors on device {query.device}, "
+            f"are not supported"
         )
     limit = math.inf if atten_mask is not None or sparse_mode else next_tokens
     return npu_fusion_attention(
@@ -229,7 +236,8 @@ def npu_incre_flash_attention(
     """
     if actual_seq_lengths is not None:
         raise NotImplementedError(
-            f"npu_incre_flash_attention: sequence lengths, of {query.dtype} tensors on device {query.device}, are not supported"
+            f"npu_incre_flash_attention: sequence lengths, of {query.dtype} tensors on device {query.device}, "
+            f"are not supported"
         )
     return npu_fusion_attention(
         query, key, value, num_heads, input_layout, pse=pse_shift, atten_mask=atten_mask, scale=scale_value

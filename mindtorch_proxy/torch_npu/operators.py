@@ -80,7 +80,8 @@ def npu_indexing(
     """
     if ellipsis_mask or new_axis_mask or shrink_axis_mask:
         raise NotImplementedError(
-            f"npu_indexing: masks of ellipsis, new and shrunk dimensions of a {self.dtype} tensor on device {self.device} are not supported"
+            f"npu_indexing: masks of ellipsis, new and shrunk dimensions of a {self.dtype} tensor on device "
+            f"{self.device} are not supported"
         )
     bounds = enumerate(zip(begin, end, strides, strict=True))
     return self[
@@ -160,8 +161,9 @@ def scatter_update(self, indices, updates, axis):
 
 
 def npu_sign_bits_pack(self, size):
-    """The signs (1: not negative) of eight numbers a byte, the first in the lowest bit, in ``size`` rows;
-    ones fill the last byte up.
+    """The signs (1: not negative) of eight numbers a byte, the first in the lowest bit, in ``size`` rows.
+
+    Ones fill the last byte up.
     """
     bits = F.pad((self >= 0).int(), (0, -len(self) % 8))
     weights = 2 ** torch.arange(8, device=self.device, dtype=torch.int32)
@@ -179,7 +181,8 @@ def npu_sign_bits_unpack(input, size, dtype):
 
 
 def npu_iou(bboxes, gtboxes, mode=0):
-    """Overlaps of boxes (left, top, right, bottom): a row for each of gtboxes. mode 0: by the union;
+    """Overlaps of boxes (left, top, right, bottom): a row for each of gtboxes. mode 0: by the union.
+
     1: by the area of the row's box.
     """
     area = lambda boxes: (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
@@ -229,7 +232,8 @@ class _Pairs:
 
 
 def npu_giou(self, gtboxes, trans=False, is_cross=False, mode=0):
-    """The overlap less the share of the box around both that neither fills;
+    """The overlap less the share of the box around both that neither fills.
+
     (n, 1), or (gtboxes, boxes) with ``is_cross``.
     """
     pairs = _Pairs("npu_giou", self, gtboxes, trans, is_cross, mode)
@@ -246,7 +250,8 @@ def npu_diou(self, gtboxes, trans=False, is_cross=False, mode=0):
 
 
 def npu_ciou(self, gtboxes, trans=False, is_cross=False, mode=0, atan_sub_flag=False):
-    """The overlap less the centres' distance and what the sides' ratios differ by;
+    """The overlap less the centres' distance and what the sides' ratios differ by.
+
     (1, n), or (gtboxes, boxes) with ``is_cross``.
     """
     pairs = _Pairs("npu_ciou", self, gtboxes, trans, is_cross, mode)

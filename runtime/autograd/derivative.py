@@ -207,8 +207,9 @@ class Derivative:
         return {**RECORDING, "node_class": self.node_class}
 
     def record_lines(self, tensors=None):
-        """Lines that make the node of a call and hang it on `out`;
-        afterwards `node` is the node. tensors: see pipeline._stages.
+        """Lines that make the node of a call and hang it on `out`.
+
+        Afterwards `node` is the node. tensors: see pipeline._stages.
         """
         return self._save_lines(tensors) + self._output_lines()
 
@@ -339,7 +340,8 @@ class _Reader:
             if name.endswith(suffix) and name[: -len(suffix)] in self.index:
                 return self._meta(name[: -len(suffix)], k, field)
         raise TypeError(
-            f"{self.derivative.op.schema.text}: a derivative names '{name}', which is neither an argument, nor g, out, needs"
+            f"{self.derivative.op.schema.text}: a derivative names '{name}', which is neither an argument, nor g, "
+            f"out, needs"
         )
 
     def _meta(self, argument, k, field):

@@ -120,8 +120,9 @@ def _in_a_thread(run):
 
 
 def run_backward(roots, grads, keep_graph, create_graph, inputs=None, accumulate=False):
-    """roots: list of (node, nr) edges. inputs: edges whose gradients are returned;
-    with `accumulate` their leaves get them, and no others.
+    """roots: list of (node, nr) edges. inputs: edges whose gradients are returned.
+
+    With `accumulate` their leaves get them, and no others.
     """
     if TASK.depth and TASK.depth % DEPTH == 0 and TASK.depth != TASK.moved:
         return _in_a_thread(lambda: run_backward(roots, grads, keep_graph, create_graph, inputs, accumulate))
@@ -265,13 +266,15 @@ def _after_pre_hooks(n, gs):
 
 
 def will_execute(node):
-    """Whether the running backward of this thread runs a node;
-    of a leaf whose gradient is only handed back that is not known.
+    """Whether the running backward of this thread runs a node.
+
+    Of a leaf whose gradient is only handed back that is not known.
     """
     run = TASK.run
     if node.__class__ is AccumulateGrad and node in run.captures:
         raise RuntimeError(
-            "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). This is currently not supported."
+            "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). "
+            "This is currently not supported."
         )
     return node in run.nodes and (run.needed is None or node in run.needed)
 
@@ -327,7 +330,10 @@ def _tell_origin(n):
             return
         warnings.warn(lead + trace, stacklevel=3)
         n = trace.during
-        lead = f"\n\nPrevious calculation was induced by {n and n.name()}. Traceback of forward call that induced the previous calculation:\n"
+        lead = (
+            f"\n\nPrevious calculation was induced by {n and n.name()}. Traceback of forward call that induced "
+            f"the previous calculation:\n"
+        )
 
 
 def _tensors(x):
@@ -339,7 +345,8 @@ def _inputs(inputs, function):
     """What gradients are asked for, as a tuple; of a dict the values."""
     if isinstance(inputs, Mapping) and inputs.__class__ is not dict:
         raise TypeError(
-            f"`inputs` argument to `{function}()` must be a dict, not {type(inputs).__name__}. Other Mapping types are not supported."
+            f"`inputs` argument to `{function}()` must be a dict, not {type(inputs).__name__}. "
+            f"Other Mapping types are not supported."
         )
     found = _tensors(inputs.values() if inputs.__class__ is dict else inputs)
     if not found:
@@ -348,7 +355,7 @@ def _inputs(inputs, function):
 
 
 def _roots(outputs, grad_outputs):
-    """Where a pass begins, and with which gradients; grad_outputs:
+    """Where a pass begins, and with which gradients; grad_outputs.
 
     None, or a tuple of which what is too much is left out.
     """
@@ -397,20 +404,25 @@ def _check_batches(outputs, gradients):
         if g is None and isinstance(t, Tensor):
             _check_implicit(t._shape, t.dtype)
             raise ValueError(
-                "vmap(vjp, in_dims=0, ...)(<inputs>): Got in_dim=0 for some input, but that input is a Tensor of dimensionality 0 so expected in_dim to "
+                "vmap(vjp, in_dims=0, ...)(<inputs>): Got in_dim=0 for some input, but that input is a Tensor of "
+                "dimensionality 0 so expected in_dim to "
                 "satisfy 0 <= in_dim < 0."
             )
         if g is not None and isinstance(t, Tensor) and g[0]._shape != t._shape:
             raise RuntimeError(
-                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The sizes of the remaining "
-                f"dimensions are expected to match the shape of corresponding output, but a mismatch was detected: grad_output[{i}] has a shape of "
-                f"{Size(g._shape[1:])} and output[{i}] has a shape of {t.shape}. If you only want some tensors in `grad_output` to be considered batched, "
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
+                "dimension. The sizes of the remaining "
+                f"dimensions are expected to match the shape of corresponding output, but a mismatch was detected: "
+                f"grad_output[{i}] has a shape of "
+                f"{Size(g._shape[1:])} and output[{i}] has a shape of {t.shape}. If you only want some tensors in "
+                f"`grad_output` to be considered batched, "
                 "consider using vmap."
             )
     sizes = [len(g) for g in gradients if g is not None]
     if len(set(sizes)) > 1:
         raise ValueError(
-            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped dimension"
+            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the "
+            f"mapped dimension"
         )
     return sizes[0]
 
@@ -419,7 +431,8 @@ def _check_root(i, g, shape, dtype):
     """The errors of a gradient that is given for an output."""
     if g._shape != shape:
         raise RuntimeError(
-            f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of {Size(shape)}."
+            f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of "
+            f"{Size(shape)}."
         )
     if dtype.is_complex != g.dtype.is_complex:
         raise RuntimeError(
@@ -440,8 +453,10 @@ def _root_gradient(e, g):
 
 
 _CYCLE = (
-    "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can cause a memory leak. "
-    "We recommend using autograd.grad when creating the graph to avoid this. If you have to use this function, make sure to reset the .grad fields "
+    "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
+    "which can cause a memory leak. "
+    "We recommend using autograd.grad when creating the graph to avoid this. If you have to use this function, "
+    "make sure to reset the .grad fields "
     "of your parameters to None after use to break the cycle and avoid the leak."
 )
 
@@ -450,14 +465,16 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     """Accumulate gradients of tensors into the leaves of the graph."""
     if LOCAL.transforms:
         raise RuntimeError(
-            "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp instead or call backward() "
+            "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
+            "functorch.vjp instead or call backward() "
             "outside of functorch transforms."
         )
     if grad_variables is not None:
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
         if grad_tensors is not None:
             raise RuntimeError(
-                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use `grad_tensors`."
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. "
+                "Please only use `grad_tensors`."
             )
         grad_tensors = grad_variables
     inputs = None if inputs is None else _inputs(inputs, "backward")
@@ -524,7 +541,8 @@ def grad(
 
 
 _IGNORED = (
-    "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other parts of the graph, please use "
+    "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other "
+    "parts of the graph, please use "
     "torch.autograd.backward."
 )
 
@@ -541,7 +559,8 @@ def _found(outs, ins, gos, keep, create_graph, allow_unused):
             g = t._gradient_of([g, *more])
         if g is None and not allow_unused:
             raise RuntimeError(
-                f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior."
+                f"The differentiated Tensor at index {i} appears to not have been used in the graph. "
+                f"Set allow_unused=True if this is the desired behavior."
             )
         result.append(g)
     return result

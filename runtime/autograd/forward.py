@@ -277,7 +277,8 @@ def written(self, src, level, run):
 
 
 _MISSING = (
-    "because it has not been implemented yet.\nPlease file an issue to PyTorch at https://github.com/pytorch/pytorch/issues/new?template=feature-request.yml "
+    "because it has not been implemented yet.\nPlease file an issue to PyTorch at "
+    "https://github.com/pytorch/pytorch/issues/new?template=feature-request.yml "
     "so that we can prioritize its implementation or submit a PR adding the implementation to derivatives.yaml"
 )
 
@@ -285,7 +286,8 @@ _MISSING = (
 def refuse(name, why=_MISSING):
     """PyTorch's error for what forward mode does not go through."""
     return NotImplementedError(
-        f"Trying to use forward AD with {name} that does not support it{'.' if name.startswith('aten::') else ' ' + why}"
+        f"Trying to use forward AD with {name} that does not support "
+        f"it{'.' if name.startswith('aten::') else ' ' + why}"
     )
 
 
@@ -296,7 +298,8 @@ def _refuse_tangents(name, args):
 
 # ------------------------------------------------------------------------------------------------ dual tensors
 _SIZES = (
-    "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. Tensor is of size "
+    "Trying to set a forward gradient that has a different size than that of the original Tensor, "
+    "this is not supported. Tensor is of size "
     "{} while the given forward gradient is of size {}."
 )
 
@@ -305,7 +308,8 @@ def make_dual(primal, tangent, level):
     """A view of primal whose tangent at a level is `tangent`."""
     if level.get(primal) is not None:
         raise RuntimeError(
-            "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not supported."
+            "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not "
+            "supported."
         )
     if level.get(tangent) is not None:
         raise RuntimeError(
@@ -353,7 +357,8 @@ def has_tangent(*tensors):
 # ------------------------------------------------------------------------------------------------
 # torch.autograd.Function
 def function_tangents(node, args, outs, results, fixed, levels):
-    """The tangents of the results of a custom function at each level, by its jvp. outs: what forward returned;
+    """The tangents of the results of a custom function at each level, by its jvp. outs: what forward returned.
+
     fixed: ids of what has no gradient.
     """
     if node.saved_for_forward is None:
@@ -380,7 +385,8 @@ def _function_tangents(node, args, outs, results, fixed, level):
             raise RuntimeError(f"expected Variable or None (got {type(v).__name__}) for grad output {i}.")
     if len(found) != len(outs):
         raise RuntimeError(
-            f"Function's jvp returned an invalid number of forward gradients (expected {len(outs)} but got {len(found)})"
+            f"Function's jvp returned an invalid number of forward gradients (expected {len(outs)} but got "
+            f"{len(found)})"
         )
     for i, (raw, out, tangent) in enumerate(zip(outs, results, found)):
         if not isinstance(out, Tensor):
@@ -388,12 +394,14 @@ def _function_tangents(node, args, outs, results, fixed, level):
         if id(raw) in fixed or out.dtype.category < dt.FLOAT:
             if tangent is not None:
                 raise RuntimeError(
-                    f"Function's jvp returned a gradient at position {i}, but  the corresponding forward output is not a differentiable Tensor."
+                    f"Function's jvp returned a gradient at position {i}, but  the corresponding forward output is "
+                    f"not a differentiable Tensor."
                     "You should return None at that position instead."
                 )
         elif tangent is None:
             raise RuntimeError(
-                f"Expected both tensor and its forward grad to be floating point or complex, but jvp returned None at position {i}"
+                f"Expected both tensor and its forward grad to be floating point or complex, "
+                f"but jvp returned None at position {i}"
             )
         else:
             k = next((k for k, a in enumerate(args) if a is raw), None)
@@ -408,12 +416,14 @@ def _written_by_function(level, out, tangent, old, version):
         level.write(out, tangent)
     elif old._version == version or tangent is not old and tangent._version == version:
         raise RuntimeError(
-            "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is modifying an input inplace, then the jvp "
+            "An inplace custom Function is not modifying the forward mode gradients inplace. "
+            "If the forward is modifying an input inplace, then the jvp "
             "function must modify the corresponding gradient inplace."
         )
     elif tangent is not old:
         raise RuntimeError(
-            "An inplace custom Function is not returning the forward mode gradients as-is. If the forward is modifying an input inplace, then the jvp "
+            "An inplace custom Function is not returning the forward mode gradients as-is. "
+            "If the forward is modifying an input inplace, then the jvp "
             "function must modify the gradient inplace and return it as-is."
         )
 

@@ -29,7 +29,8 @@ class FunctionCtx:
         """Keep tensors for jvp."""
         if any(not isinstance(t, Tensor) and t is not None for t in tensors):
             raise AssertionError(
-                "save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes on ctx."
+                "save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes on "
+                "ctx."
             )
         self.saved_for_forward = tensors
 
@@ -44,7 +45,8 @@ class FunctionCtx:
     def mark_shared_storage(self, *pairs):
         """Nothing but a warning: memory that tensors share is known."""
         warnings.warn(
-            "`mark_shared_storage` is deprecated. Tensors with shared storages are automatically tracked. Note that calls to `set_()` are not tracked",
+            "`mark_shared_storage` is deprecated. Tensors with shared storages are automatically tracked. "
+            "Note that calls to `set_()` are not tracked",
             FutureWarning,
             stacklevel=2,
         )
@@ -112,7 +114,8 @@ class BackwardCFunction(Node, FunctionCtx):
         cls = self._forward_cls
         if cls.backward is not Function.backward and cls.vjp is not Function.vjp:
             raise RuntimeError(
-                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them."
+                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. "
+                "You should only implement one of them."
             )
         fn = cls.vjp if cls.vjp is not Function.vjp else cls.backward
         return self._gradients(fn(self, *grads))
@@ -130,7 +133,8 @@ class BackwardCFunction(Node, FunctionCtx):
         for i, (r, is_tensor) in enumerate(zip(res, self._positions)):
             if not is_tensor and r is not None:
                 raise RuntimeError(
-                    f"function {self.name()} returned a gradient different than None at position {i + 1}, but the corresponding forward input was not "
+                    f"function {self.name()} returned a gradient different than None at position {i + 1}, "
+                    f"but the corresponding forward input was not "
                     "a Variable"
                 )
             if r is not None and not isinstance(r, Tensor):
@@ -149,12 +153,14 @@ class BackwardCFunction(Node, FunctionCtx):
         _, dtype, device = self._in_meta[i]
         if g.dtype.category == dt.COMPLEX and dtype.category != dt.COMPLEX:
             raise RuntimeError(
-                "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == grad_is_complex) to be true, but got false.  (Could this error "
+                "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == grad_is_complex) to be true, "
+                "but got false.  (Could this error "
                 "message be improved?  If so, please report an enhancement request to PyTorch.)"
             )
         if g.device != device and g._shape:
             raise RuntimeError(
-                f"Function {self.name()} returned an invalid gradient at index {i} - expected device {device} but got {g.device}"
+                f"Function {self.name()} returned an invalid gradient at index {i} - expected device {device} but "
+                f"got {g.device}"
             )
 
 
@@ -174,7 +180,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     def __init__(self, *args, **kwargs):
         warnings.warn(
-            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke them on the class itself. "
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, "
+            f"so you should invoke them on the class itself. "
             "Instantiating an autograd function will raise an error in a future version of PyTorch.",
             DeprecationWarning,
             stacklevel=2,
@@ -182,7 +189,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     def __call__(self, *args, **kwargs):
         raise RuntimeError(
-            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with static forward method. "
+            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "
+            "function with static forward method. "
             "(Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
         )
 
@@ -203,7 +211,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     def backward(ctx, *grad_outputs):
         """The gradients of the inputs from those of the results. NotImplementedError unless a subclass writes it."""
         raise NotImplementedError(
-            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD."
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
+            "backward mode AD."
         )
 
     @staticmethod
@@ -225,7 +234,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         NotImplementedError unless a subclass writes it.
         """
         raise NotImplementedError(
-            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True."
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
+            "generate_vmap_rule=True."
         )
 
     @classmethod
@@ -322,12 +332,14 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
 
 def _transformed(cls, args, kwargs):
-    """What the innermost transform that has to do with the arguments makes of a custom function;
+    """What the innermost transform that has to do with the arguments makes of a custom function.
+
     NotImplemented where there is none.
     """
     if cls.setup_context is Function.setup_context:
         raise RuntimeError(
-            "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override the setup_context staticmethod. "
+            "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), "
+            "it must override the setup_context staticmethod. "
             "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
         )
     stack = LOCAL.transforms
@@ -364,7 +376,8 @@ def _finish(node, args, out, recording, edges, metas, levels):
     dirty, fixed = _marked(node)
     if dirty - {id(o) for o in outs}:
         raise RuntimeError(
-            "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified inplace "
+            "Some elements marked as dirty during the forward method were not returned as output. "
+            "The inputs that are modified inplace "
             "must all be outputs of the Function."
         )
     _mark_views([o for o in outs if id(o) not in dirty and id(o) not in inputs], "custom")

@@ -49,7 +49,9 @@ class Node:
         return self._seq
 
     def _set_sequence_nr(self, number):
-        """Give the node another place in the order in which a pass runs what is ready: the highest number comes first."""
+        """Give the node another place in the order in which a pass runs what is ready: the highest number comes
+        first.
+        """
         if number.__class__ is not int:
             raise TypeError("an integer is required")
         if number < 0:
@@ -137,8 +139,10 @@ class Saved:
             self.packed = pack(t)
         if before is not None and t._version != before:
             raise RuntimeError(
-                "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be modified by in-place "
-                "operations as this can lead to unexpected side-effects. Please open an issue if you need to perform in-place operations on the "
+                "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
+                "cannot be modified by in-place "
+                "operations as this can lead to unexpected side-effects. Please open an issue if you need to perform "
+                "in-place operations on the "
                 "input to a pack hook."
             )
         self.tensor = None
@@ -155,7 +159,8 @@ class Saved:
             )
         if self.unpack is not None:
             raise RuntimeError(
-                "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is allowed at a time."
+                "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: "
+                "only one pair of hooks is allowed at a time."
             )
         if self.tensor is None:
             raise RuntimeError(
@@ -176,7 +181,8 @@ class Saved:
             t = self.unpack(self.packed)
             if not isinstance(t, Tensor):
                 raise TypeError(
-                    f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(t).__name__}"
+                    f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
+                    f"{type(t).__name__}"
                 )
             if STATE.duals:
                 self.put_tangents(t)
@@ -262,7 +268,7 @@ def _same_memory(t):
 
 
 def forward_name(node):
-    """The name of what a node is the backward of, as PyTorch's errors call it:
+    """The name of what a node is the backward of, as PyTorch's errors call it.
 
     Exp, Mean1, the name of a custom function.
     """
@@ -275,15 +281,19 @@ def modified(t, version, fn, nr):
     where = "" if fn is None else f", which is output {nr} of {forward_name(fn)},"
     return RuntimeError(
         f"one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[torch.{dt.LEGACY.get(t.dtype, t.dtype.name)}Tensor {list(t._shape)}]{where} is at version {t._version}; expected version "
-        f"{version} instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+        f"[torch.{dt.LEGACY.get(t.dtype, t.dtype.name)}Tensor {list(t._shape)}]{where} is at version {t._version}; "
+        f"expected version "
+        f"{version} instead. Hint: enable anomaly detection to find the operation that failed to compute its "
+        f"gradient, with "
         f"torch.autograd.set_detect_anomaly(True, check_nan=False)."
     )
 
 
 FREED = (
-    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved "
-    "intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
+    "been freed). Saved "
+    "intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
+    "Specify retain_graph=True if you need to "
     "backward through the graph a second time or if you need to access saved tensors after calling backward."
 )
 
@@ -390,7 +400,8 @@ def _as_it_is(g, v):
 
 
 def _detached(g, v, held):
-    """A gradient as the first of its leaf, by operators that handlers see;
+    """A gradient as the first of its leaf, by operators that handlers see.
+
     held: somebody else has it, so that the leaf gets a copy.
     """
     native, LOCAL.native = LOCAL.native, True
@@ -472,7 +483,8 @@ _RENAMED: dict = {}
 
 
 def of_in_place(node, error):
-    """The node of an operator's in-place form that PyTorch has another formula for;
+    """The node of an operator's in-place form that PyTorch has another formula for.
+
     error: what that says of these arguments, or None.
     """
     name = node.name().removesuffix("0") + "1"
@@ -576,8 +588,9 @@ class OpNode(Node):
 
     @property
     def next_functions(self):
-        """The nodes that get this one's gradients, with the number of the result each time;
-        none for an argument that is a number and stays one.
+        """The nodes that get this one's gradients, with the number of the result each time.
+
+        None for an argument that is a number and stays one.
         """
         found, derivative = super().next_functions, self.op.compiled_derivative
         if None not in self._in_meta or derivative.list_at is not None or self.op.options.numbers:
@@ -589,7 +602,8 @@ class OpNode(Node):
         for i, e in zip(self.op.compiled_derivative.diff, self._edges):
             if id(args[i]) in DETACHED and e is not None and e[0].__class__ is not AccumulateGrad:
                 raise RuntimeError(
-                    "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, please use out-of-place "
+                    "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not "
+                    "supported, please use out-of-place "
                     "`.detach()` instead"
                 )
 
@@ -693,7 +707,8 @@ def fitted(g, meta, node=None):
     if g._shape != shape:
         if not _expandable(shape, g._shape):
             raise RuntimeError(
-                f"Function {node.name() if node else ''} returned an invalid gradient at index 0 - got {list(g._shape)} but "
+                f"Function {node.name() if node else ''} returned an invalid gradient at index 0 - got "
+                f"{list(g._shape)} but "
                 f"expected shape compatible with {list(shape)}"
             )
         g = g.sum_to_size(shape)

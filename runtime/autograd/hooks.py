@@ -69,7 +69,8 @@ def check_results(hook, gradients, results):
     if len(results) != len(gradients):
         name = getattr(hook, "__name__", type(hook).__name__)
         raise RuntimeError(
-            f"hook '{name}' has returned an incorrect number of values (got {len(results)}, but expected {len(gradients)})"
+            f"hook '{name}' has returned an incorrect number of values (got {len(results)}, "
+            f"but expected {len(gradients)})"
         )
     for g, r in zip(gradients, results):
         if r is not None:

@@ -32,7 +32,8 @@ def _warning(convert):
     def method(self):
         if self._requires_grad and MODE.grad:
             warn_once(
-                "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using tensor.detach() first."
+                "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider "
+                "using tensor.detach() first."
             )
         return convert(self)
 
@@ -50,8 +51,10 @@ def detach_(self):
         check_captured(self, lambda: "aten::detach_")
     if self._view is not None:
         raise RuntimeError(
-            "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, and "
-            "gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be called "
+            "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
+            "training, and "
+            "gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot "
+            "be called "
             "on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in torch/optim/"
             "optimizer.py as the solution."
         )

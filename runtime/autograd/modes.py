@@ -73,8 +73,10 @@ def context_decorator(ctx, func):
     """Run each call of func, and each step of a generator function, inside a fresh clone of ctx."""
     if inspect.isclass(func):
         warnings.warn(
-            "Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or "
-            "methods. To preserve the current behavior of class decoration, you can directly decorate the `__init__` method and "
+            "Decorating classes is deprecated and will be disabled in future versions. You should only decorate "
+            "functions or "
+            "methods. To preserve the current behavior of class decoration, you can directly decorate the `__init__` "
+            "method and "
             "nothing else.",
             FutureWarning,
             stacklevel=3,
@@ -232,8 +234,9 @@ def _made(version, inside):
 
 @contextlib.contextmanager
 def differentiating(inputs):
-    """Inside, in-place operations on what was made outside are refused, as torch.func does;
-    the inputs count as made inside.
+    """Inside, in-place operations on what was made outside are refused, as torch.func does.
+
+    The inputs count as made inside.
     """
     before = LOCAL.differentiated
     transform = LOCAL.differentiated = _Transform(before)
@@ -254,7 +257,9 @@ def differentiating(inputs):
 
 
 def _made_in(t):
-    """The transform that a tensor was made in: of those that have ended, what they made belongs to the one around them."""
+    """The transform that a tensor was made in: of those that have ended, what they made belongs to the one around
+    them.
+    """
     transform = getattr(t._vc, "inside", None)
     while transform is not None and transform.ended:
         transform = transform.outer
@@ -268,13 +273,16 @@ def made_inside(t):
 
 
 def check_captured(t, name):
-    """PyTorch's error for an in-place operation on a tensor that the transformed function did not make;
-    to be asked where versions.new is set.
+    """PyTorch's error for an in-place operation on a tensor that the transformed function did not make.
+
+    To be asked where versions.new is set.
     """
     if LOCAL.differentiated is not None and _made_in(t) is not LOCAL.differentiated:
         raise RuntimeError(
-            f"During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation ({name()}) that would "
-            "mutate a captured Tensor. This is not supported; please rewrite the function being transformed to explicitly accept the mutated "
+            f"During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place "
+            f"operation ({name()}) that would "
+            "mutate a captured Tensor. This is not supported; please rewrite the function being transformed to "
+            "explicitly accept the mutated "
             "Tensor(s) as inputs."
         )
 
@@ -290,7 +298,8 @@ def is_inference_mode_enabled():
 
 
 TWO_CALLABLES = (
-    "{}: incompatible function arguments. The following argument types are supported:\n    1. ({}arg0: collections.abc.Callable, arg1: "
+    "{}: incompatible function arguments. The following argument types are supported:\n    1. ({}arg0: "
+    "collections.abc.Callable, arg1: "
     "collections.abc.Callable) -> None\n\nInvoked with: {}"
 )
 
@@ -338,7 +347,8 @@ class detect_anomaly:
 
     def __init__(self, check_nan=True):
         warnings.warn(
-            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging.",
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for "
+            "debugging.",
             stacklevel=2,
         )
         self.value, self.check = True, check_nan

@@ -26,15 +26,17 @@ class ViewInfo:
         self.base, self.attr_version, self.creation = base, version, creation
 
     def refresh(self, t):
-        """Rebuild the view's grad_fn from its base if an in-place operation has written to their memory since;
-        an error where that cannot be.
+        """Rebuild the view's grad_fn from its base if an in-place operation has written to their memory since.
+
+        An error where that cannot be.
         """
         version = t._vc[0] if t._vc is not None else 0
         if version == self.attr_version or not self.base._requires_grad and t._grad_fn is None:
             return
         if self.creation is not None:
             raise RuntimeError(
-                f"{_origin(t, self.creation, 'its base or another view of its base has been')} {_FORBIDDEN[self.creation]}"
+                f"{_origin(t, self.creation, 'its base or another view of its base has been')} "
+                f"{_FORBIDDEN[self.creation]}"
             )
         self.rebuild(t, version)
 
@@ -98,17 +100,22 @@ def note_view(t, src, creation=None):
 
 
 _BOTH = (
-    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace "
-    "either both inside the {0} block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked)."
+    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving "
+    "both the view and the inplace "
+    "either both inside the {0} block (if you don't want the inplace to be tracked) or both outside (if you want the "
+    "inplace to be tracked)."
 )
 # why a view may not be written to while gradients are recorded, by how it was made
 _FORBIDDEN = {
     "no_grad": _BOTH.format("no_grad"),
     "inference": _BOTH.format("inference_mode"),
-    "multi": "This view is the output of a function that returns multiple views. Such functions do not allow the output views to be modified inplace. "
+    "multi": "This view is the output of a function that returns multiple views. Such functions do not allow the "
+    "output views to be modified inplace. "
     "You should replace the inplace operation by an out-of-place one.",
-    "custom": "This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to handle view+inplace "
-    "would override the custom backward associated with the custom Function, leading to incorrect gradients. This behavior is forbidden. You can "
+    "custom": "This view was created inside a custom Function (or because an input was returned as-is) and the "
+    "autograd logic to handle view+inplace "
+    "would override the custom backward associated with the custom Function, leading to incorrect gradients. "
+    "This behavior is forbidden. You can "
     "fix this by cloning the output of the custom Function.",
 }
 

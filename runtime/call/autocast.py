@@ -1,5 +1,6 @@
-"""Autocast: which operators run in low precision, which in float32, which in the widest type;
-and the state behind torch.autocast.
+"""Autocast: which operators run in low precision, which in float32, which in the widest type.
+
+And the state behind torch.autocast.
 """
 
 import threading

@@ -60,8 +60,9 @@ def spelled(o, name):
 
 
 def unfit(o, values, name, is_method_, **more):
-    """PyTorch's error where the arguments of a call fit none of a function's several signatures, or None. more:
-    arguments beside the schema's.
+    """PyTorch's error where the arguments of a call fit none of a function's several signatures, or None. more.
+
+    Arguments beside the schema's.
     """
     args, kwargs = [], {}
     for a, v in list(zip(o.schema.args, values))[is_method_:]:
@@ -132,7 +133,8 @@ def check_tensors(op, values, name, is_method_):
     """PyTorch's TypeError for what is not a tensor where one must be, or is not there."""
     if is_method_ and values and not isinstance(values[0], Tensor):
         raise TypeError(
-            f"descriptor '{name}' for 'torch._C.TensorBase' objects doesn't apply to a '{type(values[0]).__name__}' object"
+            f"descriptor '{name}' for 'torch._C.TensorBase' objects doesn't apply to a '{type(values[0]).__name__}' "
+            f"object"
         )
     missing(op, values, name, is_method_)
     for i in op.tensor_args:
@@ -255,7 +257,8 @@ def _warn_deprecated(o, name, is_method_, order):
     old += [] if is_method_ else ["*", "Tensor out = None"]
     now = (signatures(name, is_method_) or [spoken_signature(o.schema.args, is_method_)])[0]
     warn_once(
-        f"This overload of {name} is deprecated:\n\t{name}({', '.join(old)})\nConsider using one of the following signatures instead:\n\t"
+        f"This overload of {name} is deprecated:\n\t{name}({', '.join(old)})\nConsider using one of the following "
+        f"signatures instead:\n\t"
         f"{name}({', '.join(now)})",
         "overload",
     )

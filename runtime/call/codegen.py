@@ -9,8 +9,9 @@ _numbers = count()
 
 
 class Source:
-    """The text of a function to be made. add() takes lines, with an indentation of their own;
-    names are the globals it will see.
+    """The text of a function to be made. add() takes lines, with an indentation of their own.
+
+    Names are the globals it will see.
     """
 
     def __init__(self, name, parameters, **names):

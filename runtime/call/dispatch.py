@@ -36,8 +36,9 @@ def requires_grad(op, args):
 
 
 def common_device(op, args):
-    """The device of a call;
-    numbers in tensors without dimensions, in the host's memory, may meet any device, others must agree.
+    """The device of a call.
+
+    Numbers in tensors without dimensions, in the host's memory, may meet any device, others must agree.
     """
     for i in op.tensor_args:
         if getattr(args[i], "device", None) is not HOST:
@@ -57,7 +58,8 @@ def common_device(op, args):
             if META in (device, d):
                 raise RuntimeError(f"Tensor on device {d} is not on the expected device {device}!")
             raise RuntimeError(
-                f"Expected all tensors to be on the same device, but found at least two devices, {device} and {d}! (when checking argument in method {op.full})"
+                f"Expected all tensors to be on the same device, but found at least two devices, "
+                f"{device} and {d}! (when checking argument in method {op.full})"
             )
     return device or number or HOST
 
@@ -203,7 +205,8 @@ def intercepted(args):
 
 
 def handle(op, args, run, suffix=""):
-    """Hand a call to the innermost handler, then to the classes of its arguments. run(*args): what it is without;
+    """Hand a call to the innermost handler, then to the classes of its arguments. run(*args): what it is without.
+
     suffix: "_" for in-place operators.
     """
     stack = LOCAL.interceptors

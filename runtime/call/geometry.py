@@ -21,7 +21,8 @@ def broadcast_shapes(*shapes):
                     out[off + i] = x
                 elif x != 1:
                     raise RuntimeError(
-                        f"The size of tensor a ({y}) must match the size of tensor b ({x}) at non-singleton dimension {off + i}"
+                        f"The size of tensor a ({y}) must match the size of tensor b ({x}) at non-singleton "
+                        f"dimension {off + i}"
                     )
     return tuple(out)
 

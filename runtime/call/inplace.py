@@ -115,13 +115,15 @@ def _below(op, args):
 
 
 def _on_expanded(op, self, args, recording):
-    """Whether an operator that writes to a tensor of which several elements are one is done already;
-    most are refused.
+    """Whether an operator that writes to a tensor of which several elements are one is done already.
+
+    Most are refused.
     """
     if not op.options.expanded:
         refuse_expanded(self)
     warn(
-        f"Use of {op.name}_ on expanded tensors is deprecated. Please clone() the tensor before performing this operation. This also applies to "
+        f"Use of {op.name}_ on expanded tensors is deprecated. Please clone() the tensor before performing this "
+        f"operation. This also applies to "
         f"advanced indexing e.g. {op.options.expanded}"
     )
     if op.promote is None or recording:
@@ -159,7 +161,8 @@ def _composite(op, self, args, recording):
 
 
 def _in_kernel(op, self, args, recording, kernel, keep=False, read=None):
-    """A kernel that writes by itself;
+    """A kernel that writes by itself.
+
     keep: it may destroy what a formula reads; read: the arguments that formulas read, where they are others.
     """
     node = None
@@ -228,5 +231,6 @@ def _check_result(op, self, r):
         raise RuntimeError(f"output with shape {list(self._shape)} doesn't match the broadcast shape {list(r._shape)}")
     if not dt.can_cast(r.dtype, self.dtype):
         raise RuntimeError(
-            f"result type {dt.scalar_name(r.dtype)} can't be cast to the desired output type {dt.scalar_name(self.dtype)}"
+            f"result type {dt.scalar_name(r.dtype)} can't be cast to the desired output type "
+            f"{dt.scalar_name(self.dtype)}"
         )

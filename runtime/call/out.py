@@ -17,12 +17,15 @@ from .return_types import out_class
 from .state import LAZY, STATE
 
 _RESIZED = (
-    "An output with one or more elements was resized since it had shape {had}, which does not match the required output shape {want}. This behavior is "
-    "deprecated, and in a future PyTorch release outputs will not be resized unless they have zero elements. You can explicitly reuse an out tensor t by "
+    "An output with one or more elements was resized since it had shape {had}, which does not match the required "
+    "output shape {want}. This behavior is "
+    "deprecated, and in a future PyTorch release outputs will not be resized unless they have zero elements. "
+    "You can explicitly reuse an out tensor t by "
     "resizing it, inplace, to zero elements with t.resize_(0)."
 )
 _RECOUNTED = (
-    "The number of elements in the out tensor of shape {had} is {n} which does not match the computed number of elements {count}. Note that this may occur "
+    "The number of elements in the out tensor of shape {had} is {n} which does not match the computed number of "
+    "elements {count}. Note that this may occur "
     "as a result of rounding error. The out tensor will be resized to a tensor of shape {shape}."
 )
 
@@ -156,12 +159,14 @@ def _check(name, result, out):
     # a result without history is a factory's, whose requires_grad=True is said of `out`
     if MODE.grad and (out._requires_grad or result._requires_grad and result._grad_fn is not None):
         raise RuntimeError(
-            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad."
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, "
+            f"but one of the arguments requires grad."
         )
     if out.device is not result.device:
         if out.device is META:
             raise RuntimeError(
-                f"Attempting to copy from device {result.device} to device meta, but cross-device copies are not allowed!"
+                f"Attempting to copy from device {result.device} to device meta, but cross-device copies are not "
+                f"allowed!"
             )
         raise RuntimeError(f"Expected out tensor to be on {result.device}, but got {out.device} instead")
 
@@ -245,7 +250,8 @@ def check_overlap(op, out, args, first=0):
 
 
 def refuse_partial_overlap(out, t, apart=False):
-    """PyTorch's error where two tensors of one storage meet and are not the same;
+    """PyTorch's error where two tensors of one storage meet and are not the same.
+
     apart: the same ones may not meet either.
     """
     if 0 not in t._shape and (apart or not _same(t, out)) and _meet(t, out):

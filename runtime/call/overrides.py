@@ -52,8 +52,9 @@ def pop_mode():
 
 
 def _count_modes(n):
-    """While there is a mode, in any thread, what is written by hand in Tensor asks for it;
-    else nothing does, and nothing is the slower for it.
+    """While there is a mode, in any thread, what is written by hand in Tensor asks for it.
+
+    Else nothing does, and nothing is the slower for it.
     """
     global _modes
     with _modes_lock:
@@ -64,8 +65,9 @@ def _count_modes(n):
 
 
 def _asking_modes():
-    """(name, attribute that asks first, attribute as written) of what is written by hand in Tensor;
-    not of slots, which our own code reads everywhere.
+    """(name, attribute that asks first, attribute as written) of what is written by hand in Tensor.
+
+    Not of slots, which our own code reads everywhere.
     """
     for name in (*BY_HAND, *_FOR_MODES, *_PROPERTIES):
         found = _asked(name)
@@ -82,8 +84,9 @@ def _flat(args):
 
 
 def overloaded(args):
-    """Arguments whose class overrides __torch_function__, subclasses first, each class once;
-    the classes of layouts, which nothing switches off, last.
+    """Arguments whose class overrides __torch_function__, subclasses first, each class once.
+
+    The classes of layouts, which nothing switches off, last.
     """
     found = []
     for a in args:
@@ -147,7 +150,8 @@ def handle_torch_function(public, relevant, *args, **kwargs):
             if r is not NotImplemented:
                 return r
     raise _no_implementation(
-        f"Multiple dispatch failed for '{getattr(public, '__module__', 'torch')}.{public.__name__}'; all __torch_function__ handlers returned "
+        f"Multiple dispatch failed for '{getattr(public, '__module__', 'torch')}.{public.__name__}'; "
+        f"all __torch_function__ handlers returned "
         "NotImplemented:\n\n"
         + "".join(f"  - tensor subclass {t}\n" for t in types)
         + "\nFor more information, try re-running with TORCH_LOGS=not_implemented"
@@ -259,10 +263,12 @@ _BEFORE_CALL = 2 + 4 * ("PRECALL" in dis.opmap)  # bytes between the two
 
 
 # methods written by hand: no wrapper of an operator asks for overrides before they run
-BY_HAND = """detach detach_ item tolist numpy size dim ndimension numel nelement element_size is_contiguous stride storage_offset data_ptr
- untyped_storage requires_grad_ register_hook register_post_accumulate_grad_hook retain_grad backward is_floating_point is_complex is_signed get_device
- new_tensor is_inference is_set_to type squeeze_ unsqueeze_ transpose_ t_ swapaxes_ swapdims_ as_strided_ resize_ resize_as_ storage storage_type is_shared
- share_memory_ pin_memory __dlpack__ __reversed__ __bool__ __float__ __int__ __complex__ __index__ __len__ __contains__ __repr__ __array__""".split()
+BY_HAND = """detach detach_ item tolist numpy size dim ndimension numel nelement element_size is_contiguous stride
+ storage_offset data_ptr untyped_storage requires_grad_ register_hook register_post_accumulate_grad_hook retain_grad
+ backward is_floating_point is_complex is_signed get_device new_tensor is_inference is_set_to type squeeze_ unsqueeze_
+ transpose_ t_ swapaxes_ swapdims_ as_strided_ resize_ resize_as_ storage storage_type is_shared share_memory_
+ pin_memory __dlpack__ __reversed__ __bool__ __float__ __int__ __complex__ __index__ __len__ __contains__ __repr__
+ __array__""".split()
 
 
 _FOR_MODES = "__format__ __dir__ __deepcopy__".split()
@@ -304,8 +310,8 @@ def _asked(name):
     return _known.get(name)
 
 
-_PROPERTIES = """shape dtype device requires_grad grad data is_leaf grad_fn T mT H mH real imag ndim layout is_sparse is_meta is_cuda is_cpu
- is_quantized itemsize nbytes output_nr retains_grad _version _base""".split()
+_PROPERTIES = """shape dtype device requires_grad grad data is_leaf grad_fn T mT H mH real imag ndim layout is_sparse
+ is_meta is_cuda is_cpu is_quantized itemsize nbytes output_nr retains_grad _version _base""".split()
 Tensor._of_layout = False  # True: __torch_function__ finds the operators of a sparse layout
 Tensor._below_autograd = False  # True: __torch_function__ stands for a level below autograd, which formulas meet too
 

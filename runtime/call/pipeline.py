@@ -170,7 +170,7 @@ def _stages(op, source, tensors=frozenset()):
 
 
 def _wants_gradient(op, args, tensors):
-    """The condition that some argument requires a gradient, and gradients are recorded:
+    """The condition that some argument requires a gradient, and gradients are recorded.
 
     MODE, which is the thread's own, is asked last.
     """
@@ -228,7 +228,8 @@ def _general(op, source, given, tensors):
     first, others = f"a{op.first}", [i for i in op.tensor_args if i != op.first]
     number = "" if op.first in tensors else f"None if {first}.__class__ in NUMBERS else "
     same = "".join(
-        f" and {f'a{i}.device is {first}.device' if i in tensors else f'(a{i}.__class__ in NUMBERS or a{i}.device is {first}.device)'}"
+        f" and "
+        f"{f'a{i}.device is {first}.device' if i in tensors else f'(a{i}.__class__ in NUMBERS or a{i}.device is {first}.device)'}"
         for i in others
     )
     source.add(f"plan = {number}plans.get(({first}.dtype, {first}.device))", f"if plan is not None{same}:")
@@ -240,7 +241,10 @@ def _general(op, source, given, tensors):
     ):  # what plan.run does with one result of the promised dtype and of known shape, written out
         alone = op.tensor_args == [op.first]
         size = f" or numel({first}._shape) < plan.limit" if alone and op.first in tensors else ""
-        fits = f"plan.out is result[1] and shape is not None and 0 not in shape and len(result) == 2 and (plan.limit is None or plan.when is not None{size})"
+        fits = (
+            f"plan.out is result[1] and shape is not None and 0 not in shape and len(result) == 2 and (plan.limit "
+            f"is None or plan.when is not None{size})"
+        )
         source.add("shape = result[0]", f"if {fits}:", depth=2)
         source.add("plan.calls += 1", *(line.replace("a0", first) for line in _WRAP), depth=3)
         entered = (
@@ -258,8 +262,9 @@ def _general(op, source, given, tensors):
 
 
 def _elementwise(op, source, given, tensors):
-    """The direct way where no operand needs a conversion;
-    what can be is done before the kernel, which empties the processor's caches.
+    """The direct way where no operand needs a conversion.
+
+    What can be is done before the kernel, which empties the processor's caches.
     """
     operands = op.operands
     if operands[0] != 0 or op.prepare is not None and not op.options.alpha:
@@ -278,7 +283,8 @@ def _elementwise(op, source, given, tensors):
     source.add("shape = a0._shape", "plan = plans.get((a0.dtype, a0.device))", depth=depth)
     # one that has no dimensions goes to the kernel as it is, like a number
     same = "".join(
-        f" and a{i}.dtype is a0.dtype and (a{i}._shape == shape or not a{i}._shape) and a{i}._stride is None and a{i}.device is a0.device"
+        f" and a{i}.dtype is a0.dtype and (a{i}._shape == shape or not a{i}._shape) and a{i}._stride is None and "
+        f"a{i}.device is a0.device"
         for i in operands[1:]
     )
     source.add(f"if plan is not None and not ({_FITS}{same}):", "    plan = None", depth=depth)
@@ -300,7 +306,9 @@ _FITS = "a0._stride is None and 0 not in shape and (plan.limit is None or numel(
 
 
 def _with_number(op, source, tensors):
-    """A second operand that is a number of a category that the tensor's dtype takes: the backend keeps it as a tensor."""
+    """A second operand that is a number of a category that the tensor's dtype takes: the backend keeps it as a
+    tensor.
+    """
     least = 1 if callable(op.promote) else 0  # a promotion of its own may refuse True and False
     number = "" if 0 in tensors else "None if a0.__class__ in NUMBERS else "
     source.add("if a1.__class__ in NUMBERS:", f"    plan = {number}plans.get((a0.dtype, a0.device))")

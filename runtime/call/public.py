@@ -256,7 +256,8 @@ _EXPECTED = {
 
 
 def _conversion(name, a, i, strict):
-    """The lines that convert an argument that is no tensor;
+    """The lines that convert an argument that is no tensor.
+
     strict: or refuse it, as PyTorch's own reading of arguments does.
     """
     base = a.base.rstrip("?")

@@ -125,7 +125,9 @@ class DisableTorchFunctionSubclass:
 
 
 class DisableTorchDispatch:
-    """While it lives, or until the end of its block, neither classes of arguments nor modes are asked below autograd."""
+    """While it lives, or until the end of its block, neither classes of arguments nor modes are asked below
+    autograd.
+    """
 
     __module__, __qualname__ = "torch._C", "_DisableTorchDispatch"
 

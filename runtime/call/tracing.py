@@ -38,8 +38,9 @@ def untraced():
 
 
 class TracedInt(int):
-    """A size that a graph computes: its value in this run, and where the graph has it;
-    the tracer notes arithmetic with it.
+    """A size that a graph computes: its value in this run, and where the graph has it.
+
+    The tracer notes arithmetic with it.
     """
 
     def __new__(cls, value, node, tracer):
@@ -115,8 +116,9 @@ def plain(v):
 
 
 def traced(op, args, call, suffix=""):
-    """Run a call and tell the tracer of it;
-    functions over others that PyTorch has not as operators are told of by what they call.
+    """Run a call and tell the tracer of it.
+
+    Functions over others that PyTorch has not as operators are told of by what they call.
     """
     note, mode = LOCAL.tracer
     given = [

@@ -12,8 +12,9 @@ DIRECT = 256  # points up to which one matrix is taken
 
 
 def _waves(rows, columns, n, sign, like):
-    """cos and sin of 2 pi j k / n for j < rows, k < columns;
-    the angles are reduced as integers, which keeps them exact.
+    """cos and sin of 2 pi j k / n for j < rows, k < columns.
+
+    The angles are reduced as integers, which keeps them exact.
     """
     j, k = T.arange(rows, device=like.device)[:, None], T.arange(columns, device=like.device)
     angle = ((j * k) % n).to(like.dtype) * (2 * math.pi / n)
@@ -26,7 +27,7 @@ def _times(x, w):
 
 
 def _transformed(re, im, sign, outputs=None):
-    """The transform along the last dimension. im:
+    """The transform along the last dimension. im.
 
     None for real input. outputs: how many of the points are wanted, from the first.
     """

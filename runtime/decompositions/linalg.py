@@ -322,8 +322,9 @@ def lstsq(A, B, rcond, driver, vector):
 
 # ---------------------------------------------------------------- eigenvalues of any matrix
 def _shift(T2, steps):
-    """The eigenvalue of the last two rows' square that lies nearer to its last element;
-    another one where that goes round in circles.
+    """The eigenvalue of the last two rows' square that lies nearer to its last element.
+
+    Another one where that goes round in circles.
     """
     (a, b), (c, d) = T2
     if steps % 10 == 9:
@@ -344,7 +345,7 @@ def _reflected(R, taus):
 
 
 def _schur(A):
-    """(triangular T, unitary Q) of A = Q T Q^H, a complex matrix:
+    """(triangular T, unitary Q) of A = Q T Q^H, a complex matrix.
 
     QR steps, the last row left of the diagonal vanishing first.
     """
@@ -371,8 +372,9 @@ def _schur(A):
 
 @decomposition("linalg.eig")
 def eig(A):
-    """Eigenvalues as they stand on a triangular matrix of the same ones;
-    vectors by substitution, of length 1, their largest element real.
+    """Eigenvalues as they stand on a triangular matrix of the same ones.
+
+    Vectors by substitution, of length 1, their largest element real.
     """
     real, eps = not A.dtype.is_complex, dt.finfo(A.dtype.to_real()).eps
     if not bool(T.isfinite(A if real else T.view_as_real(A)).all()):
@@ -412,7 +414,8 @@ def _each(fn, *batched):
 
 
 def _block(sizes, hermitian):
-    """(row, width) of Bunch and Kaufman's pivot for the first column, of the magnitudes of a matrix's elements;
+    """(row, width) of Bunch and Kaufman's pivot for the first column, of the magnitudes of a matrix's elements.
+
     None where the column is zero.
     """
     here, column = sizes[0][0], [row[0] for row in sizes]
@@ -439,8 +442,9 @@ def _divided(B, D, turned):
 
 @decomposition("_linalg_ldl_factor_ex")
 def ldl_factor(A, hermitian):
-    """LAPACK's lower form: blocks of one or two columns, L's columns as their elimination leaves them;
-    the rows' swaps as pivots.
+    """LAPACK's lower form: blocks of one or two columns, L's columns as their elimination leaves them.
+
+    The rows' swaps as pivots.
     """
     turned = T.conj_physical if hermitian and A.dtype.is_complex else lambda x: x
 

@@ -84,7 +84,8 @@ for _key in EDGES:
 
 # ---------------------------------------------------------------- pooling by gathered windows
 def _largest(x, places):
-    """(the largest value, its flat position) of each window over the last dimensions;
+    """(the largest value, its flat position) of each window over the last dimensions.
+
     places: of each of them, the positions of each window.
     """
     dims, index = len(places), 0
@@ -131,7 +132,9 @@ def adaptive_max_pool(x, size):
 
 # ---------------------------------------------------------------- connectionist temporal classification
 def _labels(log_probs, targets, blank):
-    """(labels with blanks between, their log-probabilities by step, which labels may be reached by skipping a blank)."""
+    """(labels with blanks between, their log-probabilities by step, which labels may be reached by skipping a
+    blank).
+    """
     n, s = targets._shape
     ext = T.full((n, 2 * s + 1), blank, dtype=dt.int64, device=log_probs.device)
     ext[:, 1::2] = targets

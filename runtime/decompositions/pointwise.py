@@ -92,8 +92,9 @@ def frexp(x):
 
 @decomposition("nextafter")
 def nextafter(x, y):
-    """The neighbour's bits are those of the number plus or minus one;
-    zero's neighbours are the smallest numbers of either sign.
+    """The neighbour's bits are those of the number plus or minus one.
+
+    Zero's neighbours are the smallest numbers of either sign.
     """
     x, y = T.broadcast_tensors(x, y)
     bits = x.contiguous().view(_BITS[x.dtype])

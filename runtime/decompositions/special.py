@@ -161,8 +161,9 @@ DEGREES = 512  # above, PyTorch's own give NaN or have lost all digits
 
 
 def _polynomial(first, step, shifted=False):
-    """p(0) = 1, p(1) = first(x), p(k + 1) = step(k, x, p(k), p(k - 1));
-    n may be a tensor, of which each element has its degree.
+    """p(0) = 1, p(1) = first(x), p(k + 1) = step(k, x, p(k), p(k - 1)).
+
+    N may be a tensor, of which each element has its degree.
     """
 
     def fn(x, n):

@@ -132,14 +132,18 @@ _leaky_relu_backward = _hidden(
     },
 )
 _NEGATIVE = (
-    "In-place {} backward calculation is triggered with a negative slope which is not supported. This is caused by calling in-place forward function with a "
+    "In-place {} backward calculation is triggered with a negative slope which is not supported. "
+    "This is caused by calling in-place forward function with a "
     "negative slope, please call out-of-place version instead."
 )
 
 
 def _irreversible_leaky_relu(self, negative_slope):
     if negative_slope < 0:
-        more = "File an issue at https://github.com/pytorch/pytorch if you do require supporting in-place leakRelu backward calculation with negative slope"
+        more = (
+            "File an issue at https://github.com/pytorch/pytorch if you do require supporting in-place leakRelu "
+            "backward calculation with negative slope"
+        )
         return RuntimeError(f"{_NEGATIVE.format('leakyReLu')} {more}")
 
 
@@ -203,7 +207,8 @@ op(
 def _softshrink_promote(common, self, lambd):
     if lambd < 0:
         raise RuntimeError(
-            f"lambda must be in range [0, {dt.finfo(common).max:g}] for input dtype {dt.scalar_name(common)}, but found {lambd:g}"
+            f"lambda must be in range [0, {dt.finfo(common).max:g}] for input dtype {dt.scalar_name(common)}, "
+            f"but found {lambd:g}"
         )
     return _reals("softshrink")(common)
 
@@ -234,7 +239,8 @@ def prelu(self, weight):
         channels = self._shape[1] if n > 1 else 1
         if channels != k:
             raise RuntimeError(
-                f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {k} and channel size = {channels}."
+                f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {k} and channel "
+                f"size = {channels}."
             )
     if len(weight._shape) > 1:
         raise RuntimeError(
@@ -476,7 +482,8 @@ def glu(input, dim):
 
 # ------------------------------------------------------------------------------------------------ randomised
 @composite(
-    "rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor",
+    "rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, "
+    "Generator? generator=None) -> Tensor",
     method=False,
     inplace=True,
     inplace_function=True,
@@ -502,7 +509,8 @@ def rrelu(self, lower, upper, training, generator):
 
 
 @composite(
-    "nn.functional.rrelu(Tensor input, float lower=0.125, float upper=0.3333333333333333, bool training=False, bool inplace=False) -> Tensor",
+    "nn.functional.rrelu(Tensor input, float lower=0.125, float upper=0.3333333333333333, bool training=False, "
+    "bool inplace=False) -> Tensor",
     out=False,
     inplace=True,
 )

@@ -1,4 +1,5 @@
-"""PyTorch's operators below autograd that have no public function, and that are another one's kernel here:
+"""PyTorch's operators below autograd that have no public function, and that are another one's kernel here.
+
 torch.ops.aten.NAME alone reaches them.
 """
 
@@ -82,7 +83,8 @@ def glu_backward(grad_output, self, dim):
 
 
 @composite(
-    "aten.elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor self_or_result) -> Tensor"
+    "aten.elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, "
+    "Tensor self_or_result) -> Tensor"
 )
 def elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_result):
     """The gradient of elu's input from that, or from elu's result."""
@@ -122,7 +124,8 @@ def threshold_backward(grad_output, self, threshold):
 
 
 @composite(
-    "aten.scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"
+    "aten.scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
+    "bool? pin_memory=None) -> Tensor"
 )
 def scalar_tensor(s, dtype, layout, device, pin_memory):
     """A tensor of one number, without dimensions."""
@@ -137,7 +140,8 @@ def lift_fresh(self):
 
 
 @composite(
-    "aten.convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool transposed, int[] output_padding,"
+    "aten.convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, "
+    "bool transposed, int[] output_padding,"
     " int groups) -> Tensor"
 )
 def convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
@@ -150,7 +154,8 @@ def convolution(input, weight, bias, stride, padding, dilation, transposed, outp
 
 
 @composite(
-    "aten.embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor"
+    "aten.embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, "
+    "bool sparse=False) -> Tensor"
 )
 def embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse):
     """Rows of a table; padding_idx -1: none is left out of the gradient."""
@@ -306,7 +311,8 @@ def _reshape_copy(self, size):
 
 
 @composite(
-    "aten.unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
+    "aten.unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> "
+    "(Tensor, Tensor, Tensor)",
     out=False,
 )
 def unique_dim(self, dim, sorted, return_inverse, return_counts):
@@ -323,7 +329,8 @@ def normal_functional(self, mean, std, generator):
 
 
 @composite(
-    "aten.nll_loss2d_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index, Tensor total_weight) -> Tensor"
+    "aten.nll_loss2d_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, "
+    "int ignore_index, Tensor total_weight) -> Tensor"
 )
 def nll_loss2d_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight):
     """The gradient of nll_loss's input where each sample is an image."""
@@ -331,7 +338,8 @@ def nll_loss2d_backward(grad_output, self, target, weight, reduction, ignore_ind
 
 
 @composite(
-    "aten.embedding_backward(Tensor grad, Tensor indices, int num_weights, int padding_idx, bool scale_grad_by_freq, bool sparse) -> Tensor",
+    "aten.embedding_backward(Tensor grad, Tensor indices, int num_weights, int padding_idx, bool scale_grad_by_freq, "
+    "bool sparse) -> Tensor",
     out=False,
 )
 def embedding_backward(grad, indices, num_weights, padding_idx, scale_grad_by_freq, sparse):
@@ -366,7 +374,8 @@ def masked_select_backward(grad, input, mask):
 
 
 @composite(
-    "aten.value_selecting_reduction_backward(Tensor grad, int dim, Tensor indices, int[] sizes, bool keepdim) -> Tensor",
+    "aten.value_selecting_reduction_backward(Tensor grad, int dim, Tensor indices, int[] sizes, "
+    "bool keepdim) -> Tensor",
     out=False,
 )
 def value_selecting_reduction_backward(grad, dim, indices, sizes, keepdim):
@@ -377,8 +386,9 @@ def value_selecting_reduction_backward(grad, dim, indices, sizes, keepdim):
 
 
 def pulled_back(fn, inputs, gradient, wanted=None):
-    """The gradients of a function's arguments, None for those that are not wanted;
-    of its first result where it has several.
+    """The gradients of a function's arguments, None for those that are not wanted.
+
+    Of its first result where it has several.
     """
     refuse_batches(inputs)
     leaves = [t.detach()._requiring_grad(bool(each)) for t, each in zip(inputs, wanted or [True] * len(inputs))]
@@ -418,7 +428,10 @@ def _pdist_backward(grad, self, p, pdist):
     return _pulled(lambda x: F.pdist(x, p), self, grad)
 
 
-_SAMPLED = "Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, bool[2] output_mask"
+_SAMPLED = (
+    "Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, "
+    "bool align_corners, bool[2] output_mask"
+)
 
 
 def _sampled_back(dims):
@@ -434,7 +447,8 @@ _sampled_back(3)
 
 
 @composite(
-    "_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, "
+    "_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, "
+    "float dropout_p=0.0, bool is_causal=False, "
     "Tensor? dropout_mask=None, *, float? scale=None, bool enable_gqa=False) -> (Tensor, Tensor)",
     method=False,
     out=False,
@@ -456,7 +470,8 @@ def _scaled_dot_product_attention_math(
 
 
 @composite(
-    "aten._fused_sdp_choice(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, "
+    "aten._fused_sdp_choice(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, "
+    "bool is_causal=False, *, float? scale=None, "
     "bool enable_gqa=False) -> int",
     out=False,
 )
@@ -475,7 +490,8 @@ for _dtype in ("Byte", "Char", "Double", "Float", "Int", "Long", "Short", "Half"
 
 def _pooled(name, dims):
     @composite(
-        f"aten.{name}(Tensor self, int[{dims}] kernel_size, int[{dims}] stride=[], int[{dims}] padding=0, bool ceil_mode=False, "
+        f"aten.{name}(Tensor self, int[{dims}] kernel_size, int[{dims}] stride=[], int[{dims}] padding=0, "
+        f"bool ceil_mode=False, "
         "bool count_include_pad=True, int? divisor_override=None) -> Tensor"
     )
     def pool(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
@@ -502,7 +518,8 @@ def _resampled(name, dims, corners):
         return getattr(NN, name)(self, output_size, align_corners, list(factors) if any(factors) else None)
 
     @composite(
-        f"aten.{name}_backward(Tensor grad_output, int[{dims}] output_size, int[{dims + 2}] input_size, {aligned}{single}) -> Tensor"
+        f"aten.{name}_backward(Tensor grad_output, int[{dims}] output_size, int[{dims + 2}] input_size, "
+        f"{aligned}{single}) -> Tensor"
     )
     def backward(grad_output, output_size, input_size, *rest):
         """The gradient of the input."""

@@ -77,8 +77,9 @@ def _with_values(a):
 
 
 def _view_or_values(name, self, view_of, physical):
-    """A lazy view, of a lazy one the plain view of its memory;
-    the values where a gradient or a tangent is recorded, or a class answers.
+    """A lazy view, of a lazy one the plain view of its memory.
+
+    The values where a gradient or a tangent is recorded, or a class answers.
     """
     own = getattr(_Kinds, name)
     if MODE.grad and self._requires_grad or STATE.duals or self.__class__ not in (Tensor, own):
@@ -89,8 +90,9 @@ def _view_or_values(name, self, view_of, physical):
 
 @composite("conj(Tensor self) -> Tensor", out=False, sparse="values")
 def conj(self):
-    """The conjugate: a view that computes nothing, or the values where a gradient is recorded;
-    real tensors themselves.
+    """The conjugate: a view that computes nothing, or the values where a gradient is recorded.
+
+    Real tensors themselves.
     """
     if not self.dtype.is_complex:
         return self
@@ -114,7 +116,8 @@ def _resolved(self, cls):
 
 
 _AS_REAL = (
-    "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can view it as real, use self.resolve_conj(); "
+    "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can view it "
+    "as real, use self.resolve_conj(); "
     "however, be warned that the resulting tensor will NOT alias the original."
 )
 _OTHER_DTYPE = {

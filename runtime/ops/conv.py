@@ -1,5 +1,6 @@
-"""Convolutions: one operator for both directions, one for the gradient of the weight;
-their derivatives are each other.
+"""Convolutions: one operator for both directions, one for the gradient of the weight.
+
+Their derivatives are each other.
 """
 
 import functools
@@ -33,7 +34,8 @@ def _check_amounts(dims, **given):
     for name, values in given.items():
         if len(values) != dims:
             raise RuntimeError(
-                f"expected {name} to be a single integer value or a list of {dims} values to match the convolution dimensions, but got {name}={list(values)}"
+                f"expected {name} to be a single integer value or a list of {dims} values to match the convolution "
+                f"dimensions, but got {name}={list(values)}"
             )
         if min(values) < (name in ("stride", "dilation")):
             raise RuntimeError(
@@ -43,18 +45,21 @@ def _check_amounts(dims, **given):
 
 def _other_rank(x, w):
     return RuntimeError(
-        f"Expected {len(w)}-dimensional input for {len(w)}-dimensional weight {list(w)}, but got {len(x)}-dimensional input of size {list(x)} instead"
+        f"Expected {len(w)}-dimensional input for {len(w)}-dimensional weight {list(w)}, "
+        f"but got {len(x)}-dimensional input of size {list(x)} instead"
     )
 
 
 def _check_weight(w, groups):
     if w[0] < groups:
         raise RuntimeError(
-            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size {list(w)} instead"
+            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, "
+            f"but got weight of size {list(w)} instead"
         )
     if w[0] % groups:
         raise RuntimeError(
-            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size [{list(w)}] instead"
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, "
+            f"but got weight of size [{list(w)}] instead"
         )
 
 
@@ -63,12 +68,14 @@ def _check_channels(x, w, bias, transposed, groups):
     want, out = (w[0], w[1] * groups) if transposed else (w[1] * groups, w[0])
     if x[1] != want:
         raise RuntimeError(
-            f"Given {'transposed' if transposed else 'groups'}={1 if transposed else groups}, weight of size {list(w)}, "
+            f"Given {'transposed' if transposed else 'groups'}={1 if transposed else groups}, "
+            f"weight of size {list(w)}, "
             f"expected input{list(x)} to have {want} channels, but got {x[1]} channels instead"
         )
     if bias is not None and bias._shape != (out,):
         raise RuntimeError(
-            f"Given {'transposed=1, ' if transposed else ''}weight of size {list(w)}, expected bias to be 1-dimensional "
+            f"Given {'transposed=1, ' if transposed else ''}weight of size {list(w)}, "
+            f"expected bias to be 1-dimensional "
             f"with {out} elements, but got bias of size {list(bias._shape)} instead"
         )
     return out
@@ -183,20 +190,23 @@ def _backward(g, input, weight, stride, padding, dilation, transposed, output_pa
 
 _convolution_grads = {("input", "weight", "bias"): _backward}
 composite(
-    "aten.convolution_backward(Tensor grad_output, Tensor input, Tensor weight, int[]? bias_sizes, int[] stride, int[] padding, int[] dilation, "
+    "aten.convolution_backward(Tensor grad_output, Tensor input, Tensor weight, int[]? bias_sizes, int[] stride, "
+    "int[] padding, int[] dilation, "
     "bool transposed, int[] output_padding, int groups, bool[] output_mask) -> (Tensor, Tensor, Tensor)"
 )(_parts)
 
 
 @composite(
-    "aten._convolution_double_backward(Tensor? ggI, Tensor? ggW, Tensor? ggb, Tensor gO, Tensor weight, Tensor self, int[] stride, int[] padding, "
+    "aten._convolution_double_backward(Tensor? ggI, Tensor? ggW, Tensor? ggb, Tensor gO, Tensor weight, Tensor self, "
+    "int[] stride, int[] padding, "
     "int[] dilation, bool transposed, int[] output_padding, int groups, bool[] output_mask) -> (Tensor, Tensor, Tensor)"
 )
 def convolution_double_backward(
     ggi, ggw, ggb, g, weight, self, stride, padding, dilation, transposed, output_padding, groups, output_mask
 ):
-    """The gradients of convolution_backward's arguments grad_output, input and weight;
-    as in PyTorch the mask leaves nothing out.
+    """The gradients of convolution_backward's arguments grad_output, input and weight.
+
+    As in PyTorch the mask leaves nothing out.
     """
     geometry, rest = (
         (stride, padding, dilation, transposed, output_padding, groups),
@@ -217,7 +227,8 @@ def convolution_double_backward(
 
 
 convolution = op(
-    "convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool transposed, int[] output_padding, int groups) "
+    "convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, "
+    "bool transposed, int[] output_padding, int groups) "
     "-> Tensor",
     "Convolution",
     meta=_conv_meta,
@@ -237,7 +248,8 @@ _for_weight_grads = {
     ),
 }
 _for_weight = op(
-    "_C.convolution_weight(Tensor input, Tensor grad, int[] kernel, int[] stride, int[] padding, int[] dilation, int groups) -> Tensor",
+    "_C.convolution_weight(Tensor input, Tensor grad, int[] kernel, int[] stride, int[] padding, int[] dilation, "
+    "int groups) -> Tensor",
     meta=_for_weight_meta,
     derivative=_for_weight_grads,
 )
@@ -267,7 +279,8 @@ def _batched(name, input, dims):
     n = len(input._shape)
     if n not in (dims + 1, dims + 2):
         raise RuntimeError(
-            f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}, but got input of size: {list(input._shape)}"
+            f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}, but got input of size: "
+            f"{list(input._shape)}"
         )
     return (input, True) if n == dims + 2 else (input.unsqueeze(0), False)
 
@@ -281,7 +294,8 @@ def _same(input, weight, stride, dilation):
     total = [d * (k - 1) for d, k in zip(dilation, weight._shape[2:])]
     if any(t % 2 for t in total):
         warnings.warn(
-            "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the input be created",
+            "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the "
+            "input be created",
             stacklevel=5,
         )
         input = F.pad(input, [a for t in reversed(total) for a in (0, t % 2)])
@@ -306,7 +320,8 @@ def _conv_transpose(name, dims, input, weight, bias, stride, padding, output_pad
     stride, dilation, extra = _amounts(stride, dims), _amounts(dilation, dims), _amounts(output_padding, dims)
     if any(e >= s and e >= d and e for e, s, d in zip(extra, stride, dilation)):
         raise RuntimeError(
-            f"output padding must be smaller than either stride or dilation, but got output_padding: {list(extra)} stride: "
+            f"output padding must be smaller than either stride or dilation, but got output_padding: "
+            f"{list(extra)} stride: "
             f"{list(stride)} dilation: {list(dilation)}"
         )
     out = convolution.call(x, weight, bias, stride, _amounts(padding, dims), dilation, True, extra, groups)
@@ -317,7 +332,8 @@ def _public(dims):
     name, transposed = f"conv{dims}d", f"conv_transpose{dims}d"
 
     @composite(
-        f"{name}(Tensor input, Tensor weight, Tensor? bias=None, Any stride=1, Any padding=0, Any dilation=1, int groups=1) -> Tensor",
+        f"{name}(Tensor input, Tensor weight, Tensor? bias=None, Any stride=1, Any padding=0, Any dilation=1, "
+        f"int groups=1) -> Tensor",
         out=False,
         autocast=LOWER,
     )
@@ -325,7 +341,8 @@ def _public(dims):
         return _conv(name, dims, *args)
 
     @composite(
-        f"{transposed}(Tensor input, Tensor weight, Tensor? bias=None, Any stride=1, Any padding=0, Any output_padding=0, int "
+        f"{transposed}(Tensor input, Tensor weight, Tensor? bias=None, Any stride=1, Any padding=0, "
+        f"Any output_padding=0, int "
         f"groups=1, Any dilation=1) -> Tensor",
         out=False,
         autocast=LOWER,
@@ -361,6 +378,7 @@ def nnpack_spatial_convolution(input, weight, bias, padding, stride):
         raise RuntimeError("Mismatched Tensor types in NNPack convolutionOutput")
     if input._shape[1] != weight._shape[1]:
         raise RuntimeError(
-            f"Mismatch between number of input channels in input Tensor ({input._shape[1]}) and weight Tensor ({weight._shape[1]}) in NNPack convolutionOutput"
+            f"Mismatch between number of input channels in input Tensor ({input._shape[1]}) and weight Tensor "
+            f"({weight._shape[1]}) in NNPack convolutionOutput"
         )
     return T.conv2d(input, weight, bias, stride, padding)

@@ -39,8 +39,14 @@ from ..warn import warn_once
 from .common import T, Tensor, check_fill, check_number, contiguous_strides, dt, numel
 from .memory import _strided_empty, format_strides
 
-OPTS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? requires_grad=False, bool? pin_memory=False"
-LIKE = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? requires_grad=False, MemoryFormat? memory_format=None, bool? pin_memory=False"
+OPTS = (
+    "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? requires_grad=False, "
+    "bool? pin_memory=False"
+)
+LIKE = (
+    "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? requires_grad=False, "
+    "MemoryFormat? memory_format=None, bool? pin_memory=False"
+)
 
 
 def place(device, moving=False):
@@ -126,13 +132,15 @@ def empty_strided(size, stride, dtype, layout, device, requires_grad, pin_memory
 def empty_permuted(size, physical_layout, dtype, layout, device, requires_grad, pin_memory):
     if len(size) != len(physical_layout):
         raise RuntimeError(
-            f"Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = {len(size)} is not equal to "
+            f"Number of dimensions in size does not match the length of the physical_layout; i.e. "
+            f"len(size) = {len(size)} is not equal to "
             f"len(physical_layout) = {len(physical_layout)}"
         )
     for i, p in enumerate(physical_layout):
         if not 0 <= p < len(size):
             raise RuntimeError(
-                f"Dimension out of range (expected to be between 0 and {len(size) - 1}, but got {p} at index {i}).  NB: negative dims not "
+                f"Dimension out of range (expected to be between 0 and {len(size) - 1}, but got {p} at index {i}). "
+                f" NB: negative dims not "
                 "currently supported; file an issue if you want it."
             )
     if len(set(physical_layout)) < len(size):
@@ -262,7 +270,8 @@ def _not_convertible(dtype):
 def _check_native(a):
     if not a.dtype.isnative:
         raise ValueError(
-            "given numpy array has byte order different from the native byte order. Conversion between byte orders is currently not supported."
+            "given numpy array has byte order different from the native byte order. Conversion between byte orders "
+            "is currently not supported."
         )
 
 
@@ -317,7 +326,8 @@ def _infer(data, want=None):
 
 
 _SLOW = (
-    "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a single numpy.ndarray with "
+    "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a "
+    "single numpy.ndarray with "
     "numpy.array() before converting to a tensor."
 )
 _ONE = "only one element tensors can be converted to Python scalars"
@@ -329,7 +339,8 @@ _MOST_DIMENSIONS = 128
 
 
 def _alike(data):
-    """(numbers, shape) of nested lists of one of Python's own kinds of numbers, without looking at each by itself;
+    """(numbers, shape) of nested lists of one of Python's own kinds of numbers, without looking at each by itself.
+
     None of anything else.
     """
     if type(data) not in (list, tuple):
@@ -505,7 +516,8 @@ def _of_storage(data, dtype, device):
     dtype = dtype or (dt.get_default_dtype() if typed else dt.int64)
     if typed and data.dtype is not dtype:
         raise RuntimeError(
-            f"Expected a Storage of type {dt.scalar_name(dtype)} or an UntypedStorage, but got {dt.scalar_name(data.dtype)}"
+            f"Expected a Storage of type {dt.scalar_name(dtype)} or an UntypedStorage, "
+            f"but got {dt.scalar_name(data.dtype)}"
         )
     memory = data._untyped_storage if typed else data
     return T.empty((0,), dtype=dtype, device=memory.device).set_(memory).to(device)
@@ -546,17 +558,21 @@ def from_numpy(ndarray):
         raise _not_convertible(a.dtype)
     if any(s < 0 for s in a.strides):
         raise ValueError(
-            "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently supported. "
+            "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
+            "currently supported. "
             "(You can probably work around this by making a copy of your array  with array.copy().) "
         )
     if any(s % a.itemsize for s in a.strides):
         raise ValueError(
-            "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the memory."
+            "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate "
+            "the memory."
         )
     if not a.flags.writeable:
         warn_once(
-            "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing to this tensor "
-            "will result in undefined behavior. You may want to copy the array to protect its data or make it writable before converting "
+            "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. "
+            "This means writing to this tensor "
+            "will result in undefined behavior. You may want to copy the array to protect its data or make it "
+            "writable before converting "
             "it to a tensor. This type of warning will be suppressed for the rest of this program."
         )
         return over_array(a, d, copy=True)
@@ -644,18 +660,22 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
     if count < 0:
         if (n - offset) % size:
             raise ValueError(
-                f"buffer length ({n - offset} bytes) after offset ({offset} bytes) must be a multiple of element size ({size})"
+                f"buffer length ({n - offset} bytes) after offset ({offset} bytes) must be a multiple of element "
+                f"size ({size})"
             )
         count = (n - offset) // size
     if offset + count * size > n:
         raise ValueError(
-            f"requested buffer length ({count} * {size} bytes) after offset ({offset} bytes) must not be greater than actual buffer length ({n} bytes)"
+            f"requested buffer length ({count} * {size} bytes) after offset ({offset} bytes) must not be greater "
+            f"than actual buffer length ({n} bytes)"
         )
     raw = np.frombuffer(buffer, np.uint8, count * size, offset)
     if not raw.flags.writeable:
         warn_once(
-            "The given buffer is not writable, and PyTorch does not support non-writable tensors. This means you can write to the underlying "
-            "(supposedly non-writable) buffer using the tensor. You may want to copy the buffer to protect its data or make it writable before "
+            "The given buffer is not writable, and PyTorch does not support non-writable tensors. "
+            "This means you can write to the underlying "
+            "(supposedly non-writable) buffer using the tensor. You may want to copy the buffer to protect its data "
+            "or make it writable before "
             "converting it to a tensor. This type of warning will be suppressed for the rest of this program."
         )
         raw = raw.copy()
@@ -729,7 +749,8 @@ def legacy_new(args, dtype=None, home=HOST, device=None):
         if isinstance(x, (UntypedStorage, TypedStorage)):
             if isinstance(x, TypedStorage) and x.dtype is not options["dtype"]:
                 raise RuntimeError(
-                    f"Expected a Storage of type {options['dtype']} or an UntypedStorage, but got type {x.dtype} for argument 1 'storage'"
+                    f"Expected a Storage of type {options['dtype']} or an UntypedStorage, but got type {x.dtype} for "
+                    f"argument 1 'storage'"
                 )
             return T.empty((0,), **options).set_(x)
         if not isinstance(x, Size):
@@ -742,7 +763,8 @@ def legacy_new(args, dtype=None, home=HOST, device=None):
         return T.empty(tuple(x), **options)
     if any(isinstance(x, (float, tuple, list)) for x in args):
         raise TypeError(
-            f"new() received an invalid combination of arguments - got ({', '.join(type(x).__name__ for x in args)}), but expected one of:\n"
+            f"new() received an invalid combination of arguments - got "
+            f"({', '.join(type(x).__name__ for x in args)}), but expected one of:\n"
             " * (*, torch.device device = None)\n * (torch.Storage storage)\n * (Tensor other)\n"
             " * (tuple of ints size, *, torch.device device = None)\n * (object data, *, torch.device device = None)\n"
         )
@@ -822,7 +844,8 @@ def range_(start, end, step, dtype, layout, device, requires_grad, pin_memory):
     if step == 0:
         raise RuntimeError("step must be nonzero")
     warnings.warn(
-        "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with Python's range builtin. "
+        "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
+        "Python's range builtin. "
         "Instead, use torch.arange, which produces values in [start, end).",
         UserWarning,
         stacklevel=3,
@@ -870,7 +893,8 @@ def _range_dtype(name, start, end, dtype):
         inferred = dt.scalar_dtype(1j)
         if dtype is not None and not dtype.is_complex:
             raise RuntimeError(
-                f"torch.{name}(): inferred dtype {dt.c_name(inferred)} can't be safely cast to passed dtype {dt.scalar_name(dtype)}"
+                f"torch.{name}(): inferred dtype {dt.c_name(inferred)} can't be safely cast to passed dtype "
+                f"{dt.scalar_name(dtype)}"
             )
         return dtype or inferred
     return dtype or dt.get_default_dtype()
@@ -918,11 +942,13 @@ OBJECT_DTYPE = Out("Expected object of scalar type {Want} but got scalar type {G
 def complex_(real, imag):
     if not {real.dtype, imag.dtype} <= {dt.float16, dt.float32, dt.float64}:
         raise RuntimeError(
-            f"Expected both inputs to be Half, Float or Double tensors but got {dt.scalar_name(real.dtype)} and {dt.scalar_name(imag.dtype)}"
+            f"Expected both inputs to be Half, Float or Double tensors but got {dt.scalar_name(real.dtype)} and "
+            f"{dt.scalar_name(imag.dtype)}"
         )
     if real.dtype is not imag.dtype:
         raise RuntimeError(
-            f"Expected object of scalar type {dt.scalar_name(real.dtype)} but got scalar type {dt.scalar_name(imag.dtype)} for second argument"
+            f"Expected object of scalar type {dt.scalar_name(real.dtype)} but got scalar type "
+            f"{dt.scalar_name(imag.dtype)} for second argument"
         )
     return T._complex(real, imag)
 

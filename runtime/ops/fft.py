@@ -322,7 +322,8 @@ _RECTANGULAR = (
 
 
 @composite(
-    "stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, str pad_mode='reflect', bool "
+    "stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, "
+    "str pad_mode='reflect', bool "
     "normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor",
     out=False,
     python=True,
@@ -348,7 +349,8 @@ def stft(
     x = _centred(self, n_fft, pad_mode) if center else self
     if window is None:
         warn_once(
-            "A window was not provided. A rectangular window will be applied,which is known to cause spectral leakage. Other windows such as "
+            "A window was not provided. A rectangular window will be applied,which is known to cause spectral "
+            "leakage. Other windows such as "
             "torch.hann_window or torch.hamming_window are recommended to reduce spectral leakage." + _RECTANGULAR
         )
     said = dict(
@@ -398,12 +400,14 @@ def _check_stft(x, n_fft, hop, win, window, said):
             "stft",
             x,
             said,
-            f" : expected a 1D window tensor of size equal to win_length={win}, but got window with size {list(window._shape)}",
+            f" : expected a 1D window tensor of size equal to win_length={win}, but got window with size "
+            f"{list(window._shape)}",
         )
 
 
 @composite(
-    "istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, bool "
+    "istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, "
+    "bool center=True, bool "
     "normalized=False, bool? onesided=None, int? length=None, bool return_complex=False) -> Tensor",
     out=False,
 )
@@ -417,8 +421,8 @@ def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesi
         )
     if window is None:
         warn_once(
-            "A window was not provided. A rectangular window will be applied.Please provide the same window used by stft to make the inversion lossless."
-            + _RECTANGULAR
+            "A window was not provided. A rectangular window will be applied.Please provide the same window used by "
+            "stft to make the inversion lossless." + _RECTANGULAR
         )
     said = dict(
         n_fft=n_fft,
@@ -450,7 +454,8 @@ def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesi
     y = y / envelope
     if end > full:
         warnings.warn(
-            "The length of signal is shorter than the length parameter. Result is being padded with zeros in the tail. Please "
+            "The length of signal is shorter than the length parameter. Result is being padded with zeros in the "
+            "tail. Please "
             "check your center and hop_length settings.",
             UserWarning,
             stacklevel=4,
@@ -547,7 +552,8 @@ def _window_of(name, extra, shape, said=None):
     said = said or name
 
     @composite(
-        f"signal.windows.{name}(int M, *, {extra}bool sym=True, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
+        f"signal.windows.{name}(int M, *, {extra}bool sym=True, ScalarType? dtype=None, Layout? layout=None, "
+        f"Device? device=None, "
         "bool requires_grad=False) -> Tensor",
         out=False,
     )

@@ -69,7 +69,8 @@ flash_attention = op(
     **NOT,
 )
 flash_attention_backward = op(
-    f"_C.flash_attention_backward(Tensor g, {_ATTENTION}, Tensor out, Tensor highest, Tensor total, {_HOW}) -> (Tensor, Tensor, Tensor)",
+    f"_C.flash_attention_backward(Tensor g, {_ATTENTION}, Tensor out, Tensor highest, Tensor total, "
+    f"{_HOW}) -> (Tensor, Tensor, Tensor)",
     "FlashAttentionScoreGrad",
     meta=lambda g, query, key, value, *_: [(t._shape, t.dtype) for t in (query, key, value)],
     **NOT,
@@ -127,7 +128,8 @@ rms_norm_backward = op(
     **NOT,
 )
 layer_norm_backward = op(
-    "_C.layer_norm_backward(Tensor g, Tensor x, int[] shape, Tensor mean, Tensor rstd, Tensor weight) -> (Tensor, Tensor, Tensor)",
+    "_C.layer_norm_backward(Tensor g, Tensor x, int[] shape, Tensor mean, Tensor rstd, Tensor weight) -> (Tensor, "
+    "Tensor, Tensor)",
     "LayerNormGradExt",
     meta=lambda g, x, shape, mean, rstd, weight: [
         (x._shape, x.dtype),

@@ -121,7 +121,8 @@ def _index_shape(self, indices):
         joint = broadcast_shapes(*[t._shape for t in tensors])
     except RuntimeError:
         raise IndexError(
-            f"shape mismatch: indexing tensors could not be broadcast together with shapes {', '.join(str(list(t._shape)) for t in tensors)}"
+            f"shape mismatch: indexing tensors could not be broadcast together with shapes "
+            f"{', '.join(str(list(t._shape)) for t in tensors)}"
         ) from None
     at = [k for k, i in enumerate(indices) if i is not None]
     rest = [s for k, s in enumerate(self._shape) if k >= len(indices) or indices[k] is None]
@@ -183,7 +184,8 @@ def _to_index(x, device):
         x = from_array(np.array(x))
     else:
         raise IndexError(
-            f"only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {type_name(x)})"
+            f"only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
+            f"{type_name(x)})"
         )
     return x if x.dtype in _INDICES else x.long()  # what is no tensor holds integers, whatever their type
 
@@ -236,8 +238,10 @@ def _is_several(index):
     several = any(i is None or i is Ellipsis or isinstance(i, (Tensor, slice)) or _is_sequence(i) for i in index)
     if several:
         warnings.warn(
-            "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use x[tuple(seq)] instead of "
-            "x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], which will result either in an error or a "
+            "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch "
+            "2.9; use x[tuple(seq)] instead of "
+            "x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], "
+            "which will result either in an error or a "
             "different result",
             UserWarning,
             stacklevel=4,
@@ -271,13 +275,15 @@ def _item(i, device):
 
 
 def _mask_indices(self, mask, d):
-    """The index tensors that a mask over the dimensions from d on stands for;
-    one without dimensions is one for a new dimension.
+    """The index tensors that a mask over the dimensions from d on stands for.
+
+    One without dimensions is one for a new dimension.
     """
     for j, s in enumerate(mask._shape):
         if self._shape[d + j] != s:
             raise IndexError(
-                f"The shape of the mask {list(mask._shape)} at index {j} does not match the shape of the indexed tensor {list(self._shape)} at index {d + j}"
+                f"The shape of the mask {list(mask._shape)} at index {j} does not match the shape of the indexed "
+                f"tensor {list(self._shape)} at index {d + j}"
             )
     if mask._shape:
         return T.nonzero(mask).unbind(1)
@@ -363,7 +369,8 @@ def _view_at(self, basic):
     """The view that a basic index means."""
     if not self._shape and any(i.__class__ is int for i in basic):
         raise IndexError(
-            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a number"
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert "
+            "a 0-dim tensor to a number"
         )
     return _named(_basic_index.call(self, basic), basic)
 
@@ -506,7 +513,8 @@ def _put_prepare(self, indices, values, accumulate):
         if accumulate or numel(values._shape) != 1 or len(given) != 1 or given[0].dtype not in _MASKS:
             _put_meta(self, items, values, accumulate)
             raise RuntimeError(
-                f"Index put requires the source and destination dtypes match, got {dt.scalar_name(self.dtype)} for the destination and "
+                f"Index put requires the source and destination dtypes match, got {dt.scalar_name(self.dtype)} for "
+                f"the destination and "
                 f"{dt.scalar_name(values.dtype)} for the source."
             )
         values = values.to(self.dtype)
@@ -527,7 +535,8 @@ def _check_value(shape, values):
         ok = False
     if not ok:
         raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(values._shape)} cannot be broadcast to indexing result of shape {list(shape)}"
+            f"shape mismatch: value tensor of shape {list(values._shape)} cannot be broadcast to indexing result of "
+            f"shape {list(shape)}"
         )
 
 
@@ -657,7 +666,8 @@ def take(self, index):
 
 
 def at_places(n, call, *args):
-    """A call that numbers the elements of a tensor through;
+    """A call that numbers the elements of a tensor through.
+
     PyTorch has words of its own for places that are not there.
     """
     try:
@@ -683,7 +693,8 @@ def take_along_dim(self, indices, dim):
         return self.reshape((-1,)).gather(0, indices.reshape((-1,)))
     if len(self._shape) != len(indices._shape):
         raise RuntimeError(
-            f"torch.take_along_dim(): input and indices should have the same number of dimensions, but got {len(self._shape)} dimensions "
+            f"torch.take_along_dim(): input and indices should have the same number of dimensions, "
+            f"but got {len(self._shape)} dimensions "
             f"for input, and {len(indices._shape)} dimensions for indices"
         )
     d = wrap_dim(dim, len(self._shape))
@@ -718,8 +729,8 @@ def _scatter_prepare(self, dim, index, src, *rest):
         for d, k in enumerate(index._shape):
             if d != dim and self._shape and k > self._shape[d] or given and src._shape and k > src._shape[d]:
                 raise RuntimeError(
-                    f"Expected index {list(index._shape)} to be no larger than self {list(self._shape)} apart from dimension {dim}"
-                    + (f" and to be no larger size than src {list(src._shape)}" if given else "")
+                    f"Expected index {list(index._shape)} to be no larger than self {list(self._shape)} apart from "
+                    f"dimension {dim}" + (f" and to be no larger size than src {list(src._shape)}" if given else "")
                 )
         check_target(self, dim, index)
     return self, dim, index, src, *rest
@@ -765,7 +776,8 @@ def scatter_with_reduce(self, dim, index, src, reduce):
         raise RuntimeError("reduce argument must be either add or multiply.")
     if isinstance(src, Tensor):
         warn_once(
-            "The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future PyTorch release. "
+            "The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future "
+            "PyTorch release. "
             "Use torch.scatter_reduce instead for more reduction options."
         )
     else:
@@ -790,9 +802,11 @@ def _along_prepare(self, dim, index, source, *rest):
         )
     if self.dtype is not source.dtype:
         raise RuntimeError(
-            f"index_add_(): self ({dt.scalar_name(self.dtype)}) and source ({dt.scalar_name(source.dtype)}) must have the same scalar type"
+            f"index_add_(): self ({dt.scalar_name(self.dtype)}) and source ({dt.scalar_name(source.dtype)}) must "
+            f"have the same scalar type"
             if rest
-            else f"index_copy_(): self and source expected to have the same dtype, but got (self) {dt.scalar_name(self.dtype)} and (source) "
+            else f"index_copy_(): self and source expected to have the same dtype, "
+            f"but got (self) {dt.scalar_name(self.dtype)} and (source) "
             f"{dt.scalar_name(source.dtype)}"
         )
     (check_source if rest else _check_copied)("index_add_", self, dim, index, source)
@@ -814,7 +828,8 @@ def check_source(name, self, dim, index, source):
         )
     if len(self._shape) != len(source._shape) or changed(self._shape, dim) != changed(source._shape, dim):
         raise RuntimeError(
-            f"source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = {list(self._shape)} "
+            f"source tensor shape must match self tensor shape, excluding the specified dimension. "
+            f"Got self.shape = {list(self._shape)} "
             f"source.shape = {list(source._shape)}"
         )
 
@@ -825,13 +840,15 @@ def _check_copied(name, self, dim, index, source):
         raise IndexError(f"index_copy_(): When source is scalar, index should have one element (got {n})")
     if own and given and len(own) != len(given):
         raise IndexError(
-            f"index_copy_(): When source and destination are not scalars, their dimensionality must match. Source dimensionality ({len(given)}), "
+            f"index_copy_(): When source and destination are not scalars, their dimensionality must match. "
+            f"Source dimensionality ({len(given)}), "
             f"destination dimensionality ({len(own)})"
         )
     own, given = changed(own, dim), changed(given, dim)
     if own != given:
         raise RuntimeError(
-            f"index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: {' '.join(map(str, own))} at dimension {dim} "
+            f"index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
+            f"{' '.join(map(str, own))} at dimension {dim} "
             f"and source slice shape: {' '.join(map(str, given))} at dimension 0."
         )
     have = source._shape[dim] if source._shape else 1
@@ -890,7 +907,8 @@ def _fill_prepare(self, dim, index, value):
     if isinstance(value, Tensor):
         if value._shape:
             raise RuntimeError(
-                f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {len(value._shape)} dimension(s)."
+                f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {len(value._shape)} "
+                f"dimension(s)."
             )
     if isinstance(value, complex) and not self.dtype.is_complex:
         raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
@@ -915,7 +933,8 @@ op(
 def _nonzero_meta(self):
     if self.device.type == "meta":
         raise NotImplementedError(
-            f"nonzero: the shape of the result depends on values, which a tensor on device meta does not have (dtype {self.dtype}, shape {list(self._shape)})"
+            f"nonzero: the shape of the result depends on values, which a tensor on device meta does not have (dtype "
+            f"{self.dtype}, shape {list(self._shape)})"
         )
     return None, dt.int64  # the kernel knows the shape
 

@@ -56,13 +56,15 @@ def checked(A, fn, square=True, low=True):
 def same_dtype(A, B, fn, a="A", b="B"):
     if A.dtype is not B.dtype:
         raise RuntimeError(
-            f"{fn}: Expected {a} and {b} to have the same dtype, but found {a} of type {_name(A)} and {b} of type {_name(B)} instead"
+            f"{fn}: Expected {a} and {b} to have the same dtype, but found {a} of type {_name(A)} and {b} of type "
+            f"{_name(B)} instead"
         )
 
 
 def column(shape, dtype, rows=None):
-    """The spec of a stack of matrices whose columns lie in one piece, as LAPACK leaves them;
-    each in the place of `rows` rows.
+    """The spec of a stack of matrices whose columns lie in one piece, as LAPACK leaves them.
+
+    Each in the place of `rows` rows.
     """
     shape = tuple(shape)
     if len(shape) < 2:
@@ -107,7 +109,8 @@ def _norm_dtype(x, dtype, fn="linalg.vector_norm"):
             raise RuntimeError(f"{fn}: dtype should be {kind} for {kind} inputs, but got {_name(dtype)}")
         if dt.promote_types(x.dtype, dtype) is not dtype:
             raise RuntimeError(
-                f"{fn}: the dtype of the input ({_name(x)}) should be convertible without narrowing to the specified dtype ({_name(dtype)})"
+                f"{fn}: the dtype of the input ({_name(x)}) should be convertible without narrowing to the specified "
+                f"dtype ({_name(dtype)})"
             )
         x = x.to(dtype)
     return x
@@ -123,12 +126,14 @@ def _norm_prepare(self, ord, dim, keepdim, dtype):
         if dim is None or len(dim) == 0 and self._shape:
             if 0 in self._shape:
                 raise RuntimeError(
-                    f"linalg.vector_norm cannot compute the {shown} norm on an empty tensor because the operation does not have an identity"
+                    f"linalg.vector_norm cannot compute the {shown} norm on an empty tensor because the operation "
+                    f"does not have an identity"
                 )
         for d in dims:
             if self._shape and self._shape[d] == 0:
                 raise RuntimeError(
-                    f"linalg.vector_norm cannot compute the {shown} norm on the dimension {d} because this dimension is "
+                    f"linalg.vector_norm cannot compute the {shown} norm on the dimension {d} because this dimension "
+                    f"is "
                     "empty and the operation does not have an identity"
                 )
     return self, float(ord), dims, keepdim, None
@@ -165,14 +170,16 @@ def _norm_grad(g, self, ord, dim, keepdim, out):
 _vector_norm_meta = lambda self, ord, dim, keepdim, dtype: (reduced(self._shape, dim, keepdim), self.dtype.to_real())
 _VECTOR_NORM = dict(prepare=_norm_prepare, meta=_vector_norm_meta, derivative=_norm_grad, out=SAME_DTYPE)
 vector_norm = op(
-    "linalg.vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    "linalg.vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, "
+    "ScalarType? dtype=None) -> Tensor",
     "LinalgVectorNorm",
     **_VECTOR_NORM,
 )
 
 
 @composite(
-    "linalg.matrix_norm(Tensor self, Any ord='fro', int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    "linalg.matrix_norm(Tensor self, Any ord='fro', int[] dim=[-2, -1], bool keepdim=False, *, "
+    "ScalarType? dtype=None) -> Tensor",
     out=SAME_SCALAR_TYPE,
 )
 def matrix_norm(A, ord, dim, keepdim, dtype):
@@ -320,13 +327,17 @@ inv_op = op(
 SINGULAR = (
     "The diagonal element {v} is zero, the inversion could not be completed because the input matrix is singular."
 )
-NOT_POSITIVE = "The factorization could not be completed because the input is not positive-definite (the leading minor of order {v} is not positive-definite)."
+NOT_POSITIVE = (
+    "The factorization could not be completed because the input is not positive-definite (the leading "
+    "minor of order {v} is not positive-definite)."
+)
 ZERO_U = (
     "U[{v},{v}] is zero and using it on lu_solve would result in a division by zero. If you still want to perform the "
     "factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
 )
 SINGULAR_D = (
-    "The factorization was completed, but the block diagonal matrix D is exactly singular at D({v},{v}) and division by zero will "
+    "The factorization was completed, but the block diagonal matrix D is exactly singular at D({v},{v}) and division "
+    "by zero will "
     "occur, if it is used to solve a system of equations."
 )
 
@@ -460,7 +471,8 @@ def _solve(A, B, left, fn, check):
     vector = len(B._shape) == 1 or len(A._shape) - 1 == len(B._shape) and B._shape == A._shape[:-1]
     if vector and not left:
         raise RuntimeError(
-            f"linalg.solve: Incompatible shapes of A and B for the equation XA = B ({A._shape[-2]}x{A._shape[-1]} and {B._shape[-1]}x1)"
+            f"linalg.solve: Incompatible shapes of A and B for the equation XA = B ({A._shape[-2]}x{A._shape[-1]} "
+            f"and {B._shape[-1]}x1)"
         )
     b = B.unsqueeze(-1) if vector else B
     check_matrix(b, "linalg.solve", "B")
@@ -522,7 +534,8 @@ op(
 
 
 @composite(
-    "triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)",
+    "triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> "
+    "(Tensor solution, Tensor cloned_coefficient)",
     out=SAME_DTYPE,
     autocast=FLOAT32,
 )
@@ -530,13 +543,15 @@ def triangular_solve(self, A, upper, transpose, unitriangular):
     for t, who in ((self, "b"), (A, "A")):
         if len(t._shape) < 2:
             raise RuntimeError(
-                f"torch.triangular_solve: Expected {who} to have at least 2 dimensions, but it has {len(t._shape)} dimensions instead"
+                f"torch.triangular_solve: Expected {who} to have at least 2 dimensions, but it has {len(t._shape)} "
+                f"dimensions instead"
             )
     check_square(A, "torch.triangular_solve")
     _deprecated(
         "triangular_solve",
         "linalg.solve_triangularand",
-        "torch.linalg.solve_triangular has its arguments reversed and does not return a copy of one of the inputs.\nX = torch.triangular_solve(B, A).solution",
+        "torch.linalg.solve_triangular has its arguments reversed and does not return a copy of one of the "
+        "inputs.\nX = torch.triangular_solve(B, A).solution",
         "X = torch.linalg.solve_triangular(A, B).",
     )
     self, A = _batched(self, A)
@@ -602,7 +617,8 @@ def cholesky(self, upper):
         "linalg.cholesky and",
         "L = torch.cholesky(A)",
         "L = torch.linalg.cholesky(A)\nand\nU = torch.cholesky(A, upper=True)",
-        "U = torch.linalg.cholesky(A).mH\nThis transform will produce equivalent results for all valid (symmetric positive definite) inputs.",
+        "U = torch.linalg.cholesky(A).mH\nThis transform will produce equivalent results for all valid (symmetric "
+        "positive definite) inputs.",
     )
     return _cholesky(self, upper, "cholesky", True)[0]
 
@@ -623,12 +639,14 @@ def _cholesky_solve_prepare(self, input2, upper):
     check_square(input2, "cholesky_solve")
     if self._shape[-2] != input2._shape[-1]:
         raise RuntimeError(
-            f"Incompatible matrix sizes for cholesky_solve: each A matrix is {input2._shape[-1]} by {input2._shape[-1]} but "
+            f"Incompatible matrix sizes for cholesky_solve: each A matrix is {input2._shape[-1]} by "
+            f"{input2._shape[-1]} but "
             f"each b matrix is {self._shape[-2]} by {self._shape[-1]}"
         )
     if self.dtype is not input2.dtype:
         raise RuntimeError(
-            f"Expected b and A to have the same dtype, but found b of type {_name(self)} and A of type {_name(input2)} instead."
+            f"Expected b and A to have the same dtype, but found b of type {_name(self)} and A of type "
+            f"{_name(input2)} instead."
         )
     return *_batched(self, input2), upper
 
@@ -702,7 +720,8 @@ def _lu(A, pivot, fn, check):
 
 
 @composite(
-    "linalg.lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)",
+    "linalg.lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, "
+    "Tensor info)",
     out=SAME_DTYPE,
 )
 def lu_factor_ex(A, pivot, check_errors):
@@ -723,7 +742,8 @@ def lu_with_info(self, pivot, check_errors):
         "lu",
         "linalg.lu_factor / torch.linalg.lu_factor_ex and",
         "LU, pivots = torch.lu(A, compute_pivots)",
-        "LU, pivots = torch.linalg.lu_factor(A, compute_pivots)\nand\nLU, pivots, info = torch.lu(A, compute_pivots, get_infos=True)",
+        "LU, pivots = torch.linalg.lu_factor(A, compute_pivots)\nand\nLU, pivots, info = torch.lu(A, compute_pivots, "
+        "get_infos=True)",
         "LU, pivots, info = torch.linalg.lu_factor_ex(A, compute_pivots)",
     )
     return _lu(self, pivot, "torch.linalg.lu_factor_ex", check_errors)
@@ -767,21 +787,26 @@ def _check_pivots(pivots, n, small, large):
             raise RuntimeError(large)
 
 
-_NO_ROW = "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.Did you properly pass the result of lu_factor?"
+_NO_ROW = (
+    "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.Did you properly pass the result "
+    "of lu_factor?"
+)
 _NO_ROW_TO_SOLVE = (
     "Pivots given to lu_solve must all be {} or equal to {}. Did you properly pass the result of lu_factor?"
 )
 
 
 @composite(
-    "lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)",
+    "lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, "
+    "Tensor L, Tensor U)",
     out=SAME_DTYPE,
 )
 def lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots):
     """P, L and U of a factorization."""
     if unpack_pivots and LU_pivots.dtype is not dt.int32:
         raise RuntimeError(
-            "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\nNote: this function is "
+            "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\nNote: "
+            "this function is "
             "intended to be used with the output produced by torch.linalg.lu_factor"
         )
     m, n = LU_data._shape[-2:]
@@ -815,7 +840,8 @@ def linalg_lu_solve(LU, pivots, B, left, adjoint):
         raise RuntimeError(f"{fn}: Number of pivots per batch should be same as the dimension of the matrix")
     if LU._shape[:-1] != pivots._shape:
         raise RuntimeError(
-            f"{fn}: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with shape {list(pivots._shape)} instead"
+            f"{fn}: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
+            f"{list(pivots._shape)} instead"
         )
     if not left:
         return mH(linalg_lu_solve(LU, pivots, mH(B), True, not adjoint))
@@ -851,7 +877,8 @@ _LDL_FACTOR = dict(out=SAME_DTYPE, no_forward="aten::linalg_ldl_factor_ex")
 
 
 @composite(
-    "linalg.ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots, Tensor info)",
+    "linalg.ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, "
+    "Tensor pivots, Tensor info)",
     **_LDL_FACTOR,
 )
 def ldl_factor_ex(self, hermitian, check_errors):
@@ -874,7 +901,8 @@ def _ldl_prepare(LD, pivots, B, hermitian):
         raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got -2)")
     if B._shape[-2] != LD._shape[-2]:
         raise RuntimeError(
-            f"{fn}: Incompatible matrix sizes: each A matrix is {LD._shape[-1]} by {LD._shape[-1]} but each b matrix is {B._shape[-2]} by {B._shape[-1]}"
+            f"{fn}: Incompatible matrix sizes: each A matrix is {LD._shape[-1]} by {LD._shape[-1]} but each b matrix "
+            f"is {B._shape[-2]} by {B._shape[-1]}"
         )
     if pivots.dtype.category != dt.INT:
         raise RuntimeError(f"{fn}: Expected pivots to be integers. Got {_name(pivots)}")
@@ -1037,7 +1065,8 @@ def ormqr(self, input2, input3, left, transpose):
     for t, who in ((tau, "tau"), (other, "other")):
         if t.dtype is not A.dtype:
             raise RuntimeError(
-                f"torch.ormqr: Expected input and {who} to have the same dtype, but input has dtype {_name(A)} and {who} has dtype {_name(t)}"
+                f"torch.ormqr: Expected input and {who} to have the same dtype, but input has dtype {_name(A)} and "
+                f"{who} has dtype {_name(t)}"
             )
     only("ormqr_cpu", A, dt.FLOAT, dt.COMPLEX, half=False)
     # Q X = H1 (H2 (... X)); from the right X Q = (Q^H X^H)^H
@@ -1062,7 +1091,8 @@ def _check_phase(by_vectors, fn, what="eigenvectors", why="quantity, so it is"):
     turn = by_vectors.diagonal(0, -2, -1)
     if turn.dtype.is_complex and has_values(turn) and not T.allclose(turn.imag, T.zeros_like(turn.imag), 1e-2, 1e-2):
         raise RuntimeError(
-            f"{fn}: The {what} in the complex case are specified up to multiplication by e^{{i phi}}. The specified loss "
+            f"{fn}: The {what} in the complex case are specified up to multiplication by e^{{i phi}}. "
+            f"The specified loss "
             f"function depends on this {why} ill-defined."
         )
 
@@ -1414,7 +1444,8 @@ lstsq_op = op(
 
 
 @composite(
-    "linalg.lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)",
+    "linalg.lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, "
+    "Tensor residuals, Tensor rank, Tensor singular_values)",
     autocast=FLOAT32,
 )
 def lstsq(self, b, rcond, driver):
@@ -1426,7 +1457,8 @@ def lstsq(self, b, rcond, driver):
         raise RuntimeError(f"{fn}: other must have at least 1 dimension.")
     if self.dtype is not b.dtype:
         raise RuntimeError(
-            f"{fn}: Expected input and other to have the same dtype, but got input's dtype {_name(self)} and other's dtype {_name(b)}"
+            f"{fn}: Expected input and other to have the same dtype, but got input's dtype {_name(self)} and other's "
+            f"dtype {_name(b)}"
         )
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError(f"{fn}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
@@ -1497,7 +1529,8 @@ def tensorinv(self, ind):
     a, b = self._shape[:ind], self._shape[ind:]
     if numel(a) != numel(b):
         raise RuntimeError(
-            f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got {numel(b)} != {numel(a)}"
+            f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), "
+            f"but got {numel(b)} != {numel(a)}"
         )
     r, info = inv_op.call(self.reshape((numel(b), numel(a))))
     raise_info(info, "inv", SINGULAR)
@@ -1511,7 +1544,8 @@ def tensorsolve(self, other, dims):
     rest, n = self._shape[len(other._shape) :], numel(self._shape[len(other._shape) :])
     if n != numel(self._shape[: len(other._shape)]):
         raise RuntimeError(
-            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but "
+            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
+            "prod(self.shape[:other.ndim]), but "
             f"got {n} != {numel(self._shape[: len(other._shape)])}"
         )
     return LINALG.solve(self.reshape((n, n)), other.flatten()).reshape(rest)
@@ -1588,20 +1622,24 @@ def pca_lowrank(A, q, center, niter):
 
 
 @composite(
-    "lobpcg(Tensor A, int? k=None, Tensor? B=None, Tensor? X=None, int? n=None, Tensor? iK=None, int? niter=None, float? tol=None, bool? largest=None, str? "
-    "method=None, Any tracker=None, Any ortho_iparams=None, Any ortho_fparams=None, Any ortho_bparams=None) -> Tensor[]",
+    "lobpcg(Tensor A, int? k=None, Tensor? B=None, Tensor? X=None, int? n=None, Tensor? iK=None, int? niter=None, "
+    "float? tol=None, bool? largest=None, str? "
+    "method=None, Any tracker=None, Any ortho_iparams=None, Any ortho_fparams=None, Any ortho_bparams=None) -> "
+    "Tensor[]",
     method=False,
 )
 def lobpcg(A, k, B, X, n, iK, niter, tol, largest, method, tracker, ortho_iparams, ortho_fparams, ortho_bparams):
-    """The k largest or smallest eigenpairs of A x = l B x;
-    of dense matrices all are computed exactly, so nothing iterates.
+    """The k largest or smallest eigenpairs of A x = l B x.
+
+    Of dense matrices all are computed exactly, so nothing iterates.
     """
     check_square(A, "lobpcg")
     size = A._shape[-1]
     k = (1 if X is None else X._shape[-1]) if k is None else k
     if size < 3 * k:
         raise ValueError(
-            f"LOBPCG algorithm is not applicable when the number of A rows (={size}) is smaller than 3 x the number of requested eigenpairs (={k})"
+            f"LOBPCG algorithm is not applicable when the number of A rows (={size}) is smaller than 3 x the number "
+            f"of requested eigenpairs (={k})"
         )
     if B is None:
         L, V = LINALG.eigh(A)

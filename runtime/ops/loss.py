@@ -1,4 +1,6 @@
-"""Losses: elementwise ones as a table, those that pick classes or paths one by one. reduction: 0 none, 1 mean, 2 sum."""
+"""Losses: elementwise ones as a table, those that pick classes or paths one by one. reduction: 0 none, 1 mean, 2
+sum.
+"""
 
 import math
 import warnings
@@ -51,7 +53,8 @@ def _both(name, input, target):
     if input._shape == target._shape:
         return input, target
     warnings.warn(
-        f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). This will likely lead to "
+        f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). "
+        f"This will likely lead to "
         f"incorrect results due to broadcasting. Please ensure they have the same size.",
         stacklevel=4,
     )
@@ -272,7 +275,8 @@ def smooth_l1_loss(input, target, size_average, reduce, reduction, beta):
 
 
 @_loss(
-    "nn.functional.huber_loss(Tensor input, Tensor target, str reduction='mean', float delta=1.0, Tensor? weight=None) -> Tensor"
+    "nn.functional.huber_loss(Tensor input, Tensor target, str reduction='mean', float delta=1.0, "
+    "Tensor? weight=None) -> Tensor"
 )
 def huber_loss(input, target, reduction, delta, weight):
     reduction = get_enum(reduction)
@@ -295,14 +299,16 @@ def soft_margin_loss(input, target, size_average, reduce, reduction):
 
 
 @_loss(
-    "nn.functional.binary_cross_entropy(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, bool? "
+    "nn.functional.binary_cross_entropy(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, "
+    "bool? "
     "reduce=None, str reduction='mean') -> Tensor"
 )
 def binary_cross_entropy(input, target, weight, size_average, reduce, reduction):
     reduction = legacy_enum(size_average, reduce, reduction)
     if target.size() != input.size():
         raise ValueError(
-            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is deprecated. Please ensure they have the same size."
+            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is "
+            f"deprecated. Please ensure they have the same size."
         )
     if target.dtype is not input.dtype:
         raise RuntimeError(f"Found dtype {_spoken(target.dtype)} but expected {_spoken(input.dtype)}")
@@ -314,7 +320,8 @@ def binary_cross_entropy(input, target, weight, size_average, reduce, reduction)
 
 
 @composite(
-    "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=Mean) -> Tensor",
+    "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, "
+    "int reduction=Mean) -> Tensor",
     method=False,
     out=False,
 )
@@ -330,7 +337,8 @@ def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction
 
 
 @_loss(
-    "nn.functional.binary_cross_entropy_with_logits(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, "
+    "nn.functional.binary_cross_entropy_with_logits(Tensor input, Tensor target, Tensor? weight=None, "
+    "bool? size_average=None, "
     "bool? reduce=None, str reduction='mean', Tensor? pos_weight=None) -> Tensor"
 )
 def f_binary_cross_entropy_with_logits(input, target, weight, size_average, reduce, reduction, pos_weight):
@@ -348,7 +356,8 @@ def _check_classes(x, target, weight):
     _check_class_dtype(target)
     if weight is not None and weight._shape != (c,):
         raise RuntimeError(
-            f"weight tensor should be defined either for all {c} classes or no classes but got weight tensor of shape: {list(weight._shape)}"
+            f"weight tensor should be defined either for all {c} classes or no classes but got weight tensor of "
+            f"shape: {list(weight._shape)}"
         )
 
 
@@ -404,7 +413,8 @@ _NLL_BACKWARD = dict(
     out=False,
 )
 _nll_backward = op(
-    "_C._nn.nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index, Tensor total_weight) -> Tensor",
+    "_C._nn.nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, "
+    "int ignore_index, Tensor total_weight) -> Tensor",
     "NLLLossGrad",
     **_NLL_BACKWARD,
 )
@@ -428,7 +438,8 @@ def nll_loss2d_gradient(g0, self, target, weight, reduction, ignore_index, out1)
 
 
 @composite(
-    "_C._nn.nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index) -> (Tensor output, Tensor total_weight)",
+    "_C._nn.nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, "
+    "int ignore_index) -> (Tensor output, Tensor total_weight)",
     derivative=nll_loss2d_gradient,
     node="NllLoss2DBackward0",
     non_differentiable=(1,),
@@ -479,7 +490,8 @@ def nll_loss_nd(x, target, weight, reduction, ignore_index):
 
 
 @_loss(
-    "nn.functional.nll_loss(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, int ignore_index=-100, bool? "
+    "nn.functional.nll_loss(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, "
+    "int ignore_index=-100, bool? "
     "reduce=None, str reduction='mean') -> Tensor"
 )
 def nll_loss(input, target, weight, size_average, ignore_index, reduce, reduction):
@@ -515,13 +527,15 @@ def _check_probabilities(input, target, weight, ignore_index, dim):
     n = input._shape[dim]
     if weight is not None and weight._shape != (n,):
         raise RuntimeError(
-            f"cross_entropy: weight tensor should be defined either for all {n} classes or no classes but got weight tensor of shape: {list(weight._shape)}"
+            f"cross_entropy: weight tensor should be defined either for all {n} classes or no classes but got weight "
+            f"tensor of shape: {list(weight._shape)}"
         )
     return n
 
 
 @_loss(
-    "nn.functional.cross_entropy(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, int ignore_index=-100, "
+    "nn.functional.cross_entropy(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, "
+    "int ignore_index=-100, "
     "bool? reduce=None, str reduction='mean', float label_smoothing=0.0) -> Tensor"
 )
 def cross_entropy(input, target, weight, size_average, ignore_index, reduce, reduction, label_smoothing):
@@ -556,7 +570,8 @@ def cross_entropy(input, target, weight, size_average, ignore_index, reduce, red
 
 
 @composite(
-    "nn.functional.linear_cross_entropy(Tensor input, Tensor linear_weight, Tensor target, *, Tensor? linear_bias=None, Tensor? "
+    "nn.functional.linear_cross_entropy(Tensor input, Tensor linear_weight, Tensor target, *, "
+    "Tensor? linear_bias=None, Tensor? "
     "weight=None, str reduction='mean', int? ignore_index=None, float label_smoothing=0.0, Any options=None) -> Tensor",
     out=False,
 )
@@ -572,13 +587,15 @@ def linear_cross_entropy(
     *classes, last = linear_weight._shape
     if features != last:
         raise RuntimeError(
-            f"expected equal input and linear_weight last dimensions (in_features), got {features} and {last}, respectively"
+            f"expected equal input and linear_weight last dimensions (in_features), got {features} and {last}, "
+            f"respectively"
         )
     if linear_bias is not None and list(linear_bias._shape) != classes:
         raise RuntimeError(f"expected linear_bias shape {tuple(classes)}, got {tuple(linear_bias._shape)}")
     if len(classes) > 1 and not lead:
         raise RuntimeError(
-            f"K-dimensional loss defined by linear_weight shape {tuple(linear_weight._shape)} requires batched input, (N, "
+            f"K-dimensional loss defined by linear_weight shape {tuple(linear_weight._shape)} requires batched "
+            f"input, (N, "
             f"{features}), got unbatched input with shape {tuple(input._shape)}"
         )
     if list(target._shape) == [*lead, *classes] and ignore_index is not None:
@@ -629,7 +646,8 @@ def hinge_embedding_loss(x, target, margin, reduction):
 def margin_ranking_loss(input1, input2, target, margin, reduction):
     if not len(input1._shape) == len(input2._shape) == len(target._shape):
         raise RuntimeError(
-            f"margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: {input1.size()}, "
+            f"margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
+            f"{input1.size()}, "
             f"input2: {input2.size()}, target: {target.size()} "
         )
     return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
@@ -642,7 +660,8 @@ def cosine_embedding_loss(input1, input2, target, margin, reduction):
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     if len(input1._shape) != n + 1 or len(input2._shape) != n + 1:
         raise RuntimeError(
-            f"{n}D target tensor expects {n + 1}D input tensors, but found inputs with sizes {list(input1._shape)} and {list(input2._shape)}."
+            f"{n}D target tensor expects {n + 1}D input tensors, but found inputs with sizes {list(input1._shape)} "
+            f"and {list(input2._shape)}."
         )
     square = (input1 * input1).sum(n) + 1e-12, (input2 * input2).sum(n) + 1e-12
     cos = (input1 * input2).sum(n) / (square[0] * square[1]).sqrt()
@@ -682,7 +701,8 @@ def multi_margin_loss(input, target, p, margin, weight, reduction):
     n, c = x._shape
     if len(t._shape) > 1 or numel(t._shape) != n:
         raise RuntimeError(
-            f"multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). "
+            f"multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch "
+            f"size). "
             f"Expected target size [{n}], but got {list(t._shape)}. Input has shape {list(input._shape)}."
         )
     if weight is not None and len(weight._shape) != 1:
@@ -741,7 +761,8 @@ def kl_div(self, target, reduction, log_target):
 
 
 @_loss(
-    "nn.functional.kl_div(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean', bool log_target=False) -> Tensor"
+    "nn.functional.kl_div(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, "
+    "str reduction='mean', bool log_target=False) -> Tensor"
 )
 def f_kl_div(input, target, size_average, reduce, reduction, log_target):
     if size_average is None and reduce is None and reduction in ("mean", "batchmean"):
@@ -749,8 +770,10 @@ def f_kl_div(input, target, size_average, reduce, reduction, log_target):
             loss = reduced(_kl(input, target, log_target), 2)
             return loss / input._shape[0] if input._shape else loss
         warnings.warn(
-            "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides only by the batch size, and aligns with "
-            "the KL div math definition.'mean' will be changed to behave the same as 'batchmean' in the next major release.",
+            "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' "
+            "divides only by the batch size, and aligns with "
+            "the KL div math definition.'mean' will be changed to behave the same as 'batchmean' in the next major "
+            "release.",
             stacklevel=3,
         )
     return reduced(_kl(input, target, log_target), legacy_enum(size_average, reduce, reduction))
@@ -773,7 +796,8 @@ def poisson_nll_loss(*args):
 
 
 @_loss(
-    "nn.functional.poisson_nll_loss(Tensor input, Tensor target, bool log_input=True, bool full=False, bool? size_average=None, "
+    "nn.functional.poisson_nll_loss(Tensor input, Tensor target, bool log_input=True, bool full=False, "
+    "bool? size_average=None, "
     "float eps=1e-08, bool? reduce=None, str reduction='mean') -> Tensor"
 )
 def f_poisson_nll_loss(input, target, log_input, full, size_average, eps, reduce, reduction):
@@ -781,7 +805,8 @@ def f_poisson_nll_loss(input, target, log_input, full, size_average, eps, reduce
 
 
 @composite(
-    "nn.functional.gaussian_nll_loss(Tensor input, Tensor target, Tensor|Scalar var, bool full=False, float eps=1e-06, str reduction='mean') -> Tensor",
+    "nn.functional.gaussian_nll_loss(Tensor input, Tensor target, Tensor|Scalar var, bool full=False, "
+    "float eps=1e-06, str reduction='mean') -> Tensor",
     out=False,
 )
 def gaussian_nll_loss(input, target, var, full, eps, reduction):
@@ -810,7 +835,8 @@ def _same_rank(anchor, positive, negative):
     ranks = [len(t._shape) for t in (anchor, positive, negative)]
     if len(set(ranks)) > 1:
         raise RuntimeError(
-            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor "
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            "anchor "
             f"{ranks[0]}D, positive {ranks[1]}D, and negative {ranks[2]}D inputs"
         )
 
@@ -827,7 +853,8 @@ _TRIPLE = "Tensor anchor, Tensor positive, Tensor negative"
 
 
 @composite(
-    f"triplet_margin_loss({_TRIPLE}, float margin=1.0, float p=2.0, float eps=1e-06, bool swap=False, int reduction=Mean) -> Tensor",
+    f"triplet_margin_loss({_TRIPLE}, float margin=1.0, float p=2.0, float eps=1e-06, bool swap=False, "
+    f"int reduction=Mean) -> Tensor",
     out=False,
 )
 def triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction):
@@ -835,7 +862,8 @@ def triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduct
 
 
 @_loss(
-    f"nn.functional.triplet_margin_loss({_TRIPLE}, float margin=1.0, float p=2.0, float eps=1e-06, bool swap=False, {_LEGACY}) -> Tensor"
+    f"nn.functional.triplet_margin_loss({_TRIPLE}, float margin=1.0, float p=2.0, float eps=1e-06, bool swap=False, "
+    f"{_LEGACY}) -> Tensor"
 )
 def f_triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, size_average, reduce, reduction):
     if margin <= 0:
@@ -846,7 +874,8 @@ def f_triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, size
 
 
 @composite(
-    f"nn.functional.triplet_margin_with_distance_loss({_TRIPLE}, *, Any distance_function=None, float margin=1.0, bool swap=False, "
+    f"nn.functional.triplet_margin_with_distance_loss({_TRIPLE}, *, Any distance_function=None, float margin=1.0, "
+    f"bool swap=False, "
     "str reduction='mean') -> Tensor",
     out=False,
 )
@@ -881,13 +910,15 @@ def _ctc_args(log_probs, targets, input_lengths, target_lengths, blank):
     if len(targets._shape) == 1:
         if targets._shape[0] != sum(target_lengths):
             raise RuntimeError(
-                f"Expected tensor to have size {sum(target_lengths)} at dimension 0, but got size {targets._shape[0]} for argument #2 'targets' {where}"
+                f"Expected tensor to have size {sum(target_lengths)} at dimension 0, "
+                f"but got size {targets._shape[0]} for argument #2 'targets' {where}"
             )
         rows = [F.pad(t, (0, longest - t._shape[0])) for t in targets.split(list(target_lengths))]
         targets = T.stack(rows) if rows else targets.reshape(0, longest)
     elif targets._shape[1] < longest:
         raise RuntimeError(
-            f"Expected tensor to have size at least {longest} at dimension 1, but got size {targets._shape[1]} for argument #2 'targets' {where}"
+            f"Expected tensor to have size at least {longest} at dimension 1, but got size {targets._shape[1]} for "
+            f"argument #2 'targets' {where}"
         )
     return log_probs, targets[:, :longest], input_lengths, target_lengths, blank
 
@@ -938,7 +969,8 @@ def _lengths(v):
 
 
 @composite(
-    "ctc_loss(Tensor log_probs, Tensor targets, Any input_lengths, Any target_lengths, int blank=0, int reduction=Mean, bool zero_infinity=False) -> Tensor",
+    "ctc_loss(Tensor log_probs, Tensor targets, Any input_lengths, Any target_lengths, int blank=0, "
+    "int reduction=Mean, bool zero_infinity=False) -> Tensor",
     out=False,
 )
 def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity):

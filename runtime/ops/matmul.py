@@ -85,7 +85,8 @@ def _bmm_check(a, b):
 
 def _batch_error(n, k, b):
     return RuntimeError(
-        f"Expected size for first two dimensions of batch2 tensor to be: [{n}, {k}] but got: [{numel(b._shape[:-2])}, {b._shape[-2]}]."
+        f"Expected size for first two dimensions of batch2 tensor to be: [{n}, {k}] but got: "
+        f"[{numel(b._shape[:-2])}, {b._shape[-2]}]."
     )
 
 
@@ -187,7 +188,8 @@ def _dot_meta(self, tensor):
     if self._shape != tensor._shape:
         n, m = self._shape[0], tensor._shape[0]
         raise RuntimeError(
-            f"inconsistent tensor size, expected tensor [{n}] and src [{m}] to have the same number of elements, but got {n} and {m} elements respectively"
+            f"inconsistent tensor size, expected tensor [{n}] and src [{m}] to have the same number of elements, "
+            f"but got {n} and {m} elements respectively"
         )
     no_bool("dot", self)
     return (), self.dtype
@@ -254,7 +256,8 @@ def matmul(self, other):
     if m == 1:
         if n > 2 and self._shape[-1] != other._shape[0]:
             raise RuntimeError(
-                f"size mismatch, got input ({numel(self._shape[:-1])}), mat ({numel(self._shape[:-1])}x{self._shape[-1]}), vec ({other._shape[0]})"
+                f"size mismatch, got input ({numel(self._shape[:-1])}), "
+                f"mat ({numel(self._shape[:-1])}x{self._shape[-1]}), vec ({other._shape[0]})"
             )
         return (
             folded.call(self, other.unsqueeze(1)).squeeze(-1)
@@ -282,7 +285,8 @@ def inner(self, other):
         raise RuntimeError("both inputs should have same dtype")
     if self._shape[-1] != other._shape[-1]:
         raise RuntimeError(
-            f"inner() the last dimension must match on both input tensors but got shapes {list(self._shape)} and {list(other._shape)}"
+            f"inner() the last dimension must match on both input tensors but got shapes {list(self._shape)} and "
+            f"{list(other._shape)}"
         )
     return T.tensordot(self, other, ([-1], [-1]))
 
@@ -292,7 +296,8 @@ def _expands(self, shape):
     n = len(shape)
     if len(self._shape) > n:
         raise RuntimeError(
-            f"expand(Tensor, size={list(shape)}): the number of sizes provided ({n}) must be greater or equal to the number "
+            f"expand(Tensor, size={list(shape)}): the number of sizes provided ({n}) must be greater or equal to the "
+            f"number "
             f"of dimensions in the tensor ({len(self._shape)})"
         )
     for d in range(-1, -len(self._shape) - 1, -1):
@@ -322,7 +327,8 @@ def _baddbmm_meta(self, batch1, batch2, beta=1, alpha=1):
     shape = (*batch1._shape[:2], batch2._shape[2])
     if self.dtype is not batch1.dtype:
         raise RuntimeError(
-            f"Input dtypes must be the same, got: input {dt.c_name(self.dtype)}, batch1: {dt.c_name(batch1.dtype)}, batch2: {dt.c_name(batch2.dtype)}"
+            f"Input dtypes must be the same, got: input {dt.c_name(self.dtype)}, batch1: {dt.c_name(batch1.dtype)}, "
+            f"batch2: {dt.c_name(batch2.dtype)}"
         )
     _check_factors(batch1, batch2, (*shape, batch1._shape[2]))
     return shape, batch2.dtype
@@ -350,7 +356,8 @@ _ADDMM_ACTIVATION = dict(
     no_forward="aten::_addmm_activation",
 )
 op(
-    "_addmm_activation(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, bool use_gelu=False) -> Tensor",
+    "_addmm_activation(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, "
+    "bool use_gelu=False) -> Tensor",
     **_ADDMM_ACTIVATION,
 )
 _baddbmm_grads = {
@@ -469,7 +476,8 @@ linear_op = op(
 def linear(input, weight, bias):
     if not input._shape or not weight._shape:
         raise RuntimeError(
-            f"both arguments to linear need to be at least 1D, but they are {len(input._shape)}D and {len(weight._shape)}D"
+            f"both arguments to linear need to be at least 1D, but they are {len(input._shape)}D and "
+            f"{len(weight._shape)}D"
         )
     if len(weight._shape) == 1 and bias is None:
         return matmul(input, weight)
@@ -488,7 +496,8 @@ def linear(input, weight, bias):
 def bilinear(input1, input2, weight, bias):
     if not input1.dtype is input2.dtype is weight.dtype:
         raise RuntimeError(
-            f"All tensors must have the same dtype, got input1: {dt.c_name(input1.dtype)}, input2: {dt.c_name(input2.dtype)}, weight: {dt.c_name(weight.dtype)}"
+            f"All tensors must have the same dtype, got input1: {dt.c_name(input1.dtype)}, input2: "
+            f"{dt.c_name(input2.dtype)}, weight: {dt.c_name(weight.dtype)}"
         )
     s, r, (o, k1, k2) = input1._shape, input2._shape, weight._shape
     if len(s) != len(r):
@@ -526,11 +535,13 @@ def _multi_dot(tensors):
             raise RuntimeError(f"multi_dot(): tensor {i} must be 2D but got {len(t._shape)}D")
         if t.dtype is not ms[0].dtype:
             raise RuntimeError(
-                f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {dt.c_name(ms[0].dtype)} and tensor {i} {dt.c_name(t.dtype)}"
+                f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {dt.c_name(ms[0].dtype)} and "
+                f"tensor {i} {dt.c_name(t.dtype)}"
             )
         if i and ms[i - 1]._shape[1] != t._shape[0]:
             raise RuntimeError(
-                f"multi_dot(): tensors {i - 1} and {i} with shapes {list(tensors[i - 1]._shape)} and {list(tensors[i]._shape)} cannot be multiplied"
+                f"multi_dot(): tensors {i - 1} and {i} with shapes {list(tensors[i - 1]._shape)} and "
+                f"{list(tensors[i]._shape)} cannot be multiplied"
             )
     out = _chain(ms)
     out = out.squeeze(0) if vec_first else out
@@ -599,7 +610,8 @@ def _equal_sizes(a, b, da, db):
             b = b.sum(y, keepdim=True, dtype=b.dtype)
         else:
             raise RuntimeError(
-                f"contracted dimensions need to match, but first has size {s} in dim {x} and second has size {r} in dim {y}"
+                f"contracted dimensions need to match, but first has size {s} in dim {x} and second has size {r} in "
+                f"dim {y}"
             )
     return a, b
 
@@ -642,7 +654,8 @@ def _subscripts(text, who, start, suffix=""):
         if ch == ".":
             if Ellipsis in out:
                 raise _error(
-                    f"found '.' for {who} {'but' if suffix else 'for which'} an ellipsis {'(...) ' if suffix else ''}was already found"
+                    f"found '.' for {who} {'but' if suffix else 'for which'} an ellipsis "
+                    f"{'(...) ' if suffix else ''}was already found"
                 )
             if text[i : i + 3] != "...":
                 raise _error(f"found '.' for {who} that is not part of any ellipsis{suffix}")
@@ -675,11 +688,13 @@ def _parse(equation, operands):
         named, n = len(t) - (Ellipsis in t), len(x._shape)
         if Ellipsis in t and named > n:
             raise _error(
-                f"the number of subscripts in the equation ({named}) is more than the number of dimensions ({n}) for operand {i}"
+                f"the number of subscripts in the equation ({named}) is more than the number of dimensions ({n}) for "
+                f"operand {i}"
             )
         if Ellipsis not in t and named != n:
             raise _error(
-                f"the number of subscripts in the equation ({named}) does not match the number of dimensions ({n}) for operand {i} and no ellipsis was given"
+                f"the number of subscripts in the equation ({named}) does not match the number of dimensions ({n}) "
+                f"for operand {i} and no ellipsis was given"
             )
         wide = max(wide, n - named) if Ellipsis in t else wide
     dots = list(range(wide))
@@ -712,7 +727,8 @@ def _diagonals(x, labels, i):
             b = labels.index(c, a + 1)
             if x._shape[a] != x._shape[b]:
                 raise _error(
-                    f"subscript {c} is repeated for operand {i} but the sizes don't match, {x._shape[b]} != {x._shape[a]}"
+                    f"subscript {c} is repeated for operand {i} but the sizes don't match, "
+                    f"{x._shape[b]} != {x._shape[a]}"
                 )
             x = x.diagonal(0, a, b).movedim(-1, a)
             del labels[b]
@@ -774,7 +790,8 @@ def _einsum(equation, operands):
             if n != 1:
                 if seen.setdefault(c, n) != n:
                     raise _error(
-                        f"subscript {c} has size {n} for operand {i} which does not broadcast with previously seen size {seen[c]}"
+                        f"subscript {c} has size {n} for operand {i} which does not broadcast with previously seen "
+                        f"size {seen[c]}"
                         if isinstance(c, str)
                         else f"dimension {c} covered by ellipsis in operand {i} has size {n} which does not "
                         f"broadcast with previously seen ellipsis with size {seen[c]} for the respective dimension"
@@ -794,10 +811,13 @@ _inner = function("torch", "einsum")
 
 
 def einsum(*args):
-    """The sum of products that the equation names: einsum("ij,jk->ik", a, b), or einsum(a, [0, 1], b, [1, 2], [0, 2])."""
+    """The sum of products that the equation names: einsum("ij,jk->ik", a, b), or einsum(a, [0, 1], b, [1, 2], [0,
+    2]).
+    """
     if len(args) < 2 or isinstance(args[1], (list, tuple)) and not args[1] and not isinstance(args[0], Tensor):
         raise ValueError(
-            "einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list"
+            "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
+            "subscripts list"
         )
     if not isinstance(args[0], Tensor):
         equation, operands = args[0], args[1:]
@@ -821,7 +841,8 @@ def einsum(*args):
 def chain_matmul_(*matrices, out=None):
     """The product of the matrices in the cheapest order (deprecated for linalg.multi_dot)."""
     warn_once(
-        "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot instead, "
+        "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. "
+        "Use torch.linalg.multi_dot instead, "
         "which accepts a list of two or more tensors rather than multiple parameters."
     )
     ms = list(matrices[0]) if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)) else list(matrices)
@@ -880,12 +901,14 @@ attention_scores = op(
 def _check_attention(q, k, v, mask, is_causal):
     if not q.dtype is k.dtype is v.dtype:
         raise RuntimeError(
-            f"Expected query, key, and value to have the same dtype, but got query.dtype: {dt.c_name(q.dtype)} key.dtype: "
+            f"Expected query, key, and value to have the same dtype, but got query.dtype: "
+            f"{dt.c_name(q.dtype)} key.dtype: "
             f"{dt.c_name(k.dtype)} and value.dtype: {dt.c_name(v.dtype)} instead."
         )
     if len(q._shape) < 2 or len(k._shape) < 2 or len(v._shape) < 2:
         raise RuntimeError(
-            f"Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: {len(q._shape)} key.dim: "
+            f"Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
+            f"{len(q._shape)} key.dim: "
             f"{len(k._shape)} and value.dim: {len(v._shape)} instead."
         )
     if mask is not None and mask.dtype not in (dt.bool_, dt.float32, q.dtype):
@@ -1020,7 +1043,8 @@ def _flash_grads_again(g0, query, key, value, is_causal, attn_mask, scale, needs
 
 
 @composite(
-    "_flash_attention(Tensor query, Tensor key, Tensor value, Tensor? mask, bool causal, float? scale) -> (Tensor, Tensor)",
+    "_flash_attention(Tensor query, Tensor key, Tensor value, Tensor? mask, bool causal, float? scale) -> (Tensor, "
+    "Tensor)",
     derivative={("query", "key", "value"): _flash_grads},
     node="ScaledDotProductFlashAttentionForCpuBackward0",
     method=False,
@@ -1037,7 +1061,8 @@ def _flash_attention(query, key, value, mask, causal, scale):
 
 
 @composite(
-    "_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, bool is_causal=False, *, "
+    "_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, "
+    "bool is_causal=False, *, "
     "Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)",
     derivative={("query", "key", "value"): _flash_grads_again},
     node="ScaledDotProductFlashAttentionForCpuBackward0",
@@ -1243,7 +1268,8 @@ op("linalg.cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", "Cross", 
 def cross(self, other, dim):
     if dim is None:
         warn_once(
-            "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or simply use torch.linalg.cross.\n"
+            "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly "
+            "or simply use torch.linalg.cross.\n"
             "The default value of dim will change to agree with that of linalg.cross in a future release."
         )
         dim = next((i for i, n in enumerate(broadcast_shapes(self._shape, other._shape)) if n == 3), None)
@@ -1259,6 +1285,7 @@ def vecdot(x, y, dim):
             raise RuntimeError(f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {_name(t)}")
     if x.dtype is not y.dtype:
         raise RuntimeError(
-            f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {_name(x)} and y of type {_name(y)} instead"
+            f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {_name(x)} and y of type "
+            f"{_name(y)} instead"
         )
     return (conj(x) * y).sum(dim)

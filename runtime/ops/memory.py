@@ -98,7 +98,8 @@ def keep_format(out, *inputs):
 
 
 def _laid_out(out, fmt):
-    """A result in a memory format;
+    """A result in a memory format.
+
     contiguous() leaves what is both in that one and contiguous with strides that say the latter alone.
     """
     out = out.contiguous(memory_format=fmt)
@@ -106,7 +107,8 @@ def _laid_out(out, fmt):
 
 
 def storage_order(t):
-    """Dimensions from slowest to fastest in the memory of a preserve_format copy of t;
+    """Dimensions from slowest to fastest in the memory of a preserve_format copy of t.
+
     None where that is contiguous.
     """
     st = preserved_strides(t)
@@ -471,7 +473,7 @@ Tensor.copy_ = _overridable(copy_)
 
 @tensor_method
 def module_load(self, other, assign=False):
-    """What Module.load_state_dict swaps a parameter with, where tensors are swapped:
+    """What Module.load_state_dict swaps a parameter with, where tensors are swapped.
 
     `other` itself (assign), or self with its values; detached.
     """
@@ -660,7 +662,8 @@ def _set(self, source=None, storage_offset=0, size=None, stride=None):
         if source.dtype is not self.dtype:
             wanted = dt.C_NAMES.get(self.dtype, self.dtype.name)
             raise RuntimeError(
-                f"Expected a Storage of type {wanted} or an UntypedStorage, but got type {dt.scalar_name(source.dtype)} for argument 1 'storage'"
+                f"Expected a Storage of type {wanted} or an UntypedStorage, "
+                f"but got type {dt.scalar_name(source.dtype)} for argument 1 'storage'"
             )
         source = source._untyped_storage
     if storage_offset < 0:
@@ -686,7 +689,8 @@ def _set(self, source=None, storage_offset=0, size=None, stride=None):
     if need > st.nbytes():
         if unchanged:  # PyTorch makes room for a new size alone
             raise RuntimeError(
-                f"setStorage: sizes {list(size)}, strides {list(given or ())}, storage offset {storage_offset}, and itemsize {self.dtype.itemsize} "
+                f"setStorage: sizes {list(size)}, strides {list(given or ())}, storage offset {storage_offset}, "
+                f"and itemsize {self.dtype.itemsize} "
                 f"requiring a storage size of {need} are out of bounds for storage of size {st.nbytes()}"
             )
         st.resize_(need)
@@ -705,8 +709,10 @@ def resize(self, *size):
     size = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else tuple(size)
     if numel(size) != numel(self._shape):
         raise RuntimeError(
-            f"requested resize to {'x'.join(map(str, size))} ({numel(size)} elements in total), but the given tensor has a size of "
-            f"{'x'.join(map(str, self._shape))} ({numel(self._shape)} elements). autograd's resize can only change the shape of a given tensor, while "
+            f"requested resize to {'x'.join(map(str, size))} ({numel(size)} elements in total), "
+            f"but the given tensor has a size of "
+            f"{'x'.join(map(str, self._shape))} ({numel(self._shape)} elements). autograd's resize can only change "
+            f"the shape of a given tensor, while "
             "preserving the number of elements. "
         )
     return self.contiguous().view(size)

@@ -54,7 +54,8 @@ def _grouped_mm(a, b, offs, bias, out_dtype):
 
 
 @composite(
-    "nn.functional.grouped_mm(Tensor mat_a, Tensor mat_b, *, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None) -> Tensor",
+    "nn.functional.grouped_mm(Tensor mat_a, Tensor mat_b, *, Tensor? offs=None, Tensor? bias=None, "
+    "ScalarType? out_dtype=None) -> Tensor",
     out=False,
 )
 def grouped_mm(*args):
@@ -95,14 +96,16 @@ def unscale_(self, found_inf, inv_scale):
 
 
 @composite(
-    "_amp_update_scale_(Tensor self, Tensor growth_tracker, Tensor found_inf, float scale_growth_factor, float scale_backoff_factor, int growth_interval)"
+    "_amp_update_scale_(Tensor self, Tensor growth_tracker, Tensor found_inf, float scale_growth_factor, "
+    "float scale_backoff_factor, int growth_interval)"
     " -> Tensor",
     out=False,
     method=False,
 )
 def update_scale_(self, growth_tracker, found_inf, scale_growth_factor, scale_backoff_factor, growth_interval):
-    """Shrink a scale that made inf or NaN of gradients;
-    grow it after so many steps that did not, unless that makes it inf.
+    """Shrink a scale that made inf or NaN of gradients.
+
+    Grow it after so many steps that did not, unless that makes it inf.
     """
     if growth_tracker.dtype is not dt.int32 or numel(growth_tracker._shape) != 1:
         raise RuntimeError(
@@ -123,7 +126,8 @@ def update_scale_(self, growth_tracker, found_inf, scale_growth_factor, scale_ba
 
 # ------------------------------------------------------------------------------------------------ optimizers
 @composite(
-    "_adam_(Tensor self, Tensor grad, Tensor exp_avg, Tensor exp_avg_sq, float weight1, float beta2, float weight2, float root, float eps, "
+    "_adam_(Tensor self, Tensor grad, Tensor exp_avg, Tensor exp_avg_sq, float weight1, float beta2, float weight2, "
+    "float root, float eps, "
     "float step_size, float keep, int step, float lr) -> Tensor",
     out=False,
     method=False,
@@ -148,7 +152,8 @@ def adam_numbers(step, lr, beta1, beta2, eps, weight_decay, decoupled):
 
 
 @composite(
-    "_adam_step_(Tensor[] self, Tensor[] grads, Tensor[] exp_avgs, Tensor[] exp_avg_sqs, Tensor[] state_steps, float lr, float beta1, float beta2, "
+    "_adam_step_(Tensor[] self, Tensor[] grads, Tensor[] exp_avgs, Tensor[] exp_avg_sqs, Tensor[] state_steps, "
+    "float lr, float beta1, float beta2, "
     "float weight_decay, float eps, bool decoupled, bool maximize) -> Tensor[]",
     out=False,
     method=False,
@@ -170,7 +175,8 @@ def adam_step_(
 
 
 @composite(
-    "_sgd_step_(Tensor[] self, Tensor[] grads, Tensor[] momentum_buffers, float lr, float momentum, float dampening, float weight_decay, bool nesterov, "
+    "_sgd_step_(Tensor[] self, Tensor[] grads, Tensor[] momentum_buffers, float lr, float momentum, float dampening, "
+    "float weight_decay, bool nesterov, "
     "bool maximize) -> Tensor[]",
     out=False,
     method=False,
@@ -251,7 +257,8 @@ def record_stream(self, s):
 
 
 @composite(
-    "_scaled_mm(Tensor self, Tensor mat2, Tensor scale_a, Tensor scale_b, Tensor? bias=None, Tensor? scale_result=None, ScalarType? "
+    "_scaled_mm(Tensor self, Tensor mat2, Tensor scale_a, Tensor scale_b, Tensor? bias=None, "
+    "Tensor? scale_result=None, ScalarType? "
     "out_dtype=None, bool use_fast_accum=False) -> Tensor",
     method=False,
     out=False,

@@ -37,8 +37,10 @@ def transform_bias_rescale_qkv(qkv, qkv_bias, num_heads):
 
 
 @composite(
-    "_native_multi_head_attention(Tensor query, Tensor key, Tensor value, int embed_dim, int num_head, Tensor qkv_weight, Tensor qkv_bias, "
-    "Tensor proj_weight, Tensor proj_bias, Tensor? mask=None, bool need_weights=True, bool average_attn_weights=True, int? mask_type=None) -> (Tensor, Tensor)",
+    "_native_multi_head_attention(Tensor query, Tensor key, Tensor value, int embed_dim, int num_head, "
+    "Tensor qkv_weight, Tensor qkv_bias, "
+    "Tensor proj_weight, Tensor proj_bias, Tensor? mask=None, bool need_weights=True, "
+    "bool average_attn_weights=True, int? mask_type=None) -> (Tensor, Tensor)",
     method=False,
     out=False,
 )
@@ -133,7 +135,8 @@ _LAYOUTS = {
 
 
 @composite(
-    "_assert_tensor_metadata(Tensor a, int[]? size=None, int[]? stride=None, ScalarType? dtype=None, *, Device? device=None, Layout? layout=None) -> Any",
+    "_assert_tensor_metadata(Tensor a, int[]? size=None, int[]? stride=None, ScalarType? dtype=None, *, "
+    "Device? device=None, Layout? layout=None) -> Any",
     method=False,
     out=False,
 )
@@ -195,7 +198,8 @@ def add_relu(self, other, alpha):
 
 
 @composite(
-    "_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, int unroll_dim=1) -> Tensor",
+    "_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, "
+    "int unroll_dim=1) -> Tensor",
     method=False,
     out=False,
 )

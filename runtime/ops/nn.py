@@ -55,12 +55,14 @@ _EMBEDDING = dict(
     out=False,
 )
 op(
-    "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
+    "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, "
+    "bool sparse=False) -> Tensor",
     "Embedding",
     **_EMBEDDING,
 )
 _dense_backward = op(
-    "_C.embedding_dense_backward(Tensor grad_output, Tensor indices, int num_weights, int padding_idx, bool scale_grad_by_freq) -> Tensor",
+    "_C.embedding_dense_backward(Tensor grad_output, Tensor indices, int num_weights, int padding_idx, "
+    "bool scale_grad_by_freq) -> Tensor",
     "EmbeddingDenseBackward",
     derivative={"grad_output": _dense_double},
     meta=lambda g, indices, n, *_: ((n, g._shape[-1]), g.dtype),
@@ -95,7 +97,8 @@ def _padding_index(padding_idx, rows):
 
 
 @composite(
-    "nn.functional.embedding(Tensor input, Tensor weight, int? padding_idx=None, float? max_norm=None, float norm_type=2.0, "
+    "nn.functional.embedding(Tensor input, Tensor weight, int? padding_idx=None, float? max_norm=None, "
+    "float norm_type=2.0, "
     "bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
     out=False,
 )
@@ -147,7 +150,8 @@ def _pad_meta(self, pad, value):
         raise RuntimeError("Length of pad must be even but instead it equals " + str(len(pad)))
     if len(pad) > 2 * n:
         raise RuntimeError(
-            f"Length of pad should be no more than twice the number of dimensions of the input. Pad length is {len(pad)} while the input has {n} dimensions."
+            f"Length of pad should be no more than twice the number of dimensions of the input. "
+            f"Pad length is {len(pad)} while the input has {n} dimensions."
         )
     shape = list(self._shape)
     for i in range(len(pad) // 2):
@@ -155,7 +159,8 @@ def _pad_meta(self, pad, value):
         shape[d] += a + b
         if shape[d] < 0:
             raise RuntimeError(
-                f"The input size {self._shape[d]}, plus negative padding {a} and {b} resulted in a negative output size, "
+                f"The input size {self._shape[d]}, plus negative padding {a} and {b} resulted in a negative output "
+                f"size, "
                 f"which is invalid. Check dimension {d} of your input."
             )
     check_number(value, self.dtype)
@@ -182,7 +187,8 @@ def _edge_meta(mode, dims):
             raise RuntimeError(f"padding size is expected to be {2 * dims}, but got: {len(padding)}")
         if n not in (dims + 1, dims + 2) or 0 in shape[1 if n == dims + 2 else 0 :]:
             raise RuntimeError(
-                f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: {shape}"
+                f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with possibly 0 batch size and other "
+                f"non-zero dimensions for input, but got: {shape}"
             )
         padded = shape[:]
         for i in range(dims):
@@ -190,7 +196,8 @@ def _edge_meta(mode, dims):
             padded[d] += a + b
             if mode == "reflect" and max(a, b) >= shape[d]:
                 raise RuntimeError(
-                    f"Argument #{4 + 2 * i}: Padding size should be less than the corresponding input dimension, but got: padding ({a}, {b}) "
+                    f"Argument #{4 + 2 * i}: Padding size should be less than the corresponding input dimension, "
+                    f"but got: padding ({a}, {b}) "
                     f"at dimension {d} of input {shape}"
                 )
         if all(s < 1 for s in padded[-dims:]):
@@ -265,7 +272,8 @@ def pad(input, pad, mode, value):
         raise RuntimeError("Padding length must be divisible by 2")
     if len(pad) > 2 * n:
         raise RuntimeError(
-            f"Padding length should be less than or equal to two times the input dimension but got padding length {len(pad)} and input of dimension {n}"
+            f"Padding length should be less than or equal to two times the input dimension but got padding length "
+            f"{len(pad)} and input of dimension {n}"
         )
     if mode == "constant":
         return T.constant_pad_nd(input, pad, float(value or 0))
@@ -276,15 +284,18 @@ def pad(input, pad, mode, value):
     k = len(pad) // 2
     if not (k + 1 == n or k + 2 == n) or k > 3:
         raise NotImplementedError(
-            f"Padding size {len(pad)} is not supported for {n}D input tensor.\nSupported combinations for non-constant padding:\n"
-            "  - 2D or 3D input: padding size = 2 (pads last dimension)\n  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n"
+            f"Padding size {len(pad)} is not supported for {n}D input tensor.\nSupported combinations for "
+            f"non-constant padding:\n"
+            "  - 2D or 3D input: padding size = 2 (pads last dimension)\n  - 3D or 4D input: "
+            "padding size = 4 (pads last 2 dimensions)\n"
             "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
         )
     if mode != "circular":
         return EDGES[mode, k].call(input, pad)
     if 0 in input._shape[n - k - (n == k + 1) :]:
         raise RuntimeError(
-            f"Expected {k + 1}D or {k + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions "
+            f"Expected {k + 1}D or {k + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero "
+            f"dimensions "
             f"for input, but got: {list(input._shape)}"
         )
     out = input
@@ -317,7 +328,8 @@ def _bags(weight, indices, offsets, by_freq, mode, sparse, weights, include_last
     _check_indices(indices, fn="embedding_bag")
     if not weight.is_floating_point():
         raise RuntimeError(
-            "Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, Float, Double; "
+            "Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, "
+            "Float, Double; "
             f"but got {weight.type()} instead (while checking arguments for embedding_bag)"
         )
     rows, count = weight._shape[0], indices.numel()
@@ -329,7 +341,8 @@ def _bags(weight, indices, offsets, by_freq, mode, sparse, weights, include_last
         first, last = offsets[0].item(), offsets[-1].item()
         if first:
             raise RuntimeError(
-                f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got {first}"
+                f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
+                f"However, got {first}"
             )
         if last > count:
             raise RuntimeError(
@@ -373,7 +386,8 @@ def _check_bag_weights(weight, weights, mode):
         )
     if weights.dtype is not weight.dtype:
         raise RuntimeError(
-            f"Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 'per_sample_weights'; but type {weight.type()} "
+            f"Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 "
+            f"'per_sample_weights'; but type {weight.type()} "
             f"does not equal {weights.type()} (while checking arguments for embedding_bag)"
         )
 
@@ -388,8 +402,9 @@ def _outside(weight, indices, mode, padding_idx):
 
 
 def _largest(x, indices, starts, count, kept, sizes):
-    """Every bag's maximum over its rows, and the index it came from;
-    bags are laid side by side, the ends filled with -inf.
+    """Every bag's maximum over its rows, and the index it came from.
+
+    Bags are laid side by side, the ends filled with -inf.
     """
     ends = T.cat((starts[1:], T.full((1,), count, dtype=starts.dtype, device=starts.device)))
     width = count if not has_values(starts) else int((ends - starts).max().item()) if starts.numel() else 0
@@ -408,8 +423,10 @@ def _largest(x, indices, starts, count, kept, sizes):
 
 
 @composite(
-    "embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, "
-    "Tensor? per_sample_weights=None, bool include_last_offset=False, int? padding_idx=None) -> (Tensor, Tensor, Tensor, Tensor)",
+    "embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, "
+    "bool sparse=False, "
+    "Tensor? per_sample_weights=None, bool include_last_offset=False, int? padding_idx=None) -> (Tensor, Tensor, "
+    "Tensor, Tensor)",
     out=False,
     no_forward="_embedding_bag",
 )
@@ -418,8 +435,10 @@ def embedding_bag(*args):
 
 
 @composite(
-    "nn.functional.embedding_bag(Tensor input, Tensor weight, Tensor? offsets=None, float? max_norm=None, float norm_type=2, bool scale_grad_by_freq=False, "
-    "str mode='mean', bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int? padding_idx=None) -> Tensor",
+    "nn.functional.embedding_bag(Tensor input, Tensor weight, Tensor? offsets=None, float? max_norm=None, "
+    "float norm_type=2, bool scale_grad_by_freq=False, "
+    "str mode='mean', bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, "
+    "int? padding_idx=None) -> Tensor",
     out=False,
     no_forward="_embedding_bag",
 )
@@ -438,14 +457,16 @@ def f_embedding_bag(
 ):
     if weight.dtype is dt.int64 and input.is_floating_point():
         warnings.warn(
-            "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is deprecated, "
+            "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, "
+            "...)` is deprecated, "
             "and should now be `embedding_bag(input, weight, ...)`.",
             stacklevel=3,
         )
         weight, input = input, weight
     if per_sample_weights is not None and input._shape != per_sample_weights._shape:
         raise ValueError(
-            f"embedding_bag: If per_sample_weights ({per_sample_weights.size()}) is not None, then it must have the same shape as the input ({input.size()})"
+            f"embedding_bag: If per_sample_weights ({per_sample_weights.size()}) is not None, "
+            f"then it must have the same shape as the input ({input.size()})"
         )
     _check_bags(input, weight, offsets)
     if len(input._shape) == 2:  # each row is a bag
@@ -484,7 +505,8 @@ def _check_bags(input, weight, offsets):
         raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {n}")
     if n == 2 and offsets is not None:
         raise ValueError(
-            "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length sequences. "
+            "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
+            "sequences. "
             f"However, found offsets of type {type(offsets)}"
         )
     if n == 1 and offsets is None:
@@ -577,10 +599,14 @@ def _projections(inputs, weights, bias):
 
 
 @composite(
-    "nn.functional.multi_head_attention_forward(Tensor query, Tensor key, Tensor value, int embed_dim_to_check, int num_heads, Tensor? in_proj_weight, "
-    "Tensor? in_proj_bias, Tensor? bias_k, Tensor? bias_v, bool add_zero_attn, float dropout_p, Tensor out_proj_weight, Tensor? out_proj_bias, bool "
-    "training=True, Tensor? key_padding_mask=None, bool need_weights=True, Tensor? attn_mask=None, bool use_separate_proj_weight=False, Tensor? "
-    "q_proj_weight=None, Tensor? k_proj_weight=None, Tensor? v_proj_weight=None, Tensor? static_k=None, Tensor? static_v=None, bool "
+    "nn.functional.multi_head_attention_forward(Tensor query, Tensor key, Tensor value, int embed_dim_to_check, "
+    "int num_heads, Tensor? in_proj_weight, "
+    "Tensor? in_proj_bias, Tensor? bias_k, Tensor? bias_v, bool add_zero_attn, float dropout_p, "
+    "Tensor out_proj_weight, Tensor? out_proj_bias, bool "
+    "training=True, Tensor? key_padding_mask=None, bool need_weights=True, Tensor? attn_mask=None, "
+    "bool use_separate_proj_weight=False, Tensor? "
+    "q_proj_weight=None, Tensor? k_proj_weight=None, Tensor? v_proj_weight=None, Tensor? static_k=None, "
+    "Tensor? static_v=None, bool "
     "average_attn_weights=True, bool is_causal=False) -> Any",
     out=False,
 )
@@ -622,7 +648,8 @@ def multi_head_attention_forward(
     )
     if is_causal and mask is None:
         raise RuntimeError(
-            "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method `generate_square_subsequent_mask` to create this mask."
+            "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
+            "`generate_square_subsequent_mask` to create this mask."
         )
     if is_causal and padding_mask is None and not need_weights:
         mask = None

@@ -38,7 +38,8 @@ def _shaped(p, shape):
 
 # ------------------------------------------------------------------------------------------------ the shared derivative
 _fused = op(
-    "_C.norm_backward(Tensor g, Tensor x, Tensor? mean, Tensor rstd, Tensor? weight, int[] stats, int[] params, bool affine) -> Tensor[]",
+    "_C.norm_backward(Tensor g, Tensor x, Tensor? mean, Tensor rstd, Tensor? weight, int[] stats, int[] params, "
+    "bool affine) -> Tensor[]",
     meta=lambda g, x, mean, rstd, weight, stats, params, affine: (
         [in_format(x._shape, x.dtype, x)]
         + [(tuple(1 if d in params else s for d, s in enumerate(x._shape)), x.dtype)] * 2 * affine
@@ -108,7 +109,8 @@ def _check_layer(x, normalized_shape, weight, bias):
     for name, p in (("weight", weight), ("bias", bias)):
         if p is not None and p._shape != tuple(normalized_shape):
             raise RuntimeError(
-                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape {list(p._shape)} and "
+                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape {list(p._shape)} "
+                f"and "
                 f"normalized_shape = {list(normalized_shape)}"
             )
     if tuple(x._shape[-k:]) != tuple(normalized_shape) or len(x._shape) < k:
@@ -126,7 +128,10 @@ def _layer_meta(x, normalized_shape, weight, bias, eps):
     return [(x._shape, x.dtype), (stat, d), (stat, d)]
 
 
-_LAYER_BACKWARD = "Tensor grad_out, Tensor input, int[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias, Any output_mask"
+_LAYER_BACKWARD = (
+    "Tensor grad_out, Tensor input, int[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, "
+    "Tensor? bias, Any output_mask"
+)
 
 
 @composite(f"aten.native_layer_norm_backward({_LAYER_BACKWARD}) -> (Tensor, Tensor, Tensor)")
@@ -138,8 +143,9 @@ def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, we
 
 
 def _backward(parts, g, *args):
-    """A backward operator by its name;
-    for classes that take calls below autograd, and have rules for its parts, by these unless a mode is active.
+    """A backward operator by its name.
+
+    For classes that take calls below autograd, and have rules for its parts, by these unless a mode is active.
     """
     if g.__class__ in dispatching and not LOCAL.interceptors:
         return parts(g, *args)
@@ -160,7 +166,8 @@ _NATIVE_LAYER_NORM = dict(
     meta=_layer_meta, derivative={("input", "weight", "bias"): _layer_backward}, out=False, non_differentiable=(1, 2)
 )
 native_layer_norm = op(
-    "native_layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
+    "native_layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, "
+    "Tensor, Tensor)",
     "LayerNormExt",
     **_NATIVE_LAYER_NORM,
 )
@@ -227,12 +234,14 @@ def rms_norm(input, normalized_shape, weight, eps):
 def _group_meta(x, weight, bias, N, C, HxW, group, eps):
     if C % group:
         raise RuntimeError(
-            f"Expected number of channels in input to be divisible by num_groups, but got input of shape {list(x._shape)} and num_groups={group}"
+            f"Expected number of channels in input to be divisible by num_groups, but got input of shape "
+            f"{list(x._shape)} and num_groups={group}"
         )
     for name, p in (("weight", weight), ("bias", bias)):
         if p is not None and (len(p._shape) != 1 or p._shape[0] != C):
             raise RuntimeError(
-                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
+                f"Expected {name} to be a vector of size equal to the number of channels in input, "
+                f"but got {name} of shape "
                 f"{list(p._shape)} and input of shape {list(x._shape)}"
             )
     _share_dtype(x, weight, bias)
@@ -240,7 +249,10 @@ def _group_meta(x, weight, bias, N, C, HxW, group, eps):
     return [in_format(x._shape, x.dtype, x), ((N, group), d), ((N, group), d)]
 
 
-_GROUP_BACKWARD = "Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, int N, int C, int HxW, int group, Any output_mask"
+_GROUP_BACKWARD = (
+    "Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, int N, int C, int HxW, "
+    "int group, Any output_mask"
+)
 
 
 @composite(f"aten.native_group_norm_backward({_GROUP_BACKWARD}) -> (Tensor, Tensor, Tensor)")
@@ -276,7 +288,8 @@ _NATIVE_GROUP_NORM = dict(
     meta=_group_meta, call=_native_group_norm_call, derivative={("input", "weight", "bias"): _group_backward}, out=False
 )
 native_group_norm = op(
-    "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, int N, int C, int HxW, int group, float eps) -> (Tensor, Tensor, Tensor)",
+    "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, int N, int C, int HxW, int group, "
+    "float eps) -> (Tensor, Tensor, Tensor)",
     "GroupNorm",
     **_NATIVE_GROUP_NORM,
 )
@@ -324,7 +337,8 @@ def _batch_meta(x, weight, bias, running_mean, running_var, training, momentum, 
 
 
 _BATCH_BACKWARD = (
-    "Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_invstd, bool train, float eps,"
+    "Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, "
+    "Tensor? save_invstd, bool train, float eps,"
     " Any output_mask"
 )
 
@@ -365,7 +379,10 @@ _NATIVE_BATCH_NORM = dict(
     empty_ok=True,
     non_differentiable=(1, 2),
 )
-_BATCH = "Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps"
+_BATCH = (
+    "Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, "
+    "float momentum, float eps"
+)
 _LEGIT = _BATCH.replace("Tensor? running", "Tensor running")
 _native_batch_norm = op(
     f"_C.native_batch_norm({_BATCH}) -> (Tensor, Tensor, Tensor)", "BatchNormExt", **_NATIVE_BATCH_NORM
@@ -408,7 +425,8 @@ def _native(input, weight, bias, running_mean, running_var, training, momentum, 
 
 
 @composite(
-    "_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+    "_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, "
+    "float eps) -> (Tensor, Tensor, Tensor)",
     out=False,
 )
 def _native_batch_norm_legit_no_stats(input, weight, bias, training, momentum, eps):
@@ -421,7 +439,8 @@ def batch_norm(input, weight, bias, running_mean, running_var, training, momentu
 
 
 @composite(
-    "nn.functional.batch_norm(Tensor input, Tensor? running_mean, Tensor? running_var, Tensor? weight=None, Tensor? bias=None, "
+    "nn.functional.batch_norm(Tensor input, Tensor? running_mean, Tensor? running_var, Tensor? weight=None, "
+    "Tensor? bias=None, "
     "bool training=False, float momentum=0.1, float eps=1e-05) -> Tensor",
     out=False,
     aten_constants=(("cudnn_enabled", True),),
@@ -442,7 +461,8 @@ def _affine(x, weight, bias):
 
 
 @composite(
-    "instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, "
+    "instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
+    "bool use_input_stats, "
     "float momentum, float eps, bool cudnn_enabled) -> Tensor",
     out=False,
 )
@@ -463,7 +483,8 @@ def instance_norm(input, weight, bias, running_mean, running_var, use_input_stat
 
 
 @composite(
-    "nn.functional.instance_norm(Tensor input, Tensor? running_mean=None, Tensor? running_var=None, Tensor? weight=None, Tensor? "
+    "nn.functional.instance_norm(Tensor input, Tensor? running_mean=None, Tensor? running_var=None, "
+    "Tensor? weight=None, Tensor? "
     "bias=None, bool use_input_stats=True, float momentum=0.1, float eps=1e-05) -> Tensor",
     out=False,
     aten_constants=(("cudnn_enabled", True),),
@@ -475,7 +496,8 @@ def f_instance_norm(input, running_mean, running_var, weight, bias, use_input_st
 
 
 @composite(
-    "nn.functional.local_response_norm(Tensor input, int size, float alpha=0.0001, float beta=0.75, float k=1.0) -> Tensor",
+    "nn.functional.local_response_norm(Tensor input, int size, float alpha=0.0001, float beta=0.75, "
+    "float k=1.0) -> Tensor",
     out=False,
 )
 def local_response_norm(input, size, alpha, beta, k):

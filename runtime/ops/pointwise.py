@@ -63,11 +63,13 @@ def cpu(name, *categories):
 def _no_bool_sub(common, self, other, *rest):
     if all(dtype_of(x) is dt.bool_ for x in (self, other)):
         raise RuntimeError(
-            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
+            "operator instead."
         )
     if any(isinstance(x, Tensor) and x.dtype is dt.bool_ or x.__class__ is bool for x in (self, other)):
         raise RuntimeError(
-            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use "
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
+            "use "
             "the `~` or `logical_not()` operator instead."
         )
     return common, common
@@ -256,7 +258,8 @@ op(
 _neg_promote = refuse(
     DEFAULT,
     RuntimeError,
-    bool="Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.",
+    bool="Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, "
+    "use the `~` or `logical_not()` operator instead.",
 )
 _NEG = dict(derivative=lambda g: -g, promote=_neg_promote)
 op(
@@ -394,7 +397,8 @@ def float_power_(self, exponent):
     d = dt.complex128 if self.dtype.is_complex or dtype_of(exponent).is_complex else dt.float64
     if self.dtype is not d:
         raise RuntimeError(
-            f"the base given to float_power_ has dtype {dt.scalar_name(self.dtype)} but the operation's result requires dtype {dt.scalar_name(d)}"
+            f"the base given to float_power_ has dtype {dt.scalar_name(self.dtype)} but the operation's result "
+            f"requires dtype {dt.scalar_name(d)}"
         )
     return self.pow_(exponent)
 
@@ -783,10 +787,12 @@ def where(condition, input, other):
     if condition.dtype is not dt.bool_:
         if condition.dtype is not dt.uint8:
             raise RuntimeError(
-                f"where expected condition to be a boolean tensor, but got a tensor with dtype {dt.scalar_name(condition.dtype)}"
+                f"where expected condition to be a boolean tensor, but got a tensor with dtype "
+                f"{dt.scalar_name(condition.dtype)}"
             )
         warn_once(
-            "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version of PyTorch. "
+            "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future "
+            "version of PyTorch. "
             "Use a boolean condition instead."
         )
         condition = condition.to(dt.bool_)
@@ -802,7 +808,8 @@ def _mask_prepare(self, mask, value):
     check_filling_mask(mask.dtype)
     if isinstance(value, Tensor) and value._shape:
         raise RuntimeError(
-            f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {len(value._shape)} dimension(s)."
+            f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {len(value._shape)} "
+            f"dimension(s)."
         )
     check_number(value, self.dtype)
     return self, mask, value
@@ -878,8 +885,10 @@ op(
 def _addcdiv_promote(common, self, tensor1, tensor2, value):
     if tensor1.dtype.category < dt.FLOAT and tensor2.dtype.category < dt.FLOAT:
         raise RuntimeError(
-            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division of tensor1 and tensor2. The "
-            "historic addcdiv behavior can be implemented as (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input "
+            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a "
+            "true division of tensor1 and tensor2. The "
+            "historic addcdiv behavior can be implemented as (input + value * torch.trunc(tensor1 / "
+            "tensor2)).to(input.dtype) for integer inputs and as (input "
             "+ value * tensor1 / tensor2) for float inputs."
         )
     return common, common
@@ -1176,10 +1185,12 @@ def _polar_promote(common, abs, angle):
     if common not in (dt.float32, dt.float64) or abs.dtype is not angle.dtype:
         if all(t.dtype in (dt.float16, dt.float32, dt.float64) for t in (abs, angle)) and abs.dtype is not angle.dtype:
             raise RuntimeError(
-                f"Expected object of scalar type {dt.scalar_name(abs.dtype)} but got scalar type {dt.scalar_name(angle.dtype)} for second argument"
+                f"Expected object of scalar type {dt.scalar_name(abs.dtype)} but got scalar type "
+                f"{dt.scalar_name(angle.dtype)} for second argument"
             )
         raise RuntimeError(
-            f"Expected both inputs to be Half, Float or Double tensors but got {dt.scalar_name(abs.dtype)} and {dt.scalar_name(angle.dtype)}"
+            f"Expected both inputs to be Half, Float or Double tensors but got {dt.scalar_name(abs.dtype)} and "
+            f"{dt.scalar_name(angle.dtype)}"
         )
     return common, common.to_complex()
 

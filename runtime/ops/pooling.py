@@ -30,7 +30,7 @@ def _per_dim(fn, name, v, dims):
 
 
 def _pool_args(fn, dims, kernel, stride, padding, dilation=(1,), plain=False):
-    """Checked amounts, one for each dimension. plain:
+    """Checked amounts, one for each dimension. plain.
 
     PyTorch's words for max_pool1d with neither gradient nor indices.
     """
@@ -58,7 +58,8 @@ def _pool_args(fn, dims, kernel, stride, padding, dilation=(1,), plain=False):
             raise RuntimeError(
                 f"{prefix}padding should be at most half of kernel size, but got padding={p} and kernel_size={k}"
                 if plain
-                else f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation={d}"
+                else f"pad should be at most half of effective kernel size, but got pad={p}, "
+                f"kernel_size={k} and dilation={d}"
             )
         if p > k // 2:
             raise RuntimeError(
@@ -76,14 +77,17 @@ def _check_input(fn, x, dims):
     if n not in (dims + 1, dims + 2) or 0 in x._shape[n - dims - 1 :]:
         if dims == 1:
             raise RuntimeError(
-                f"{fn}: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:{list(x._shape)}"
+                f"{fn}: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, "
+                f"but got:{list(x._shape)}"
             )
         if n in (dims + 1, dims + 2):
             raise RuntimeError(
-                f"{fn}: Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:{list(x._shape)}"
+                f"{fn}: Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, "
+                f"but got:{list(x._shape)}"
                 if dims == 2
                 else f"{fn}: Expected input's non-batch dimensions to have positive length, but input has a "
-                f"shape of {tuple(x._shape)} and non-batch dimension {n - dims - 1 + x._shape[n - dims - 1 :].index(0)} has length zero!"
+                f"shape of {tuple(x._shape)} and non-batch dimension "
+                f"{n - dims - 1 + x._shape[n - dims - 1 :].index(0)} has length zero!"
             )
         raise RuntimeError(f"non-empty {dims + 1}D or {dims + 2}D (batch mode) tensor expected for input")
     only(fn, x, dt.INT, dt.FLOAT, dt.COMPLEX)
@@ -106,7 +110,8 @@ def _out_size(fn, x, spatial, kernel, stride, padding, dilation, ceil):
             raise RuntimeError(f"{fn}() Invalid computed output size: {out[0]}")
         c = x._shape[-len(out) - 1]
         raise RuntimeError(
-            f"Given input size: ({'x'.join(map(str, (c, *spatial)))}). Calculated output size: ({'x'.join(map(str, (c, *out)))}). Output size is too small"
+            f"Given input size: ({'x'.join(map(str, (c, *spatial)))}). Calculated output size: "
+            f"({'x'.join(map(str, (c, *out)))}). Output size is too small"
         )
     return tuple(out)
 
@@ -187,7 +192,10 @@ def _max_pool(dims):
         **options,
     )
     MAX_POOL[dims] = o
-    args = f"int[{dims}] kernel_size, int[{dims}]? stride=None, int[{dims}] padding=0, int[{dims}] dilation=1, bool ceil_mode=False"
+    args = (
+        f"int[{dims}] kernel_size, int[{dims}]? stride=None, int[{dims}] padding=0, int[{dims}] dilation=1, "
+        f"bool ceil_mode=False"
+    )
 
     def pool(self, kernel, stride, padding, dilation, ceil, indices=False):
         plain = dims == 1 and not indices and not self._requires_grad
@@ -246,7 +254,8 @@ def _check_line(fn, x, size):
     n = len(x._shape)
     if n not in (2, 3):
         raise RuntimeError(
-            f"Expected 2 to 3 dimensions, but got {n}-dimensional tensor for argument #1 'self' (while checking arguments for {fn})"
+            f"Expected 2 to 3 dimensions, but got {n}-dimensional tensor for argument #1 'self' (while checking "
+            f"arguments for {fn})"
         )
 
 
@@ -257,7 +266,8 @@ def _check_adaptive(fn, x, size, dims, colon=""):
     for d in range(1 if "max" in fn or dims == 3 else n - dims, n):
         if x._shape[d] == 0:
             raise RuntimeError(
-                f"{fn}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes {list(x._shape)} with dimension {d} being empty"
+                f"{fn}(): Expected input to have non-zero size for non-batch dimensions, "
+                f"but input has sizes {list(x._shape)} with dimension {d} being empty"
             )
     if min(size) < 0:
         if "max" in fn:
@@ -265,7 +275,8 @@ def _check_adaptive(fn, x, size, dims, colon=""):
                 f"Trying to create tensor with negative dimension {min(size)}: {[*x._shape[:-dims], *size]}"
             )
         raise RuntimeError(
-            f"{fn}: elements of output_size must be greater than or equal to 0 but received {{{', '.join(map(str, size))}}}"
+            f"{fn}: elements of output_size must be greater than or equal to 0 but received "
+            f"{{{', '.join(map(str, size))}}}"
         )
     if "max" in fn or max(size) > 1:  # an average of everything is a mean
         only(fn, x, dt.FLOAT)
@@ -328,7 +339,8 @@ def _avg_meta(name, dims):
             raise RuntimeError("divisor must be not zero")
         if dims == 1 and len(self._shape) not in (2, 3):
             raise RuntimeError(
-                f"Expected 2 to 3 dimensions, but got {len(self._shape)}-dimensional tensor for argument #1 'self' (while checking arguments for avg_pool1d)"
+                f"Expected 2 to 3 dimensions, but got {len(self._shape)}-dimensional tensor for argument #1 'self' "
+                f"(while checking arguments for avg_pool1d)"
             )
         spatial = _check_input(name, self, dims)
         if dims == 3 and any(n < k for n, k in zip(spatial, kernel)):
@@ -370,7 +382,10 @@ def _avg_pool(dims):
     )
     options = dict(meta=lambda g, size, *_: (size, g.dtype), derivative=again, out=False)
     back = op(f"_C._nn.{name}_backward(Tensor grad_output, int[] size, {rest}) -> Tensor", None, **options)
-    args = f"int[{dims}] kernel_size, int[{dims}]? stride=None, int[{dims}] padding=0, bool ceil_mode=False, bool count_include_pad=True"
+    args = (
+        f"int[{dims}] kernel_size, int[{dims}]? stride=None, int[{dims}] padding=0, bool ceil_mode=False, "
+        f"bool count_include_pad=True"
+    )
 
     def pool(self, kernel, stride, padding, ceil_mode, count_include_pad, divisor=None):
         out = o.call(self, *_pool_args(name, dims, kernel, stride, padding)[:3], ceil_mode, count_include_pad, divisor)
@@ -390,7 +405,9 @@ def _avg_pool(dims):
 
 
 def spread(g, size, kernel, stride, padding, ceil, include, divisor):
-    """The gradient of an average pool by dispatched operators: every output's share added to what its window covered."""
+    """The gradient of an average pool by dispatched operators: every output's share added to what its window
+    covered.
+    """
     dims = len(kernel)
     share = g / divisor if divisor else g / _window_sizes(size[-dims:], g, kernel, stride, padding, include)
     full = T.zeros(
@@ -480,7 +497,8 @@ def _adaptive_avg(dims):
 
 def _lp_pool(dims):
     @composite(
-        f"nn.functional.lp_pool{dims}d(Tensor input, Scalar norm_type, int[{dims}] kernel_size, int[{dims}]? stride=None, bool ceil_mode=False) -> Tensor",
+        f"nn.functional.lp_pool{dims}d(Tensor input, Scalar norm_type, int[{dims}] kernel_size, "
+        f"int[{dims}]? stride=None, bool ceil_mode=False) -> Tensor",
         out=False,
     )
     def lp_pool(input, norm_type, kernel_size, stride, ceil_mode):
@@ -546,11 +564,13 @@ def _fractional(dims):
         kernel = _per_dim(name, "kernel_size", kernel, dims)
         if n not in (dims + 1, dims + 2):
             raise RuntimeError(
-                f"{name}: Expected {dims + 1}D or {dims + 2}D tensor with optional 0 dim batch size for input, but got: {list(input._shape)}"
+                f"{name}: Expected {dims + 1}D or {dims + 2}D tensor with optional 0 dim batch size for input, "
+                f"but got: {list(input._shape)}"
             )
         if 0 in input._shape[n - dims - 1 :]:
             raise RuntimeError(
-                f"{name}{'_out' if dims == 3 else ''}(): Expected input to have non-zero size for non-batch dimensions, but got{list(input._shape)} "
+                f"{name}{'_out' if dims == 3 else ''}(): Expected input to have non-zero size for non-batch "
+                f"dimensions, but got{list(input._shape)} "
                 f"with dimension {n - dims - 1 + input._shape[n - dims - 1 :].index(0)} being empty."
             )
         for label, s, k, o in zip(("time", "height", "width")[-dims:], spatial, kernel, size):
@@ -578,7 +598,10 @@ def _fractional(dims):
         indices = flat.gather(-1, where.unsqueeze(-1)).squeeze(-1)
         return (top, indices) if n == dims + 2 else (top.squeeze(0), indices.squeeze(0))
 
-    args = f"Tensor input, int[{dims}] kernel_size, Any output_size=None, Any output_ratio=None, bool return_indices=False, Tensor? _random_samples=None"
+    args = (
+        f"Tensor input, int[{dims}] kernel_size, Any output_size=None, Any output_ratio=None, "
+        f"bool return_indices=False, Tensor? _random_samples=None"
+    )
 
     @composite(f"nn.functional.{name}({args}) -> Any", out=False, autocast=FLOAT32)
     def either(input, kernel, output_size, output_ratio, return_indices, samples):
@@ -601,7 +624,8 @@ def _unpool_size(input, kernel, stride, padding, output_size, dims):
         size = size[2:]
     if len(size) != dims:
         raise ValueError(
-            f"output_size should be a sequence containing {dims} or {dims + 2} elements, but it has a length of '{len(size)}'"
+            f"output_size should be a sequence containing {dims} or {dims + 2} elements, "
+            f"but it has a length of '{len(size)}'"
         )
     for d, (o, base, s) in enumerate(zip(size, default, stride)):
         if not base - s < o < base + s:
@@ -632,7 +656,8 @@ UNPOOL = {dims: _unpooled(dims) for dims in (2, 3)}
 
 def _max_unpool(dims):
     @composite(
-        f"nn.functional.max_unpool{dims}d(Tensor input, Tensor indices, int[{dims}] kernel_size, int[{dims}]? stride=None, "
+        f"nn.functional.max_unpool{dims}d(Tensor input, Tensor indices, int[{dims}] kernel_size, "
+        f"int[{dims}]? stride=None, "
         f"int[{dims}] padding=0, int[]? output_size=None) -> Tensor",
         out=False,
         autocast=FLOAT32 if dims > 1 else None,
@@ -649,21 +674,24 @@ def _max_unpool(dims):
         )
         if len(input._shape) not in (dims + 1, dims + 2):
             raise RuntimeError(
-                f"Input to max_unpooling{dims}d should be a {dims + 1}d or {dims + 2}d Tensor, but got a tensor with {len(input._shape)} dimensions."
+                f"Input to max_unpooling{dims}d should be a {dims + 1}d or {dims + 2}d Tensor, "
+                f"but got a tensor with {len(input._shape)} dimensions."
             )
         size = _unpool_size(input, kernel, stride, padding, output_size, dims)
         if indices.dtype is not dt.int64:
             raise RuntimeError(f"elements in indices should be type int64 but got: {dt.scalar_name(indices.dtype)}")
         if indices._shape != input._shape:
             raise RuntimeError(
-                f"Expected shape of indices to be same as that of the input tensor ({list(input._shape)}) but got indices "
+                f"Expected shape of indices to be same as that of the input tensor ({list(input._shape)}) but got "
+                f"indices "
                 f"tensor with shape: {list(indices._shape)}"
             )
         if indices.numel() and has_values(indices):
             bad = indices[(indices < 0) | (indices >= numel(size))]
             if bad.numel():
                 raise RuntimeError(
-                    f"Found an invalid max index: {bad[0].item()} (output volumes are of size {'x'.join(map(str, size))})"
+                    f"Found an invalid max index: {bad[0].item()} (output volumes are of size "
+                    f"{'x'.join(map(str, size))})"
                 )
         if dims == 1:
             return UNPOOL[2].op.call(input.unsqueeze(-1), indices.unsqueeze(-1), (*size, 1)).squeeze(-1)

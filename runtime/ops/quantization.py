@@ -59,20 +59,23 @@ def _channel_meta(self, scale, zero_point, axis, quant_min, quant_max):
 # straight through: as the identity, where nothing was clamped
 _STRAIGHT = dict(derivative={"self": lambda g0, out1: g0 * out1}, non_differentiable=(1,), method=False, out=False)
 tensor_op = op(
-    "fake_quantize_per_tensor_affine_cachemask(Tensor self, float scale, int zero_point, int quant_min, int quant_max) -> (Tensor, Tensor)",
+    "fake_quantize_per_tensor_affine_cachemask(Tensor self, float scale, int zero_point, int quant_min, "
+    "int quant_max) -> (Tensor, Tensor)",
     meta=_tensor_meta,
     function=False,
     aten="fake_quantize_per_tensor_affine_cachemask.default",
     **_STRAIGHT,
 )
 qparams_op = op(
-    "_fake_quantize_per_tensor_affine_cachemask_tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, Tensor fake_quant_enabled, "
+    "_fake_quantize_per_tensor_affine_cachemask_tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, "
+    "Tensor fake_quant_enabled, "
     "int quant_min, int quant_max) -> (Tensor, Tensor)",
     meta=_qparams_meta,
     **_STRAIGHT,
 )
 channel_op = op(
-    "fake_quantize_per_channel_affine_cachemask(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max) -> (Tensor, Tensor)",
+    "fake_quantize_per_channel_affine_cachemask(Tensor self, Tensor scale, Tensor zero_point, int axis, "
+    "int quant_min, int quant_max) -> (Tensor, Tensor)",
     meta=_channel_meta,
     function=False,
     aten="fake_quantize_per_channel_affine_cachemask.default",
@@ -92,7 +95,8 @@ def fake_quantize_per_tensor_affine(self, scale, zero_point, quant_min, quant_ma
 
 @implicit("fake_quantize_per_tensor_affine.tensor_qparams")
 @composite(
-    "fake_quantize_per_tensor_affine.tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, int quant_min, int quant_max) -> Tensor",
+    "fake_quantize_per_tensor_affine.tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, int quant_min, "
+    "int quant_max) -> Tensor",
     method=False,
     out=False,
 )
@@ -104,7 +108,8 @@ def _with_tensors(self, scale, zero_point, quant_min, quant_max):
 
 @implicit("fake_quantize_per_channel_affine")
 @composite(
-    "fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max) -> Tensor",
+    "fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, "
+    "int quant_max) -> Tensor",
     method=False,
     out=False,
 )

@@ -100,7 +100,8 @@ def _check(input, hx, others):
     for x, w in ((input, others[2]), (hx, others[3])):
         if x._shape[-1] != w._shape[1]:
             raise RuntimeError(
-                f"mat1 and mat2 shapes cannot be multiplied ({numel(x._shape[:-1])}x{x._shape[-1]} and {w._shape[1]}x{w._shape[0]})"
+                f"mat1 and mat2 shapes cannot be multiplied ({numel(x._shape[:-1])}x{x._shape[-1]} and "
+                f"{w._shape[1]}x{w._shape[0]})"
             )
 
 
@@ -149,7 +150,8 @@ def _declare_layer(mode):
     name, plain = mode.lower(), _gradients_by_operators(mode)
 
     back = op(
-        f"_{name}_layer_backward({_ARGS}, Tensor? g_out, Tensor? g_h, Tensor? g_c, Tensor out, Tensor kept, Tensor more, int[]? sizes, bool reverse, "
+        f"_{name}_layer_backward({_ARGS}, Tensor? g_out, Tensor? g_h, Tensor? g_c, Tensor out, Tensor kept, "
+        f"Tensor more, int[]? sizes, bool reverse, "
         "bool[] needs) -> (Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor)",
         meta=lambda *args: [(t._shape if n else (0,), args[0].dtype) for t, n in zip(args, args[-1])],
         out=False,
@@ -253,7 +255,8 @@ def _declare(name, mode):
         return (x, *states)
 
     @composite(
-        f"{name}_cell(Tensor input, {hx}, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> {out if pair else 'Tensor'}",
+        f"{name}_cell(Tensor input, {hx}, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, "
+        f"Tensor? b_hh=None) -> {out if pair else 'Tensor'}",
         out=False,
     )
     def cell(input, hx, w_ih, w_hh, b_ih, b_hh):

@@ -63,8 +63,9 @@ def _unsupported(name, self, bool_too=False):
 
 
 def _nonempty(name, self, dims, error=IndexError, hint="", call="()"):
-    """The error of a reduction without identity over no elements;
-    dims None: over all. call: what its words put behind the name.
+    """The error of a reduction without identity over no elements.
+
+    Dims None: over all. call: what its words put behind the name.
     """
     if dims is None and 0 in self._shape:
         raise error(f"{name}{call}: Expected reduction dim to be specified for input.numel() == 0.{hint}")
@@ -173,7 +174,8 @@ def nanmean(self, dim, keepdim, dtype):
         )
     if dtype is not None and dtype.category < dt.FLOAT:
         raise RuntimeError(
-            f"nanmean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. Got: {dt.scalar_name(dtype)}"
+            f"nanmean(): could not infer output dtype. Optional dtype must be either a floating point or complex "
+            f"dtype. Got: {dt.scalar_name(dtype)}"
         )
     return self.nansum(dim, keepdim, dtype=dtype) / self.isnan().logical_not().sum(dim, keepdim)
 
@@ -411,7 +413,10 @@ def aminmax(self, dim, keepdim):
     return T.amin(self, dims, keepdim), T.amax(self, dims, keepdim)
 
 
-_OLD_AMINMAX = "_aminmax is deprecated as of PyTorch 1.11 and will be removed in a future release. Use aminmax instead. This warning will only appear once per process."
+_OLD_AMINMAX = (
+    "_aminmax is deprecated as of PyTorch 1.11 and will be removed in a future release. "
+    "Use aminmax instead. This warning will only appear once per process."
+)
 
 
 def _old_aminmax(self, dim=None, keepdim=False):
@@ -426,7 +431,10 @@ composite("_aminmax.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor, Te
 
 
 # ------------------------------------------------------------------------------------------------ variance
-_NO_FREEDOM = "std()/var(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel divided by output numel)."
+_NO_FREEDOM = (
+    "std()/var(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
+    "(input numel divided by output numel)."
+)
 
 
 def _var_prepare(self, dim, correction, keepdim):
@@ -650,8 +658,9 @@ def _lcse_grad(g, self, out, dim):
 
 
 def _lcse_forward(op, args, tangents, outs):
-    """The formula goes through the logarithm of g, which cannot be differentiated at 0;
-    so does this, of the tangent.
+    """The formula goes through the logarithm of g, which cannot be differentiated at 0.
+
+    So does this, of the tangent.
     """
     (x, dim), v, out = args, tangents[0], outs[0]
     if not x._shape:
@@ -678,9 +687,11 @@ op("logcumsumexp(Tensor self, int dim) -> Tensor", out=UNNAMED_SCALAR_TYPE, **_L
 # ------------------------------------------------------------------------------------------------ order statistics
 _MEDIAN_DTYPES = Out(
     (
-        "Expected tensor for 'values' to have the same type as tensor for argument #2 'self'; but type torch.{Got}Tensor does not equal torch.{Want}Tensor "
+        "Expected tensor for 'values' to have the same type as tensor for argument #2 'self'; "
+        "but type torch.{Got}Tensor does not equal torch.{Want}Tensor "
         "(while checking arguments for median)",
-        "Expected tensor for argument #1 'indices' to have scalar type Long; but got torch.{Got}Tensor instead (while checking arguments for median)",
+        "Expected tensor for argument #1 'indices' to have scalar type Long; but got torch.{Got}Tensor instead "
+        "(while checking arguments for median)",
     )
 )
 
@@ -790,7 +801,8 @@ def _quantile(self, q, dim, keepdim, interpolation, skip_nan):
         raise RuntimeError("quantile() input tensor must be either float or double dtype")
     if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
         raise RuntimeError(
-            f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
+            f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, "
+            f"but got {interpolation}"
         )
     q = _checked_quantiles(self, q)
     if 0 in self._shape:
@@ -822,7 +834,8 @@ def _quantile(self, q, dim, keepdim, interpolation, skip_nan):
 
 for _name in ("quantile", "nanquantile"):
     composite(
-        f"{_name}(Tensor self, Tensor|Scalar q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
+        f"{_name}(Tensor self, Tensor|Scalar q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> "
+        f"Tensor",
         out=Out("quantile() out tensor must be same dtype as the input tensor", contiguous=True),
         autocast=FLOAT32,
     )(
@@ -849,7 +862,8 @@ def diff(self, n, dim, prepend, append):
         for k, (have, wanted) in enumerate(zip(t._shape, self._shape) if t is not None else ()):
             if k != d and have != wanted:
                 raise RuntimeError(
-                    "diff expects the shape of tensor to prepend or append to match that of input except along the differencing dimension; "
+                    "diff expects the shape of tensor to prepend or append to match that of input except along the "
+                    "differencing dimension; "
                     f"input.size({k}) = {wanted}, but got tensor.size({k}) = {have}"
                 )
     if n == 0:
@@ -869,7 +883,8 @@ def _trapezoid(y, x, dx, dim, cumulative):
     for t in (y, x):
         if t is not None and t.dtype is dt.bool_:
             raise RuntimeError(
-                f"{'cumulative_' if cumulative else ''}trapezoid: received a bool input for {'`y`' if x is None else '`x` or `y`'}, but bool is not supported"
+                f"{'cumulative_' if cumulative else ''}trapezoid: received a bool input for "
+                f"{'`y`' if x is None else '`x` or `y`'}, but bool is not supported"
             )
     d = wrap_dim(dim, len(y._shape))
     if y._shape[d] == 0:
@@ -941,7 +956,8 @@ def _differences(x, d, h, edge_order):
 def _check_coordinates(self, d, s):
     if len(s._shape) != 1:
         raise RuntimeError(
-            f"torch.gradient expected each element of spacing to have one dimension, but got an element with {len(s._shape)} dimensions!"
+            f"torch.gradient expected each element of spacing to have one dimension, but got an element with "
+            f"{len(s._shape)} dimensions!"
         )
     if s.device is not self.device:
         raise RuntimeError(
@@ -949,7 +965,8 @@ def _check_coordinates(self, d, s):
         )
     if s._shape[0] != self._shape[d]:
         raise RuntimeError(
-            f"torch.gradient expected each dimension size to match the length of its coordinates, but got {self._shape[d]} and {s._shape[0]}"
+            f"torch.gradient expected each dimension size to match the length of its coordinates, "
+            f"but got {self._shape[d]} and {s._shape[0]}"
         )
 
 
@@ -1076,8 +1093,9 @@ def _edges(self, bins, range_, dim=0):
 
 
 def _histogramdd(self, edges, weight, density):
-    """Counts (or weights) of points, rows of self, in the cells between the edges;
-    the last cell of a dimension is closed.
+    """Counts (or weights) of points, rows of self, in the cells between the edges.
+
+    The last cell of a dimension is closed.
     """
     inside, flat = None, None
     for d, e in enumerate(edges):
@@ -1118,11 +1136,13 @@ def _check_bins(self, bins):
             raise RuntimeError(f"{said}input tensor and bins tensors should have the same dtype, but got {kinds}")
         if len(b._shape) != 1:
             raise RuntimeError(
-                f"{said}bins tensor should have one dimension, but got {len(b._shape)} dimensions in the bins tensor for dimension {d}"
+                f"{said}bins tensor should have one dimension, but got {len(b._shape)} dimensions in the bins tensor "
+                f"for dimension {d}"
             )
         if not b._shape[0]:
             raise RuntimeError(
-                f"{said}bins tensor should have at least 1 element, but got 0 elements in the bins tensor for dimension {d}"
+                f"{said}bins tensor should have at least 1 element, but got 0 elements in the bins tensor for "
+                f"dimension {d}"
             )
 
 
@@ -1135,11 +1155,13 @@ def _check_histogram(self, bins, range_, weight):
     if weight is not None and weight.dtype is not self.dtype:
         kinds = f"input({dt.c_name(self.dtype)}), and weight({dt.c_name(weight.dtype)})"
         raise RuntimeError(
-            f"{said}if weight tensor is provided, input tensor and weight tensor should have the same dtype, but got {kinds}"
+            f"{said}if weight tensor is provided, input tensor and weight tensor should have the same dtype, "
+            f"but got {kinds}"
         )
     if weight is not None and weight._shape != self._shape[:-1]:
         raise RuntimeError(
-            f"{said}if weight tensor is provided it should have the same shape as the input tensor excluding its innermost dimension, but got input with "
+            f"{said}if weight tensor is provided it should have the same shape as the input tensor excluding its "
+            f"innermost dimension, but got input with "
             f"shape {list(self._shape)} and weight with shape {list(weight._shape)}"
         )
     for d, b in enumerate(bins):
@@ -1165,21 +1187,25 @@ def _histogram(self, bins, range, weight, density):
 _HISTOGRAM_DTYPES = Out(
     (
         "torch.histogram: input tensor and hist tensor should have the same dtype, but got input {want} and hist {got}",
-        "torch.histogram: input tensor and bin_edges tensor should have the same dtype, but got input {want} and bin_edges {got} for dimension 0",
+        "torch.histogram: input tensor and bin_edges tensor should have the same dtype, "
+        "but got input {want} and bin_edges {got} for dimension 0",
     )
 )
 composite(
-    "histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
+    "histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, "
+    "Tensor bin_edges)",
     out=_HISTOGRAM_DTYPES,
 )(lambda self, bins, weight, density: _histogram(self, bins, None, weight, density))
 composite(
-    "histogram(Tensor self, int bins=100, *, Any range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
+    "histogram(Tensor self, int bins=100, *, Any range=None, Tensor? weight=None, bool density=False) -> (Tensor "
+    "hist, Tensor bin_edges)",
     out=_HISTOGRAM_DTYPES,
 )(_histogram)
 
 
 @composite(
-    "histogramdd(Tensor self, Any bins, Any range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)",
+    "histogramdd(Tensor self, Any bins, Any range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, "
+    "Tensor[] bin_edges)",
     out=False,
     method=False,
 )
@@ -1211,7 +1237,8 @@ def _check_weights_of_cov(name, t, category, n):
         )
     if numel(t._shape) != n:
         raise RuntimeError(
-            f"cov(): expected {name} to have the same numel as there are observations in the input but got {numel(t._shape)} != {n}"
+            f"cov(): expected {name} to have the same numel as there are observations in the input but got "
+            f"{numel(t._shape)} != {n}"
         )
     if n and (t < 0).any():
         raise RuntimeError(f"cov(): {name} cannot be negative")
@@ -1250,7 +1277,8 @@ def cov(self, correction, fweights, aweights):
 def corrcoef(self):
     if len(self._shape) > 2:
         raise RuntimeError(
-            f"corrcoef(): expected input to have two or fewer dimensions but got an input with {len(self._shape)} dimensions"
+            f"corrcoef(): expected input to have two or fewer dimensions but got an input with {len(self._shape)} "
+            f"dimensions"
         )
     c = self.cov()
     if not c._shape:

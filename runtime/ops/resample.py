@@ -39,7 +39,8 @@ def _check_sizes(old, new):
     if min(*old, *new) <= 0:
         label = NAMES[len(old) - 1]
         raise RuntimeError(
-            f"Input and output sizes should be greater than 0, but got input ({', '.join(f'{l}: {s}' for l, s in zip(label, old))}) output "
+            f"Input and output sizes should be greater than 0, "
+            f"but got input ({', '.join(f'{l}: {s}' for l, s in zip(label, old))}) output "
             f"({', '.join(f'{l}: {s}' for l, s in zip(label, new))})"
         )
 
@@ -48,7 +49,8 @@ def _upsample_meta(mode, dims):
     def meta(self, output_size, align_corners, scales):
         if len(self._shape) != dims + 2 or len(output_size) != dims:
             raise RuntimeError(
-                f"It is expected input_size equals to {dims + 2} and output_size to {dims}, but got sizes {len(self._shape)} and {len(output_size)}"
+                f"It is expected input_size equals to {dims + 2} and output_size to {dims}, "
+                f"but got sizes {len(self._shape)} and {len(output_size)}"
             )
         _check_sizes(self._shape[2:], output_size)
         if 0 in self._shape[1:]:
@@ -74,8 +76,9 @@ def _upsample_call(mode, dims, back):
 
 
 def _scales_apart(mode, dims):
-    """PyTorch's arguments below autograd: a scale for each dimension, and no corners where nothing lies between pixels;
-    the gradient is told both sizes.
+    """PyTorch's arguments below autograd: a scale for each dimension, and no corners where nothing lies between pixels.
+
+    The gradient is told both sizes.
     """
     names = [f"scales_{d}" for d in "dhw"[3 - dims :]] if dims > 1 else ["scales"]
 
@@ -141,8 +144,10 @@ def _per_dimension(name, value, input):
             ("output size of", "output size", "o") if name == "size" else ("scale_factor of shape", "scale_factor", "s")
         )
         raise ValueError(
-            f"Input and {'output' if name == 'size' else name} must have the same number of spatial dimensions, but got input with spatial dimensions of "
-            f"{spatial} and {what} {value}. Please provide input tensor in (N, C, d1, d2, ...,dK) format and {key} in ({letter}1, {letter}2, ...,{letter}K) "
+            f"Input and {'output' if name == 'size' else name} must have the same number of spatial dimensions, "
+            f"but got input with spatial dimensions of "
+            f"{spatial} and {what} {value}. Please provide input tensor in (N, C, d1, d2, "
+            f"...,dK) format and {key} in ({letter}1, {letter}2, ...,{letter}K) "
             "format."
         )
     return tuple(value)
@@ -158,7 +163,8 @@ def _wanted_size(input, size, scale_factor, recompute, mode):
             hasattr(s, "__index__") and not (isinstance(s, Tensor) and s.dtype.category >= dt.FLOAT) for s in size
         ):
             raise TypeError(
-                f"expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but got size with types {[type(s) for s in size]}"
+                f"expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], "
+                f"but got size with types {[type(s) for s in size]}"
             )
         if recompute:
             raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
@@ -188,7 +194,8 @@ def _check_mode(mode, n, antialias, align_corners):
 
 
 @composite(
-    "nn.functional.interpolate(Tensor input, Any size=None, Any scale_factor=None, str mode='nearest', bool? align_corners=None, "
+    "nn.functional.interpolate(Tensor input, Any size=None, Any scale_factor=None, str mode='nearest', "
+    "bool? align_corners=None, "
     "bool? recompute_scale_factor=None, bool antialias=False) -> Tensor",
     out=False,
 )
@@ -233,21 +240,25 @@ def _grid_meta(dims):
         x, g = input._shape, grid._shape
         if not g or g[0] != x[0]:
             raise RuntimeError(
-                f"grid_sampler(): expected grid and input to have same batch size, but got input with sizes {list(x)} and grid with sizes {list(g)}"
+                f"grid_sampler(): expected grid and input to have same batch size, but got input with sizes "
+                f"{list(x)} and grid with sizes {list(g)}"
             )
         if g[-1] != len(x) - 2:
             raise RuntimeError(
-                f"grid_sampler(): expected grid to have size {len(x) - 2} in last dimension, but got grid with sizes {list(g)}"
+                f"grid_sampler(): expected grid to have size {len(x) - 2} in last dimension, "
+                f"but got grid with sizes {list(g)}"
             )
         if len(x) != dims + 2 or len(g) != dims + 2:
             raise RuntimeError(
-                f"grid_sampler(): expected {dims + 2}D input and grid with same number of dimensions, but got input with "
+                f"grid_sampler(): expected {dims + 2}D input and grid with same number of dimensions, "
+                f"but got input with "
                 f"sizes {list(x)} and grid with sizes {list(g)}"
             )
         for d in range(2, len(x)):
             if x[d] == 0:
                 raise RuntimeError(
-                    f"grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes {list(x)} with dimension {d} being empty"
+                    f"grid_sampler(): expected input to have non-empty spatial dimensions, "
+                    f"but input has sizes {list(x)} with dimension {d} being empty"
                 )
         if grid.dtype is not input.dtype:
             raise RuntimeError(
@@ -265,7 +276,7 @@ def _grid_meta(dims):
 
 
 def _grid_grads(g, input, grid, interpolation_mode, padding_mode, align_corners, needs):
-    """Through the composite form:
+    """Through the composite form.
 
     GridSampler2DGrad prints errors of its own on CPU, and knows neither bicubic nor a second derivative.
     """
@@ -386,7 +397,8 @@ def grid_sampler(input, grid, mode, padding, align):
 def _align(name, align_corners):
     if align_corners is None:
         warnings.warn(
-            "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
+            "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. "
+            "Please specify "
             f"align_corners=True if the old behavior is desired. See the documentation of {name} for details.",
             stacklevel=4,
         )
@@ -394,7 +406,8 @@ def _align(name, align_corners):
 
 
 @composite(
-    "nn.functional.grid_sample(Tensor input, Tensor grid, str mode='bilinear', str padding_mode='zeros', bool? align_corners=None) -> Tensor",
+    "nn.functional.grid_sample(Tensor input, Tensor grid, str mode='bilinear', str padding_mode='zeros', "
+    "bool? align_corners=None) -> Tensor",
     out=False,
     autocast=FLOAT32,
 )
@@ -405,7 +418,8 @@ def grid_sample(input, grid, mode, padding_mode, align_corners):
         )
     if padding_mode not in PADDINGS:
         raise ValueError(
-            f"nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: '{padding_mode}'"
+            f"nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: "
+            f"'{padding_mode}'"
         )
     return grid_sampler(
         input, grid, MODES.index(mode), PADDINGS.index(padding_mode), _align("grid_sample", align_corners)
@@ -437,17 +451,20 @@ def affine_grid(theta, size, align_corners):
     k = len(size) - 2
     if k not in (2, 3):
         raise NotImplementedError(
-            f"affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size {tuple(size)}."
+            f"affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. "
+            f"Got size {tuple(size)}."
         )
     if len(theta._shape) != 3 or theta._shape[1:] != (k, k + 1):
         raise ValueError(
-            f"Expected a batch of {k}D affine matrices of shape Nx{k}x{k + 1} for size {tuple(size)}. Got {theta.size()}."
+            f"Expected a batch of {k}D affine matrices of shape Nx{k}x{k + 1} for size {tuple(size)}. "
+            f"Got {theta.size()}."
         )
     if min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {tuple(size)}")
     if align_corners and min(size[2:]) == 1:
         warnings.warn(
-            "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True. This is not an intended use case of "
+            "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True. "
+            "This is not an intended use case of "
             "affine_grid. See the documentation of affine_grid for details.",
             stacklevel=3,
         )
@@ -479,7 +496,8 @@ def _im2col_meta(self, kernel, dilation, padding, stride):
     blocks = _block_count(spatial, kernel, dilation, padding, stride)
     if min(blocks) < 1:
         raise RuntimeError(
-            f"Given input with spatial size {tuple(spatial)}, kernel_size={tuple(kernel)}, dilation={tuple(dilation)}, padding={tuple(padding)}, calculated "
+            f"Given input with spatial size {tuple(spatial)}, kernel_size={tuple(kernel)}, "
+            f"dilation={tuple(dilation)}, padding={tuple(padding)}, calculated "
             f"shape of the array of sliding blocks as {tuple(blocks)}, but its components must be at least one."
         )
     return (n, c * numel(kernel), numel(blocks)), self.dtype
@@ -489,18 +507,24 @@ def _col2im_meta(self, size, kernel, dilation, padding, stride):
     n, ck, blocks = self._shape
     if ck % numel(kernel):
         raise RuntimeError(
-            f"Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got input.size(1)={ck} and kernel_size={tuple(kernel)}."
+            f"Expected size of input's dimension 1 to be divisible by the product of kernel_size, "
+            f"but got input.size(1)={ck} and kernel_size={tuple(kernel)}."
         )
     want = _block_count(size, kernel, dilation, padding, stride)
-    given = f"output_size={tuple(size)}, kernel_size={tuple(kernel)}, dilation={tuple(dilation)}, padding={tuple(padding)}, stride={tuple(stride)}"
+    given = (
+        f"output_size={tuple(size)}, kernel_size={tuple(kernel)}, dilation={tuple(dilation)}, "
+        f"padding={tuple(padding)}, stride={tuple(stride)}"
+    )
     if min(want) < 1:
         raise RuntimeError(
-            f"Given {given}, calculated shape of the array of sliding blocks as {tuple(want)}, which is too small (non-positive)"
+            f"Given {given}, calculated shape of the array of sliding blocks as {tuple(want)}, "
+            f"which is too small (non-positive)"
         )
     if numel(want) != blocks:
         raise RuntimeError(
             f"Given {given}, "
-            f"expected size of input's dimension 2 to match the calculated number of sliding blocks {want[0]} * {want[1]} = {numel(want)}, but got "
+            f"expected size of input's dimension 2 to match the calculated number of sliding blocks {want[0]} * "
+            f"{want[1]} = {numel(want)}, but got "
             f"input.size(2)={blocks}."
         )
     return (n, ck // numel(kernel), *size), self.dtype
@@ -523,7 +547,8 @@ _COL2IM = dict(
     ),
 )
 _col2im = op(
-    "_C._nn.col2im(Tensor self, int[] output_size, int[] kernel_size, int[] dilation, int[] padding, int[] stride) -> Tensor",
+    "_C._nn.col2im(Tensor self, int[] output_size, int[] kernel_size, int[] dilation, int[] padding, "
+    "int[] stride) -> Tensor",
     "Col2ImExt",
     **_COL2IM,
 )
@@ -536,7 +561,8 @@ def _with_batch(x, rank, text):
 
 
 @composite(
-    "nn.functional.unfold(Tensor input, int[2] kernel_size, int[2] dilation=1, int[2] padding=0, int[2] stride=1) -> Tensor",
+    "nn.functional.unfold(Tensor input, int[2] kernel_size, int[2] dilation=1, int[2] padding=0, "
+    "int[2] stride=1) -> Tensor",
     out=False,
 )
 def unfold(input, kernel_size, dilation, padding, stride):
@@ -549,7 +575,8 @@ def unfold(input, kernel_size, dilation, padding, stride):
 
 
 @composite(
-    "nn.functional.fold(Tensor input, int[2] output_size, int[2] kernel_size, int[2] dilation=1, int[2] padding=0, int[2] stride=1) -> Tensor",
+    "nn.functional.fold(Tensor input, int[2] output_size, int[2] kernel_size, int[2] dilation=1, int[2] padding=0, "
+    "int[2] stride=1) -> Tensor",
     out=False,
 )
 def fold(input, output_size, kernel_size, dilation, padding, stride):
@@ -586,7 +613,8 @@ def pixel_shuffle(self, r):
     *lead, c, h, w = self._shape
     if c % (r * r):
         raise RuntimeError(
-            f"pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
+            f"pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, "
+            f"but "
             f"input.size(-3)={c} is not divisible by {r * r}"
         )
     n = len(lead)
@@ -607,7 +635,8 @@ def pixel_unshuffle(self, r):
     for name, at, s in (("height", -2, h), ("width", -1, w)):
         if s % r:
             raise RuntimeError(
-                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({at})={s} is not divisible by {r}"
+                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({at})={s} is "
+                f"not divisible by {r}"
             )
     n = len(lead)
     x = self.reshape(*lead, c, h // r, r, w // r, r).permute(*range(n + 1), n + 2, n + 4, n + 1, n + 3)

@@ -59,7 +59,8 @@ def _cat_prepare(tensors, dim):
         for k, (a, b) in enumerate(zip(first, t._shape)):
             if a != b and k != dim:
                 raise RuntimeError(
-                    f"Sizes of tensors must match except in dimension {dim}. Expected size {a} but got size {b} for tensor number {i} in the list."
+                    f"Sizes of tensors must match except in dimension {dim}. Expected size {a} but got size {b} for "
+                    f"tensor number {i} in the list."
                 )
     return ts, dim
 
@@ -139,7 +140,8 @@ def _stack_prepare(tensors, dim):
     for i, t in enumerate(tensors):
         if t._shape != first:
             raise RuntimeError(
-                f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and {list(t._shape)} at entry {i}"
+                f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and {list(t._shape)} "
+                f"at entry {i}"
             )
     d = tensors[0].dtype
     return list(tensors) if all(t.dtype is d for t in tensors) else _same_dtype(tensors), dim
@@ -205,7 +207,10 @@ def _atleast(n):
         return tuple(getattr(T, "_" + name)(t) for t in ts)
 
     public.__name__ = public.__qualname__ = name
-    public.__doc__ = f"Each tensor with dimensions of size one added until it has {n}: a view. One tensor gives one, several, or a sequence, give a tuple."
+    public.__doc__ = (
+        f"Each tensor with dimensions of size one added until it has {n}: a view. One tensor gives one, "
+        f"several, or a sequence, give a tuple."
+    )
     public.__module__ = "torch.functional"
     FUNCTIONS[name] = public
     return fit
@@ -327,7 +332,8 @@ def _repeat_prepare(self, repeats):
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     if any(r < 0 for r in repeats):
         raise RuntimeError(
-            f"Trying to create tensor with negative dimension {min(r * s for r, s in zip(repeats[len(repeats) - n :], self._shape))}: "
+            f"Trying to create tensor with negative dimension "
+            f"{min(r * s for r, s in zip(repeats[len(repeats) - n :], self._shape))}: "
             f"{[r * s for r, s in zip(repeats, (1,) * (len(repeats) - n) + tuple(self._shape))]}"
         )
     return self if len(repeats) == n else self.reshape((1,) * (len(repeats) - n) + tuple(self._shape)), repeats
@@ -422,7 +428,8 @@ def repeat_interleave(self, repeats, dim, output_size):
         raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
     elif repeats._shape[0] != n:
         raise RuntimeError(
-            f"repeats must have the same size as input along dim, but got repeats.size(0) = {repeats._shape[0]} and input.size({d}) = {n}"
+            f"repeats must have the same size as input along dim, but got repeats.size(0) = {repeats._shape[0]} and "
+            f"input.size({d}) = {n}"
         )
     return x.index_select(d, T.repeat_interleave(repeats, output_size=output_size))
 
@@ -551,7 +558,8 @@ def _into_copy(name, args, view, grad_self, grad_src):
             dst = view(out, *where)
             if dst._shape != src._shape:
                 raise RuntimeError(
-                    f"expected src to have a size equal to the slice of self. src size = {list(src._shape)}, slice size = {list(dst._shape)}"
+                    f"expected src to have a size equal to the slice of self. src size = {list(src._shape)}, "
+                    f"slice size = {list(dst._shape)}"
                 )
             copy_(dst, src)
         finally:
@@ -770,7 +778,8 @@ def block_diag(tensors):
     for i, t in enumerate(tensors):
         if len(t._shape) > 2:
             raise RuntimeError(
-                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {len(t._shape)} dimensions"
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {len(t._shape)} "
+                f"dimensions"
             )
         ts.append(_fit2(t))
     ts = _same_dtype(ts)
@@ -848,13 +857,15 @@ op(
 def _masked_scatter_prepare(self, mask, source):
     if mask.dtype is dt.uint8:
         warnings.warn(
-            "masked_scatter_ received a mask with dtype torch.uint8, this behavior is now deprecated,please use a mask with dtype torch.bool instead.",
+            "masked_scatter_ received a mask with dtype torch.uint8, this behavior is now deprecated,please use a "
+            "mask with dtype torch.bool instead.",
             UserWarning,
             stacklevel=4,
         )
     if self.dtype is not source.dtype:
         raise RuntimeError(
-            f"masked_scatter: expected self and source to have same dtypes but got{dt.scalar_name(self.dtype)} and {dt.scalar_name(source.dtype)}"
+            f"masked_scatter: expected self and source to have same dtypes but got{dt.scalar_name(self.dtype)} and "
+            f"{dt.scalar_name(source.dtype)}"
         )
     shape = broadcast_shapes(self._shape, _mask("masked_scatter_", mask)._shape)
     return self.expand(shape), mask.expand(shape), source
@@ -894,7 +905,8 @@ def put(self, index, source, accumulate):
         raise RuntimeError(f"put_(): Expected a long tensor for index, but got {dt.scalar_name(index.dtype)}")
     if self.dtype is not source.dtype:
         raise RuntimeError(
-            f"put_(): self and source expected to have the same dtype, but got self.dtype = {dt.scalar_name(self.dtype)} "
+            f"put_(): self and source expected to have the same dtype, but got self.dtype = "
+            f"{dt.scalar_name(self.dtype)} "
             f"and source.dtype = {dt.scalar_name(source.dtype)}"
         )
     if numel(index._shape) != numel(source._shape):
@@ -955,12 +967,14 @@ def _scatter_reduce_prepare(self, dim, index, src, reduce, include_self):
         n = max(len(self._shape), 1)
         if max(len(index._shape), 1) != n or max(len(src._shape), 1) != n:
             raise RuntimeError(
-                f"Index tensor must have the same number of dimensions as {'self' if max(len(index._shape), 1) != n else 'src'} tensor"
+                f"Index tensor must have the same number of dimensions as "
+                f"{'self' if max(len(index._shape), 1) != n else 'src'} tensor"
             )
         for d in range(len(index._shape)):
             if d != dim and index._shape[d] > self._shape[d] or index._shape[d] > src._shape[d]:
                 raise RuntimeError(
-                    f"Expected index {list(index._shape)} to be no larger than self {list(self._shape)} apart from dimension {dim} and to be no larger size "
+                    f"Expected index {list(index._shape)} to be no larger than self {list(self._shape)} apart from "
+                    f"dimension {dim} and to be no larger size "
                     f"than src {list(src._shape)}"
                 )
         check_target(self, dim, index)
@@ -968,7 +982,8 @@ def _scatter_reduce_prepare(self, dim, index, src, reduce, include_self):
 
 
 _NO_SECOND = DelayedError(
-    "scatter_reduce(): Double backward is unsupported for src when >1 zeros in src are scattered to the same position in self",
+    "scatter_reduce(): Double backward is unsupported for src when >1 zeros in src are scattered to the same "
+    "position in self",
     1,
 )
 
@@ -1034,7 +1049,8 @@ def _index_reduce_prepare(self, dim, index, source, reduce, include_self):
         raise IndexError("index_reduce(): Index is supposed to be a vector")
     if self.dtype is not source.dtype:
         raise RuntimeError(
-            f"index_reduce(): self and source expected to have the same scalar type, but got {dt.scalar_name(self.dtype)} and {dt.scalar_name(source.dtype)}"
+            f"index_reduce(): self and source expected to have the same scalar type, "
+            f"but got {dt.scalar_name(self.dtype)} and {dt.scalar_name(source.dtype)}"
         )
     check_source("index_reduce_", self, dim, index, source)
     if len(self._shape) > 1:
@@ -1090,14 +1106,16 @@ def _segment_prepare(data, reduce, lengths, indices, offsets, axis, unsafe, init
             raise RuntimeError("lengths contains negative value!")
         if not (lengths.sum(-1) == data._shape[axis]).all():
             raise RuntimeError(
-                "segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when !unsafe."
+                "segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when "
+                "!unsafe."
             )
     return data, reduce, lengths, None, None, axis, unsafe, initial
 
 
 def _segment_index(lengths, n):
-    """The number of its segment for each of n positions, row by row;
-    positions past the end get the number of segments.
+    """The number of its segment for each of n positions, row by row.
+
+    Positions past the end get the number of segments.
     """
     ends = lengths.cumsum(-1)
     at = T.arange(n, device=lengths.device).expand((*lengths._shape[:-1], n)).contiguous()
@@ -1145,7 +1163,8 @@ _SEGMENT_REDUCE = dict(
     prepare=_segment_prepare, meta=_segment_meta, derivative={"data": _segment_grad}, method=False, out=False
 )
 op(
-    "segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, "
+    "segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, "
+    "int axis=0, "
     "bool unsafe=False, Scalar? initial=None) -> Tensor",
     no_forward="segment_reduce",
     alias=("_segment_reduce",),

@@ -107,7 +107,8 @@ _distinct_meta = lambda self, dim, sort: [(no_meta("unique")(self)[0], self.dtyp
 
 def _distinct_grad(g, dim, sort):
     raise NotImplementedError(
-        f"the derivative for '{'unique_consecutive' if not sort else '_unique2' if dim is None else 'unique_dim'}' is not implemented."
+        f"the derivative for '{'unique_consecutive' if not sort else '_unique2' if dim is None else 'unique_dim'}' "
+        f"is not implemented."
     )
 
 
@@ -148,7 +149,8 @@ def _unique(self, dim, sort, return_inverse, return_counts):
 
 
 @composite(
-    "unique(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False, int? dim=None) -> Tensor",
+    "unique(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False, "
+    "int? dim=None) -> Tensor",
     out=False,
     python=True,
     no_forward="_unique2",
@@ -169,7 +171,8 @@ def _asked(values, *parts):
 
 
 @composite(
-    "_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
+    "_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, "
+    "Tensor, Tensor)",
     out=False,
     method=False,
 )
@@ -217,7 +220,8 @@ def _in_order_of(sorter, boundaries):
     said, a = "torch.searchsorted(): ", boundaries._shape
     if sorter._shape != a:
         raise RuntimeError(
-            f"{said}boundary and sorter must have the same size, but got boundary tensor {list(a)}and got sorter tensor {list(sorter._shape)}"
+            f"{said}boundary and sorter must have the same size, but got boundary tensor {list(a)}and got sorter "
+            f"tensor {list(sorter._shape)}"
         )
     if sorter.dtype is not dt.int64:
         raise RuntimeError(f"{said}sorter must be a tensor of long dtype but got dtype {dt.scalar_name(sorter.dtype)}")
@@ -227,7 +231,8 @@ def _in_order_of(sorter, boundaries):
 
 
 _COPIED = (
-    "torch.searchsorted(): {0} tensor is non-contiguous, this will lower the performance due to extra data copy when converting non-contiguous tensor to "
+    "torch.searchsorted(): {0} tensor is non-contiguous, this will lower the performance due to extra data copy when "
+    "converting non-contiguous tensor to "
     "contiguous, please use contiguous {0} tensor if possible. This message will only appear once per program."
 )
 
@@ -239,13 +244,15 @@ def _warn_of_copies(values, boundaries):
 
 
 _INDEX_DTYPE = Out(
-    "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on whether out_int32 flag is True, but we got "
+    "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on "
+    "whether out_int32 flag is True, but we got "
     "output tensor's dtype {Got} and out_int32 flag is {narrow}"
 )
 
 
 @composite(
-    "searchsorted(Tensor sorted_sequence, Tensor|Scalar self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor",
+    "searchsorted(Tensor sorted_sequence, Tensor|Scalar self, *, bool out_int32=False, bool right=False, "
+    "str? side=None, Tensor? sorter=None) -> Tensor",
     method=False,
     out=_INDEX_DTYPE,
 )
@@ -260,7 +267,8 @@ def searchsorted(sorted_sequence, self, out_int32, right, side, sorter):
     if not isinstance(self, Tensor):
         if len(sorted_sequence._shape) != 1:
             raise RuntimeError(
-                "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got boundaries tensor "
+                "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, "
+                "but we got boundaries tensor "
                 f"dim({len(sorted_sequence._shape)}) and input value's dim(0) numel(1)"
             )
         d = dt.promote_types(dt.scalar_dtype(self), sorted_sequence.dtype)
@@ -273,7 +281,8 @@ def searchsorted(sorted_sequence, self, out_int32, right, side, sorter):
         )
     if len(a) != 1 and (len(a) != len(b) or a[:-1] != b[:-1]):
         raise RuntimeError(
-            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value tensor must match, "
+            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
+            "tensor and input value tensor must match, "
             f"but we got boundaries tensor {list(a)} and input value tensor {list(b)}"
         )
     if sorter is not None:
@@ -303,7 +312,8 @@ def bucketize(self, boundaries, out_int32, right):
 
 
 @composite(
-    "isin(Tensor|Scalar elements, Tensor|Scalar test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
+    "isin(Tensor|Scalar elements, Tensor|Scalar test_elements, *, bool assume_unique=False, "
+    "bool invert=False) -> Tensor",
     method=False,
     out=SAME_DTYPE,
 )

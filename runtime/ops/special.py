@@ -141,11 +141,13 @@ def _at_zero(self, f):
 
 
 # functions that PyTorch does not differentiate either
-for _name in """airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 modified_bessel_i0 modified_bessel_i1 modified_bessel_k0 modified_bessel_k1
- scaled_modified_bessel_k0 scaled_modified_bessel_k1 spherical_bessel_j0""".split():
+for _name in """airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 modified_bessel_i0 modified_bessel_i1
+ modified_bessel_k0 modified_bessel_k1 scaled_modified_bessel_k0 scaled_modified_bessel_k1 spherical_bessel_j0
+ """.split():
     arg = "x" if _name in ("airy_ai", "spherical_bessel_j0") or _name.startswith("scaled") else "self"
     op(f"special.{_name}(Tensor {arg}) -> Tensor", None, promote=INT_TO_FLOAT, inplace=False)
-for _name in """chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynomial_v chebyshev_polynomial_w shifted_chebyshev_polynomial_t
- shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v shifted_chebyshev_polynomial_w hermite_polynomial_h hermite_polynomial_he
- laguerre_polynomial_l legendre_polynomial_p""".split():
+for _name in """chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynomial_v chebyshev_polynomial_w
+ shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v
+ shifted_chebyshev_polynomial_w hermite_polynomial_h hermite_polynomial_he laguerre_polynomial_l legendre_polynomial_p
+ """.split():
     op(f"special.{_name}(Tensor|Scalar x, Tensor|Scalar n) -> Tensor", None, promote=INT_TO_FLOAT, inplace=False)

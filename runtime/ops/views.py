@@ -38,7 +38,8 @@ def infer_size(size, n):
                 known *= s
         if known == 0 and n == 0:
             raise RuntimeError(
-                f"cannot reshape tensor of 0 elements into shape {list(size)} because the unspecified dimension size -1 can be any value and is ambiguous"
+                f"cannot reshape tensor of 0 elements into shape {list(size)} because the unspecified dimension size "
+                f"-1 can be any value and is ambiguous"
             )
         if known == 0 or n % known:
             raise RuntimeError(f"shape '{list(size)}' is invalid for input of size {n}")
@@ -87,7 +88,8 @@ def _view_geometry(self, size):
     st = view_strides(shape, self._stride, size)
     if st is None:
         raise RuntimeError(
-            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous "
+            "view size is not compatible with input tensor's size and stride (at least one dimension spans across "
+            "two contiguous "
             "subspaces). Use .reshape(...) instead."
         )
     return size, _norm(size, st), self._offset
@@ -112,11 +114,13 @@ def _view_dtype(self, dtype):
     st, k, wider = _strides(self), max(a, b) // min(a, b), b > a
     if wider and self._shape[-1] % k:
         raise RuntimeError(
-            f"self.size(-1) must be divisible by {k} to view {names} (different element sizes), but got {self._shape[-1]}"
+            f"self.size(-1) must be divisible by {k} to view {names} (different element sizes), "
+            f"but got {self._shape[-1]}"
         )
     if wider and self._offset % k:
         raise RuntimeError(
-            f"self.storage_offset() must be divisible by {k} to view {names} (different element sizes), but got {self._offset}"
+            f"self.storage_offset() must be divisible by {k} to view {names} (different element sizes), "
+            f"but got {self._offset}"
         )
     if st[-1] != 1:
         raise RuntimeError(f"self.stride(-1) must be 1 to view {names} (different element sizes), but got {st[-1]}")
@@ -173,7 +177,8 @@ def unflatten(self, dim, sizes):
         sizes = infer_size(tuple(sizes), n)
     except RuntimeError:
         raise RuntimeError(
-            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({n}) in the input tensor"
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({n}) in the input "
+            f"tensor"
         ) from None
     return self.view(changed(self._shape, d, *sizes))
 
@@ -208,7 +213,8 @@ def _permute_geometry(self, dims):
     n = len(self._shape)
     if len(dims) != n:
         raise RuntimeError(
-            f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of "
+            f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+            f"ordering of "
             f"dimensions i.e. input.dim() = {n} is not equal to len(dims) = {len(dims)}"
         )
     order = [wrap_dim(d, n) for d in dims]
@@ -245,7 +251,8 @@ def movedim(self, source, destination):
     n = len(self._shape)
     if len(source) != len(destination):
         raise RuntimeError(
-            f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same number of dims as "
+            f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same "
+            f"number of dims as "
             f"destination ({list(destination)} dims)"
         )
     src, dst = [wrap_dim(d, n) for d in source], [wrap_dim(d, n) for d in destination]
@@ -300,8 +307,10 @@ def _reversed(self):
 
 
 _NO_MATRIX = (
-    "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an error in a future release. "
-    "Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor."
+    "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an "
+    "error in a future release. "
+    "Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, "
+    "-1))` to reverse the dimensions of a tensor."
 )
 
 
@@ -384,7 +393,8 @@ def _expand_geometry(self, size, implicit=False):
     shape, n, k = self._shape, len(self._shape), len(size)
     if k < n:
         raise RuntimeError(
-            f"expand({_tensor_name(self)}{{{list(shape)}}}, size={list(size)}): the number of sizes provided ({k}) must be greater or equal "
+            f"expand({_tensor_name(self)}{{{list(shape)}}}, size={list(size)}): the number of sizes provided ({k}) "
+            f"must be greater or equal "
             f"to the number of dimensions in the tensor ({n})"
         )
     st, off = _strides(self), k - n
@@ -408,7 +418,8 @@ def _expand_geometry(self, size, implicit=False):
             out[i], ost[i] = want, 0
         else:
             raise RuntimeError(
-                f"The expanded size of the tensor ({want}) must match the existing size ({have}) at non-singleton dimension {i}.  "
+                f"The expanded size of the tensor ({want}) must match the existing size ({have}) at non-singleton "
+                f"dimension {i}.  "
                 f"Target sizes: {list(size)}.  Tensor sizes: {list(shape)}"
             )
         if out[i] < 0:
@@ -595,11 +606,13 @@ def split_with_sizes(self, split_sizes, dim):
     n = self.size(dim) if self._shape else 0
     if any(s < 0 for s in split_sizes):
         raise RuntimeError(
-            f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(split_sizes)}"
+            f"split_with_sizes expects split_sizes have only non-negative entries, "
+            f"but got split_sizes={list(split_sizes)}"
         )
     if sum(split_sizes) != n:
         raise RuntimeError(
-            f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at dimension {dim}), but got split_sizes={list(split_sizes)}"
+            f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at dimension {dim}), "
+            f"but got split_sizes={list(split_sizes)}"
         )
     return T._split_with_sizes(self, split_sizes, dim)
 
@@ -648,11 +661,13 @@ def tensor_split_tensor(self, tensor_indices_or_sections, dim):
     wanted = tensor_indices_or_sections
     if wanted.dtype is not dt.int64:
         raise RuntimeError(
-            f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {dt.scalar_name(wanted.dtype)}"
+            f"tensor_split expected tensor_indices_or_sections to have dtype of long, "
+            f"but got {dt.scalar_name(wanted.dtype)}"
         )
     if len(wanted._shape) > 1:
         raise RuntimeError(
-            "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but got a tensor with "
+            "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, "
+            "but got a tensor with "
             f"{len(wanted._shape)} dims"
         )
     return T.tensor_split(self, wanted.tolist(), dim)
@@ -692,7 +707,8 @@ def _named_split(name, dim_of, least):
         d = checked(self)
         if sections <= 0 or self._shape[d] % sections:
             raise RuntimeError(
-                f"torch.{name} attempted to split along dimension {d}, but the size of the dimension {self._shape[d]} is not divisible by "
+                f"torch.{name} attempted to split along dimension {d}, but the size of the dimension "
+                f"{self._shape[d]} is not divisible by "
                 f"the split_size {sections}!"
             )
         return T.tensor_split(self, sections, d)
@@ -797,7 +813,8 @@ def _as_strided_geometry(self, size, stride, storage_offset=None):
         have = self._get_storage().nbytes()
         if need > have:
             raise RuntimeError(
-                f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {off}, and itemsize {self.dtype.itemsize} "
+                f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {off}, "
+                f"and itemsize {self.dtype.itemsize} "
                 f"requiring a storage size of {need} are out of bounds for storage of size {have}"
             )
     return size, _norm(size, stride), off
@@ -870,7 +887,8 @@ def _view_as_real(self):
 def _view_as_complex(self):
     if self.dtype not in (dt.float16, dt.float32, dt.float64):
         raise RuntimeError(
-            f"view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: {dt.scalar_name(self.dtype)}"
+            f"view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
+            f"{dt.scalar_name(self.dtype)}"
         )
     st = _strides(self)
     if not self._shape:
@@ -974,7 +992,10 @@ def _geometry_methods():
             return inplace_view(self, getattr(T, _n)(_as_it_is(self) if _n == "as_strided" else self, *args, **kw))
 
         f.__name__ = f.__qualname__ = name + "_"
-        f.__doc__ = f"As ``{name}``, but the tensor itself gets the new shape and strides; its memory stays as it is. Returns it."
+        f.__doc__ = (
+            f"As ``{name}``, but the tensor itself gets the new shape and strides; its memory stays as it "
+            f"is. Returns it."
+        )
         setattr(Tensor, name + "_", f)
 
 

@@ -55,7 +55,8 @@ class set_default_mmap_options:
     def __init__(self, flags):
         if flags not in (mmap.MAP_PRIVATE, mmap.MAP_SHARED):
             raise ValueError(
-                f"Invalid argument in function set_default_mmap_options, expected mmap.MAP_PRIVATE or mmap.MAP_SHARED, but got {flags}"
+                f"Invalid argument in function set_default_mmap_options, expected mmap.MAP_PRIVATE or "
+                f"mmap.MAP_SHARED, but got {flags}"
             )
         self.previous, load_config.mmap_flags = load_config.mmap_flags, flags
 

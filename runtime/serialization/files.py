@@ -31,7 +31,8 @@ def _open_file_like(f, mode):
             f.seek(f.tell())
         except (io.UnsupportedOperation, AttributeError) as e:
             raise type(e)(
-                f"{e}. You can only torch.load from a file that is seekable. Please pre-load the data into a buffer like "
+                f"{e}. You can only torch.load from a file that is seekable. Please pre-load the data into a buffer "
+                f"like "
                 "io.BytesIO and try to load from it instead."
             ) from None
     yield f
@@ -45,7 +46,10 @@ def check_module_version_greater_or_equal(module, req_version_tuple, error_if_ma
         have = module.__version__.split(".")
         return tuple(type(want)(have[i]) for i, want in enumerate(req_version_tuple)) >= req_version_tuple
     except Exception as e:
-        message = f"'{module.__name__}' module version string is malformed '{module.__version__}' and cannot be compared with tuple {req_version_tuple}"
+        message = (
+            f"'{module.__name__}' module version string is malformed '{module.__version__}' and cannot be "
+            f"compared with tuple {req_version_tuple}"
+        )
         if error_if_malformed:
             raise RuntimeError(message) from e
         warnings.warn(message + ", but continuing assuming that requirement is met", stacklevel=2)
@@ -57,7 +61,8 @@ def check_dill_version(pickle_module):
         pickle_module, (0, 3, 1), False
     ):
         raise ValueError(
-            f"'torch' supports dill >= 0.3.1, but you have dill {pickle_module.__version__}. Please upgrade dill or switch to 'pickle'"
+            f"'torch' supports dill >= 0.3.1, but you have dill {pickle_module.__version__}. "
+            f"Please upgrade dill or switch to 'pickle'"
         )
 
 

@@ -33,13 +33,15 @@ def _is_weights_only(weights_only, pickle_module):
     force, force_not = _env("TORCH_FORCE_WEIGHTS_ONLY_LOAD"), _env("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD")
     if force and force_not:
         raise RuntimeError(
-            "Only one of `TORCH_FORCE_WEIGHTS_ONLY_LOAD` or `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD` should be set, but both were set."
+            "Only one of `TORCH_FORCE_WEIGHTS_ONLY_LOAD` or `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD` should be set, "
+            "but both were set."
         )
     if force:
         weights_only = True
     elif weights_only is None and force_not:
         warnings.warn(
-            "Environment variable TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD detected, since the`weights_only` argument was not explicitly "
+            "Environment variable TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD detected, since the`weights_only` argument was "
+            "not explicitly "
             "passed to `torch.load`, forcing weights_only=False.",
             UserWarning,
             stacklevel=3,
@@ -103,14 +105,16 @@ def _get_wo_message(message):
         return (
             "Weights only load failed. This file can still be loaded, to do so you have two options, "
             "\033[1mdo those steps only if you trust the source of the checkpoint\033[0m. "
-            f"\n\t(1) {UNSAFE_MESSAGE}\n\t(2) Alternatively, to load with `weights_only=True` please check the recommended steps in "
+            f"\n\t(1) {UNSAFE_MESSAGE}\n\t(2) Alternatively, to load with `weights_only=True` please check the "
+            f"recommended steps in "
             f"the following error message.\n\tWeightsUnpickler error: {message}{docs}"
         )
     issue = (
         ""
         if re.search(r"whose module (\S+) is blocked", message)
         else (
-            "Please file an issue with the following so that we can make `weights_only=True` compatible with your use case: WeightsUnpickler error: "
+            "Please file an issue with the following so that we can make `weights_only=True` compatible with your "
+            "use case: WeightsUnpickler error: "
         )
     )
     return f"Weights only load failed. {UNSAFE_MESSAGE}\n{issue}\n\n{message}{docs}"

@@ -12,8 +12,9 @@ _package_registry: list[tuple] = []
 
 
 def register_package(priority, tagger, deserializer):
-    """Say how storages of a device are tagged when saved, and brought there when loaded;
-    lower priorities are asked first.
+    """Say how storages of a device are tagged when saved, and brought there when loaded.
+
+    Lower priorities are asked first.
     """
     _package_registry.append((priority, tagger, deserializer))
     _package_registry.sort(key=lambda entry: entry[0])
@@ -23,7 +24,10 @@ def _validate_device(location, backend):
     name = backend.upper()
     where: Any = _device(location)
     count = of_type(ACCELERATOR).device_count() if backend == ACCELERATOR else 0
-    advice = "If you are running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your storages to the CPU."
+    advice = (
+        "If you are running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') "
+        "to map your storages to the CPU."
+    )
     if not count:
         raise RuntimeError(
             f"Attempting to deserialize object on a {name} device but torch.{backend}.is_available() is False. {advice}"

@@ -54,7 +54,8 @@ def rebuild(storage, d, offset, size, stride):
     need = 0 if 0 in size else offset + extent(size, stride)
     if need * d.itemsize > storage.nbytes():
         raise RuntimeError(
-            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {d.itemsize} "
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, "
+            f"and itemsize {d.itemsize} "
             f"requiring a storage size of {need * d.itemsize} are out of bounds for storage of size {storage.nbytes()}"
         )
     t = wrap(None, size, d, storage.device)
@@ -172,8 +173,9 @@ def _slots(cls):
 
 
 def _get_obj_state(obj):
-    """A tensor's Python attributes: its __dict__, with (dict, slots) where a subclass has slots;
-    falsy where there are none.
+    """A tensor's Python attributes: its __dict__, with (dict, slots) where a subclass has slots.
+
+    Falsy where there are none.
     """
     own = getattr(type(obj), "__getstate__", None)
     if own is not None and own is not getattr(object, "__getstate__", None):
@@ -216,7 +218,8 @@ def warn_if_has_hooks(tensor):
     for h in (tensor._backward_hooks or {}).values() if tensor.requires_grad else ():
         if not hasattr(h, "__torch_unserializable__"):
             warnings.warn(
-                f"backward hook {h!r} on tensor will not be serialized.  If this is expected, you can decorate the function with "
+                f"backward hook {h!r} on tensor will not be serialized.  If this is expected, "
+                f"you can decorate the function with "
                 "@torch.utils.hooks.unserializable_hook to suppress this warning"
             )
 
@@ -291,8 +294,10 @@ def __deepcopy__(self, memo):
             new = self.clone()
             if type(new) is not cls:
                 raise RuntimeError(
-                    "The default implementation of __deepcopy__() for wrapper subclasses only works for subclass types that implement clone() and for which "
-                    "cloning returns another instance of the same subclass. You should either properly implement clone() for your subclass or override "
+                    "The default implementation of __deepcopy__() for wrapper subclasses only works for subclass "
+                    "types that implement clone() and for which "
+                    "cloning returns another instance of the same subclass. You should either properly implement "
+                    "clone() for your subclass or override "
                     "__deepcopy__() if it is intended behavior for clone() to return an instance of a different type."
                 )
     if not plain:

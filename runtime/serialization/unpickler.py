@@ -11,8 +11,10 @@ from pickle import UnpicklingError
 from typing import Any
 
 UNSAFE_MESSAGE = (
-    "In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` from `False` to `True`. "
-    "Re-running `torch.load` with `weights_only` set to `False` will likely succeed, but it can result in arbitrary code "
+    "In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` from `False` to "
+    "`True`. "
+    "Re-running `torch.load` with `weights_only` set to `False` will likely succeed, but it can result in arbitrary "
+    "code "
     "execution. Do it only if you got the file from a trusted source."
 )
 BLOCKED = frozenset(("sys", "os", "posix", "nt"))  # never allowed, whatever the user says
@@ -71,7 +73,8 @@ def allowed():
         if isinstance(item, tuple):
             if len(item) != 2:
                 raise ValueError(
-                    f"Expected tuple of length 2 (global, str of callable full path), but got tuple of length: {len(item)}"
+                    f"Expected tuple of length 2 (global, str of callable full path), but got tuple of length: "
+                    f"{len(item)}"
                 )
             if type(item[1]) is not str:
                 raise TypeError(
@@ -97,7 +100,8 @@ class _Opcodes(dict):
 
 _base: Any = pickle._Unpickler  # type: ignore[attr-defined]
 _PLAIN = (
-    "GLOBAL MARK TUPLE TUPLE1 TUPLE2 TUPLE3 NONE NEWFALSE NEWTRUE EMPTY_TUPLE EMPTY_LIST EMPTY_DICT EMPTY_SET BININT BININT1 BININT2 "
+    "GLOBAL MARK TUPLE TUPLE1 TUPLE2 TUPLE3 NONE NEWFALSE NEWTRUE EMPTY_TUPLE EMPTY_LIST EMPTY_DICT EMPTY_SET BININT "
+    "BININT1 BININT2 "
     "BINFLOAT BINUNICODE SHORT_BINSTRING BINPUT LONG_BINPUT LONG1 STOP"
 ).split()
 
@@ -110,8 +114,9 @@ def _on(code):
 
 
 class Unpickler(_base):
-    """Tensors, numbers, strings, plain containers and allowed globals;
-    anything else is an UnpicklingError, or what a damaged stream runs into.
+    """Tensors, numbers, strings, plain containers and allowed globals.
+
+    Anything else is an UnpicklingError, or what a damaged stream runs into.
     """
 
     dispatch = _dispatch
@@ -144,8 +149,10 @@ class Unpickler(_base):
         self.proto = self.read(1)[0]
         if self.proto != 2:
             warnings.warn(
-                f"Detected pickle protocol {self.proto} in the checkpoint, which was not the default pickle protocol used by "
-                "`torch.load` (2). The weights_only Unpickler might not support all instructions implemented by this protocol, "
+                f"Detected pickle protocol {self.proto} in the checkpoint, which was not the default pickle protocol "
+                f"used by "
+                "`torch.load` (2). The weights_only Unpickler might not support all instructions implemented by this "
+                "protocol, "
                 "please file an issue for adding support if you encounter this.",
                 stacklevel=2,
             )
@@ -173,7 +180,8 @@ class Unpickler(_base):
         args, cls = self.stack.pop(), self.stack.pop()
         if id(cls) not in self.known or not isinstance(cls, type):
             raise UnpicklingError(
-                f"Can only create new object for nn.Parameter or classes allowlisted via `add_safe_globals` but got {cls}"
+                f"Can only create new object for nn.Parameter or classes allowlisted via `add_safe_globals` but got "
+                f"{cls}"
             )
         self.append(cls.__new__(cls, *args))
 
@@ -182,7 +190,8 @@ class Unpickler(_base):
         state, inst = self.stack.pop(), self.stack[-1]
         if id(type(inst)) not in self.known:
             raise UnpicklingError(
-                f"Can only build Tensor, Parameter, OrderedDict or types allowlisted via `add_safe_globals`, but got {type(inst)}"
+                f"Can only build Tensor, Parameter, OrderedDict or types allowlisted via `add_safe_globals`, "
+                f"but got {type(inst)}"
             )
         if hasattr(inst, "__setstate__"):
             inst.__setstate__(state)

@@ -214,8 +214,9 @@ _BY_VALUE = {"nonzero", "masked_select", "unique", "unique_consecutive", "argwhe
 
 
 class Recorder(TorchFunctionMode):
-    """Makes a node of each call of a torch function;
-    tensors from outside become placeholders, named after where they were found.
+    """Makes a node of each call of a torch function.
+
+    Tensors from outside become placeholders, named after where they were found.
     """
 
     def __init__(self, tensors, fullgraph):

@@ -16,10 +16,10 @@ _COMPONENTS = {
 _OTHERS = set("c10d ddp fsdp dtensor".split())
 _ARTIFACTS = set(
     """bytecode aot_graphs aot_joint_graph ddp_graphs graph graph_code graph_code_verbose graph_breaks side_effects
-    graph_sizes guards recompiles recompiles_verbose trace_source trace_call trace_bytecode output_code kernel_code schedule perf_hints
-    pre_grad_graphs post_grad_graphs ir_pre_fusion ir_post_fusion onnx_diagnostics fusion overlap cudagraphs sym_node compiled_autograd
-    compiled_autograd_verbose cudagraph_static_inputs benchmarking autotuning incremental graph_region_expansion inductor_metrics
-    hierarchical_compile compute_dependencies caching""".split()
+    graph_sizes guards recompiles recompiles_verbose trace_source trace_call trace_bytecode output_code kernel_code
+    schedule perf_hints pre_grad_graphs post_grad_graphs ir_pre_fusion ir_post_fusion onnx_diagnostics fusion overlap
+    cudagraphs sym_node compiled_autograd compiled_autograd_verbose cudagraph_static_inputs benchmarking autotuning
+    incremental graph_region_expansion inductor_metrics hierarchical_compile compute_dependencies caching""".split()
 )
 
 

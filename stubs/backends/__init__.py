@@ -37,11 +37,13 @@ class FlagModule(types.ModuleType):
         if kind is not None:
             if _frozen:
                 raise RuntimeError(
-                    f"not allowed to set {self.__name__} flags after disable_global_flags; please use flags() context manager instead"
+                    f"not allowed to set {self.__name__} flags after disable_global_flags; "
+                    f"please use flags() context manager instead"
                 )
             if not isinstance(value, kind):
                 raise RuntimeError(
-                    f"set_{name}_{self.__name__.rpartition('.')[2]} expects a {kind.__name__}, but got {type(value).__name__}"
+                    f"set_{name}_{self.__name__.rpartition('.')[2]} expects a {kind.__name__}, "
+                    f"but got {type(value).__name__}"
                 )
         super().__setattr__(name, value)
 

@@ -1,5 +1,6 @@
-"""torch.backends.cuda without CUDA: the flags keep their values;
-which attention kernels may be used is kept here too.
+"""torch.backends.cuda without CUDA: the flags keep their values.
+
+Which attention kernels may be used is kept here too.
 """
 
 import types

@@ -108,7 +108,8 @@ _absent.classes(
     (
         RuntimeError("torch.cuda.Stream requires CUDA support"),
         "__init__",
-        "graphs.graph(cuda_graph, pool=None, stream=None, capture_error_mode='global', enable_annotations=False, check_input_liveness=False)",
+        "graphs.graph(cuda_graph, pool=None, stream=None, capture_error_mode='global', enable_annotations=False, "
+        "check_input_liveness=False)",
     ),
     (_error, "__init__", "memory.CUDAPluggableAllocator(path_to_so_file, alloc_fn_name, free_fn_name)"),
     *(

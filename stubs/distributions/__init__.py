@@ -51,8 +51,9 @@ from .wishart import Wishart
 
 
 def _describe(base):
-    """Let help() say of what subclasses override what it says of the base's;
-    of functions that have their name it does so itself.
+    """Let help() say of what subclasses override what it says of the base's.
+
+    Of functions that have their name it does so itself.
     """
     for cls in base.__subclasses__():
         for name, value in vars(cls).items():

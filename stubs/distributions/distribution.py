@@ -49,7 +49,8 @@ class Distribution:
             arg_constraints = self.arg_constraints
         except NotImplementedError:
             warnings.warn(
-                f"{self.__class__} does not define `arg_constraints`. Please set `arg_constraints = {{}}` or initialize the "
+                f"{self.__class__} does not define `arg_constraints`. Please set `arg_constraints = {{}}` or "
+                f"initialize the "
                 "distribution with `validate_args=False` to turn off validation.",
                 stacklevel=4,
             )
@@ -70,7 +71,8 @@ class Distribution:
         """The distribution with its batch shape expanded."""
         if type(self).__init__.__module__.rpartition(".")[0] != __package__ and _instance is None:
             raise NotImplementedError(
-                f"Subclass {type(self).__name__} that defines a custom __init__ method must also define a custom .expand() method."
+                f"Subclass {type(self).__name__} that defines a custom __init__ method must also define a custom "
+                f".expand() method."
             )
         new = type(self).__new__(type(self)) if _instance is None else _instance
         batch_shape = torch.Size(batch_shape)
@@ -95,7 +97,8 @@ class Distribution:
     def _get_checked_instance(self, cls, _instance=None):
         if _instance is None and type(self).__init__ != cls.__init__:
             raise NotImplementedError(
-                f"Subclass {self.__class__.__name__} of {cls.__name__} that defines a custom __init__ method must also define a custom .expand() method."
+                f"Subclass {self.__class__.__name__} of {cls.__name__} that defines a custom __init__ method must "
+                f"also define a custom .expand() method."
             )
         return self.__new__(type(self)) if _instance is None else _instance
 
@@ -201,14 +204,16 @@ class Distribution:
             support = self.support
         except NotImplementedError:
             warnings.warn(
-                f"{self.__class__} does not define `support` to enable sample validation. Please initialize the distribution "
+                f"{self.__class__} does not define `support` to enable sample validation. "
+                f"Please initialize the distribution "
                 "with `validate_args=False` to turn off validation.",
                 stacklevel=3,
             )
             return
         if not torch._is_all_true(support.check(value)):
             raise ValueError(
-                f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the support "
+                f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the "
+                f"support "
                 f"({support!r}) of the distribution {self!r}, but found invalid values:\n{value}"
             )
 

@@ -64,7 +64,8 @@ def _dispatch_kl(type_p, type_q):
     left, right = min(matches, key=distance), min(matches, key=lambda m: distance(m)[::-1])
     if _KL_REGISTRY[left] is not _KL_REGISTRY[right]:
         warnings.warn(
-            f"Ambiguous kl_divergence({type_p.__name__}, {type_q.__name__}). Please register_kl({left[0].__name__}, {right[1].__name__})",
+            f"Ambiguous kl_divergence({type_p.__name__}, {type_q.__name__}). Please register_kl({left[0].__name__}, "
+            f"{right[1].__name__})",
             RuntimeWarning,
             stacklevel=3,
         )
@@ -127,7 +128,8 @@ def _kl_dirichlet(p, q):
 def _kl_expfamily_expfamily(p, q):
     if type(p) is not type(q):
         raise NotImplementedError(
-            "The cross KL-divergence between different exponential families cannot be computed using Bregman divergences"
+            "The cross KL-divergence between different exponential families cannot be computed using Bregman "
+            "divergences"
         )
     params = [x.detach().requires_grad_() for x in p._natural_params]
     log_normalizer = p._log_normalizer(*params)

@@ -27,12 +27,14 @@ class MixtureSameFamily(Distribution):
         mixed, batch = mixture_distribution.batch_shape, component_distribution.batch_shape[:-1]
         if any(a != 1 and b != 1 and a != b for a, b in zip(reversed(mixed), reversed(batch))):
             raise ValueError(
-                f"`mixture_distribution.batch_shape` ({mixed}) is not compatible with `component_distribution.batch_shape`({batch})"
+                f"`mixture_distribution.batch_shape` ({mixed}) is not compatible with "
+                f"`component_distribution.batch_shape`({batch})"
             )
         self._num_component, found = mixture_distribution.logits.shape[-1], component_distribution.batch_shape[-1]
         if self._num_component != found:
             raise ValueError(
-                f"`mixture_distribution component` ({self._num_component}) does not equal `component_distribution.batch_shape[-1]` ({found})"
+                f"`mixture_distribution component` ({self._num_component}) does not equal "
+                f"`component_distribution.batch_shape[-1]` ({found})"
             )
         self._event_ndims = len(component_distribution.event_shape)
         super().__init__(batch, component_distribution.event_shape, validate_args=validate_args)

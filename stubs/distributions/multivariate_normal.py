@@ -86,7 +86,8 @@ class MultivariateNormal(_ByMatrix):
         ((name, matrix),) = given.items()
         if matrix.dim() < 2:
             raise ValueError(
-                f"{name} {'matrix ' * (name == 'scale_tril')}must be at least two-dimensional, with optional leading batch dimensions"
+                f"{name} {'matrix ' * (name == 'scale_tril')}must be at least two-dimensional, "
+                f"with optional leading batch dimensions"
             )
         batch_shape = torch.broadcast_shapes(matrix.shape[:-2], loc.shape[:-1])
         self._set_matrix(batch_shape, covariance_matrix, precision_matrix, scale_tril)

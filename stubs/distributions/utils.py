@@ -94,7 +94,8 @@ def vec_to_tril_matrix(vec, diag=0):
     n = (-(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * vec.shape[-1] + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2
     if round(n) - n > torch.finfo(vec.dtype).eps:
         raise ValueError(
-            f"The size of last dimension is {vec.shape[-1]} which cannot be expressed as the lower triangular part of a square D x D matrix."
+            f"The size of last dimension is {vec.shape[-1]} which cannot be expressed as the lower triangular part "
+            f"of a square D x D matrix."
         )
     n = round(n)
     mat = vec.new_zeros(vec.shape[:-1] + (n, n))

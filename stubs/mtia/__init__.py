@@ -39,7 +39,8 @@ _absent.functions(
     (dict, "memory.memory_stats(device=None)"),
     (
         None,
-        "memory.reset_peak_memory_stats(device=None) record_memory_history(enabled='all', stacks='python', max_entries=0)",
+        "memory.reset_peak_memory_stats(device=None) record_memory_history(enabled='all', stacks='python', "
+        "max_entries=0)",
     ),
     (None, "seed() seed_all()"),
     (_absent.all_copied, "set_rng_state_all(new_states)"),

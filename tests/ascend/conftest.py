@@ -59,8 +59,9 @@ def launched(cann, oracle_python):
 
 @pytest.fixture(scope="session")
 def npu(launched):
-    """npu(*arguments, **variables): run this Python, activated, with an emulated NPU;
-    its output, or with check=False the process.
+    """npu(*arguments, **variables): run this Python, activated, with an emulated NPU.
+
+    Its output, or with check=False the process.
     """
 
     def run(*arguments, check=True, timeout=250, **variables):

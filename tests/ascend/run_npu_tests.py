@@ -70,7 +70,8 @@ WANTED = [
     ("captured graphs of kernels (`NPUGraph`)", r"NPUGraph|graph_pool"),
     (
         "`torch_npu._C`",
-        r"torch_npu.*_C\b|torch_npu\.npu\.\w+'|torch_npu\.utils|torch_npu\._inductor|torch\.npu' has no attribute '_|PathManager",
+        r"torch_npu.*_C\b|torch_npu\.npu\.\w+'|torch_npu\.utils|torch_npu\._inductor|torch\.npu' has no attribute "
+        r"'_|PathManager",
     ),
     ("the status registers of floating-point units", r"float_status|overflow_flag"),
 ]
@@ -185,10 +186,14 @@ def main():
     rows = [row(name, *folder(o, name)) for name in o.folders]
     passed, counted = (sum(r[i] for r in rows) for i in (1, 2))
     head = [
-        "| folder | pass | fail | what fails | skip themselves | need what only torch_npu's build or an NPU has (not counted) |",
+        "| folder | pass | fail | what fails | skip themselves | need what only torch_npu's build or an NPU has (not "
+        "counted) |",
         "|---|---|---|---|---|---|",
     ]
-    said = f"{passed} of {counted} tests that need none of torch_npu's internals pass ({100 * passed / max(counted, 1):.1f} %)"
+    said = (
+        f"{passed} of {counted} tests that need none of torch_npu's internals pass "
+        f"({100 * passed / max(counted, 1):.1f} %)"
+    )
     table = "\n".join([*head, *(r[0] for r in rows), "", said + "."])
     print(table)
     if o.page:

@@ -34,7 +34,10 @@ def test_calls_are_counted(npu, tmp_path):
 
 
 def test_a_missing_rule_is_named(oracle_python):
-    program = "import server, torch\ntry: server.compute('Nothing', [torch.ones(2), 3])\nexcept NotImplementedError as e: print(e)"
+    program = (
+        "import server, torch\ntry: server.compute('Nothing', [torch.ones(2), 3])\nexcept NotImplementedError "
+        "as e: print(e)"
+    )
     done = subprocess.run(
         [oracle_python, "-c", program],
         env=os.environ | {"PYTHONPATH": str(EMULATOR), "MINDTORCH_ACTIVATE": "0"},
@@ -68,7 +71,10 @@ def test_failures_made_on_purpose(npu, fail, program, text):
 
 
 def test_memory_that_runs_out_is_an_out_of_memory_error(npu):
-    program = "import torch\ntry: torch.ones(1 << 30, device='npu')\nexcept torch.OutOfMemoryError as e: print('out of memory')"
+    program = (
+        "import torch\ntry: torch.ones(1 << 30, device='npu')\nexcept torch.OutOfMemoryError as e: "
+        "print('out of memory')"
+    )
     assert npu("-c", program, EMULATED_CANN_MEMORY_MB=512) == "out of memory"
 
 

@@ -37,7 +37,10 @@ DIFFERS = {
 
 
 # primitives that no sample reaches, and why
-NOT_COMPARED = "FlashAttentionScore FlashAttentionScoreGrad ReplicationPad3D ReplicationPad3DGrad RotaryPositionEmbedding Swiglu SwigluGrad"
+NOT_COMPARED = (
+    "FlashAttentionScore FlashAttentionScoreGrad ReplicationPad3D ReplicationPad3DGrad "
+    "RotaryPositionEmbedding Swiglu SwigluGrad"
+)
 NOT_COMPARED = dict.fromkeys(NOT_COMPARED.split(), "in test_fused.py, by value")
 SIGNATURES = Path(__file__).resolve().parent / "emulator" / "signatures.py"
 
@@ -79,7 +82,9 @@ def test_operators_on_npu(part, oracle, npu, tmp_path, tmp_path_factory, record_
 
 
 def by_dtype(refusal):
-    """Whether a refusal is by the dtypes that CANN states for a function, or by one that no aclnn function computes in."""
+    """Whether a refusal is by the dtypes that CANN states for a function, or by one that no aclnn function computes
+    in.
+    """
     return "CANN states no" in refusal or "is not supported on device npu: " in refusal
 
 
@@ -99,7 +104,9 @@ def kinds(row):
 
 
 def every_bound_function_was_compared_by_value(ran, called):
-    """Each primitive that the table binds ran for equal results, or the aclnn functions that it reaches were computed."""
+    """Each primitive that the table binds ran for equal results, or the aclnn functions that it reaches were
+    computed.
+    """
     listed = subprocess.run(
         [sys.executable, SIGNATURES, mindspore.__path__[0], "--primitives"], capture_output=True, text=True, check=True
     ).stdout

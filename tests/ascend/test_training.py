@@ -38,7 +38,10 @@ def test_a_checkpoint_written_on_an_npu_loads_on_the_cpu_and_in_real_torch(npu, 
     program = "import torch; m = torch.nn.Linear(3, 2).npu(); x = torch.arange(6., device='npu'); "
     npu("-c", program + f"torch.save({{'m': m.state_dict(), 'x': x.view(2, 3).t(), 'b': x.bfloat16()}}, {str(path)!r})")
     load = f"import torch; c = torch.load({str(path)!r}, map_location='cpu'); "
-    load += "print(c['m']['weight'].shape, c['x'].tolist(), c['b'].dtype, {t.device.type for t in (*c['m'].values(), c['x'], c['b'])})"
+    load += (
+        "print(c['m']['weight'].shape, c['x'].tolist(), c['b'].dtype, {t.device.type for t in (*c['m'].values(), "
+        "c['x'], c['b'])})"
+    )
     expected = "torch.Size([2, 3]) [[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]] torch.bfloat16 {'cpu'}"
     assert python("-m", "mindtorch_proxy", "-c", load) == expected
     assert subprocess.run([oracle_python, "-c", load], capture_output=True, text=True).stdout.strip() == expected

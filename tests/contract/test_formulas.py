@@ -116,7 +116,8 @@ def test_every_primitive_operator_of_pytorch_that_is_differentiable_is_here(orac
     """PyTorch's own list, from the real torch's wheel."""
     text = python(
         "-c",
-        "import os, torchgen; print(open(os.path.join(os.path.dirname(torchgen.__file__), 'packaged/autograd/derivatives.yaml')).read())",
+        "import os, torchgen; print(open(os.path.join(os.path.dirname(torchgen.__file__), "
+        "'packaged/autograd/derivatives.yaml')).read())",
         executable=oracle_python,
     )
     known, name, formulas_ = {}, None, False

@@ -11,8 +11,9 @@ ROOT = Path(ops.__file__).resolve().parents[2]
 
 
 def modules(folder):
-    """module name relative to the folder -> (path, is a package);
-    of the hook's folder its own files, without the tree that it serves.
+    """module name relative to the folder -> (path, is a package).
+
+    Of the hook's folder its own files, without the tree that it serves.
     """
     found = {}
     for path in folder.glob("*.py") if folder.name == "mindtorch_proxy" else folder.rglob("*.py"):

@@ -223,15 +223,19 @@ def test_no_list_of_operators_beside_the_declarations(folder):
 # kernel
 NO_COUNTERPART = set(
     """_trunc_quotient _isclose _distinct _lu_permutation _draw _C._bernoulli _C.convolution_weight _C.norm_backward
-    _C._nn.avg_pool1d_backward _lstm_layer _gru_layer _rnn_tanh_layer _rnn_relu_layer _lstm_layer_backward _gru_layer_backward
-    _rnn_tanh_layer_backward _rnn_relu_layer_backward _C.flash_attention _C.flash_attention_backward _C.cross_entropy_loss_backward
-    _C.rms_norm_backward _C.layer_norm_backward _C.swiglu _C.swiglu_backward _C.rotary_embedding
-    _C._nn.binary_cross_entropy_with_logits_backward _over_rows _attention_scores""".split()
+    _C._nn.avg_pool1d_backward _lstm_layer _gru_layer _rnn_tanh_layer _rnn_relu_layer _lstm_layer_backward
+    _gru_layer_backward _rnn_tanh_layer_backward _rnn_relu_layer_backward _C.flash_attention
+    _C.flash_attention_backward _C.cross_entropy_loss_backward _C.rms_norm_backward _C.layer_norm_backward _C.swiglu
+    _C.swiglu_backward _C.rotary_embedding _C._nn.binary_cross_entropy_with_logits_backward _over_rows
+    _attention_scores""".split()
 )
 
 
 def test_interceptors_see_pytorch_s_names(oracle_python, python):
-    program = "import torch; print(*{f'aten.{s.name[6:]}.{s.overload_name or \"default\"}' for s in torch._C._jit_get_all_schemas() if s.name[:6] == 'aten::'})"
+    program = (
+        "import torch; print(*{f'aten.{s.name[6:]}.{s.overload_name or \"default\"}' for s in "
+        "torch._C._jit_get_all_schemas() if s.name[:6] == 'aten::'})"
+    )
     known = set(python("-c", program, executable=oracle_python).split())
     unknown = {o.full for o in operators() if o.fn is None and dispatch_name(o, ()) not in known}
     assert unknown == NO_COUNTERPART

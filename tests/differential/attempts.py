@@ -15,7 +15,9 @@ def attempts(*makers):
 
 
 def answer(f, *args, cut=100):
-    """What f returns, or the name of its error's class and the first line of the message, as far as `cut` characters."""
+    """What f returns, or the name of its error's class and the first line of the message, as far as `cut`
+    characters.
+    """
     try:
         return f(*args)
     except Exception as e:

@@ -61,7 +61,8 @@ def leaves(x, where=""):
 
 
 def differences(ours, theirs, where="result", tolerance=by_dtype, strides=True):
-    """A line for each difference;
+    """A line for each difference.
+
     `tolerance` tells (relative, absolute) from the dtype's name and the expected value.
     """
 
@@ -70,7 +71,10 @@ def differences(ours, theirs, where="result", tolerance=by_dtype, strides=True):
             for k in b:
                 yield from compare(a[k], b[k], f"{where}[{k!r}]")
         elif isinstance(b, dict) and isinstance(a, dict):
-            yield f"{where}: only ours {[k for k in a if k not in b][:20]}, only expected {[k for k in b if k not in a][:20]}"
+            yield (
+                f"{where}: only ours {[k for k in a if k not in b][:20]}, "
+                f"only expected {[k for k in b if k not in a][:20]}"
+            )
         elif isinstance(b, list) and isinstance(a, list) and len(a) == len(b):
             for i, pair in enumerate(zip(a, b)):
                 yield from compare(*pair, f"{where}[{i}]")

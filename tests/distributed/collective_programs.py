@@ -6,7 +6,9 @@ import torch
 import torch.distributed as dist
 
 OPERATIONS = "SUM AVG PRODUCT MIN MAX BAND BOR BXOR PREMUL_SUM".split()
-DTYPES = "float32 float64 float16 bfloat16 int8 uint8 int16 int32 int64 bool complex64 complex128 float8_e4m3fn uint16".split()
+DTYPES = (
+    "float32 float64 float16 bfloat16 int8 uint8 int16 int32 int64 bool complex64 complex128 float8_e4m3fn uint16"
+).split()
 
 
 def plain(x):

@@ -1,5 +1,6 @@
-"""A thousand random collectives, one rank late now and then, for both torches;
-and what a process holds before and after.
+"""A thousand random collectives, one rank late now and then, for both torches.
+
+And what a process holds before and after.
 """
 
 import os

@@ -191,8 +191,9 @@ def per_parameter(rank, size):
 
 
 def freed(rank, size):
-    """How many whole parameters are alive in a forward: those of the unit that runs and of the root;
-    and after it, and in backward.
+    """How many whole parameters are alive in a forward: those of the unit that runs and of the root.
+
+    And after it, and in backward.
     """
     alive, seen = weakref.WeakSet(), []
     model = make(reshard_after_forward=True)

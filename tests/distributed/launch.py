@@ -1,5 +1,6 @@
-"""One rank of a program, in either torch: python launch.py FOLDER RANK SIZE MODULE FUNCTION ...;
-each function's result is pickled to FOLDER.
+"""One rank of a program, in either torch: python launch.py FOLDER RANK SIZE MODULE FUNCTION ....
+
+Each function's result is pickled to FOLDER.
 """
 
 import importlib

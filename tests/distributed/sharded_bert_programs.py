@@ -35,7 +35,9 @@ def train(model, tokens, labels, steps=50):
 
 
 def bert(rank, size):
-    """The losses of 50 steps: of one process with the whole batch, under fully_shard, and in FullyShardedDataParallel."""
+    """The losses of 50 steps: of one process with the whole batch, under fully_shard, and in
+    FullyShardedDataParallel.
+    """
     tokens, labels = torch.arange(size * 2 * 8).view(size * 2, 8) * 7 % 50, torch.arange(size * 2) % 2
     mine = slice(rank * 2, rank * 2 + 2)
     model = make()

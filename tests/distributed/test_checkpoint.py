@@ -1,4 +1,6 @@
-"""Checkpoints: the real torch's files both ways, other placements and numbers of ranks, state dicts of sharded models."""
+"""Checkpoints: the real torch's files both ways, other placements and numbers of ranks, state dicts of sharded
+models.
+"""
 
 import pytest
 

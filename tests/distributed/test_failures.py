@@ -168,7 +168,8 @@ def test_replicas_of_other_shapes():
 def test_a_rank_that_never_comes():
     code = (
         "import torch.distributed as dist, datetime, sys\n"
-        "dist.init_process_group('gloo', init_method=sys.argv[1], rank=0, world_size=2, timeout=datetime.timedelta(seconds=2))\n"
+        "dist.init_process_group('gloo', init_method=sys.argv[1], rank=0, world_size=2, "
+        "timeout=datetime.timedelta(seconds=2))\n"
     )
     started = time.monotonic()
     ((status, output),) = processes.finish(

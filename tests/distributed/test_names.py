@@ -10,44 +10,56 @@ import torch
 NAMES = {
     "torch.distributed": "DeviceMesh init_device_mesh is_available is_initialized get_rank ReduceOp group",
     "torch.distributed.device_mesh": "DeviceMesh init_device_mesh _mesh_resources",
-    "torch.distributed.tensor": "DTensor DeviceMesh Placement Replicate Shard Partial distribute_tensor distribute_module",
+    "torch.distributed.tensor": "DTensor DeviceMesh Placement Replicate Shard Partial distribute_tensor "
+    "distribute_module",
     "torch.distributed.tensor.placement_types": "Placement Replicate Shard Partial _StridedShard",
-    "torch.distributed.tensor.parallel": "ColwiseParallel RowwiseParallel SequenceParallel PrepareModuleInput PrepareModuleOutput parallelize_module",
+    "torch.distributed.tensor.parallel": "ColwiseParallel RowwiseParallel SequenceParallel PrepareModuleInput "
+    "PrepareModuleOutput parallelize_module",
     "torch.distributed.tensor.parallel.style": "ParallelStyle",
     "torch.distributed.tensor.experimental": "context_parallel implicit_replication",
     "torch.distributed.tensor.experimental._attention": "context_parallel set_rotate_method",
     "torch.distributed.pipelining": "ScheduleGPipe SplitPoint pipeline PipelineStage build_stage",
     "torch.distributed._tensor": "DTensor Replicate Shard distribute_tensor DeviceMesh",
     "torch.distributed._tensor.experimental": "implicit_replication",
-    "torch.distributed._functional_collectives": "AsyncCollectiveTensor all_reduce all_gather_tensor reduce_scatter_tensor all_to_all_single wait_tensor",
+    "torch.distributed._functional_collectives": "AsyncCollectiveTensor all_reduce all_gather_tensor "
+    "reduce_scatter_tensor all_to_all_single wait_tensor",
     "torch.distributed.nn": "RemoteModule all_reduce all_gather reduce_scatter",
     "torch.distributed.optim": "DistributedOptimizer PostLocalSGDOptimizer ZeroRedundancyOptimizer",
     "torch.distributed.rpc.api": "_all_gather _barrier _wait_all",
     "torch.distributed.autograd": "DistAutogradContext backward context get_gradients is_available",
     "torch.distributed.nn.functional": "all_reduce all_gather all_to_all",
-    "torch.distributed.fsdp": "FullyShardedDataParallel FSDPModule fully_shard MixedPrecision MixedPrecisionPolicy CPUOffload CPUOffloadPolicy OffloadPolicy "
-    "ShardingStrategy BackwardPrefetch StateDictType FullStateDictConfig ShardedStateDictConfig FullOptimStateDictConfig FlatParameter",
-    "torch.distributed.fsdp.fully_sharded_data_parallel": "FullyShardedDataParallel StateDictType ShardedOptimStateDictConfig MixedPrecision",
+    "torch.distributed.fsdp": "FullyShardedDataParallel FSDPModule fully_shard MixedPrecision MixedPrecisionPolicy "
+    "CPUOffload CPUOffloadPolicy OffloadPolicy "
+    "ShardingStrategy BackwardPrefetch StateDictType FullStateDictConfig ShardedStateDictConfig "
+    "FullOptimStateDictConfig FlatParameter",
+    "torch.distributed.fsdp.fully_sharded_data_parallel": "FullyShardedDataParallel StateDictType "
+    "ShardedOptimStateDictConfig MixedPrecision",
     "torch.distributed.fsdp.api": "ShardingStrategy",
     "torch.distributed.fsdp._common_utils": "clean_tensor_name FSDP_PREFIX",
     "torch.distributed.fsdp._runtime_utils": "_post_backward_final_callback",
-    "torch.distributed.fsdp.wrap": "transformer_auto_wrap_policy size_based_auto_wrap_policy ModuleWrapPolicy CustomPolicy wrap enable_wrap _recursive_wrap",
+    "torch.distributed.fsdp.wrap": "transformer_auto_wrap_policy size_based_auto_wrap_policy ModuleWrapPolicy "
+    "CustomPolicy wrap enable_wrap _recursive_wrap",
     "torch.distributed.fsdp.sharded_grad_scaler": "ShardedGradScaler",
     "torch.distributed._composable": "checkpoint contract replicate",
     "torch.distributed._composable.contract": "contract _get_registry",
     "torch.distributed._composable.fsdp": "fully_shard MixedPrecisionPolicy",
-    "torch.distributed._composable.fsdp.fully_shard": "fully_shard FSDPModule UnshardHandle register_fsdp_forward_method",
+    "torch.distributed._composable.fsdp.fully_shard": "fully_shard FSDPModule UnshardHandle "
+    "register_fsdp_forward_method",
     "torch.distributed._composable_state": "_State _get_module_state",
     "torch.distributed.tensor.parallel.ddp": "_pre_dp_module_transform",
-    "torch.distributed.checkpoint": "save load async_save FileSystemReader FileSystemWriter DefaultSavePlanner DefaultLoadPlanner",
+    "torch.distributed.checkpoint": "save load async_save FileSystemReader FileSystemWriter DefaultSavePlanner "
+    "DefaultLoadPlanner",
     "torch.distributed.checkpoint.default_planner": "DefaultLoadPlanner _EmptyStateDictLoadPlanner",
-    "torch.distributed.checkpoint.format_utils": "dcp_to_torch_save torch_save_to_dcp _load_state_dict _EmptyStateDictLoadPlanner",
+    "torch.distributed.checkpoint.format_utils": "dcp_to_torch_save torch_save_to_dcp _load_state_dict "
+    "_EmptyStateDictLoadPlanner",
     "torch.distributed.checkpoint.utils": "CheckpointException find_tensor_shard",
     "torch.distributed.checkpoint.optimizer": "load_sharded_optimizer_state_dict",
-    "torch.distributed.checkpoint.state_dict": "StateDictOptions get_model_state_dict set_model_state_dict get_optimizer_state_dict get_state_dict",
+    "torch.distributed.checkpoint.state_dict": "StateDictOptions get_model_state_dict set_model_state_dict "
+    "get_optimizer_state_dict get_state_dict",
     "torch.distributed.checkpoint.stateful": "Stateful",
     "torch.distributed.checkpoint.state_dict_loader": "_load_state_dict",
-    "torch.distributed._shard.sharded_tensor": "Shard ShardedTensor ShardedTensorMetadata TensorProperties ShardMetadata init_from_local_shards",
+    "torch.distributed._shard.sharded_tensor": "Shard ShardedTensor ShardedTensorMetadata TensorProperties "
+    "ShardMetadata init_from_local_shards",
     "torch.distributed._shard.sharded_tensor.metadata": "TensorProperties MEM_FORMAT_ENCODING",
     "torch.distributed._shard.sharding_spec": "ChunkShardingSpec EnumerableShardingSpec ShardingSpec ShardMetadata",
     "torch.distributed._shard.api": "_shard_tensor load_with_process_group",

@@ -13,7 +13,8 @@ def where():
     """What the launcher has told, by name."""
     return {
         n: os.environ[n]
-        for n in "RANK LOCAL_RANK WORLD_SIZE LOCAL_WORLD_SIZE GROUP_RANK ROLE_RANK ROLE_NAME TORCHELASTIC_RESTART_COUNT".split()
+        for n in "RANK LOCAL_RANK WORLD_SIZE LOCAL_WORLD_SIZE GROUP_RANK ROLE_RANK ROLE_NAME "
+        "TORCHELASTIC_RESTART_COUNT".split()
     }
 
 

@@ -12,7 +12,10 @@ import mindtorch_proxy
 from mindtorch_proxy.activate import SITE
 
 ROOT = str(Path(mindtorch_proxy.__file__).parents[1])
-WHICH = "import importlib.util as u; s = u.find_spec('torch'); print('ours' if s and 'mindtorch_proxy' in s.origin else 'not ours')"
+WHICH = (
+    "import importlib.util as u; s = u.find_spec('torch'); print('ours' if s and 'mindtorch_proxy' in s.origin "
+    "else 'not ours')"
+)
 RUN = ("-m", "mindtorch_proxy")
 ACTIVATE = ("-m", "mindtorch_proxy.commands")
 
@@ -109,7 +112,10 @@ def venv(folder):
 def test_a_sitecustomize_of_the_users_still_runs(python, tmp_path):
     (tmp_path / "sitecustomize.py").write_text("import sys; sys.mark = __file__")
     show = "import sys, sitecustomize as s; print(sys.mark == s.__file__, sys.path)"
-    code = f"import subprocess, sys, mindtorch_proxy as m; m.install(); subprocess.run([sys.executable, '-c', {show + '; ' + WHICH!r}])"
+    code = (
+        f"import subprocess, sys, mindtorch_proxy as m; m.install(); subprocess.run([sys.executable, '-c', "
+        f"{show + '; ' + WHICH!r}])"
+    )
     result = python("-c", code, PYTHONPATH=tmp_path)
     assert result.startswith(f"True ['', '{tmp_path}'") and result.endswith("ours") and SITE not in result
 

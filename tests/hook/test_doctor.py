@@ -65,7 +65,10 @@ def test_no_numpy_no_mindspore(python, bare):
     message, _ = said(python, executable, folder)
     assert "MindSpore is not installed" in message and "pip install mindspore==2.7.2" in message
     # in an activated process it is an ImportError with that sentence, not an AttributeError of MindSpore's inside
-    code = "import mindtorch_proxy as m; m.install()\ntry:\n    import torch\nexcept ImportError as error:\n    print(error)"
+    code = (
+        "import mindtorch_proxy as m; m.install()\ntry:\n    import torch\nexcept ImportError as error:\n    "
+        "print(error)"
+    )
     assert "MindSpore is not installed" in python("-c", code, executable=executable, PYTHONPATH=folder)
 
 
@@ -197,7 +200,8 @@ def test_a_sound_installation(python):
     report = json.loads(
         python(
             "-c",
-            "import subprocess, sys, mindtorch_proxy as m; m.install(); subprocess.run([sys.executable, '-m', 'mindtorch_proxy', 'doctor', '--json'])",
+            "import subprocess, sys, mindtorch_proxy as m; m.install(); subprocess.run([sys.executable, '-m', "
+            "'mindtorch_proxy', 'doctor', '--json'])",
         )
     )
     assert (

@@ -40,7 +40,10 @@ def other_torch(request, tmp_path):
 
 def test_off_means_off(python, other_torch):
     folder, version = other_torch
-    code = "import mindtorch_proxy, torch, importlib.metadata as m; print(torch.__version__, m.version('torch'), torch.__file__)"
+    code = (
+        "import mindtorch_proxy, torch, importlib.metadata as m; print(torch.__version__, m.version('torch'), "
+        "torch.__file__)"
+    )
     assert python("-c", code, PYTHONPATH=folder) == f"{version} {version} {folder}/torch/__init__.py"
 
 
@@ -291,5 +294,8 @@ print(sorted(n for n in names - set(sys.stdlib_module_names) if not n.startswith
 
 
 def test_import_torch_loads_no_mindspore_and_little_else(python):
-    code = "import sys, torch; print([m for m in ('mindspore', 'scipy', 'asyncio', 'multiprocessing.pool') if m in sys.modules])"
+    code = (
+        "import sys, torch; print([m for m in ('mindspore', 'scipy', 'asyncio', 'multiprocessing.pool') if m in "
+        "sys.modules])"
+    )
     assert python("-m", "mindtorch_proxy", "-c", code) == "[]"

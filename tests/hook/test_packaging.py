@@ -10,7 +10,9 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 def imported(path):
-    """The distributions' names that a module imports, apart from those whose absence it answers (`except ImportError`)."""
+    """The distributions' names that a module imports, apart from those whose absence it answers (`except
+    ImportError`).
+    """
     tree = ast.parse(path.read_text(encoding="utf-8"))
     optional = {
         id(n) for t in ast.walk(tree) if isinstance(t, ast.Try) and t.handlers for s in t.body for n in ast.walk(s)

@@ -1,5 +1,6 @@
-"""No file of torch.nn imports another that needs it, not even through the package of a third;
-none imports inside a function.
+"""No file of torch.nn imports another that needs it, not even through the package of a third.
+
+None imports inside a function.
 """
 
 import ast

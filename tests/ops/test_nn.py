@@ -129,8 +129,9 @@ def test_bytes_are_resampled_with_rounded_weights():
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("sizes", [None, [3, 3, 2, 1]])
 def test_recurrent_kernels_are_the_decompositions(mode, width, reverse, sizes):
-    """What any device computes from the steps' operators;
-    the kernels' results are compared with PyTorch's in tests/nn.
+    """What any device computes from the steps' operators.
+
+    The kernels' results are compared with PyTorch's in tests/nn.
     """
     gates, pair = {"lstm": 4, "gru": 3}.get(mode, 1), mode == "lstm"
     make = lambda *shape: torch.randn(shape, dtype=torch.float64)

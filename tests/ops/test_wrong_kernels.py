@@ -274,8 +274,9 @@ def values(case, given):
 
 
 def differs(got, want, case, check_dtype=True):
-    """How PyTorch's own comparison tells them apart;
-    but a kernel that computes float64 in float32 would stay within its tolerance.
+    """How PyTorch's own comparison tells them apart.
+
+    But a kernel that computes float64 in float32 would stay within its tolerance.
     """
     rtol = 1e-10 if case.code in "dD" else 1.3e-6
     tolerance = {"rtol": rtol, "atol": 0 if "~" in case.flags else rtol} if rtol == 1e-10 or "~" in case.flags else {}

@@ -229,7 +229,8 @@ def samples(name, folder):
                     and alone(s.input)
                 )
                 sample |= {
-                    "label": f"{info.variant_test_name} {dtype} {s.input if not isinstance(s.input, torch.Tensor) else tuple(s.input.shape)} "
+                    "label": f"{info.variant_test_name} {dtype} "
+                    f"{s.input if not isinstance(s.input, torch.Tensor) else tuple(s.input.shape)} "
                     f"{[tuple(a.shape) if isinstance(a, torch.Tensor) else a for a in s.args]} {s.kwargs}"[:300],
                     "gradients": requires_grad,
                     "inplace": inplace,

@@ -85,9 +85,8 @@ def tangents(name, folder):
                     and alone(s.input)
                 )
                 sample["label"] = (
-                    f"{info.variant_test_name} {dtype} {[tuple(a.shape) if isinstance(a, torch.Tensor) else a for a in args]} {s.kwargs}"[
-                        :300
-                    ]
+                    f"{info.variant_test_name} {dtype} "
+                    f"{[tuple(a.shape) if isinstance(a, torch.Tensor) else a for a in args]} {s.kwargs}"[:300]
                 )
                 if not isinstance(attempt(lambda: (resolve(torch, name)(*args, **s.kwargs), 0)[1]), tuple):
                     found.append((sample, run(torch, sample, plain)))

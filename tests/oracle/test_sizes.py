@@ -74,7 +74,9 @@ def test_an_elementwise_result_is_that_of_its_parts(op, dtype, size):
 
 
 def rows(n):
-    """600 rows of n numbers, and of how many rows a part consists that lies below all sizes at which something changes."""
+    """600 rows of n numbers, and of how many rows a part consists that lies below all sizes at which something
+    changes.
+    """
     x = torch.rand(600, n, generator=torch.Generator().manual_seed(0)) * 4 - 2
     x[::3].mul_(4).round_().div_(4)  # a third of the rows has zeros, and numbers that occur several times
     return x, max(1, 1024 // n)

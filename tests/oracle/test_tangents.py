@@ -13,10 +13,11 @@ from recording import has_nothing
 from run_cases import plain
 from samples import decode, resolve, tensors
 
-QUICK = """abs add addcmul addmm amax as_strided atan2 cat clamp cholesky_solve cumprod cumsum div einsum exp fft.fft floor gather index_add index_put
-index_select linalg.inv linalg.qr linalg.svd logsumexp lerp matmul max mul nn.functional.batch_norm nn.functional.conv2d nn.functional.cross_entropy
-nn.functional.gelu nn.functional.interpolate nn.functional.layer_norm nn.functional.max_pool2d nn.functional.pad norm ormqr pow prod scatter sgn
-sigmoid softmax sort split std sum take_along_dim transpose unfold var view_as_complex where""".split()
+QUICK = """abs add addcmul addmm amax as_strided atan2 cat clamp cholesky_solve cumprod cumsum div einsum exp fft.fft
+    floor gather index_add index_put index_select linalg.inv linalg.qr linalg.svd logsumexp lerp matmul max mul
+    nn.functional.batch_norm nn.functional.conv2d nn.functional.cross_entropy nn.functional.gelu
+    nn.functional.interpolate nn.functional.layer_norm nn.functional.max_pool2d nn.functional.pad norm ormqr pow prod
+    scatter sgn sigmoid softmax sort split std sum take_along_dim transpose unfold var view_as_complex where""".split()
 # vectors with a sign or a phase, and how those turn
 FREE = {"linalg.eig", "linalg.eigh"}
 # what has no one answer: tangents that are not symmetric of symmetric matrices (cholesky, triangular_solve with what

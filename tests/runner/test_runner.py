@@ -78,7 +78,10 @@ def checkout(tmp_path):
     (tmp_path / "checkout/src/transformers").mkdir(parents=True)
     (tmp_path / "checkout/src/transformers/__init__.py").write_text(f'__version__ = "{upstream_version()}"\n')
     (models / "bad/test_bad.py").write_text(TESTS)
-    good = "import os, torch\ndef test_ours(): assert 'mindtorch_proxy' in torch.__file__ and os.environ['HF_HUB_OFFLINE'] == '1'\n"
+    good = (
+        "import os, torch\ndef test_ours(): assert 'mindtorch_proxy' in torch.__file__ and "
+        "os.environ['HF_HUB_OFFLINE'] == '1'\n"
+    )
     (models / "good/test_good.py").write_text(good + "class A:\n    pass\nclass TestB:\n    def test_b(self): pass\n")
     return tmp_path / "checkout"
 
@@ -143,7 +146,8 @@ def test_junit_names_are_pytests_own(checkout, tmp_path):
 @pytest.mark.slow
 def test_pauses_between_tests_are_counted_one_by_one(checkout):
     (checkout / "tests/conftest.py").write_text(
-        "import pytest, time\n@pytest.hookimpl(hookwrapper=True, tryfirst=True)\ndef pytest_runtest_protocol():\n    yield\n    time.sleep(4)\n"
+        "import pytest, time\n@pytest.hookimpl(hookwrapper=True, tryfirst=True)\ndef pytest_runtest_protocol():\n    "
+        "yield\n    time.sleep(4)\n"
     )
     (checkout / "tests/models/good/test_many.py").write_text(
         "def test_1(): pass\ndef test_2(): pass\ndef test_3(): pass\ndef test_4(): pass\n"
@@ -223,7 +227,8 @@ def interrupted(checkout, tmp_path, number=signal.SIGINT, before=lambda process:
     """A run that is interrupted in its second test: (exit status, standard error, results, the process of the test)."""
     pid = tmp_path / "pid"
     (checkout / "tests/models/good/test_long.py").write_text(
-        f"import os, time\ndef test_a(): pass\ndef test_b():\n    open({str(pid)!r}, 'w').write(str(os.getpid()))\n    time.sleep(90)\n"
+        f"import os, time\ndef test_a(): pass\ndef test_b():\n    open({str(pid)!r}, 'w').write(str(os.getpid()))\n  "
+        f"  time.sleep(90)\n"
     )
     process = subprocess.Popen(
         [sys.executable, RUNNER, checkout / "tests/models/good/test_long.py", "--json", tmp_path / "r.json"],

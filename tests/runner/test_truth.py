@@ -1,5 +1,6 @@
-"""run_test_v2.py tells what became of each file, in the terminal, in JUnit, in JSON and by its exit code;
-what can be done with its results.
+"""run_test_v2.py tells what became of each file, in the terminal, in JUnit, in JSON and by its exit code.
+
+What can be done with its results.
 """
 
 import html
@@ -278,7 +279,7 @@ COLORS = {"light": [], "dark": ["--blink-settings=preferredColorScheme=0"]}
 @pytest.mark.slow
 @pytest.mark.parametrize("width, colors", [(1280, "light"), (390, "light"), (390, "dark")])
 def test_the_page_in_a_browser(whole, width, colors, tmp_path):
-    """In a frame of the width:
+    """In a frame of the width.
 
     Chromium's own window is never narrower than 500 pixels. Nothing on the console, nothing sticks out.
     """

@@ -20,7 +20,8 @@ MISSING = [
     (
         "mps",
         RuntimeError,
-        "PyTorch is not linked with support for mps devices|Could not run 'aten::empty.memory_format' with arguments from the 'MPS' backend",
+        "PyTorch is not linked with support for mps devices|Could not run 'aten::empty.memory_format' with arguments "
+        "from the 'MPS' backend",
     ),
 ]
 

@@ -102,8 +102,9 @@ def test_one_thread_is_one_thread():
 
 @pytest.mark.skipif(not 2 <= os.cpu_count() <= 4, reason="few cores, yet more than one")
 def test_only_much_work_is_shared():
-    """On few cores small kernels stay with the thread that calls them, whatever is said;
-    products worth more use all cores, but not in a forked child.
+    """On few cores small kernels stay with the thread that calls them, whatever is said.
+
+    Products worth more use all cores, but not in a forked child.
     """
     code = """
 import ctypes, glob, os

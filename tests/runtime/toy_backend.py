@@ -1,4 +1,4 @@
-"""A backend from outside, in fifty lines:
+"""A backend from outside, in fifty lines.
 
 MindSpore's CPU primitives over memory that the host does not see, under the device type `toy`.
 """

@@ -65,7 +65,8 @@ OBJECTS = {
     ],
     **{
         d: lambda d=d: torch.arange(6).to(getattr(torch, d)).view(2, 3)[:, 1:]
-        for d in "bool uint8 int8 int16 int32 int64 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128".split()
+        for d in "bool uint8 int8 int16 int32 int64 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 "
+        "complex128".split()
     },
     **{
         d: lambda d=d: torch.tensor([0.5, 1.0, -2.0]).to(getattr(torch, d))

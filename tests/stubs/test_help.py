@@ -11,7 +11,10 @@ import torch
 
 from mindtorch_proxy.runtime import describe, registry
 
-MODULES = "nn nn.functional nn.init nn.utils linalg fft special optim optim.lr_scheduler distributions utils.data autograd random func sparse".split()
+MODULES = (
+    "nn nn.functional nn.init nn.utils linalg fft special optim optim.lr_scheduler distributions utils.data "
+    "autograd random func sparse"
+).split()
 CLASSES = (
     "fx export profiler autograd.profiler_util autograd.graph storage utils.hooks utils.benchmark amp cpu".split()
     + ["distributions.constraints", "distributions.transforms"]

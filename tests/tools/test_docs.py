@@ -15,7 +15,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = {path.stem: path for path in [*sorted(DOCS.glob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]}
-TRAIN = "import torch\nmodel = torch.nn.Linear(4, 2)\nmodel(torch.ones(3, 4)).sum().backward()\nprint(f'trained {model.weight.grad[0, 0].item()}')\n"
+TRAIN = (
+    "import torch\nmodel = torch.nn.Linear(4, 2)\nmodel(torch.ones(3, 4)).sum().backward()\nprint(f'trained "
+    "{model.weight.grad[0, 0].item()}')\n"
+)
 # what a block's first line tells -> what makes it run by itself, or the test that runs it
 CONTEXT = {"from mindtorch_proxy.runtime.call.dispatch import intercept": "import torch\nx = y = torch.ones(2)\n"}
 PYTHON_ELSEWHERE = {"add-an-operator": "tests/contract/test_recipe.py", "transcript": "tools/transcript.py"}
@@ -194,7 +197,10 @@ def test_wheel_and_sdist(tmp_path):
     } <= sources
     zipfile.ZipFile(files[1]).extractall(tmp_path / "site")
     others = next(path for path in sys.path if path.endswith("site-packages"))
-    code = f"import sys; sys.path[:0] = [{str(tmp_path / 'site')!r}]; sys.path.append({others!r}); import runpy; sys.argv[1:1] = []; "
+    code = (
+        f"import sys; sys.path[:0] = [{str(tmp_path / 'site')!r}]; sys.path.append({others!r}); import runpy; "
+        f"sys.argv[1:1] = []; "
+    )
     program = (
         code
         + "import mindtorch_proxy as m; m.install(); import torch; print((torch.ones(2) + 1).tolist(), torch.__file__)"

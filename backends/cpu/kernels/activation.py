@@ -35,7 +35,8 @@ def _select(condition, a, b):
 
 
 def _kernel(name, primitive, why, dtypes="fd", above=0):
-    """The decorated function (x, *args) computes the operator by primitives;
+    """The decorated function (x, *args) computes the operator by primitives.
+
     `primitive` is the one that weighs most.
     """
 
@@ -421,7 +422,8 @@ pyboost_(
 without("_log_softmax", "LogSoftmax is off by 7e-6 in float32 and computes float64 in float32")
 numpy(
     "_log_softmax",
-    "LogSoftmax is off by 7e-6, which float32 tolerances of 1.3e-6 see in gradients; composed of primitives it takes six calls",
+    "LogSoftmax is off by 7e-6, which float32 tolerances of 1.3e-6 see in gradients; composed of primitives it takes "
+    "six calls",
     lambda x, dim: _np_log_softmax(x, dim) if x.shape else x - x,
     dtypes="fd",
 )

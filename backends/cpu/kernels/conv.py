@@ -100,7 +100,10 @@ def _size(xs, ws, stride, padding, dilation, extra):
     ]
 
 
-WHY = "the legacy Conv2D lacks the dtype; a composite would copy the same windows, and MatMulExt is 2.7 times slower than np.matmul in float64"
+WHY = (
+    "the legacy Conv2D lacks the dtype; a composite would copy the same windows, and MatMulExt is 2.7 times slower "
+    "than np.matmul in float64"
+)
 
 
 @numpy("convolution", WHY)

@@ -27,7 +27,8 @@ def check_all_bounds(x, indices):
 
 @numpy(
     "_index",
-    "Index has no CPU kernel; the legacy Gather takes 9 times as long at 64k elements, GatherNd, whose indices are stacked, 40 times",
+    "Index has no CPU kernel; the legacy Gather takes 9 times as long at 64k elements, GatherNd, "
+    "whose indices are stacked, 40 times",
 )
 def index(x, indices):
     check_all_bounds(x, indices)
@@ -92,7 +93,10 @@ def _crop(src, index):
     return src[tuple(slice(0, s) for s in index.shape)]
 
 
-WHY = "copies and converts the whole tensor to change a few elements; writing them in the NumPy alias moves only those bytes"
+WHY = (
+    "copies and converts the whole tensor to change a few elements; writing them in the NumPy alias moves only "
+    "those bytes"
+)
 
 
 @inplace("scatter.src")

@@ -10,8 +10,9 @@ from ..table import ALL, FLOATS, decomposed, numpy, without
 
 # ------------------------------------------------------------------------------------------------ elementwise
 def _in_pieces(fn, operands, numbers):
-    """fn of operands and numbers, by pieces that stay in the cache;
-    at once where the operands are small, or not of one shape.
+    """fn of operands and numbers, by pieces that stay in the cache.
+
+    At once where the operands are small, or not of one shape.
     """
     x = operands[0]
     if x.size <= thresholds.PIECE or not all(
@@ -139,7 +140,10 @@ def _classes(t, ignore, n):
     return t
 
 
-WHY_NLL = "NLLLoss and NLLLossGrad leave values of ignored targets uninitialised, read beyond the classes, and are 4 and 16 times slower at 64k elements"
+WHY_NLL = (
+    "NLLLoss and NLLLossGrad leave values of ignored targets uninitialised, read beyond the classes, "
+    "and are 4 and 16 times slower at 64k elements"
+)
 without("_C._nn.nll_loss _C._nn.nll_loss_backward", WHY_NLL)
 
 
@@ -171,7 +175,9 @@ CTC_WHY = "the legacy CTCLossV2 refuses inputs shorter than their targets, whose
 
 
 def _labels(log_probs, targets, blank):
-    """(labels with blanks between, their log-probabilities by step, which labels may be reached by skipping a blank)."""
+    """(labels with blanks between, their log-probabilities by step, which labels may be reached by skipping a
+    blank).
+    """
     n, s = targets.shape
     ext = np.full((n, 2 * s + 1), blank, np.int64)
     ext[:, 1::2] = targets

@@ -18,8 +18,8 @@ from ..table import composite, decomposed, legacy, numpy, pyboost_, without
 
 FLAGGED = "one primitive with transpose flags for all of them: no copy of a transposed operand"
 BIASED = (
-    FLAGGED
-    + "; NumPy adds the row in place: Add's broadcasting loop takes 80 times as long at 64k elements, the legacy BiasAdd 7 times"
+    FLAGGED + "; NumPy adds the row in place: Add's broadcasting loop takes 80 times as long at 64k elements, "
+    "the legacy BiasAdd 7 times"
 )
 SCALED = FLAGGED + "; NumPy scales it and adds the mask in place: Mul and Add take 5 times as long at 64k elements"
 LACKING = "the primitives lack complex128"
@@ -169,14 +169,16 @@ FEW = 4
 ROWS = 2048
 WORK = 1 << 18  # multiplications; 4 rows by 256 x 256
 THIN = (
-    "BatchMatMul and MatMul take 11 to 20 times as long where a few rows meet a matrix of 64k elements, 4 to 15 times where such a matrix has a few columns "
+    "BatchMatMul and MatMul take 11 to 20 times as long where a few rows meet a matrix of 64k elements, "
+    "4 to 15 times where such a matrix has a few columns "
     "as its product, 3 to 4 times where the product has as many and sums over a few"
 )
 
 
 def _thin(rows, *matrix):
-    """Whether a product is one that NumPy computes in a third of the time;
-    of the matrix it does not matter which way round it lies.
+    """Whether a product is one that NumPy computes in a third of the time.
+
+    Of the matrix it does not matter which way round it lies.
     """
     return 0 < min(rows, *matrix) <= FEW and rows <= ROWS and rows * numel(matrix) <= WORK
 

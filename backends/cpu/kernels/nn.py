@@ -80,8 +80,9 @@ def _repeats(mode, out, d, a, b, m):
 
 
 def _widened(shape, padding):
-    """(dimension, before, after, size) of each that is padded;
-    the padded shape and the part of it that is the input, before anything is cut off.
+    """(dimension, before, after, size) of each that is padded.
+
+    The padded shape and the part of it that is the input, before anything is cut off.
     """
     n, whole, inner = len(shape), list(shape), [slice(None)] * len(shape)
     dims = [

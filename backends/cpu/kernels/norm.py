@@ -71,7 +71,8 @@ def _mean(a, dims, n):
 
 
 def _channels(sizes, stats, params, *arrays):
-    """Contiguous arrays (N, C, ...) as (N, C, pieces, R), and slices of C;
+    """Contiguous arrays (N, C, ...) as (N, C, pieces, R), and slices of C.
+
     None if the statistics are other ones, or the array is small.
     """
     if params != (0, 2) or stats not in (params, ()) or sizes[2] < 32 or math.prod(sizes) <= thresholds.NORM:
@@ -158,7 +159,8 @@ def standardise(x, weight, bias, stats, params, eps, center=True):
 
 @numpy(
     "_C.norm_backward",
-    "LayerNormGrad is off by 5e-5 and 12 times slower at 64k elements; BatchNormGrad and GroupNormGrad serve one layout each",
+    "LayerNormGrad is off by 5e-5 and 12 times slower at 64k elements; BatchNormGrad and GroupNormGrad serve one "
+    "layout each",
 )
 def norm_backward(g, x, mean, rstd, weight, stats, params, affine):
     full = x.shape

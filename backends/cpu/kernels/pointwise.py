@@ -37,7 +37,7 @@ def _prim(name):
 
 
 def against(ufunc):
-    """ufunc(a, b); a large array meets one number in pieces against a row of it:
+    """ufunc(a, b); a large array meets one number in pieces against a row of it.
 
     NumPy does not vectorise maximum and minimum otherwise.
     """
@@ -178,7 +178,10 @@ for _name, (_fn, _codes) in {
     "masked_fill": (lambda x, mask, v: np.where(mask, v, x), "Dtuv"),
 }.items():
     numpy(_name, LACKING, _fn, dtypes=_codes)
-BRANCHES = "Select and MaskedFill branch for every element: 3 to 4 times slower at 64k elements than selection by bits, 9 times at 1M"
+BRANCHES = (
+    "Select and MaskedFill branch for every element: 3 to 4 times slower at 64k elements than selection by "
+    "bits, 9 times at 1M"
+)
 instead("_where", BRANCHES, select, "fdeilasBbFz")
 instead("masked_fill", BRANCHES, lambda x, mask, v: select(mask, v, x), "fdeilasBbFz")
 pyboost_("bitwise_not", "LogicalNot", "BitwiseNot has no CPU kernel", dtypes="b")
@@ -455,8 +458,9 @@ PACKED = 2048  # elements up to which parameters are copied together: a dozen ca
 
 
 def _together(step, rows, written):
-    """step(*row) for each row of arrays of one size;
-    small ones as one, of which the columns `written` are copied back.
+    """step(*row) for each row of arrays of one size.
+
+    Small ones as one, of which the columns `written` are copied back.
     """
     small = [row for row in rows if row[0].size <= PACKED and row[0].flags.c_contiguous]
     if len(small) > 1:

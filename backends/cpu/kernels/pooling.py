@@ -74,7 +74,8 @@ def max_pool(x, kernel, stride, padding, dilation, ceil):
 
 
 def _large_max_pool(xp, n, lowest, kernel, stride, padding, dilation, out):
-    """The maxima first, then where they are, without a branch for any element;
+    """The maxima first, then where they are, without a branch for any element.
+
     None where NaN or padding may be what is found.
     """
     offsets, parts = zip(*((at, xp[(..., *where)]) for at, where in _positions(kernel, stride, dilation, out)))

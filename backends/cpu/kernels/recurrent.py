@@ -42,7 +42,9 @@ class _Steps:
 
 
 class _States:
-    """The states between steps: those of sequences that start come from `start`, those of sequences that end are kept."""
+    """The states between steps: those of sequences that start come from `start`, those of sequences that end are
+    kept.
+    """
 
     def __init__(self, start, n):
         self.start, self.ended, self.now = start, [], [a[:n] for a in start]
@@ -294,7 +296,10 @@ _MODES = {
         _rnn_back(lambda out: (~(out <= 0)).astype(out.dtype)),
     ),
 }
-_WHY = "a dozen calls a step: composed of primitives 13 to 20 times slower at 64k elements (16 steps of 32 sequences by 128)"
+_WHY = (
+    "a dozen calls a step: composed of primitives 13 to 20 times slower at 64k elements (16 steps of 32 sequences "
+    "by 128)"
+)
 for _name, (_forward, _back) in _MODES.items():
     numpy(f"_{_name}_layer", _WHY, _layer(_forward), dtypes="fd")
     numpy(f"_{_name}_layer_backward", _WHY, _layer_backward(_back), dtypes="fd")

@@ -1,5 +1,6 @@
-"""Reductions: NumPy, since MindSpore's loop in one thread, are wrong for no elements, or ignore NaN;
-cumulative ones by primitives where they are right.
+"""Reductions: NumPy, since MindSpore's loop in one thread, are wrong for no elements, or ignore NaN.
+
+Cumulative ones by primitives where they are right.
 """
 
 import numpy as np
@@ -37,8 +38,9 @@ def _add(x, dims, **kw):
 
 
 def _total(x, dtype):
-    """What to accumulate in: the result's dtype for integers;
-    halves come as float32 and are rounded once, at the end.
+    """What to accumulate in: the result's dtype for integers.
+
+    Halves come as float32 and are rounded once, at the end.
     """
     return None if x.dtype.kind in "fc" else dtype.np
 
@@ -66,7 +68,10 @@ instead(
 
 # ------------------------------------------------------------------------------------------------ any, all
 def _test(name, primitive, ufunc):
-    why = f"{primitive} is wrong for no elements, and for other dtypes than bool where one element is tested; 241 us against 8 at 64k"
+    why = (
+        f"{primitive} is wrong for no elements, and for other dtypes than bool where one element is tested; "
+        f"241 us against 8 at 64k"
+    )
     instead(name, why, lambda x: ufunc.reduce(x != 0 if x.dtype != bool else x, axis=None))
     instead(name + ".dims", why, lambda x, dims, keepdim: ufunc.reduce(x != 0 if x.dtype != bool else x, axis=dims))
 
@@ -217,8 +222,9 @@ def logcumsumexp(x, dim):
 
 
 def _log_add_exp(a, b):
-    """log(exp(a) + exp(b)) of complex numbers;
-    of two that are nothing, of -inf, the first, since their angles mean nothing.
+    """log(exp(a) + exp(b)) of complex numbers.
+
+    Of two that are nothing, of -inf, the first, since their angles mean nothing.
     """
     swap = a.real <= b.real
     low, high = np.where(swap, a, b), np.where(swap, b, a)

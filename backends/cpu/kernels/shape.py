@@ -1,4 +1,4 @@
-"""Joining, repeating, reordering:
+"""Joining, repeating, reordering.
 
 Tile, Triu where they keep up, NumPy's copies where MindSpore walks views element by element.
 """

@@ -1,4 +1,4 @@
-"""Special functions on CPU:
+"""Special functions on CPU.
 
 MindSpore's primitives where they are right, else SciPy, which MindSpore itself depends on.
 """

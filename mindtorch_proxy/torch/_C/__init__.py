@@ -82,16 +82,18 @@ def __getattr__(name):
 
 
 _OF_TORCH = frozenset(
-    """AcceleratorError Event OutOfMemoryError Stream autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache finfo
-    get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype get_default_dtype get_num_interop_threads get_num_threads has_mkl has_openmp iinfo
-    is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled is_grad_enabled is_inference_mode_enabled set_anomaly_enabled
-    set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype
+    """AcceleratorError Event OutOfMemoryError Stream autocast_decrement_nesting autocast_increment_nesting
+    clear_autocast_cache finfo get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype get_default_dtype
+    get_num_interop_threads get_num_threads has_mkl has_openmp iinfo is_autocast_cache_enabled is_autocast_cpu_enabled
+    is_autocast_enabled is_grad_enabled is_inference_mode_enabled set_anomaly_enabled set_autocast_cache_enabled
+    set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype
     set_num_interop_threads set_num_threads""".split()
 )
 _FILES = frozenset({"_distributed_c10d", "_profiler"})  # of the folder, imported when first asked for
 _OF_GRAPHS = frozenset(
-    """Graph Node Value Block Use JitType TensorType ListType OptionalType TupleType DictType ClassType IntType FloatType BoolType StringType NoneType
-    ComplexType NumberType AnyType DeviceObjType InferredType _jit_try_infer_type""".split()
+    """Graph Node Value Block Use JitType TensorType ListType OptionalType TupleType DictType ClassType IntType
+    FloatType BoolType StringType NoneType ComplexType NumberType AnyType DeviceObjType InferredType
+    _jit_try_infer_type""".split()
 )
 
 
@@ -387,8 +389,10 @@ def _enumeration(name, members, doc):
 
 Tag = _enumeration(
     "Tag",
-    "core cudagraph_unsafe data_dependent_output dynamic_output_shape flexible_layout generated inplace inplace_view maybe_aliasing_or_mutating "
-    "needs_contiguous_strides needs_exact_strides needs_fixed_stride_order nondeterministic_bitwise nondeterministic_seeded out out_variant pointwise "
+    "core cudagraph_unsafe data_dependent_output dynamic_output_shape flexible_layout generated inplace inplace_view "
+    "maybe_aliasing_or_mutating "
+    "needs_contiguous_strides needs_exact_strides needs_fixed_stride_order nondeterministic_bitwise "
+    "nondeterministic_seeded out out_variant pointwise "
     "pt2_compliant_tag reduction view_copy",
     "What is said of an operator beside its schema.",
 )
@@ -404,7 +408,8 @@ _autograd.DeviceType = _enumeration(
     {
         name: i
         for i, name in enumerate(
-            "CPU CUDA MKLDNN OPENGL OPENCL IDEEP HIP FPGA MAIA XLA Vulkan Metal XPU MPS Meta HPU VE Lazy IPU MTIA PrivateUse1".split()
+            "CPU CUDA MKLDNN OPENGL OPENCL IDEEP HIP FPGA MAIA XLA Vulkan Metal XPU MPS Meta HPU VE Lazy IPU MTIA "
+            "PrivateUse1".split()
         )
     },
     "Kinds of devices, by PyTorch's numbers.",

@@ -82,12 +82,14 @@ class FileCheck:
             )
             if match is None:
                 raise RuntimeError(
-                    f'Expected to find "{what}" but did not find it\nSearched string:\n{text[at:]}\nFrom {kind}: {what}\n'
+                    f'Expected to find "{what}" but did not find it\nSearched string:\n{text[at:]}\nFrom {kind}: '
+                    f"{what}\n"
                 )
             between = text.count("\n", at, match.start())
             if kind == "CHECK-SAME" and between or kind == "CHECK-NEXT" and between != 1:
                 raise RuntimeError(
-                    f'Expected to find "{what}" in the {"same" if kind == "CHECK-SAME" else "next"} line\nSearched string:\n{text[at:]}\n'
+                    f'Expected to find "{what}" in the {"same" if kind == "CHECK-SAME" else "next"} line\nSearched '
+                    f"string:\n{text[at:]}\n"
                 )
             begin = match.start() if begin is None else begin
             at = match.end()
@@ -98,5 +100,6 @@ class FileCheck:
         for what in forbidden:
             if what in text[begin:end]:
                 raise RuntimeError(
-                    f'Expected to not find "{what}" but found it\nSearched string:\n{text[begin:end]}\nFrom CHECK-NOT: {what}\n'
+                    f'Expected to not find "{what}" but found it\nSearched string:\n{text[begin:end]}\nFrom '
+                    f"CHECK-NOT: {what}\n"
                 )

@@ -78,5 +78,6 @@ def remove_decompositions(decompositions, aten_ops):
 def core_aten_decompositions():
     """Raises NotImplementedError: PyTorch's own decompositions into its core operators are not here."""
     raise NotImplementedError(
-        "torch._decomp.core_aten_decompositions: PyTorch's table of decompositions into core operators (any dtype, any device)"
+        "torch._decomp.core_aten_decompositions: PyTorch's table of decompositions into core operators (any dtype, "
+        "any device)"
     )

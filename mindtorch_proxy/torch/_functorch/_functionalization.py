@@ -167,7 +167,8 @@ class _Value:
 
 
 class Functionalizing(TorchDispatchMode):
-    """Hands on what is left of operators when nothing is written to;
+    """Hands on what is left of operators when nothing is written to.
+
     `copies`: nothing seen as part of another tensor either.
     """
 
@@ -227,7 +228,8 @@ class Functionalizing(TorchDispatchMode):
         if not all(map(self._is_known, targets)):
             if any(map(self._is_known, tree_flatten((args, kwargs))[0])):
                 raise RuntimeError(
-                    "mutating a non-functional tensor with a functional tensor is not allowed. Please ensure that all of your inputs are wrapped inside of a "
+                    "mutating a non-functional tensor with a functional tensor is not allowed. "
+                    "Please ensure that all of your inputs are wrapped inside of a "
                     "functionalize() call."
                 )
             return func(*args, **kwargs)
@@ -288,7 +290,7 @@ def _spoken(t):
 
 
 def _without_writing(func):
-    """The operator that computes what another writes:
+    """The operator that computes what another writes.
 
     PyTorch's of the same arguments, but those that are written to alone.
     """
@@ -307,7 +309,8 @@ def _without_writing(func):
 
 
 def run(func, args, kwargs, inputs, copies, rewrap):
-    """What func returns, functionalized;
+    """What func returns, functionalized.
+
     inputs: the tensors behind its arguments; rewrap(x, change): a result with what is behind it changed.
     """
     mode = Functionalizing(inputs, copies)

@@ -211,7 +211,8 @@ RULES = {
     name: rule
     for names, rule in (
         (
-            "constant_pad_nd _linalg_inv_ex _linalg_svd _linalg_eigh _linalg_lu_factor_ex _linalg_cholesky_ex _linalg_det _linalg_slogdet",
+            "constant_pad_nd _linalg_inv_ex _linalg_svd _linalg_eigh _linalg_lu_factor_ex _linalg_cholesky_ex "
+            "_linalg_det _linalg_slogdet",
             _passed,
         ),
         ("linalg_qr geqrf native_layer_norm _fused_rms_norm", _passed),

@@ -41,10 +41,14 @@ _REFUSED = (
     "'different' randomness flags on vmap or perform the randomness operation out of vmap"
 )
 _UNBATCHED = (
-    "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same randomness. If this is necessary for your "
+    "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same "
+    "randomness. If this is necessary for your "
     "usage, please file an issue with functorch."
 )
-_OUT = "vmap: We do not support calling out variants of random operations inside of vmap. Please use non-out variants as a workaround"
+_OUT = (
+    "vmap: We do not support calling out variants of random operations inside of vmap. "
+    "Please use non-out variants as a workaround"
+)
 _SAME = (
     "Vmap does not currently support same randomness with a batched tensor input. Please file an issue with functorch"
 )

@@ -1,4 +1,6 @@
-"""Custom functions under vmap: by their own rule, or by one made of their forward, backward and jvp on whole batches."""
+"""Custom functions under vmap: by their own rule, or by one made of their forward, backward and jvp on whole
+batches.
+"""
 
 from typing import NamedTuple
 
@@ -37,17 +39,20 @@ class Batches:
             own = function.vmap is not Function.vmap
             if own and function.generate_vmap_rule:
                 raise RuntimeError(
-                    f"You tried to vmap over {function.__name__}, but it has both generate_vmap_rule=True and an overridden vmap staticmethod. Please set "
+                    f"You tried to vmap over {function.__name__}, but it has both generate_vmap_rule=True and an "
+                    f"overridden vmap staticmethod. Please set "
                     f"generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid ambiguity. {_MORE}"
                 )
             if not own and not function.generate_vmap_rule:
                 raise RuntimeError(
-                    f"You tried to vmap over {function.__name__}, but it does not have vmap support. Please override and implement the vmap staticmethod or "
+                    f"You tried to vmap over {function.__name__}, but it does not have vmap support. "
+                    f"Please override and implement the vmap staticmethod or "
                     f"set generate_vmap_rule=True. {_MORE}"
                 )
             if any(isinstance(x, torch.Tensor) for x in tree_iter(kwargs)):
                 raise NotImplementedError(
-                    f"Run vmap on autograd.Function with kwarg-only Tensor args. Please do not pass kwarg-only Tensors to autograd.Function. Got: {kwargs}"
+                    f"Run vmap on autograd.Function with kwarg-only Tensor args. Please do not pass kwarg-only "
+                    f"Tensors to autograd.Function. Got: {kwargs}"
                 )
             with self.left():
                 if own:
@@ -66,8 +71,10 @@ class Batches:
         flat = _broadcast_to_and_flatten(dims, spec)
         if flat is None:
             raise RuntimeError(
-                f"The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. Expected out_dims={dims} to be compatible "
-                f"with the structure of `output`. out_dims has structure {tree_flatten(dims)[1]} but output has structure {spec}. {_MORE}"
+                f"The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. "
+                f"Expected out_dims={dims} to be compatible "
+                f"with the structure of `output`. out_dims has structure {tree_flatten(dims)[1]} but output has "
+                f"structure {spec}. {_MORE}"
             )
         return tree_unflatten(
             [
@@ -85,7 +92,10 @@ class Batches:
 
 
 def _two(result):
-    expected = "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure compatible with the output. Got"
+    expected = (
+        "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure "
+        "compatible with the output. Got"
+    )
     if not isinstance(result, tuple):
         raise RuntimeError(f"{expected} a {type(result)} instead")
     if len(result) != 2:
@@ -103,7 +113,8 @@ class CtxWithSavedTensors:
         taken = () if isinstance(ctx, CtxWithSavedTensors) else [name for name in _RESERVED if hasattr(ctx, name)]
         if taken:
             raise RuntimeError(
-                f"{type(ctx)} has an attribute {taken[0]}, which is a name collision with what wraps it. Please rename the attribute."
+                f"{type(ctx)} has an attribute {taken[0]}, which is a name collision with what wraps it. "
+                f"Please rename the attribute."
             )
         for name, value in zip(_RESERVED, (ctx, new_saved_tensors)):
             object.__setattr__(self, name, value)

@@ -129,8 +129,9 @@ class _Inputs:
         return tree_map(one, tree)
 
     def gradients(self, outputs, cotangents, size=None):
-        """The products of cotangents with the derivatives;
-        zeros where an output does not depend on an input. size: of a batch, first in each cotangent.
+        """The products of cotangents with the derivatives.
+
+        Zeros where an output does not depend on an input. size: of a batch, first in each cotangent.
         """
         batch, several = len(self.levels), size is not None
         pairs = [
@@ -164,7 +165,10 @@ def _call(func, args, kwargs, has_aux, what, others=()):
     return _and_aux(out, what) if has_aux else (out, None)
 
 
-_NO_HOOKS = "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an issue with your use case."
+_NO_HOOKS = (
+    "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an issue with "
+    "your use case."
+)
 
 
 def _and_aux(out, what):
@@ -194,7 +198,8 @@ def _pull_back(func, primals, has_aux, others=()):
         cts, ct_spec = tree_flatten(cotangents)
         if ct_spec != out_spec:
             raise RuntimeError(
-                f"Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "
+                f"Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
+                f"function. "
                 f"cotangents: {ct_spec}, primal output: {out_spec}"
             )
         known = {level for level, _ in inputs.levels}
@@ -260,7 +265,8 @@ def grad_and_value(func, argnums=0, has_aux=False):
             raise RuntimeError(f"grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type(out)}")
         if out.dim() != 0:
             raise RuntimeError(
-                f"grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with {out.dim()} dims. Maybe you wanted to use the vjp "
+                f"grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with {out.dim()} "
+                f"dims. Maybe you wanted to use the vjp "
                 "or jacrev APIs instead?"
             )
         if out.is_complex():
@@ -309,7 +315,8 @@ def _unpacked(out, strict):
         if tangent is None:
             if strict:
                 raise RuntimeError(
-                    f"{_JVP[:-1]}, strict=True): The output of f is independent of the inputs. This is not allowed with strict=True."
+                    f"{_JVP[:-1]}, strict=True): The output of f is independent of the inputs. "
+                    f"This is not allowed with strict=True."
                 )
             tangent = torch.zeros_like(primal)
     return _like(out, primal), _like(out, tangent)
@@ -324,7 +331,8 @@ def _push(func, primals, tangents, argnums=None, strict=False, has_aux=False):
     directions, tangent_spec = tree_flatten(tangents)
     if spec != tangent_spec:
         raise RuntimeError(
-            f"{_JVP}: Expected primals and tangents to have the same python structure. For example, if primals is a tuple of 3 tensors, tangents also "
+            f"{_JVP}: Expected primals and tangents to have the same python structure. For example, "
+            f"if primals is a tuple of 3 tensors, tangents also "
             f"must be. Got primals with structure {spec} and tangents with structure {tangent_spec}"
         )
     _only_tensors(points, "primals")
@@ -368,7 +376,8 @@ def linearize(func, *primals):
                 have, wanted = getattr(t, what), getattr(p, what)
                 if have != wanted:
                     raise RuntimeError(
-                        f"tangent:{i} with {what} {have} in flattened pytree doesn't match the {what} {wanted} of the corresponding primal."
+                        f"tangent:{i} with {what} {have} in flattened pytree doesn't match the {what} {wanted} of "
+                        f"the corresponding primal."
                     )
         return jvp(func, primals, tangents)[1]
 
@@ -475,7 +484,8 @@ def _changed(x, change):
 
 
 def functionalize(func, *, remove="mutations"):
-    """``func`` as what is around it sees it: operators write to nothing, but to what was given, at the end;
+    """``func`` as what is around it sees it: operators write to nothing, but to what was given, at the end.
+
     ``remove``: views go as well, if said so.
     """
     if remove not in ("mutations", "mutations_and_views"):

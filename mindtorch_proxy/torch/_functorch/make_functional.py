@@ -105,7 +105,8 @@ def make_functional_deprecated_v1(model):
     """(parameters, function of them and a tuple of inputs, their names) of a module without buffers."""
     if next(model.buffers(), None) is not None:
         raise RuntimeError(
-            "make_functional_deprecated_v1(model): `model` has buffers. Please use make_functional_with_buffers_deprecated_v1(model) instead."
+            "make_functional_deprecated_v1(model): `model` has buffers. "
+            "Please use make_functional_with_buffers_deprecated_v1(model) instead."
         )
     params, _, called, names, _ = make_functional_with_buffers_deprecated_v1(model)
 

@@ -24,8 +24,9 @@ def exposed_in(module):
 
 
 def enable_single_level_autograd_function():
-    """Inside, a custom function may be applied to one level's tensors alone;
-    all are, since transforms of gradients wrap nothing.
+    """Inside, a custom function may be applied to one level's tensors alone.
+
+    All are, since transforms of gradients wrap nothing.
     """
     return contextlib.nullcontext()
 

@@ -227,12 +227,14 @@ def _refuse_dynamic(name, args, kwargs, level):
         if not _is_batched(argument(args, kwargs, 1, "mask"), level):
             return
         raise RuntimeError(
-            "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for each batch this would return a "
+            "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because "
+            "for each batch this would return a "
             f"differently shaped Tensor. {ISSUE}"
         )
     if name != "where" or len(args) + len(kwargs) == 1:
         raise RuntimeError(
-            f"vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::{_DYNAMIC[name]}. {ISSUE}"
+            f"vmap: We do not support batching operators that can output dynamic shape. "
+            f"Attempted to vmap over aten::{_DYNAMIC[name]}. {ISSUE}"
         )
 
 
@@ -243,7 +245,8 @@ def _refuse_mask(index):
         for i in (index if isinstance(index, tuple) else (index,))
     ):
         raise RuntimeError(
-            "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing with a boolean mask."
+            "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over "
+            "indexing with a boolean mask."
         )
 
 
@@ -267,8 +270,10 @@ def _too_small(name, args, level):
         else (f"aten::{name}_", f"at level {level}")
     )
     return RuntimeError(
-        f"vmap: {what}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more elements than `self`. This "
-        f"happened due to `other` being vmapped over but `self` not being vmapped over {where}. Please try to use out-of-place operators instead of {what}. "
+        f"vmap: {what}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that "
+        f"has more elements than `self`. This "
+        f"happened due to `other` being vmapped over but `self` not being vmapped over {where}. "
+        f"Please try to use out-of-place operators instead of {what}. "
         "If said operator is being called inside the PyTorch framework, please file a bug report instead."
     )
 
@@ -305,7 +310,8 @@ def _each(func, args, kwargs, level, size=None):
         raise RuntimeError(f"aten::{_name(func)[0]} hit the vmap fallback which is currently disabled")
     if FALLBACK.warns:
         warnings.warn(
-            f"There is a performance drop because we have not yet implemented the batching rule for aten::{_name(func)[0]}. Please file us an issue on "
+            f"There is a performance drop because we have not yet implemented the batching rule for "
+            f"aten::{_name(func)[0]}. Please file us an issue on "
             "GitHub so that we can prioritize its implementation.",
             UserWarning,
             stacklevel=3,
@@ -342,9 +348,9 @@ def _each(func, args, kwargs, level, size=None):
 # rules
 _META = frozenset(
     """
-    shape size dim ndim ndimension numel nelement stride dtype device layout is_floating_point is_complex element_size itemsize nbytes
-    is_cuda is_cpu is_meta is_sparse requires_grad get_device len is_signed is_leaf is_quantized names grad_fn hash repr
-    format is_nested is_same_size""".split()
+    shape size dim ndim ndimension numel nelement stride dtype device layout is_floating_point is_complex element_size
+    itemsize nbytes is_cuda is_cpu is_meta is_sparse requires_grad get_device len is_signed is_leaf is_quantized names
+    grad_fn hash repr format is_nested is_same_size""".split()
 )
 # alike for each element, beside what is declared so or has PyTorch's tag: Python's operators by the names of their
 # methods, conversions,
@@ -352,11 +358,12 @@ _META = frozenset(
 _ALSO_POINTWISE = frozenset(
     """
     and floordiv iadd invert lshift mod or pos radd rdiv rfloordiv rmod rmul ror rpow rshift rtruediv rxor truediv xor
-    bfloat16 bool byte cdouble cfloat char cpu double float half int long short type
-    conj copy detach divide empty_like full_like hardswish imag isclose isreal ones_like real softsign tanhshrink zero zeros_like""".split()
+    bfloat16 bool byte cdouble cfloat char cpu double float half int long short type conj copy detach divide empty_like
+    full_like hardswish imag isclose isreal ones_like real softsign tanhshrink zero zeros_like""".split()
 )
 _PASS = frozenset(
-    "resolve_conj resolve_neg view_as_real view_as_complex tril triu inverse _mt det logdet slogdet cholesky matrix_exp mT mH adjoint one_hot".split()
+    "resolve_conj resolve_neg view_as_real view_as_complex tril triu inverse _mt det logdet slogdet cholesky "
+    "matrix_exp mT mH adjoint one_hot".split()
 )
 
 
@@ -523,7 +530,8 @@ def _copied(func, args, kwargs, level):
         return _wrap(x._value.clone(), level)
     if format is not torch.contiguous_format:
         error = RuntimeError(
-            f"NYI: Tensor.clone(memory_format) inside vmap is only supported with memory_format torch.preserve_format or torch.contiguous_format (got {format})"
+            f"NYI: Tensor.clone(memory_format) inside vmap is only supported with memory_format "
+            f"torch.preserve_format or torch.contiguous_format (got {format})"
             if name == "clone"
             else "NYI: querying is_contiguous inside of vmap for memory_format other than torch.contiguous_format"
         )
@@ -593,8 +601,10 @@ def _as_strided(func, args, kwargs, level):
     last, own = offset + end(size, stride), start + end(x.shape, strides)
     if 0 not in size and (offset < start or last > own):
         raise RuntimeError(
-            f"result = tensor.as_strided({list(size)}, {list(stride)}, {offset}) can access memory outside of `tensor`. `result` can access some memory in "
-            f"range [{offset}, {last}], but `tensor` can only access some memory in range [{start}, {own}]. This is not supported inside of vmap, please try "
+            f"result = tensor.as_strided({list(size)}, {list(stride)}, {offset}) can access memory outside of "
+            f"`tensor`. `result` can access some memory in "
+            f"range [{offset}, {last}], but `tensor` can only access some memory in range [{start}, {own}]. "
+            f"This is not supported inside of vmap, please try "
             "to rewrite the `as_strided` call as a sequence of PyTorch view operations"
         )
     return _wrap(x._value.as_strided((x._value.shape[0], *size), (x._value.stride(0), *stride), offset), level)
@@ -691,7 +701,8 @@ def _matmul(func, args, kwargs, level):
         raise RuntimeError(
             "Got wrong shapes for dot"
             if wanted == (1, 1)
-            else f"Shape mismatch: Got incorrect dims for {name}(a, b). a has dim {da}and b has dim {db}but expected them to have dim {wanted[0]} and dim "
+            else f"Shape mismatch: Got incorrect dims for {name}(a, b). a has dim {da}and b has dim {db}but expected "
+            f"them to have dim {wanted[0]} and dim "
             f"{wanted[1]}"
         )
     if not da or not db:
@@ -857,8 +868,9 @@ def _of_all(func, args, kwargs, level):
 
 
 def _autograd_grad(func, args, kwargs, level):
-    """One pass for all the cotangents of a graph of no batch;
-    else the graph serves every sample's: no call frees it.
+    """One pass for all the cotangents of a graph of no batch.
+
+    Else the graph serves every sample's: no call frees it.
     """
     if func is not torch.autograd.grad:
         return _each(func, args, kwargs, level)
@@ -907,7 +919,9 @@ def _sum_to_size(func, args, kwargs, level):
 
 
 def _call_operator(op, args):
-    """An operator that formulas call by itself, on samples: what BatchedTensor's __torch_function__ is for functions."""
+    """An operator that formulas call by itself, on samples: what BatchedTensor's __torch_function__ is for
+    functions.
+    """
     level = max((t._level for t in _tensors_of(args) if isinstance(t, BatchedTensor)), default=None)
     if level is None:
         return NotImplemented
@@ -958,7 +972,8 @@ _RULES = {
     name: rule
     for names, rule in (
         (
-            "sum mean prod amax amin all any argmax argmin max min var std logsumexp nansum nanmean count_nonzero median cumsum cumprod "
+            "sum mean prod amax amin all any argmax argmin max min var std logsumexp nansum nanmean count_nonzero "
+            "median cumsum cumprod "
             "logcumsumexp cummax cummin std_mean var_mean aminmax",
             _reduction,
         ),
@@ -1020,19 +1035,22 @@ def _process_batched_inputs(in_dims, args, func):
     """(batch size, the leaves' batch dimensions, the leaves, their structure) of a call's arguments."""
     if not isinstance(in_dims, (int, tuple)):
         raise ValueError(
-            f"vmap({_get_name(func)}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to be int or a (potentially nested) "
+            f"vmap({_get_name(func)}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to be int or a "
+            f"(potentially nested) "
             f"tuple matching the structure of inputs, got: {type(in_dims)}."
         )
     if not args:
         raise ValueError(
-            f"vmap({_get_name(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a "
+            f"vmap({_get_name(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, "
+            f"or you are trying to vmap over a "
             "function with no inputs. The latter is unsupported."
         )
     leaves, spec = tree_flatten(args)
     dims = _broadcast_to_and_flatten(in_dims, spec)
     if dims is None:
         raise ValueError(
-            f"vmap({_get_name(func)}, in_dims={in_dims}, ...)(<inputs>): in_dims is not compatible with the structure of "
+            f"vmap({_get_name(func)}, in_dims={in_dims}, ...)(<inputs>): in_dims is not compatible with the "
+            f"structure of "
             f"`inputs`. in_dims has structure {tree_flatten(in_dims)[1]} but inputs has structure {spec}."
         )
     for i, (x, d) in enumerate(zip(leaves, dims)):
@@ -1043,11 +1061,13 @@ def _process_batched_inputs(in_dims, args, func):
             raise ValueError(f"{where} an input but in_dim must be either an integer dimension or None.")
         if not isinstance(x, torch.Tensor):
             raise ValueError(
-                f"{where} an input but the input is of type {type(x)}. We cannot vmap over non-Tensor arguments, please use None as the respective in_dim"
+                f"{where} an input but the input is of type {type(x)}. We cannot vmap over non-Tensor arguments, "
+                f"please use None as the respective in_dim"
             )
         if not -x.dim() <= d < x.dim():
             raise ValueError(
-                f"{where} some input, but that input is a Tensor of dimensionality {x.dim()} so expected in_dim to satisfy -{x.dim()} <= in_dim < {x.dim()}."
+                f"{where} some input, but that input is a Tensor of dimensionality {x.dim()} so expected in_dim to "
+                f"satisfy -{x.dim()} <= in_dim < {x.dim()}."
             )
         dims[i] = d % x.dim()
     return _validate_and_get_batch_size(dims, leaves), dims, leaves, spec
@@ -1059,7 +1079,8 @@ def _validate_and_get_batch_size(flat_in_dims, flat_args):
         raise ValueError("vmap: Expected at least one Tensor to vmap over")
     if len(set(sizes)) > 1:
         raise ValueError(
-            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped dimension"
+            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the "
+            f"mapped dimension"
         )
     return sizes[0]
 
@@ -1072,8 +1093,9 @@ def _add_batch_dim(self, batch_dim, level):
 
 
 def _given(x):
-    """The tensor that a function was handed as x, and its batch dimension;
-    the values and 0 for what it has computed.
+    """The tensor that a function was handed as x, and its batch dimension.
+
+    The values and 0 for what it has computed.
     """
     return getattr(x, "_given", (x._value, 0))
 
@@ -1104,7 +1126,8 @@ def _maybe_remove_batch_dim(name, batched_output, vmap_level, batch_size, out_di
         return batched_output
     if not isinstance(batched_output, torch.Tensor):
         raise ValueError(
-            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(batched_output)}. Did you mean to set out_dims= to None for output?"
+            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(batched_output)}. "
+            f"Did you mean to set out_dims= to None for output?"
         )
     return _remove_batch_dim(batched_output, vmap_level, batch_size, out_dim)
 
@@ -1114,7 +1137,8 @@ def _unwrap_batched(batched_outputs, out_dims, vmap_level, batch_size, func):
     outs, spec = tree_flatten(batched_outputs)
     if any(d is not None and not isinstance(d, int) for d in tree_iter(out_dims)):
         raise ValueError(
-            f"vmap({_get_name(func)}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python collection of ints representing where in the "
+            f"vmap({_get_name(func)}, ..., out_dims={out_dims}): `out_dims` must be an int, "
+            f"None or a python collection of ints representing where in the "
             "outputs the vmapped dimension should appear."
         )
     flat = _broadcast_to_and_flatten(out_dims, spec)
@@ -1122,7 +1146,8 @@ def _unwrap_batched(batched_outputs, out_dims, vmap_level, batch_size, func):
         flat = list(out_dims)
     if flat is None:
         raise ValueError(
-            f"vmap({_get_name(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of `outputs`. "
+            f"vmap({_get_name(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the "
+            f"structure of `outputs`. "
             f"out_dims has structure {tree_flatten(out_dims)[1]} but outputs has structure {spec}."
         )
     return tree_unflatten(

@@ -98,7 +98,8 @@ def cond(pred, true_fn, false_fn, operands=()):
         raise RuntimeError(f"Expected pred to be bool or single-element tensor, but got {pred}.")
     if not isinstance(operands, (list, tuple)):
         raise RuntimeError(
-            f"Expect operands to be a tuple of possibly nested dict/list/tuple that only consists of tensor leaves, but got {operands}."
+            f"Expect operands to be a tuple of possibly nested dict/list/tuple that only consists of tensor leaves, "
+            f"but got {operands}."
         )
     if not isinstance(pred, torch.Tensor) or not _watched(pred):
         return (true_fn if bool(pred) else false_fn)(*operands)

@@ -70,7 +70,8 @@ class _Undifferentiable(torch.autograd.Function):
     @staticmethod
     def backward(ctx, *grads):
         raise RuntimeError(
-            "Trying to backward through out_dtype but no autograd formula was registered. If you need autograd, please file an issue."
+            "Trying to backward through out_dtype but no autograd formula was registered. If you need autograd, "
+            "please file an issue."
         )
 
 

@@ -17,7 +17,8 @@ def split_name(qualname):
         raise ValueError(f"Expected `name` to be of the form `namespace::name` but got {qualname}")
     if "." in name:
         raise ValueError(
-            "The torch.library.custom_op APIs do not handle overloads, i.e. operator names with '.' in them. Please name your operator something like "
+            "The torch.library.custom_op APIs do not handle overloads, i.e. operator names with '.' in them. "
+            "Please name your operator something like "
             f"{namespace}::{name.replace('.', '_')}. Got: {qualname}"
         )
     return namespace, name
@@ -95,7 +96,8 @@ class CustomOpDef:
         """
         if self._operator.schema.is_mutable:
             raise RuntimeError(
-                f"Cannot register autograd formula for non-functional operator {self._opoverload} with schema {self._operator.schema}. Please create a "
+                f"Cannot register autograd formula for non-functional operator {self._opoverload} with schema "
+                f"{self._operator.schema}. Please create a "
                 "functional operator and register an autograd formula for that."
             )
         self._operator.backward, self._operator.setup_context = backward, setup_context

@@ -30,13 +30,15 @@ def _schema_type(annotation, what, signature):
             return "(" + ", ".join(_schema_type(a, what, signature) for a in args) + ")"
         return _schema_type(args[0], what, signature) + "[]"
     raise ValueError(
-        f"infer_schema(func): {what} has unsupported type {annotation}. The valid types are: {[getattr(t, '__name__', t) for t in _TYPES]}, lists and "
+        f"infer_schema(func): {what} has unsupported type {annotation}. The valid types are: "
+        f"{[getattr(t, '__name__', t) for t in _TYPES]}, lists and "
         f"optionals of them. Got func with signature {signature})"
     )
 
 
 def infer_schema(prototype_function, /, *, mutates_args, op_name=None, tags=()):
-    """The schema ``(arguments) -> results`` of an annotated function;
+    """The schema ``(arguments) -> results`` of an annotated function.
+
     mutates_args: the names of those that it writes to, or "unknown".
     """
     signature, hints = inspect.signature(prototype_function), typing.get_type_hints(prototype_function)
@@ -68,7 +70,8 @@ def infer_schema(prototype_function, /, *, mutates_args, op_name=None, tags=()):
         parts.append(f"{text} {name}{_default(p.default, name, error) if p.default is not p.empty else ''}")
     if mutates_args != "unknown" and (unknown := set(mutates_args) - set(signature.parameters)):
         raise error(
-            f"{unknown} in mutates_args were not found in the custom op's signature. mutates_args should contain the names of all args that the custom "
+            f"{unknown} in mutates_args were not found in the custom op's signature. mutates_args should contain the "
+            f"names of all args that the custom "
             "op mutates, or just the string 'unknown' if you don't know."
         )
     if "return" not in hints:
@@ -85,5 +88,6 @@ def _default(value, name, error):
     if isinstance(value, (torch.dtype, torch.device)):
         return f"={str(value).removeprefix('torch.')}"
     raise error(
-        f"Parameter {name} has an unsupported default value type {type(value)}. Please file an issue on GitHub so we can prioritize this."
+        f"Parameter {name} has an unsupported default value type {type(value)}. Please file an issue on GitHub so we "
+        f"can prioritize this."
     )

@@ -57,8 +57,9 @@ class Operator:
         return tree_map(cast, args), tree_map(cast, kwargs)
 
     def below_autograd(self, args, kwargs):
-        """Modes and the classes of arguments, then the kernel of their device;
-        arguments that are written to count a version.
+        """Modes and the classes of arguments, then the kernel of their device.
+
+        Arguments that are written to count a version.
         """
         if self.implicit:
             return self._run(args, kwargs)
@@ -89,10 +90,12 @@ class Operator:
                 return self.kernels[key]
         if not self.kernels:
             raise NotImplementedError(
-                f"There were no tensor arguments to this function (e.g., you passed an empty list of Tensors), or {self.name} has no kernel"
+                f"There were no tensor arguments to this function (e.g., you passed an empty list of Tensors), "
+                f"or {self.name} has no kernel"
             )
         raise NotImplementedError(
-            f"Could not run '{self.name}' with arguments from the '{KEYS.get(device, device)}' backend. This could be because the operator doesn't exist "
+            f"Could not run '{self.name}' with arguments from the '{KEYS.get(device, device)}' backend. "
+            f"This could be because the operator doesn't exist "
             f"for this backend: it has kernels for {sorted(self.kernels)}"
         )
 
@@ -111,10 +114,14 @@ class Operator:
                 if t.untyped_storage().data_ptr() in seen:
                     module = sys.modules["torch._library.custom_ops"]
                     raise RuntimeError(
-                        f"{self.name.partition('::')[2]} (with implementation in {module}): The output of this custom operator "
-                        "(1) must not also be an input to this custom operator and (2) may not alias any inputs to this custom operator or other returns. "
-                        "The most common way to trigger this error is if we have y = custom_op(x) and y and x are the same Tensor. Please instead return "
-                        "a clone of the offending output tensor(s) (e.g. return x.clone()) or refactor the custom operator to not return y."
+                        f"{self.name.partition('::')[2]} (with implementation in {module}): "
+                        f"The output of this custom operator "
+                        "(1) must not also be an input to this custom operator and (2) may not alias any inputs to "
+                        "this custom operator or other returns. "
+                        "The most common way to trigger this error is if we have y = custom_op(x) and y and x are "
+                        "the same Tensor. Please instead return "
+                        "a clone of the offending output tensor(s) (e.g. return x.clone()) or refactor the custom "
+                        "operator to not return y."
                     )
                 seen.add(t.untyped_storage().data_ptr())
 
@@ -126,7 +133,8 @@ class Operator:
         name = schema.name
         if len(args) > len(schema.positional):
             raise RuntimeError(
-                f"{name}() takes {len(schema.positional)} positional argument(s) but {len(args)} was/were given.  {declaration}"
+                f"{name}() takes {len(schema.positional)} positional argument(s) but {len(args)} was/were given. "
+                f" {declaration}"
             )
         if values is None:
             wrong = next(
@@ -140,7 +148,8 @@ class Operator:
             elif not fits(a, values[a.name]):
                 v = values[a.name]
                 raise RuntimeError(
-                    f"{name}() Expected a value of type '{a.type}' for argument '{a.name}' but instead found type '{type(v).__name__}'.\n"
+                    f"{name}() Expected a value of type '{a.type}' for argument '{a.name}' but instead found type "
+                    f"'{type(v).__name__}'.\n"
                     f"Position: {i}\nValue: {v}\n{declaration}\nCast error details: Unable to cast {v} to {a.type}"
                 )
 
@@ -167,7 +176,8 @@ class Operator:
             def backward(ctx, *grads):
                 if op.backward is None:
                     raise RuntimeError(
-                        f"Trying to backward through {op.name} but no autograd formula was registered. Please use register_autograd to add one."
+                        f"Trying to backward through {op.name} but no autograd formula was registered. "
+                        f"Please use register_autograd to add one."
                     )
                 found = op.backward(ctx, *grads)
                 found = found if isinstance(found, tuple) else (found,)

@@ -1,5 +1,6 @@
-"""Fake tensors: shape, strides, dtype and device of a tensor without its values;
-operators run by their meta functions.
+"""Fake tensors: shape, strides, dtype and device of a tensor without its values.
+
+Operators run by their meta functions.
 """
 
 import contextlib
@@ -334,7 +335,8 @@ class FakeTensorMode(TorchDispatchMode):
         if self.allow_non_fake_inputs or t.device.type == "meta" and self.allow_meta:
             return self.from_tensor(t)
         raise AssertionError(
-            "Please convert all Tensors to FakeTensors first or instantiate FakeTensorMode with 'allow_non_fake_inputs'. "
+            "Please convert all Tensors to FakeTensors first or instantiate FakeTensorMode with "
+            "'allow_non_fake_inputs'. "
             f"Found in {func}({', '.join([*map(_spoken, args), *(f'{k}={_spoken(v)}' for k, v in kwargs.items())])})"
         )
 

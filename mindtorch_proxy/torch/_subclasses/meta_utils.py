@@ -2,8 +2,9 @@
 
 
 def assert_metadata_eq(assert_eq, m1, m2, *, skip_symbolic=False, skip_leaf=False):
-    """Call assert_eq on each fact of two tensors that is not their values;
-    those of their gradients and bases too. skip_symbolic: but for sizes.
+    """Call assert_eq on each fact of two tensors that is not their values.
+
+    Those of their gradients and bases too. skip_symbolic: but for sizes.
     """
     facts = ["dtype", "requires_grad", "is_sparse"] + ["shape"] * (not skip_symbolic) + ["is_leaf"] * (not skip_leaf)
     asked = ["is_inference", "is_conj", "is_neg"]

@@ -80,7 +80,9 @@ class device_index:
 
 
 def _of_the_accelerator(*declarations):
-    """Functions of PyTorch's parameters that ask torch.npu's functions of these names, where there is an accelerator."""
+    """Functions of PyTorch's parameters that ask torch.npu's functions of these names, where there is an
+    accelerator.
+    """
 
     def asking(name):
         return lambda **arguments: getattr(_module(), name)(*arguments.values())
@@ -93,7 +95,8 @@ _of_the_accelerator(
     *(
         (name, f"{name}(device_index=None, /)")
         for name in (
-            "memory_allocated memory_reserved memory_stats max_memory_allocated max_memory_reserved reset_accumulated_memory_stats reset_peak_memory_stats"
+            "memory_allocated memory_reserved memory_stats max_memory_allocated max_memory_reserved "
+            "reset_accumulated_memory_stats reset_peak_memory_stats"
         ).split()
     ),
     ("mem_get_info", "get_memory_info(device_index=None, /)"),

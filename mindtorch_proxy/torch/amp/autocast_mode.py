@@ -79,7 +79,8 @@ class autocast:
     def __call__(self, func):
         if not callable(func):
             raise TypeError(
-                f"autocast()(func) requires a callable, but got {type(func).__name__}. Did you mean to use autocast as a context manager?"
+                f"autocast()(func) requires a callable, but got {type(func).__name__}. Did you mean to use autocast "
+                f"as a context manager?"
             )
         return autocast_decorator(self, func)
 
@@ -108,7 +109,9 @@ def _cast(value, device_type, dtype):
 
 
 def custom_fwd(fwd=None, *, device_type, cast_inputs=None):
-    """Decorate the ``forward`` of an autograd Function: with ``cast_inputs`` it runs in that dtype, without autocast."""
+    """Decorate the ``forward`` of an autograd Function: with ``cast_inputs`` it runs in that dtype, without
+    autocast.
+    """
     _check_device_type(device_type)
     if fwd is None:
         return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)

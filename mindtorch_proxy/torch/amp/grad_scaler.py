@@ -76,7 +76,8 @@ class GradScaler:
     def _need_scale(self, what):
         if self._scale is None:
             raise AssertionError(
-                f"Attempted {what} but _scale is None.  This may indicate your script did not use scaler.scale(loss or outputs) earlier in the iteration."
+                f"Attempted {what} but _scale is None.  This may indicate your script did not use scaler.scale(loss "
+                f"or outputs) earlier in the iteration."
             )
         return self._scale
 
@@ -155,8 +156,10 @@ class GradScaler:
         """
         if "grad_scaler" in inspect.signature(optimizer.step).parameters:
             warnings.warn(
-                "GradScaler is going to stop passing itself as a keyword argument to the passed optimizer. In the near future GradScaler registers "
-                "`grad_scale: Tensor` and `found_inf: Tensor` to the passed optimizer and let the optimizer use them directly.",
+                "GradScaler is going to stop passing itself as a keyword argument to the passed optimizer. "
+                "In the near future GradScaler registers "
+                "`grad_scale: Tensor` and `found_inf: Tensor` to the passed optimizer and let the optimizer use them "
+                "directly.",
                 FutureWarning,
                 stacklevel=3,
             )
@@ -185,7 +188,8 @@ class GradScaler:
         elif new_scale is not None:
             if new_scale.device.type != self._device or new_scale.numel() != 1 or new_scale.requires_grad:
                 raise AssertionError(
-                    "new_scale should be a float or a 1-element torch.cuda.FloatTensor or torch.FloatTensor with requires_grad=False."
+                    "new_scale should be a float or a 1-element torch.cuda.FloatTensor or torch.FloatTensor with "
+                    "requires_grad=False."
                 )
             scale.copy_(new_scale)
         else:
@@ -252,7 +256,8 @@ class GradScaler:
         if self._enabled:
             if self._per_optimizer_states:
                 raise AssertionError(
-                    "A GradScaler instance may only be pickled at the beginning of an iteration, or at the end after scaler.update()."
+                    "A GradScaler instance may only be pickled at the beginning of an iteration, "
+                    "or at the end after scaler.update()."
                 )
             state |= {
                 "_init_scale": self.get_scale(),

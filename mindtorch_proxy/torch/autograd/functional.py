@@ -16,7 +16,8 @@ def _tuple(x, what, fn):
         if not isinstance(t, torch.Tensor):
             where = f"value at index {i}" if is_tuple else f"given {what}"
             raise TypeError(
-                f"The {what} given to {fn} must be either a Tensor or a tuple of Tensors but the {where} has type {type(t)}."
+                f"The {what} given to {fn} must be either a Tensor or a tuple of Tensors but the {where} has type "
+                f"{type(t)}."
             )
     return is_tuple, given
 
@@ -57,14 +58,17 @@ def _one_element(tensors, of):
 
 _OF_INPUT, _OF_RESULT = "the input to the user-provided function is", "the user-provided function returns"
 _INDEPENDENT = {  # of tensors that do not require a gradient in strict mode
-    "outputs": "Output {} of the user-provided function does not require gradients. The outputs must be computed in a differentiable manner from the input "
+    "outputs": "Output {} of the user-provided function does not require gradients. The outputs must be computed in "
+    "a differentiable manner from the input "
     "when running in strict mode.",
     "grad_inputs": "The gradient with respect to input {} is independent of the inputs of the user-provided function. "
     + _NOT_STRICT
     + ".",
-    "jacobian": "While computing the hessian, found that the jacobian of the user-provided function with respect to input {} is independent of the input. "
+    "jacobian": "While computing the hessian, found that the jacobian of the user-provided function with respect to "
+    "input {} is independent of the input. "
     + _NOT_STRICT
-    + ". You should ensure that your function is twice differentiable and that the jacobian depends on the inputs (this would be violated by a linear "
+    + ". You should ensure that your function is twice differentiable and that the jacobian depends on the inputs "
+    "(this would be violated by a linear "
     "function for example).",
     "hessian": "The hessian of the user-provided function with respect to input {} is independent of the input. "
     + _NOT_STRICT
@@ -73,7 +77,8 @@ _INDEPENDENT = {  # of tensors that do not require a gradient in strict mode
 _OUTPUT = "The output of the user-provided function is independent of input {}. " + _NOT_STRICT + "."
 _UNUSED = {  # of gradients that are None in strict mode
     "back": _OUTPUT,
-    "back_trick": "The gradient with respect to the input is independent of entry {} in the grad_outputs when using the double backward trick to compute "
+    "back_trick": "The gradient with respect to the input is independent of entry {} in the grad_outputs when using "
+    "the double backward trick to compute "
     "forward mode gradients. " + _NOT_STRICT + ".",
     "double_back": "The jacobian of the user-provided function is independent of input {}. " + _NOT_STRICT + ".",
     "double_back_trick": "The hessian of the user-provided function is independent of entry {} in the grad_jacobian. "
@@ -106,7 +111,8 @@ def _filled(grads, like, strict, create_graph, stage):
         if create_graph and not g.requires_grad:
             what = "hessian" if "double" in stage else "jacobian"
             raise RuntimeError(
-                f"The {what} of the user-provided function is independent of input {i}. {_NOT_STRICT} when create_graph=True."
+                f"The {what} of the user-provided function is independent of input {i}. "
+                f"{_NOT_STRICT} when create_graph=True."
             )
     return tuple(torch.zeros_like(t) if g is None else g for g, t in zip(grads, like))
 
@@ -157,12 +163,14 @@ _STRATEGIES = ("forward-mode", "reverse-mode")
 def _check_forward(strict, vectorize):
     if strict:
         raise RuntimeError(
-            'torch.autograd.functional.jacobian: `strict=True` and `strategy="forward-mode"` are not supported together (yet). '
+            'torch.autograd.functional.jacobian: `strict=True` and `strategy="forward-mode"` are not supported '
+            "together (yet). "
             'Please either set `strict=False` or `strategy="reverse-mode"`.'
         )
     if not vectorize:
         raise NotImplementedError(
-            "Computing Jacobian using forward-AD or forward-over-reverse Hessian is only implemented for `vectorize=True`."
+            "Computing Jacobian using forward-AD or forward-over-reverse Hessian is only implemented for "
+            "`vectorize=True`."
         )
 
 
@@ -206,13 +214,15 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
     """The Jacobian, output shape + input shape, nested by outputs and inputs as they are tuples."""
     if strategy not in _STRATEGIES:
         raise AssertionError(
-            'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs than inputs, "forward-mode" tends to '
+            'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more '
+            'outputs than inputs, "forward-mode" tends to '
             'be more performant. Otherwise, prefer to use "reverse-mode".'
         )
     if strategy == "forward-mode":
         if create_graph:
             raise NotImplementedError(
-                'torch.autograd.functional.jacobian: `create_graph=True` and `strategy="forward-mode"` are not supported together (yet). '
+                'torch.autograd.functional.jacobian: `create_graph=True` and `strategy="forward-mode"` are not '
+                "supported together (yet). "
                 'Please either set `create_graph=False` or `strategy="reverse-mode"`.'
             )
         return _forward_jacobian(func, inputs, strict, vectorize)
@@ -222,7 +232,8 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
         out_tuple, outputs = _run(func, inputs, strict, "jacobian")
         if vectorize and strict:
             raise RuntimeError(
-                "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. Please either set `strict=False` or "
+                "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
+                "Please either set `strict=False` or "
                 "`vectorize=False`."
             )
         rows = [_rows(i, o, inputs, create_graph, strict, vectorize) for i, o in enumerate(outputs)]
@@ -244,7 +255,8 @@ def _rows(i, output, inputs, create_graph, strict, given):
                 )
             if strict and create_graph and not g.requires_grad:
                 raise RuntimeError(
-                    f"The jacobian of the user-provided function is independent of input {i}. {_NOT_STRICT} when create_graph=True."
+                    f"The jacobian of the user-provided function is independent of input {i}. "
+                    f"{_NOT_STRICT} when create_graph=True."
                 )
             column.append(torch.zeros_like(x) if g is None else g)
     return [

@@ -47,8 +47,9 @@ class set_multithreading_enabled(_Switch):
 
 
 class enforce_grad_layout_policy(_Switch):
-    """Whether a leaf's first gradient is copied into the leaf's strides;
-    without that, one that nobody else holds is taken with its own.
+    """Whether a leaf's first gradient is copied into the leaf's strides.
+
+    Without that, one that nobody else holds is taken with its own.
     """
 
     _field = "grad_layout"

@@ -33,14 +33,17 @@ def _check_inputs(inputs):
         if _is_input(x):
             if x.dtype not in (torch.float64, torch.complex128):
                 warnings.warn(
-                    f"Input #{i} requires gradient and is not a double precision floating point or complex. This check will likely fail if all the inputs "
+                    f"Input #{i} requires gradient and is not a double precision floating point or complex. "
+                    f"This check will likely fail if all the inputs "
                     "are not of double precision floating point or complex. ",
                     stacklevel=4,
                 )
             if x.layout is torch.strided and any(step == 0 and size > 1 for step, size in zip(x.stride(), x.size())):
                 raise RuntimeError(
-                    f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to be able to compute the "
-                    "numerical gradients correctly. You should call .contiguous on the input before passing it to gradcheck."
+                    f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are "
+                    f"non-overlapping to be able to compute the "
+                    "numerical gradients correctly. You should call .contiguous on the input before passing it to "
+                    "gradcheck."
                 )
     if not any(map(_is_input, inputs)):
         raise ValueError(
@@ -51,7 +54,8 @@ def _check_inputs(inputs):
 def _check_outputs(results):
     if any(isinstance(o, torch.Tensor) and o.layout is not torch.strided for o in _as_tuple(results)):
         raise ValueError(
-            "Sparse output is not supported at gradcheck yet. Please call to_dense(masked_grad=...) on the output of fn for gradcheck."
+            "Sparse output is not supported at gradcheck yet. Please call to_dense(masked_grad=...) on the output of "
+            "fn for gradcheck."
         )
 
 
@@ -142,8 +146,10 @@ class _Comparison:
             found.append(_dense(torch.zeros_like(x) if g is None else g).detach())
         if found[0].numel() and (found[0] - found[1]).abs().max() > self.nondet_tol:
             raise GradcheckError(
-                "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different values, although "
-                f"analytical gradient matches numerical gradient.The tolerance for nondeterminism was {self.nondet_tol}."
+                "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times "
+                "gives different values, although "
+                f"analytical gradient matches numerical gradient.The tolerance for nondeterminism was "
+                f"{self.nondet_tol}."
             )
         return found[0].reshape(-1)
 
@@ -193,11 +199,16 @@ class _Comparison:
     def in_full(self, j, x):
         numerical, analytical = self.numerical(x)[j], self.analytical(x)[j]
         text = (
-            "\nThe above quantities relating the numerical and analytical jacobians are computed in fast mode. Below they are computed in slow mode:\n\n"
-            f"Numerical:\n {numerical}\nAnalytical:\n{analytical}\n\nThe max per-element difference (slow mode) is: {(numerical - analytical).abs().max()}.\n"
+            "\nThe above quantities relating the numerical and analytical jacobians are computed in fast mode. "
+            "Below they are computed in slow mode:\n\n"
+            f"Numerical:\n {numerical}\nAnalytical:\n{analytical}\n\nThe max per-element difference (slow mode) is: "
+            f"{(numerical - analytical).abs().max()}.\n"
         )
         if self.close(analytical, numerical, self.atol):
-            text += "Fast gradcheck failed but element-wise differences are small: the tolerances (atol, rtol) may be too small for it.\n"
+            text += (
+                "Fast gradcheck failed but element-wise differences are small: the tolerances (atol, "
+                "rtol) may be too small for it.\n"
+            )
         return text
 
     def close(self, a, b, atol):
@@ -212,7 +223,10 @@ class _Comparison:
             else ""
         )
         mode = "computed with forward mode " if self.forward else ""
-        return f"{apart}Jacobian {mode}mismatch for output {output} with respect to input {k},\nnumerical:{numerical}\nanalytical:{analytical}\n"
+        return (
+            f"{apart}Jacobian {mode}mismatch for output {output} with respect to input "
+            f"{k},\nnumerical:{numerical}\nanalytical:{analytical}\n"
+        )
 
 
 def _units(t):
@@ -277,7 +291,10 @@ def _compare(func, inputs, results, options, forward):
     _Comparison(func, inputs, options, forward).run()
 
 
-_NOT_BATCHED = "gradcheck or gradgradcheck failed while testing batched gradient computation; check_batched_grad=False leaves that out."
+_NOT_BATCHED = (
+    "gradcheck or gradgradcheck failed while testing batched gradient computation; "
+    "check_batched_grad=False leaves that out."
+)
 
 
 def _check_batched(of_one, of_all, vectors, what):
@@ -371,7 +388,8 @@ def _check_undefined(func, inputs):
             raise GradcheckError(f"Expected backward function to handle undefined output grads. {_NOTES}") from e
         if any(g is not None and bool((_dense(g) != 0).any()) for g in found):
             raise GradcheckError(
-                f"Expected all input grads to be undefined or zero when all output grads are undefined or zero. {_NOTES}"
+                f"Expected all input grads to be undefined or zero when all output grads are undefined or zero. "
+                f"{_NOTES}"
             )
 
 

@@ -69,7 +69,9 @@ class GradientEdge(NamedTuple):
 
 
 def get_gradient_edge(tensor):
-    """Where the gradient of a tensor goes: a GradientEdge, which autograd.grad and backward take in a tensor's place."""
+    """Where the gradient of a tensor goes: a GradientEdge, which autograd.grad and backward take in a tensor's
+    place.
+    """
     e = edge(tensor)
     if e is None:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
@@ -152,8 +154,9 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
 
 
 class _Handle:
-    """What nodes hold instead of a tensor that was saved inside;
-    those that saved one version of one tensor share it.
+    """What nodes hold instead of a tensor that was saved inside.
+
+    Those that saved one version of one tensor share it.
     """
 
 
@@ -210,7 +213,8 @@ class _AllowMutationOnSavedContext:
         if not _allow_mutation_on_saved_tensors_enabled or handle not in self.cloned and handle not in self.original:
             raise AssertionError(
                 # as PyTorch writes it
-                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was originally recorded."
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was "
+                "originally recorded."
             )
         return self.cloned[handle] if handle in self.cloned else self.original[handle]
 
@@ -235,7 +239,8 @@ _allow_mutation_on_saved_tensors_enabled = False
 
 @contextlib.contextmanager
 def allow_mutation_on_saved_tensors():
-    """Saved tensors that are written to in place are copied before, so that the write does not matter;
+    """Saved tensors that are written to in place are copied before, so that the write does not matter.
+
     backward() must run inside too.
     """
     global _allow_mutation_on_saved_tensors_enabled

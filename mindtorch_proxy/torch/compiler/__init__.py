@@ -1,4 +1,6 @@
-"""torch.compiler and torch.compile: backends that are callable get graphs, those with a name run functions as they are."""
+"""torch.compiler and torch.compile: backends that are callable get graphs, those with a name run functions as they
+are.
+"""
 
 import numpy as np
 import torch

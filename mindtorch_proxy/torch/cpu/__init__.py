@@ -24,10 +24,10 @@ __all__ = [
 
 
 # PyTorch's name: Linux's
-_ON_X86 = {name: name for name in """aes amx_bf16 amx_fp16 amx_int8 amx_tile avx avx2 avx512_4fmaps avx512_4vnniw avx512_bf16 avx512_bitalg avx512_fp16
-    avx512_vbmi2 avx512_vnni avx512_vp2intersect avx512_vpopcntdq avx_vnni avx_vnni_int8 avx_vnni_int16 avx_ne_convert
-    bmi2 clflush clflushopt clwb f16c
-    fma4 popcnt sse sse2 sse4_1 sse4_2 sse4a ssse3""".split()}  # fmt: skip
+_ON_X86 = {name: name for name in """aes amx_bf16 amx_fp16 amx_int8 amx_tile avx avx2 avx512_4fmaps avx512_4vnniw
+    avx512_bf16 avx512_bitalg avx512_fp16 avx512_vbmi2 avx512_vnni avx512_vp2intersect avx512_vpopcntdq avx_vnni
+    avx_vnni_int8 avx_vnni_int16 avx_ne_convert bmi2 clflush clflushopt clwb f16c fma4 popcnt sse sse2 sse4_1 sse4_2
+    sse4a ssse3""".split()}  # fmt: skip
 _ON_X86 |= {f"avx512_{name}": f"avx512{name}" for name in "f cd dq bw vl ifma vbmi".split()}
 _ON_X86 |= {"bmi": "bmi1", "fma3": "fma", "lzcnt": "abm", "sha": "sha_ni", "sse3": "pni"}
 _ON_ARM = {name: name for name in "aes bf16 i8mm pmull sha1 sha2 crc32 atomics sve sve2 sme sme2".split()}

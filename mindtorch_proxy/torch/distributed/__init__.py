@@ -29,8 +29,8 @@ _ELSEWHERE = {
     "breakpoint": "_debugger",
 }
 _FROM_C10D = frozenset(
-    """_make_nccl_premul_sum _Backend _Work _coalescing_manager _CoalescingManager _rank_not_in_group _all_gather_base _reduce_scatter_base
- _create_process_group_wrapper _get_process_group_name _world""".split()
+    """_make_nccl_premul_sum _Backend _Work _coalescing_manager _CoalescingManager _rank_not_in_group _all_gather_base
+ _reduce_scatter_base _create_process_group_wrapper _get_process_group_name _world""".split()
 )
 
 

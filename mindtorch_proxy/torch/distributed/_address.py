@@ -8,8 +8,9 @@ from ._store import PrefixStore
 
 
 def local_address(store):
-    """The address under which other ranks reach this one: that of the way to the store's host;
-    without one, that of the host's name, or loopback.
+    """The address under which other ranks reach this one: that of the way to the store's host.
+
+    Without one, that of the host's name, or loopback.
     """
     while isinstance(store, PrefixStore):
         store = store.underlying_store

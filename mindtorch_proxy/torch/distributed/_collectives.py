@@ -58,7 +58,8 @@ def supports_complex(op):
 def _check_single_tensor(param, name):
     if not isinstance(param, torch.Tensor):
         raise TypeError(
-            f"Invalid function argument. Expected parameter `{name}` of type torch.Tensor\n             but got {type(param)} instead."
+            f"Invalid function argument. Expected parameter `{name}` of type torch.Tensor\n             but got "
+            f"{type(param)} instead."
         )
 
 
@@ -66,7 +67,8 @@ def _check_tensor_list(param, name):
     if not isinstance(param, list) or not all(isinstance(p, torch.Tensor) for p in param):
         raise TypeError(
             f"Invalid function argument. Expected parameter `{name}` of type List[torch.Tensor]\n             "
-            f"but got {type(param)} with elements of type {[type(p) for p in param] if isinstance(param, (list, tuple)) else None}."
+            f"but got {type(param)} with elements of type "
+            f"{[type(p) for p in param] if isinstance(param, (list, tuple)) else None}."
         )
 
 
@@ -455,7 +457,10 @@ class P2POp:
         mine, other = self.group.rank(), self.group_peer
         source, target = (mine, other) if self.op is isend else (other, mine)
         name = _w._get_process_group_name(self.group)
-        return f"P2POp({self.op.__name__} pg={name}, group_src={source}, group_dst={target},  {self.tensor.shape}, {self.tensor.dtype})"
+        return (
+            f"P2POp({self.op.__name__} pg={name}, group_src={source}, group_dst={target},  {self.tensor.shape}, "
+            f"{self.tensor.dtype})"
+        )
 
 
 def _check_op(op):
@@ -519,7 +524,8 @@ def _coalescing_manager(group=None, device=None, async_ops=False):
     first, tensors = calls[0], [c.tensor for c in calls]
     if any(c.op is not first.op or c.redop != first.redop for c in calls):
         raise RuntimeError(
-            f"Coalescing manager expects collectives of one kind and one reduction, not {sorted({c.op.__name__ for c in calls})}"
+            f"Coalescing manager expects collectives of one kind and one reduction, "
+            f"not {sorted({c.op.__name__ for c in calls})}"
         )
     if first.op is all_reduce:
         work = group.allreduce_coalesced(tensors, AllreduceCoalescedOptions(reduceOp=first.redop, asyncOp=async_ops))

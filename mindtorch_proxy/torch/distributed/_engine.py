@@ -34,7 +34,8 @@ class EngineTimeout(EngineError):
 
 @functools.cache
 def library():
-    """The path of gloo's extension module in the wheel xoscar;
+    """The path of gloo's extension module in the wheel xoscar.
+
     RuntimeError, with what to install, where there is none.
     """
     try:
@@ -44,7 +45,8 @@ def library():
     found = [f for f in files if f.name.startswith("xoscar_pygloo.") and f.suffix == ".so"]
     if not found:
         raise RuntimeError(
-            "torch.distributed's backend gloo needs the package xoscar, which carries it: pip install 'mindtorch-proxy[distributed]'"
+            "torch.distributed's backend gloo needs the package xoscar, which carries it: "
+            "pip install 'mindtorch-proxy[distributed]'"
         )
     return str(found[0].locate())
 

@@ -105,7 +105,8 @@ class ProcessGroupGloo(OrderedCalls):
         for i, t in enumerate(tensors):
             if t.layout is not tensors[0].layout:
                 raise RuntimeError(
-                    f"ProcessGroupGloo::{name}: invalid tensor layout at index {i} (expected {tensors[0].layout}, got {t.layout})"
+                    f"ProcessGroupGloo::{name}: invalid tensor layout at index {i} (expected {tensors[0].layout}, "
+                    f"got {t.layout})"
                 )
 
     def _check_like(self, name, tensors, like):
@@ -116,7 +117,8 @@ class ProcessGroupGloo(OrderedCalls):
                 )
             if t.shape != like.shape:
                 raise RuntimeError(
-                    f"ProcessGroupGloo::{name}: invalid tensor size at index {i} (expected {_size(like)}, got {_size(t)})"
+                    f"ProcessGroupGloo::{name}: invalid tensor size at index {i} (expected {_size(like)}, "
+                    f"got {_size(t)})"
                 )
 
     def _single(self, name, tensors, what="tensor"):
@@ -128,7 +130,8 @@ class ProcessGroupGloo(OrderedCalls):
         """The root's list of a tensor for each rank."""
         if len(lists) != 1:
             raise RuntimeError(
-                f"ProcessGroupGloo::{name}: requires a single-element {what} list containing a list with {self._size} tensors."
+                f"ProcessGroupGloo::{name}: requires a single-element {what} list containing a list with "
+                f"{self._size} tensors."
             )
         return lists[0]
 
@@ -246,7 +249,8 @@ class ProcessGroupGloo(OrderedCalls):
         """The sum of sparse tensors: all indices and values, added up."""
         if op is not RedOpType.SUM:
             raise RuntimeError(
-                "ProcessGroupGloo::allreduce: unsupported reduction operation (allreduce of sparse tensors only works with ReduceOp.SUM)"
+                "ProcessGroupGloo::allreduce: unsupported reduction operation (allreduce of sparse tensors only "
+                "works with ReduceOp.SUM)"
             )
         tensor, mine = tensors[0], fold(torch.add, tensors).coalesce()
 
@@ -361,7 +365,8 @@ class ProcessGroupGloo(OrderedCalls):
         for i, targets in enumerate(outputs):
             if len(targets) != length:
                 raise RuntimeError(
-                    f"ProcessGroupGloo::allgather: invalid output tensor list at index {i} (expected length {length}, got {len(targets)})"
+                    f"ProcessGroupGloo::allgather: invalid output tensor list at index {i} (expected length "
+                    f"{length}, got {len(targets)})"
                 )
         for tensors in (inputs, *outputs):
             self._check_like("allgather", tensors, inputs[0])
@@ -378,11 +383,13 @@ class ProcessGroupGloo(OrderedCalls):
                 else output.numel() - (self._size - 1) * (output.numel() // self._size + 1)
             )
             raise RuntimeError(
-                f"ProcessGroupGloo::allgather: invalid tensor size at index {self._size - 1} (expected ({input.numel()}), got ({share}))"
+                f"ProcessGroupGloo::allgather: invalid tensor size at index {self._size - 1} (expected "
+                f"({input.numel()}), got ({share}))"
             )
         if output.dtype is not input.dtype:
             raise RuntimeError(
-                f"ProcessGroupGloo::allgather: invalid tensor type at index 0 (expected {input.dtype}, got {output.dtype})"
+                f"ProcessGroupGloo::allgather: invalid tensor type at index 0 (expected {input.dtype}, "
+                f"got {output.dtype})"
             )
         return self._gather_all(
             "all_gather_into_tensor", [_pieces(_real(output), self._size)], [_real(input)], opts, [output]
@@ -397,7 +404,8 @@ class ProcessGroupGloo(OrderedCalls):
         for targets in outputs:
             if len(targets) != len(inputs):
                 raise RuntimeError(
-                    f"ProcessGroupGloo::allgather_coalesced: invalid output size: (expected length {len(inputs)}, got {len(targets)})"
+                    f"ProcessGroupGloo::allgather_coalesced: invalid output size: (expected length {len(inputs)}, "
+                    f"got {len(targets)})"
                 )
         reals = [_real(t) for t in inputs]
         self._one_dtype("allgather_coalesced", reals)
@@ -446,7 +454,8 @@ class ProcessGroupGloo(OrderedCalls):
             targets = self._list_of_all("gather", outputs, "output")
             if len(targets) != self._size:
                 raise RuntimeError(
-                    f"ProcessGroupGloo::gather: Incorrect output list size {len(targets)}. {_AS_MANY % ('Output', self._size)}"
+                    f"ProcessGroupGloo::gather: Incorrect output list size {len(targets)}. "
+                    f"{_AS_MANY % ('Output', self._size)}"
                 )
             self._check_like("gather", targets, tensor)
         elif outputs:
@@ -480,7 +489,8 @@ class ProcessGroupGloo(OrderedCalls):
             sources = self._list_of_all("scatter", inputs, "input")
             if len(sources) != self._size:
                 raise RuntimeError(
-                    f"ProcessGroupGloo::scatter: Incorrect input list size {len(sources)}. {_AS_MANY % ('Input', self._size)}"
+                    f"ProcessGroupGloo::scatter: Incorrect input list size {len(sources)}. "
+                    f"{_AS_MANY % ('Input', self._size)}"
                 )
             self._check_like("scatter", sources, output)
         elif inputs:
@@ -538,14 +548,16 @@ class ProcessGroupGloo(OrderedCalls):
             )
         if output.numel() != sources[self._rank].numel():
             raise RuntimeError(
-                f"ProcessGroupGloo::reduce_scatter: invalid tensor size at index {self._rank} (expected {_size(output)}, got {_size(sources[self._rank])})"
+                f"ProcessGroupGloo::reduce_scatter: invalid tensor size at index {self._rank} (expected "
+                f"{_size(output)}, got {_size(sources[self._rank])})"
             )
         return self._scatter_reduced("reduce_scatter", _real(output), sources, [output], opts)
 
     def _reduce_scatter_base(self, output, input, opts):
         if output.numel() * self._size != input.numel():
             raise RuntimeError(
-                f"Check failed: outputShape[0] * worldSize == inputShape[0] ({output.numel() * self._size} vs. {input.numel()})"
+                f"Check failed: outputShape[0] * worldSize == inputShape[0] ({output.numel() * self._size} vs. "
+                f"{input.numel()})"
             )
         return self._scatter_reduced("reduce_scatter_tensor", _real(output), [input], [output], opts)
 
@@ -586,7 +598,8 @@ class ProcessGroupGloo(OrderedCalls):
         for what, tensors in (("input", inputs), ("output", outputs)):
             if len(tensors) != self._size:
                 raise RuntimeError(
-                    f"ProcessGroupGloo::alltoall: {what} tensor list size {len(tensors)} does not match world size {self._size}"
+                    f"ProcessGroupGloo::alltoall: {what} tensor list size {len(tensors)} does not match world size "
+                    f"{self._size}"
                 )
         sources, targets = [_real(t) for t in inputs], [_real(t) for t in outputs]
         self._one_dtype("alltoall", sources)
@@ -634,7 +647,8 @@ class ProcessGroupGloo(OrderedCalls):
         wrong = next((r for r, t in enumerate(targets) if lengths[r] != nbytes(t)), None)
         if wrong is not None:
             raise RuntimeError(
-                f"[Rank {self._rank}] {call}: rank {wrong} sent {lengths[wrong]} bytes, but {nbytes(targets[wrong])} were expected"
+                f"[Rank {self._rank}] {call}: rank {wrong} sent {lengths[wrong]} bytes, but {nbytes(targets[wrong])} "
+                f"were expected"
             )
         for r, t in enumerate(targets):
             fill(t, arrived[r].data_ptr() + 8)
@@ -664,7 +678,8 @@ class ProcessGroupGloo(OrderedCalls):
                 answer = str(error)
             if answer != "1":
                 raise RuntimeError(
-                    f"Rank {self._rank} successfully reached monitoredBarrier, but received errors while waiting for send/recv from rank 0. "
+                    f"Rank {self._rank} successfully reached monitoredBarrier, but received errors while waiting for "
+                    f"send/recv from rank 0. "
                     f"Please check rank 0 logs for faulty rank.\n Original exception: {answer}"
                 )
             return

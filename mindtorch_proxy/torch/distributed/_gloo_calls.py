@@ -1,5 +1,6 @@
-"""How the backend gloo runs collectives: one after another, each in shared memory, with a number;
-and what it says when one fails.
+"""How the backend gloo runs collectives: one after another, each in shared memory, with a number.
+
+And what it says when one fails.
 """
 
 import json
@@ -72,7 +73,9 @@ class Call:
         self.sequence, self.step, self.event = 0, 0, None
 
     def tag(self):
-        """gloo's tag: collectives that differ in kind, dtype, size or number never meet, so none takes another's data."""
+        """gloo's tag: collectives that differ in kind, dtype, size or number never meet, so none takes another's
+        data.
+        """
         self.step += 1
         return (
             (self.sequence & 0x3FFF) << 18
@@ -140,7 +143,8 @@ class OrderedCalls(Backend):
             )
         if self._broken is not None:
             raise DistBackendError(
-                f"[Rank {self._rank}] the process group cannot be used any more, since a collective has failed: {self._broken}"
+                f"[Rank {self._rank}] the process group cannot be used any more, since a collective has failed: "
+                f"{self._broken}"
             )
 
     def _run(self, call):
@@ -190,8 +194,9 @@ class OrderedCalls(Backend):
         return json.dumps([self._rank, f"{call}", f"{call.name} {call.key}"])
 
     def _look_around(self, call):
-        """The first rank that waits long writes down for what;
-        who waits for another thing with the same number has found a mistake.
+        """The first rank that waits long writes down for what.
+
+        Who waits for another thing with the same number has found a mistake.
         """
         key = f"waiting/{call.sequence}"
         try:
@@ -201,7 +206,8 @@ class OrderedCalls(Backend):
             raise EngineError(f"the store does not answer: {error}") from None
         if found[2] != f"{call.name} {call.key}":
             raise EngineError(
-                f"Detected mismatch between collectives on ranks. Rank {self._rank} is running {call}, but rank {found[0]} is running {found[1]}"
+                f"Detected mismatch between collectives on ranks. Rank {self._rank} is running {call}, "
+                f"but rank {found[0]} is running {found[1]}"
             )
         if failed:
             raise EngineError("another rank has failed")
@@ -247,8 +253,10 @@ class OrderedCalls(Backend):
         shown = [f"{name} #{sequence} ({detail})" for sequence, name, detail in map(json.loads, every)]
         difference = "the sequence numbers, collectives, shapes, dtypes or roots differ"
         raise RuntimeError(
-            f"Detected mismatch between collectives on ranks. Rank {self._rank} is running collective: {shown[self._rank]}, but Rank {other} is running "
-            f"collective: {shown[other]}. {difference}; all ranks: {'; '.join(f'rank {r}: {s}' for r, s in enumerate(shown[:16]))}"
+            f"Detected mismatch between collectives on ranks. Rank {self._rank} is running collective: "
+            f"{shown[self._rank]}, but Rank {other} is running "
+            f"collective: {shown[other]}. {difference}; all ranks: "
+            f"{'; '.join(f'rank {r}: {s}' for r, s in enumerate(shown[:16]))}"
         )
 
     # -- memory

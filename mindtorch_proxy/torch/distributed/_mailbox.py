@@ -108,7 +108,10 @@ class Mailbox:
 
     def _deliver(self, receive, source, data):
         if len(data) > receive.size:
-            text = f"rank {self.rank} received {len(data)} bytes from rank {source} (tag {receive.tag}), but its tensor has {receive.size}"
+            text = (
+                f"rank {self.rank} received {len(data)} bytes from rank {source} (tag {receive.tag}), "
+                f"but its tensor has {receive.size}"
+            )
             receive.done(source, DistBackendError(text))
             return
         view = _memory(receive.address, len(data)) if data else b""
@@ -118,7 +121,8 @@ class Mailbox:
 
     def _gone(self, source, error):
         return DistBackendError(
-            f"recv on rank {self.rank}: Connection closed by peer: rank {source} has ended, or left the group ({type(error).__name__})"
+            f"recv on rank {self.rank}: Connection closed by peer: rank {source} has ended, "
+            f"or left the group ({type(error).__name__})"
         )
 
     def _lose(self, source, error):

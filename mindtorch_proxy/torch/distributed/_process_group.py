@@ -1,5 +1,6 @@
-"""Process groups: ``ProcessGroup`` hands a collective to the backend of its tensors' device;
-a backend has the collectives as methods.
+"""Process groups: ``ProcessGroup`` hands a collective to the backend of its tensors' device.
+
+A backend has the collectives as methods.
 """
 
 import enum

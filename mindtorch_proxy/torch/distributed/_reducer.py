@@ -106,7 +106,8 @@ def _verify_params_across_processes(process_group, params, logger=None):
     other = next((r for r in range(len(counts)) if counts[r][0] != counts[0][0]), None)
     if other is not None:
         raise RuntimeError(
-            f"DDP expects same model across all ranks, but Rank {rank} has {len(params)} params, while rank {other if rank != other else 0} has "
+            f"DDP expects same model across all ranks, but Rank {rank} has {len(params)} params, "
+            f"while rank {other if rank != other else 0} has "
             f"inconsistent {counts[other if rank != other else 0][0]} params."
         )
     longest = max(length for _, length in counts)
@@ -117,14 +118,16 @@ def _verify_params_across_processes(process_group, params, logger=None):
     against = 0 if rank else different
     if every[against] == every[rank]:
         raise RuntimeError(
-            f"DDP expects same model across all ranks, but the parameters of rank {different} and rank 0 differ; those of rank {rank} do not"
+            f"DDP expects same model across all ranks, but the parameters of rank {different} and rank 0 differ; "
+            f"those of rank {rank} do not"
         )
     position = 0
     for i, (sizes, strides, dtype) in enumerate(described):
         mine = [len(sizes), dtype, *sizes, *strides]
         if every[against][position : position + len(mine)] != mine:
             raise RuntimeError(
-                f"[{rank}]: params[{i}] in this process with sizes {sizes}, strides {strides} and dtype {params[i].dtype} appears not to match the same "
+                f"[{rank}]: params[{i}] in this process with sizes {sizes}, strides {strides} and dtype "
+                f"{params[i].dtype} appears not to match the same "
                 f"param in process {against}."
             )
         position += len(mine)
@@ -264,7 +267,8 @@ class Reducer:
     def _set_static_graph(self):
         if self.iteration:
             raise RuntimeError(
-                "set_static_graph() should be called before training loop starts and after DistributedDataParallel is constructed"
+                "set_static_graph() should be called before training loop starts and after DistributedDataParallel "
+                "is constructed"
             )
         self.static = True
 
@@ -315,8 +319,10 @@ class Reducer:
             self.unused = [i for i, n in enumerate(self.nodes) if n not in reached]
             if not self.unused and self.iteration == 1:
                 warnings.warn(
-                    "find_unused_parameters=True was specified in DDP constructor, but did not find any unused parameters in the forward pass. This flag "
-                    "results in an extra traversal of the autograd graph every iteration, which can adversely affect performance. If your model indeed "
+                    "find_unused_parameters=True was specified in DDP constructor, but did not find any unused "
+                    "parameters in the forward pass. This flag "
+                    "results in an extra traversal of the autograd graph every iteration, which can adversely affect "
+                    "performance. If your model indeed "
                     "never has any unused parameters in the forward pass, consider turning this flag off.",
                     stacklevel=3,
                 )
@@ -355,7 +361,9 @@ class Reducer:
             self._mark_ready(index)
 
     def _delay_all_reduce(self):
-        """The end of backward in the first iteration of a static graph: now it is known how often each gradient comes."""
+        """The end of backward in the first iteration of a static graph: now it is known how often each gradient
+        comes.
+        """
         if not self.expecting:
             return
         self.unfinished, self.marked_unused = True, True
@@ -394,7 +402,8 @@ class Reducer:
                 )
             elif not grad.is_sparse:
                 raise RuntimeError(
-                    "Expected variable to have sparse gradient: the layer that has it was made with sparse=True, but its gradient is a dense tensor"
+                    "Expected variable to have sparse gradient: the layer that has it was made with sparse=True, "
+                    "but its gradient is a dense tensor"
                 )
             bucket.gradient = grad
             return
@@ -406,7 +415,8 @@ class Reducer:
             raise RuntimeError("Encountered a sparse gradient: this parameter was expected to have a dense one")
         if grad.requires_grad:
             warnings.warn(
-                "Using DistributedDataParallel with create_graph=True is not well-supported. The higher-order gradient will not be synchronized across "
+                "Using DistributedDataParallel with create_graph=True is not well-supported. "
+                "The higher-order gradient will not be synchronized across "
                 "ranks, and backpropagation through all_reduce operations will not occur.",
                 stacklevel=2,
             )
@@ -511,9 +521,12 @@ class Reducer:
 
     def _fail_twice(self, index):
         self._fail(
-            "Expected to mark a variable ready only once. Either a parameter is used outside of `forward`, or by several forward and backward passes at a "
-            "time, or several reentrant backward passes (as those of `checkpoint`) share it. `static_graph=True` (_set_static_graph()) allows these where "
-            f"the graph is the same in all iterations. {self._name(index)} has been marked as ready twice. This means that multiple autograd engine hooks "
+            "Expected to mark a variable ready only once. Either a parameter is used outside of `forward`, "
+            "or by several forward and backward passes at a "
+            "time, or several reentrant backward passes (as those of `checkpoint`) share it. "
+            "`static_graph=True` (_set_static_graph()) allows these where "
+            f"the graph is the same in all iterations. {self._name(index)} has been marked as ready twice. "
+            f"This means that multiple autograd engine hooks "
             "have fired for this particular parameter during this iteration."
         )
 
@@ -533,25 +546,37 @@ class Reducer:
         text = "Expected to have finished reduction in the prior iteration before starting a new one. "
         if self.static:
             text += (
-                "This error indicates that your training graph has changed in this iteration: a parameter that was used in the first one was not used now. "
+                "This error indicates that your training graph has changed in this iteration: "
+                "a parameter that was used in the first one was not used now. "
                 "This is not compatible with static_graph set to True."
             )
         else:
             text += "This error indicates that your module has parameters that were not used in producing loss. "
             if self.find_unused:
-                text += "Since `find_unused_parameters=True` is enabled, this likely means that not all `forward` outputs participate in computing loss, or "
+                text += (
+                    "Since `find_unused_parameters=True` is enabled, this likely means that not all `forward` "
+                    "outputs participate in computing loss, or "
+                )
             else:
                 text += (
-                    "You can enable unused parameter detection by passing the keyword argument `find_unused_parameters=True` to "
-                    "`torch.nn.parallel.DistributedDataParallel`, and by making sure all `forward` function outputs participate in calculating loss. Or "
+                    "You can enable unused parameter detection by passing the keyword argument "
+                    "`find_unused_parameters=True` to "
+                    "`torch.nn.parallel.DistributedDataParallel`, and by making sure all `forward` function outputs "
+                    "participate in calculating loss. Or "
                 )
-            text += "the outputs could not be found in what `forward` returns (they may stand in lists, tuples, dicts and dataclasses)."
+            text += (
+                "the outputs could not be found in what `forward` returns (they may stand in lists, tuples, "
+                "dicts and dataclasses)."
+            )
         where = f"did not receive grad for rank {self.group.rank()}: "
         if get_debug_level() is not DebugLevel.OFF:
             text += f"\nParameters which {where}{', '.join(self.names.get(i, str(i)) for i in missing)}"
         text += f"\nParameter indices which {where}{' '.join(map(str, missing))}"
         if get_debug_level() is DebugLevel.OFF:
-            text += "\nWith the environment variable TORCH_DISTRIBUTED_DEBUG at INFO or DETAIL their names are printed, too."
+            text += (
+                "\nWith the environment variable TORCH_DISTRIBUTED_DEBUG at INFO or DETAIL their names are "
+                "printed, too."
+            )
         self._fail(text)
 
     # -- buckets in the order in which gradients come

@@ -49,7 +49,7 @@ def same_length(keys, values):
 
 
 class Store:
-    """Base of all stores, and of those that programs write:
+    """Base of all stores, and of those that programs write.
 
     ``set``, ``get``, ``add``, ``wait``, ``check``, ... are theirs to give.
     """

@@ -245,7 +245,8 @@ def listen(host, port):
             listener.close()
             failure = error
     raise DistNetworkError(
-        f"The server socket has failed to listen on any local network address. port: {port}, useIpv6: false, code: -{failure.errno}, "
+        f"The server socket has failed to listen on any local network address. port: {port}, useIpv6: false, code: "
+        f"-{failure.errno}, "
         f"name: {errno_name(failure)}, message: {failure.strerror}"
     )
 
@@ -308,7 +309,8 @@ class TCPStore(Store):
         while came < world_size:
             if time.monotonic() > deadline:
                 raise DistStoreError(
-                    f"Timed out after {int(self._timeout.total_seconds()) + 1} seconds waiting for clients. {came}/{world_size} clients joined."
+                    f"Timed out after {int(self._timeout.total_seconds()) + 1} seconds waiting for clients. "
+                    f"{came}/{world_size} clients joined."
                 )
             time.sleep(0.005)
             came = int(self._call("add", READY_KEY, b"0")[0])
@@ -345,7 +347,8 @@ class TCPStore(Store):
             except OSError as error:
                 if time.monotonic() + pause > deadline:
                     raise DistNetworkError(
-                        f"The client socket has timed out after {int(self._timeout.total_seconds() * 1000)}ms while trying to connect to "
+                        f"The client socket has timed out after {int(self._timeout.total_seconds() * 1000)}ms while "
+                        f"trying to connect to "
                         f"({self._host}, {self._port}): {error}"
                     ) from None
             time.sleep(pause)
@@ -365,7 +368,8 @@ class TCPStore(Store):
             self._pool.append(connection)
 
     def _call(self, name, *arguments, timeout=None):
-        """Send a message, and return the answer's parts;
+        """Send a message, and return the answer's parts.
+
         TimeoutError, on a connection that is closed then, if none comes in time.
         """
         connection = self._acquire()
@@ -400,7 +404,8 @@ class TCPStore(Store):
             n = connection.recv_into(view)
             if not n:
                 raise ConnectionResetError(
-                    "Failed to recv, got 0 bytes. Connection was likely closed. Did the remote server shutdown or crash?"
+                    "Failed to recv, got 0 bytes. Connection was likely closed. Did the remote server shutdown or "
+                    "crash?"
                 )
             view = view[n:]
         return data

@@ -97,8 +97,10 @@ class BackendConfig:
                 device, _, name = pair.partition(":")
                 if not name or ":" in name:
                     raise ValueError(
-                        f"The custom backend string argument is invalid: {backend}.\n Custom backend string is an experimental feature where the backend "
-                        "string must be in the format: \"<device_type1>:<backend1>,<device_type2>:<backend2>...\". e.g. 'cpu:gloo,cuda:nccl'"
+                        f"The custom backend string argument is invalid: {backend}.\n Custom backend string is an "
+                        f"experimental feature where the backend "
+                        'string must be in the format: "<device_type1>:<backend1>,<device_type2>:<backend2>...". '
+                        "e.g. 'cpu:gloo,cuda:nccl'"
                     )
                 if device in self.device_backend_map:
                     raise ValueError(f"Duplicate device type {device} in backend string: {backend}. ")
@@ -307,7 +309,8 @@ def get_node_local_rank(fallback_rank=None):
     if fallback_rank is not None:
         return int(fallback_rank)
     raise RuntimeError(
-        "LOCAL_RANK is not in the environment. Consider passing fallback_rank to allow `get_node_local_rank` to work, assuming you are not "
+        "LOCAL_RANK is not in the environment. Consider passing fallback_rank to allow `get_node_local_rank` to "
+        "work, assuming you are not "
         "running in a multi-device context and want the code to run locally instead."
     )
 
@@ -371,7 +374,8 @@ def _store_based_barrier(rank, store, group_name, rendezvous_count, timeout, log
     except RuntimeError as error:
         came = store.add(key, 0)
         raise DistStoreError(
-            f"Timed out initializing process group in store based barrier on rank {rank}, for key: {key} (world_size={rendezvous_count}, "
+            f"Timed out initializing process group in store based barrier on rank {rank}, for key: "
+            f"{key} (world_size={rendezvous_count}, "
             f"num_workers_joined={came}, timeout={timeout} error={error})"
         ) from None
 

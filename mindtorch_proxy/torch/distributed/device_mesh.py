@@ -124,7 +124,8 @@ class DeviceMesh:
         backend_override = backend_override or ((None, None),) * len(self._layout)
         if len(backend_override) != len(self._layout):
             raise ValueError(
-                f"backend_override should have the same length as the number of mesh dimensions, but got {len(backend_override)} and {len(self._layout)}."
+                f"backend_override should have the same length as the number of mesh dimensions, "
+                f"but got {len(backend_override)} and {len(self._layout)}."
             )
         self._flatten_mapping = {}
         if _init_backend:
@@ -142,8 +143,9 @@ class DeviceMesh:
             )
 
     def _find(self):
-        """The positions, in the root, of the mesh that this rank is in;
-        without the rank, those of the only one, or None.
+        """The positions, in the root, of the mesh that this rank is in.
+
+        Without the rank, those of the only one, or None.
         """
         all_meshes = _cosets(self._layout, len(self._rank_map))
         if self._rank in self._rank_map:
@@ -167,7 +169,8 @@ class DeviceMesh:
         """The ranks as a tensor."""
         if self._positions is None:
             raise RuntimeError(
-                "In order to get the mesh Tensor of a DeviceMesh it needs to either have all its original dimensions (e.g., no slicing) "
+                "In order to get the mesh Tensor of a DeviceMesh it needs to either have all its original dimensions "
+                "(e.g., no slicing) "
                 "or it needs to contain the local rank"
             )
         return torch.tensor([self._rank_map[p] for p in self._positions], dtype=torch.int).reshape(self.shape)
@@ -250,7 +253,8 @@ class DeviceMesh:
             raise RuntimeError(
                 f"Found the DeviceMesh have {self.ndim} dimensions",
                 "Optional kwarg `mesh_dim` needs to be specified when device_mesh.ndim > 1.",
-                "If you want to get the list of all the ProcessGroups in the DeviceMesh,please use `get_all_groups()` instead.",
+                "If you want to get the list of all the ProcessGroups in the DeviceMesh,please use "
+                "`get_all_groups()` instead.",
             )
         flattened = self._get_root_mesh()._flatten_mapping
         if isinstance(mesh_dim, str) and mesh_dim in flattened:
@@ -343,7 +347,8 @@ class DeviceMesh:
         if name in root._flatten_mapping:
             if root._flatten_mapping[name]._layout != layout:
                 raise ValueError(
-                    f"Flatten mesh with mesh_dim_name {name} has been created before, Please specify another valid mesh_dim_name."
+                    f"Flatten mesh with mesh_dim_name {name} has been created before, Please specify another valid "
+                    f"mesh_dim_name."
                 )
             return root._flatten_mapping[name]
         override = _normalize_backend_override({0: backend_override} if backend_override is not None else {}, 1)
@@ -368,7 +373,8 @@ class DeviceMesh:
         dim = self._mesh_dim_names.index(dim) if isinstance(dim, str) else dim
         if math.prod(mesh_sizes) != self.size(dim):
             raise ValueError(
-                f"The product of mesh_sizes={mesh_sizes} is {math.prod(mesh_sizes)}, but the original dimension at dim={dim} has size {self.size(dim)}. "
+                f"The product of mesh_sizes={mesh_sizes} is {math.prod(mesh_sizes)}, but the original dimension at "
+                f"dim={dim} has size {self.size(dim)}. "
                 "These must be equal for unflatten to work correctly."
             )
         axes = _taken_apart(self._layout[dim], mesh_sizes)
@@ -409,7 +415,8 @@ class DeviceMesh:
             mesh = mesh if isinstance(mesh, torch.Tensor) else torch.tensor(mesh)
             if mesh.ndim != len(groups):
                 raise ValueError(
-                    f"Expects mesh with ndim equal to number of ProcessGroups but got mesh {mesh.tolist()} and {len(groups)} ProcessGroups"
+                    f"Expects mesh with ndim equal to number of ProcessGroups but got mesh {mesh.tolist()} and "
+                    f"{len(groups)} ProcessGroups"
                 )
         made = DeviceMesh(device_type, mesh, mesh_dim_names=mesh_dim_names, _init_backend=False)
         made._dim_group_names = [g.group_name for g in groups]
@@ -477,7 +484,8 @@ def _normalize_backend_override(backend_override, ndim, mesh_dim_names=None):
     unknown = [k for k in given if not isinstance(k, int) or not 0 <= k < ndim]
     if unknown:
         raise RuntimeError(
-            f"Found invalid keys in backend_override: got {unknown}, expected integers in range [0, {ndim}) or one of {mesh_dim_names}"
+            f"Found invalid keys in backend_override: got {unknown}, expected integers in range [0, "
+            f"{ndim}) or one of {mesh_dim_names}"
         )
     found = []
     for dim in range(ndim):

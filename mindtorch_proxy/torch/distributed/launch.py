@@ -1,4 +1,5 @@
-"""``python -m torch.distributed.launch``: torchrun that hands the local rank to scripts as ``--local-rank``;
+"""``python -m torch.distributed.launch``: torchrun that hands the local rank to scripts as ``--local-rank``.
+
 deprecated.
 """
 
@@ -30,8 +31,10 @@ def launch(args):
 def main(args=None):
     """The command."""
     warnings.warn(
-        "The module torch.distributed.launch is deprecated\nand will be removed in future. Use torchrun.\nNote that --use-env is set by default in torchrun.\n"
-        "If your script expects `--local-rank` argument to be set, please\nchange it to read from `os.environ['LOCAL_RANK']` instead.",
+        "The module torch.distributed.launch is deprecated\nand will be removed in future. "
+        "Use torchrun.\nNote that --use-env is set by default in torchrun.\n"
+        "If your script expects `--local-rank` argument to be set, please\nchange it to read from "
+        "`os.environ['LOCAL_RANK']` instead.",
         FutureWarning,
         stacklevel=2,
     )

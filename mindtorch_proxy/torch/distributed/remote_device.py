@@ -16,7 +16,8 @@ class _remote_device:
         fields = remote_device.split("/")
         if len(fields) > 2 or not all(fields):
             raise ValueError(
-                f"Could not parse remote_device: {remote_device}. The valid format is '<workername>/<device>' or 'rank:<rank>/<device>' or '<device>'"
+                f"Could not parse remote_device: {remote_device}. The valid format is '<workername>/<device>' or "
+                f"'rank:<rank>/<device>' or '<device>'"
             )
         if len(fields) == 1 and _is_device(fields[0]):
             self._device = torch.device(fields[0])

@@ -102,7 +102,8 @@ def _free_storage(tensor):
             _p_assert(
                 tensor.storage_offset() == 0,
                 "Freeing a tensor's storage is unsafe when it is not the sole occupant\n"
-                f"storage offset: {tensor.storage_offset()}\nstorage size: {storage.size()}\ntensor shape: {tensor.shape}",
+                f"storage offset: {tensor.storage_offset()}\nstorage size: {storage.size()}\ntensor shape: "
+                f"{tensor.shape}",
             )
             storage.resize_(0)
 

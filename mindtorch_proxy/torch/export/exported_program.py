@@ -84,8 +84,9 @@ class ExportedProgram:
         )
 
     def module(self, check_guards=True):
-        """A module that runs the program, with its parameters and buffers;
-        shapes other than those of the example raise AssertionError.
+        """A module that runs the program, with its parameters and buffers.
+
+        Shapes other than those of the example raise AssertionError.
         """
         graph, values, held = Graph(), {}, {}
         placeholders = [n for n in self.graph.nodes if n.op == "placeholder"]
@@ -143,7 +144,10 @@ class ExportedProgram:
 
     def __str__(self):
         text = self._graph_module.print_readable(print_output=False).replace("\n", "\n    ")
-        return f"ExportedProgram:\n    {text}\nGraph signature: {self._graph_signature}\nRange constraints: {self.range_constraints}\n"
+        return (
+            f"ExportedProgram:\n    {text}\nGraph signature: {self._graph_signature}\nRange constraints: "
+            f"{self.range_constraints}\n"
+        )
 
     __repr__ = __str__
 

@@ -9,8 +9,9 @@ _NUMBER = re.compile(r"\d+$")
 
 
 def _parsed(side, text):
-    """The groups of one side of a pattern: lists of names;
-    an ellipsis is "...", a dimension of size one the empty list.
+    """The groups of one side of a pattern: lists of names.
+
+    An ellipsis is "...", a dimension of size one the empty list.
     """
     if side.count("...") > 1 or "." in side.replace("...", ""):
         raise ValueError(
@@ -82,7 +83,8 @@ def _split(group, size, lengths):
     if open_names:
         if known == 0 or size % known:
             raise RuntimeError(
-                f"inferred dimension does not evenly fit into larger dimension: {size} vs {tuple(lengths.get(n, '?') for n in group)}"
+                f"inferred dimension does not evenly fit into larger dimension: "
+                f"{size} vs {tuple(lengths.get(n, '?') for n in group)}"
             )
         return {open_names[0]: size // known}
     if known != size:

@@ -18,7 +18,8 @@ def tree_flatten_spec(pytree, spec):
         return [pytree]
     if spec.type not in SUPPORTED_NODES:
         raise RuntimeError(
-            f"{type(pytree)} does not have a flatten_fn_spec associated with it. Please register one with torch.fx._pytree.register_pytree_flatten_spec."
+            f"{type(pytree)} does not have a flatten_fn_spec associated with it. Please register one with "
+            f"torch.fx._pytree.register_pytree_flatten_spec."
         )
     children = SUPPORTED_NODES[spec.type](pytree, spec)
     return [leaf for child, s in zip(children, spec.children()) for leaf in tree_flatten_spec(child, s)]

@@ -87,8 +87,9 @@ class PHWithMeta(PHBase):
 
 
 class _Patcher(contextlib.ExitStack):
-    """Other values of names and attributes until the end;
-    with deduplicate what stands there is not replaced a second time.
+    """Other values of names and attributes until the end.
+
+    With deduplicate what stands there is not replaced a second time.
     """
 
     def __init__(self):
@@ -271,8 +272,9 @@ class Tracer(TracerBase):
         return fn, args
 
     def _concrete(self, name, default, counter, value):
-        """The value of an argument, or a part of it, while tracing, and a check that the graph is called with it;
-        a placeholder where it is PH.
+        """The value of an argument, or a part of it, while tracing, and a check that the graph is called with it.
+
+        A placeholder where it is PH.
         """
         number = next(counter)
         if isinstance(value, PHBase):
@@ -290,7 +292,8 @@ class Tracer(TracerBase):
             self.create_proxy("call_function", torch._assert, (proxy == value, message), {})
         else:
             warnings.warn(
-                f"Was not able to add assertion to guarantee correct input {name} to specialized function. It is up to the "
+                f"Was not able to add assertion to guarantee correct input {name} to specialized function. "
+                f"It is up to the "
                 "user to make sure that your inputs match the inputs you specialized the function with."
             )
         return value

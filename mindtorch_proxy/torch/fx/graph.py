@@ -169,7 +169,8 @@ class Graph:
         self._insert = (
             self._root,
             0,
-            # new nodes come before this one (0) or directly after it (1); the root is before the first and after the last
+            # new nodes come before this one (0) or directly after it (1); the root is before the first and after the
+            # last
         )
         self._traced_from = ""  # where the traced function stands, as names of generated code say it
 
@@ -182,8 +183,9 @@ class Graph:
         self._codegen = codegen
 
     def on_generate_code(self, make_transformer):
-        """Let a function over the lines of the body, ``make_transformer(the one before or None)``, change them;
-        gives a context that undoes it.
+        """Let a function over the lines of the body, ``make_transformer(the one before or None)``, change them.
+
+        Gives a context that undoes it.
         """
         before = self._codegen._body_transformer
         self._codegen._body_transformer = make_transformer(before)
@@ -250,7 +252,8 @@ class Graph:
         """Remove a node that nothing uses."""
         if to_erase.users:
             raise RuntimeError(
-                f"Tried to erase Node {to_erase} but it still had {len(to_erase.users)} users in the graph: {to_erase.users}!"
+                f"Tried to erase Node {to_erase} but it still had {len(to_erase.users)} users in the graph: "
+                f"{to_erase.users}!"
             )
         if not to_erase._erased:
             to_erase._follower = to_erase.next
@@ -276,8 +279,10 @@ class Graph:
         """Insert a node that reads an attribute, by its dotted name; warns where the owning module has none."""
         if self.owning_module is not None and not _has_tensor(self.owning_module, qualified_name):
             warnings.warn(
-                "Attempted to insert a get_attr Node with no underlying reference in the owning GraphModule! Call GraphModule.add_submodule to add the "
-                "necessary submodule, GraphModule.add_parameter to add the necessary Parameter, or nn.Module.register_buffer to add the necessary buffer",
+                "Attempted to insert a get_attr Node with no underlying reference in the owning GraphModule! Call "
+                "GraphModule.add_submodule to add the "
+                "necessary submodule, GraphModule.add_parameter to add the necessary Parameter, "
+                "or nn.Module.register_buffer to add the necessary buffer",
                 stacklevel=2,
             )
         return self.create_node("get_attr", qualified_name, type_expr=type_expr)
@@ -337,7 +342,8 @@ class Graph:
                     )
                 if n not in seen:
                     raise RuntimeError(
-                        f"Argument '{n}' of Node '{node}' was used before it has been defined! Please check that Nodes in the graph are topologically ordered"
+                        f"Argument '{n}' of Node '{node}' was used before it has been defined! Please check that "
+                        f"Nodes in the graph are topologically ordered"
                     )
             if node.name in names:
                 raise RuntimeError(f"Node redefined name {node.name}!")
@@ -488,7 +494,8 @@ class Graph:
             ):
                 target, value = (arg(a) for a in node.args)
                 lines.append(
-                    f"{target} {_INPLACE[node.target.__name__]} {value};  {node.name}{annotation(node, ':')} = {target}{delete}"
+                    f"{target} {_INPLACE[node.target.__name__]} {value};  {node.name}{annotation(node, ':')} = "
+                    f"{target}{delete}"
                 )
             elif getattr(node.target, "__name__", "") == "setitem" and not node.kwargs:
                 target, index, value = (arg(a) for a in node.args)

@@ -40,8 +40,9 @@ def _copy_attr(from_module, to_module, target):
 
 
 def _assign_attr(from_obj, to_module, target):
-    """Make ``to_module.a.b`` an object, with empty modules on the way;
-    tensors that are no parameters become buffers.
+    """Make ``to_module.a.b`` an object, with empty modules on the way.
+
+    Tensors that are no parameters become buffers.
     """
     *path, last = target.split(".")
     for atom in path:
@@ -65,8 +66,9 @@ def _get_attr(model, attr_name):
 
 
 def _explain(error):
-    """Say on stderr which line of a graph's code an error comes from, if that code itself called what failed;
-    whether it did.
+    """Say on stderr which line of a graph's code an error comes from, if that code itself called what failed.
+
+    Whether it did.
     """
     frames = [(f.f_code.co_filename, line) for f, line in traceback.walk_tb(error.__traceback__) if not _of_operator(f)]
     if not frames or "eval_with_key" not in frames[-1][0]:
@@ -92,8 +94,9 @@ def _of_operator(frame):
 
 
 class GraphModule(torch.nn.Module):
-    """A module whose forward is a graph's code;
-    it holds what the graph names of ``root`` (a module, or a dict by name).
+    """A module whose forward is a graph's code.
+
+    It holds what the graph names of ``root`` (a module, or a dict by name).
     """
 
     _count = 0

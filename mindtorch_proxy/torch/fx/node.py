@@ -97,7 +97,8 @@ class Node:
             raise AssertionError(f"op '{op}' is not in _legal_ops")
         if op == "call_function" and not callable(target):
             raise ValueError(
-                f"Node [graph = {graph}, name = '{name}'] target {target} has type {type(target)} but a Callable is expected"
+                f"Node [graph = {graph}, name = '{name}'] target {target} has type {type(target)} but a Callable is "
+                f"expected"
             )
         if op != "call_function" and not isinstance(target, str):
             raise ValueError(

@@ -118,13 +118,15 @@ def check_for_mutable_operation(target, args, kwargs):
     found = [schema for signature, schema in zip(signatures, schemas) if _bound(signature, args, kwargs) is not None]
     if found and all(schema.is_mutable for schema in found):
         raise RuntimeError(
-            f"Tried to trace mutable operation {found[0]}. FX records functional code: what writes to its operands, or to `out`, has no place in it"
+            f"Tried to trace mutable operation {found[0]}. FX records functional code: what writes to its operands, "
+            f"or to `out`, has no place in it"
         )
 
 
 def create_type_hint(x):
-    """list[T] or tuple[T, ...] of a list or tuple of types, T the type that all others are subclasses of (or Any);
-    of a type itself.
+    """list[T] or tuple[T, ...] of a list or tuple of types, T the type that all others are subclasses of (or Any).
+
+    Of a type itself.
     """
     if not isinstance(x, (list, tuple)):
         return x

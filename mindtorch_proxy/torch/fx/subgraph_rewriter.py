@@ -50,7 +50,8 @@ def replace_pattern_with_filters(
     replacement_callback=None,
     node_name_match="",
 ):
-    """As ``replace_pattern``, where all filters (match, graph, pattern's graph) agree;
+    """As ``replace_pattern``, where all filters (match, graph, pattern's graph) agree.
+
     ``replacement_callback`` makes a graph for each match.
     """
     from .passes.utils.matcher_utils import SubgraphMatcher

@@ -47,7 +47,8 @@ def set_current_meta(node, pass_name=""):
 
 
 _KEPT = frozenset(
-    "nn_module_stack torch_fn source_fn_stack original_aten recompute ac_graph_id from_node quantization_tag custom partitioner_tag stack_trace".split()
+    "nn_module_stack torch_fn source_fn_stack original_aten recompute ac_graph_id from_node quantization_tag custom "
+    "partitioner_tag stack_trace".split()
 )
 
 

@@ -14,8 +14,9 @@ _HOMES = (
 )
 # of the functions that stand in PyTorch's Python files, those that are operators all the same
 _OPERATORS = frozenset(
-    """atleast_1d atleast_2d atleast_3d broadcast_tensors cartesian_prod block_diag chain_matmul einsum istft meshgrid split unravel_index
-    avg_pool2d avg_pool3d elu_ gelu hardtanh_ leaky_relu_ linear logsigmoid one_hot scaled_dot_product_attention softplus softshrink""".split()
+    """atleast_1d atleast_2d atleast_3d broadcast_tensors cartesian_prod block_diag chain_matmul einsum istft meshgrid
+    split unravel_index avg_pool2d avg_pool3d elu_ gelu hardtanh_ leaky_relu_ linear logsigmoid one_hot
+    scaled_dot_product_attention softplus softshrink""".split()
 )
 _RENAMED = {
     "logsigmoid": "log_sigmoid",

@@ -21,7 +21,8 @@ def freeze(mod, preserved_attrs=None, optimize_numerics=True):
         raise RuntimeError(_EXPECTS.format("Freezing"))
     if mod.training:
         raise RuntimeError(
-            "Freezing is currently only implemented for modules in eval mode. Please call .eval() on your module before freezing."
+            "Freezing is currently only implemented for modules in eval mode. Please call .eval() on your module "
+            "before freezing."
         )
     made = RecursiveScriptModule._made(mod.original_name, mod._qualified_name, training=False)
     if mod._shadow is not None:

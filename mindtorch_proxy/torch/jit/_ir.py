@@ -303,12 +303,14 @@ def _jit_try_infer_type(v):
         other = next((t for t in kinds if t.kind() != kinds[0].kind()), None)
         if other is not None:
             return InferredType(
-                f"List inputs to traced functions must have consistent element type. Found {kinds[0].str()} and {other.str()}"
+                f"List inputs to traced functions must have consistent element type. Found {kinds[0].str()} and "
+                f"{other.str()}"
             )
     if "AnyType" not in {t.kind() for t in (found, *_contained(found))}:
         return InferredType(found)
     return InferredType(
-        "Only tensors and (possibly nested) tuples of tensors, lists, or dicts are supported as inputs or outputs of traced functions"
+        "Only tensors and (possibly nested) tuples of tensors, lists, or dicts are supported as inputs or outputs of "
+        "traced functions"
     )
 
 
@@ -407,7 +409,10 @@ class Value:
         return self._node.constant() if self._node.kind() == "prim::Constant" else None
 
     def __repr__(self):
-        return f"{self.debugName()} defined in ({self._node._line() if self._node.kind() != 'prim::Param' else self._node})"
+        return (
+            f"{self.debugName()} defined in "
+            f"({self._node._line() if self._node.kind() != 'prim::Param' else self._node})"
+        )
 
 
 class Use:
@@ -531,7 +536,9 @@ class Node:
         return bool(v) if kind == "BoolType" else torch.device(v) if kind == "DeviceObjType" else v
 
     def isNondeterministic(self):
-        """Whether another run may give something else: an operator that draws random numbers, unless it drops nothing."""
+        """Whether another run may give something else: an operator that draws random numbers, unless it drops
+        nothing.
+        """
         if self._op_schema is None or not (
             "nondeterministic_seeded" in self._op_schema.tags or self._kind == "aten::dropout"
         ):

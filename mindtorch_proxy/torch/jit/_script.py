@@ -12,7 +12,10 @@ from ._interpreter import function_of, parsed
 from . import _state
 from ._ir import ClassType, Graph, Node
 
-_NO_GRAPH = "torch.jit.script runs Python as it is here, without compiling it: {} has no {}. torch.jit.trace makes a graph, which can be saved"
+_NO_GRAPH = (
+    "torch.jit.script runs Python as it is here, without compiling it: {} has no {}. "
+    "torch.jit.trace makes a graph, which can be saved"
+)
 
 
 def qualified_name(obj):
@@ -106,8 +109,9 @@ class ScriptMethod:
 
 
 def _inline(source, graph, values, owners, scope):
-    """Copy a method's nodes;
-    calls of methods become their nodes. owners: the modules that values stand for, with their paths.
+    """Copy a method's nodes.
+
+    Calls of methods become their nodes. owners: the modules that values stand for, with their paths.
     """
     for node in source._nodes:
         if node.kind() == "prim::GetAttr" and id(node.input()) in owners:
@@ -142,8 +146,9 @@ def _inline(source, graph, values, owners, scope):
 
 
 class ScriptModule(torch.nn.Module):
-    """A module that TorchScript runs;
-    for subclasses with ``script_method``s, which run as they are, an ordinary one.
+    """A module that TorchScript runs.
+
+    For subclasses with ``script_method``s, which run as they are, an ordinary one.
     """
 
     def save(self, f, **kwargs):
@@ -290,7 +295,8 @@ class RecursiveScriptModule(ScriptModule):
 
     def __reduce_ex__(self, protocol):
         raise pickle.PickleError(
-            "ScriptModules cannot be deepcopied using copy.deepcopy or saved using torch.save. Mixed serialization of script and non-script modules is not "
+            "ScriptModules cannot be deepcopied using copy.deepcopy or saved using torch.save. "
+            "Mixed serialization of script and non-script modules is not "
             "supported. For purely script modules use my_script_module.save(<filename>) instead."
         )
 
@@ -386,7 +392,8 @@ def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
     if inspect.isclass(obj):
         if issubclass(obj, torch.nn.Module):
             raise RuntimeError(
-                f"Type '{obj}' cannot be compiled since it inherits from nn.Module, consider passing an instance instead"
+                f"Type '{obj}' cannot be compiled since it inherits from nn.Module, consider passing an instance "
+                f"instead"
             )
         return obj
     if isinstance(obj, (dict, list)):

@@ -161,7 +161,8 @@ def trace(
         )
     if isinstance(owner, torch.nn.Module):
         raise AttributeError(
-            "trace doesn't support compiling individual module's functions.\nPlease use trace_module, which takes the module and the name of the method "
+            "trace doesn't support compiling individual module's functions.\nPlease use trace_module, "
+            "which takes the module and the name of the method "
             f"'{func.__name__}'"
         )
     inputs, kwargs = (_check_example(example_inputs), {}) if example_inputs is not None else ((), example_kwarg_inputs)
@@ -235,7 +236,8 @@ def _check(function, traced, graph, inputs, kwargs, tolerance):
     if random:
         nodes = "".join(f"\t{n}" for n in random[:20])
         _warn(
-            f"Trace had nondeterministic nodes. Did you forget call .eval() on your model? Nodes:\n{nodes}\nThis may cause errors in trace checking. To "
+            f"Trace had nondeterministic nodes. Did you forget call .eval() on your model? Nodes:\n{nodes}\nThis may "
+            f"cause errors in trace checking. To "
             "disable trace checking, pass check_trace=False to torch.jit.trace()"
         )
     with _state_kept(function):
@@ -251,7 +253,8 @@ def _check(function, traced, graph, inputs, kwargs, tolerance):
                 torch.testing.assert_close(a, b, rtol=tolerance, atol=1e-5, equal_nan=True)
         except AssertionError as e:
             _warn(
-                f"Output nr {i + 1}. of the traced function does not match the corresponding output of the Python function. Detailed error:\n{e}"
+                f"Output nr {i + 1}. of the traced function does not match the corresponding output of the Python "
+                f"function. Detailed error:\n{e}"
             )
 
 

@@ -35,25 +35,33 @@ NOT_TRACEABLE = (
 )
 _NO_OUTPUT = "Only tensors, lists, tuples of tensors, or dictionary of tensors can be output from traced functions"
 _CONTAINER = (
-    "Encountering a {} at the output of the tracer might cause the trace to be incorrect, this is only valid if the container structure does not change "
-    "based on the module's inputs. Consider using a constant container instead (e.g. for `list`, use a `tuple` instead. for `dict`, use a `NamedTuple` "
-    "instead). If you absolutely need this and know the side effects, pass strict=False to trace() to allow this behavior."
+    "Encountering a {} at the output of the tracer might cause the trace to be incorrect, "
+    "this is only valid if the container structure does not change "
+    "based on the module's inputs. Consider using a constant container instead (e.g. for `list`, "
+    "use a `tuple` instead. for `dict`, use a `NamedTuple` "
+    "instead). If you absolutely need this and know the side effects, pass strict=False to trace() to allow this "
+    "behavior."
 )
 _PYTHON_VALUE = (
-    "Converting a tensor to a Python {} might cause the trace to be incorrect. We can't record the data flow of Python values, so this value will be "
+    "Converting a tensor to a Python {} might cause the trace to be incorrect. We can't record the data flow of "
+    "Python values, so this value will be "
     "treated as a constant in the future. This means that the trace might not generalize to other inputs!"
 )
 _LEN = (
-    "Using len to get tensor shape might cause the trace to be incorrect. Recommended usage would be tensor.shape[0]. Passing a tensor of different shape "
+    "Using len to get tensor shape might cause the trace to be incorrect. Recommended usage would be "
+    "tensor.shape[0]. Passing a tensor of different shape "
     "might lead to errors or silently give incorrect results."
 )
 _ITERATION = (
-    "Iterating over a tensor might cause the trace to be incorrect. Passing a tensor of different shape won't change the number of iterations executed (and "
+    "Iterating over a tensor might cause the trace to be incorrect. Passing a tensor of different shape won't change "
+    "the number of iterations executed (and "
     "might lead to errors or silently give incorrect results)."
 )
 _CONSTANT = (
-    "torch.{} results are registered as constants in the trace. You can safely ignore this warning if you use this function to create tensors out of "
-    "constant variables that would be the same every time you call this function. In any other case, this might cause the trace to be incorrect."
+    "torch.{} results are registered as constants in the trace. You can safely ignore this warning if you use this "
+    "function to create tensors out of "
+    "constant variables that would be the same every time you call this function. In any other case, "
+    "this might cause the trace to be incorrect."
 )
 _CONSTANT_RESULTS = ("tensor", "as_tensor", "from_numpy")
 _WARNED = {
@@ -105,7 +113,8 @@ class _Faces(TorchFunctionMode):
 
 
 class Tracer:
-    """Notes the operators that run, in one flat graph;
+    """Notes the operators that run, in one flat graph.
+
     `root`: the module whose parameters the graph gets from itself.
     """
 
@@ -162,7 +171,8 @@ class Tracer:
             return self.refs[path]
         if t.requires_grad:
             raise RuntimeError(
-                f"Cannot insert a Tensor that requires grad as a constant. Consider making it a parameter or input, or detaching the gradient\nTensor:\n{t}"
+                f"Cannot insert a Tensor that requires grad as a constant. Consider making it a parameter or input, "
+                f"or detaching the gradient\nTensor:\n{t}"
             )
         if type(t) not in (torch.Tensor, torch.nn.Parameter):  # samples that vmap shows of a batch, for instance
             with torch._C.DisableTorchFunction():
@@ -207,7 +217,8 @@ class Tracer:
         return cls(result, self.add(f"aten::{name}", [self.value(v) for v in given], [kind()])[0], self)
 
     def face(self, name, tensor, *args, **kwargs):
-        """What a method or property that is no operator gives while tracing;
+        """What a method or property that is no operator gives while tracing.
+
         NotImplemented where it gives what it always does.
         """
         if name in ("__len__", "__iter__"):

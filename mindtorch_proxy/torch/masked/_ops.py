@@ -29,7 +29,8 @@ _IDENTITY = {
 
 
 def _reduction_identity(op_name, input, *args):
-    """The identity of a reduction of the input as a tensor without dimensions, None where there is none;
+    """The identity of a reduction of the input as a tensor without dimensions, None where there is none.
+
     args: the order of a norm.
     """
     name = op_name.rpartition(".")[2]
@@ -197,7 +198,8 @@ def mean(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     source, dtype = ("Input", input.dtype) if dtype is None else ("Optional", dtype)
     if not (dtype.is_floating_point or dtype.is_complex):
         raise ValueError(
-            f"mean(): Could not infer output dtype. {source} dtype must be either a floating point or complex dtype. Got: {dtype}"
+            f"mean(): Could not infer output dtype. {source} dtype must be either a floating point or complex dtype. "
+            f"Got: {dtype}"
         )
     if input.layout is not torch.strided:
         return _sparse_mean(input, dim, keepdim, dtype, mask)

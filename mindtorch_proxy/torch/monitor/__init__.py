@@ -43,7 +43,8 @@ class Event:
     def __init__(self, name, timestamp, data):
         if not isinstance(name, str) or not isinstance(timestamp, datetime.datetime) or not isinstance(data, dict):
             raise TypeError(
-                "__init__(): incompatible constructor arguments. The following argument types are supported:\n    1. torch._C._monitor.Event("
+                "__init__(): incompatible constructor arguments. The following argument types are supported:\n    1. "
+                "torch._C._monitor.Event("
                 "name: str, timestamp: datetime.datetime, data: collections.abc.Mapping[str, data_value_t])"
             )
         self.name, self.timestamp, self.data = name, timestamp, data
@@ -81,8 +82,9 @@ def log_event(event):
 
 
 class Stat:
-    """Aggregates of values over windows of time;
-    each full window is logged as an event named ``torch.monitor.Stat``.
+    """Aggregates of values over windows of time.
+
+    Each full window is logged as an event named ``torch.monitor.Stat``.
     """
 
     def __init__(self, name, aggregations, window_size, max_samples=2**63 - 1):

@@ -22,8 +22,9 @@ reductions.init_reductions()
 
 
 def get_all_sharing_strategies():
-    """The ways to hand over a tensor, by PyTorch's names;
-    here both send the file descriptor of memory without a name, which nothing can leave behind.
+    """The ways to hand over a tensor, by PyTorch's names.
+
+    Here both send the file descriptor of memory without a name, which nothing can leave behind.
     """
     return {"file_descriptor", "file_system"}
 

@@ -1,5 +1,6 @@
-"""Queues between processes;
-tensors in them travel as shared memory, which the pickler of multiprocessing knows of here.
+"""Queues between processes.
+
+Tensors in them travel as shared memory, which the pickler of multiprocessing knows of here.
 """
 
 import io

@@ -57,8 +57,10 @@ def reduce_tensor(tensor):
     """A CPU tensor as its storage and geometry; others as pickle would have them."""
     if tensor.requires_grad and not tensor.is_leaf:
         raise RuntimeError(
-            "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support crossing "
-            "process boundaries.  If you just want to transfer the data, call detach() on the tensor before serializing "
+            "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support "
+            "crossing "
+            "process boundaries.  If you just want to transfer the data, call detach() on the tensor before "
+            "serializing "
             "(e.g., putting it on the queue)."
         )
     torch.utils.hooks.warn_if_has_hooks(tensor)

@@ -75,7 +75,7 @@ class ProcessContext:
         return [int(p.pid) for p in self.processes]
 
     def join(self, timeout=None, grace_period=None):
-        """Wait for some processes to end:
+        """Wait for some processes to end.
 
         True if all have. If one failed, the others are ended and its error is raised.
         """

@@ -19,9 +19,9 @@ from ._scaled import ScalingType, SwizzleType, scaled_grouped_mm, scaled_mm  # n
 
 # functions of the root namespace that are here as well, the same objects
 _ROOT = frozenset(
-    """celu_ conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc avg_pool1d adaptive_avg_pool1d channel_shuffle
- native_channel_shuffle pixel_shuffle pixel_unshuffle pairwise_distance pdist cosine_similarity bilinear
- hardshrink prelu relu_ rrelu_ selu_ threshold_""".split()
+    """celu_ conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc avg_pool1d
+ adaptive_avg_pool1d channel_shuffle native_channel_shuffle pixel_shuffle pixel_unshuffle pairwise_distance pdist
+ cosine_similarity bilinear hardshrink prelu relu_ rrelu_ selu_ threshold_""".split()
 )
 
 

@@ -48,7 +48,8 @@ class Parameter(torch.Tensor, metaclass=_ParameterMeta):
         t = data.detach().requires_grad_(requires_grad)
         if type(t) is not type(data):
             raise RuntimeError(
-                f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() returns an "
+                f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() returns "
+                f"an "
                 f"instance of the same type, but return type {type(t).__name__} was found instead."
             )
         t._is_param = True
@@ -108,14 +109,17 @@ class UninitializedTensorMixin:
     def shape(self):
         """RuntimeError: the shape is not known before ``materialize``."""
         raise RuntimeError(
-            "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in `load_state_dict` when trying to load "
-            "an uninitialized parameter into an initialized one. Call `forward` to initialize the parameters before accessing their attributes."
+            "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
+            "`load_state_dict` when trying to load "
+            "an uninitialized parameter into an initialized one. Call `forward` to initialize the parameters before "
+            "accessing their attributes."
         )
 
     def share_memory_(self):
         """Fails: there is no memory yet."""
         raise RuntimeError(
-            "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters before calling `module.share_memory()`."
+            "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters "
+            "before calling `module.share_memory()`."
         )
 
     def __repr__(self):
@@ -132,8 +136,10 @@ class UninitializedTensorMixin:
                     return func(*args, **(kwargs or {}))
             return super().__torch_function__(func, types, args, kwargs or {})
         raise ValueError(
-            f"Attempted to use an uninitialized parameter in {func}. This error happens when you are using a `LazyModule` or explicitly manipulating "
-            f"`torch.nn.parameter.{cls.__name__}` objects. When using LazyModules Call `forward` with a dummy batch to initialize the parameters "
+            f"Attempted to use an uninitialized parameter in {func}. This error happens when you are using a "
+            f"`LazyModule` or explicitly manipulating "
+            f"`torch.nn.parameter.{cls.__name__}` objects. When using LazyModules Call `forward` with a dummy batch "
+            f"to initialize the parameters "
             "before calling torch functions"
         )
 

@@ -139,7 +139,7 @@ def current_device():
 
 
 def set_device(device):
-    """Choose the NPU of this process, before its first tensor:
+    """Choose the NPU of this process, before its first tensor.
 
     MindSpore drives one in each process (NotImplementedError for another afterwards).
     """

@@ -1,5 +1,6 @@
-"""Operators that an NPU has as one kernel, for torch_npu's functions;
-on other devices their decompositions compute them.
+"""Operators that an NPU has as one kernel, for torch_npu's functions.
+
+On other devices their decompositions compute them.
 """
 
 from mindtorch_proxy.runtime.registry import function

@@ -1,4 +1,6 @@
-"""torch.onnx.symbolic_opset9: what writes PyTorch's operators as ONNX's of version 9: known by name, and not supported."""
+"""torch.onnx.symbolic_opset9: what writes PyTorch's operators as ONNX's of version 9: known by name, and not
+supported.
+"""
 
 import torch
 

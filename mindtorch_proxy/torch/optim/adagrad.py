@@ -71,6 +71,7 @@ class Adagrad(_ParameterwiseOptimizer):
 adagrad = _functional(
     Adagrad,
     "params grads state_sums:sum state_steps:step",
-    "fused=None grad_scale=None found_inf=None has_sparse_grad=False foreach=None differentiable=False has_complex=False",
+    "fused=None grad_scale=None found_inf=None has_sparse_grad=False foreach=None differentiable=False "
+    "has_complex=False",
     "lr weight_decay lr_decay eps maximize",
 )

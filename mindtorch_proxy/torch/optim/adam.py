@@ -97,6 +97,7 @@ class Adam(_ParameterwiseOptimizer):
 adam = _functional(
     Adam,
     "params grads exp_avgs:exp_avg exp_avg_sqs:exp_avg_sq max_exp_avg_sqs:max_exp_avg_sq state_steps:step",
-    "foreach=None capturable=False differentiable=False fused=None grad_scale=None found_inf=None has_complex=False decoupled_weight_decay=False",
+    "foreach=None capturable=False differentiable=False fused=None grad_scale=None found_inf=None has_complex=False "
+    "decoupled_weight_decay=False",
     "amsgrad beta1 beta2 lr weight_decay eps maximize",
 )

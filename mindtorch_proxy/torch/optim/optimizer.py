@@ -146,7 +146,8 @@ class Optimizer:
         self._patch_step_function()
         if isinstance(params, torch.Tensor):
             raise TypeError(
-                f"params argument given to the optimizer should be an iterable of Tensors or dicts, but got {torch.typename(params)}"
+                f"params argument given to the optimizer should be an iterable of Tensors or dicts, "
+                f"but got {torch.typename(params)}"
             )
         self.state = defaultdict(dict)
         self.param_groups = []
@@ -318,7 +319,8 @@ class Optimizer:
         params = param_group["params"]
         if isinstance(params, set):
             raise TypeError(
-                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets will "
+                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in "
+                "sets will "
                 "change between runs. Please use a list instead."
             )
         params = [params] if isinstance(params, torch.Tensor) else list(params)
@@ -341,7 +343,8 @@ class Optimizer:
             param_group.setdefault(name, default)
         if len(params) != len(set(params)):
             warnings.warn(
-                "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; see "
+                "optimizer contains a parameter group with duplicate parameters; in future, "
+                "this will cause an error; see "
                 "github.com/pytorch/pytorch/issues/40967 for more information",
                 stacklevel=3,
             )
@@ -349,7 +352,8 @@ class Optimizer:
             if ("param_names" in param_group) != ("param_names" in group):
                 how = "with names" if "param_names" in param_group else "without names"
                 raise ValueError(
-                    f"all optimizer param groups should be with/without names. cannot add param group {how} to the optimizer"
+                    f"all optimizer param groups should be with/without names. cannot add param group {how} to the "
+                    f"optimizer"
                 )
             if not set(group["params"]).isdisjoint(params):
                 raise ValueError("some parameters appear in more than one parameter group")
@@ -454,7 +458,8 @@ class _ParameterwiseOptimizer(Optimizer):
             raise RuntimeError(f"{type(self).__name__} does not support complex parameters")
         if not state and (group.get("fused") and not p.is_floating_point()):
             raise RuntimeError(
-                f"`fused=True` requires all the params to be floating point Tensors, but got {p.dtype} and {p.device.type}"
+                f"`fused=True` requires all the params to be floating point Tensors, "
+                f"but got {p.dtype} and {p.device.type}"
             )
         if group.get("capturable") and p.device.type in ("cpu", "mps", "meta"):
             able = [

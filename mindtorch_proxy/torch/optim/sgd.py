@@ -35,7 +35,9 @@ class SGD(_ParameterwiseOptimizer):
         return {"momentum_buffer": None} if group["momentum"] != 0 else {}
 
     def _in_one_pass(self, group, lr):
-        """Whether the step is _sgd_step_'s: there is momentum, all numbers are numbers, and nothing is differentiated."""
+        """Whether the step is _sgd_step_'s: there is momentum, all numbers are numbers, and nothing is
+        differentiated.
+        """
         numbers = (lr, group["momentum"], group["dampening"], group["weight_decay"])
         return (
             group["momentum"] != 0

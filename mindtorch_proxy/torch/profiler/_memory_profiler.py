@@ -39,5 +39,6 @@ class MemoryProfileTimeline:
 
     def __init__(self, memory_profile):
         raise NotImplementedError(
-            "torch.profiler._memory_profiler.MemoryProfileTimeline: the profiler records no memory, of any dtype, on any device"
+            "torch.profiler._memory_profiler.MemoryProfileTimeline: the profiler records no memory, of any dtype, "
+            "on any device"
         )

@@ -53,7 +53,9 @@ def supported_activities():
 
 
 def schedule(*, wait, warmup, active, repeat=0, skip_first=0, skip_first_wait=0):
-    """A function from the step to the action: after ``skip_first`` steps, cycles of waiting, warming up and recording."""
+    """A function from the step to the action: after ``skip_first`` steps, cycles of waiting, warming up and
+    recording.
+    """
     if active <= 0:
         raise AssertionError("Invalid profiler schedule arguments: active must be positive")
 
@@ -213,8 +215,9 @@ class _Recorder(TorchDispatchMode):
 
 
 def write_trace(path, events, wanted, metadata=()):
-    """Write events for Perfetto or chrome://tracing, with what a profile wanted of them;
-    a name that ends with .gz is compressed.
+    """Write events for Perfetto or chrome://tracing, with what a profile wanted of them.
+
+    A name that ends with .gz is compressed.
     """
     process = os.getpid()
     lines = [

@@ -28,7 +28,9 @@ def sum(input, dim=None, dtype=None):
 
 
 class check_sparse_tensor_invariants:
-    """Whether a sparse tensor's indices are compared with its size when it is made: a context, a decorator, a setting."""
+    """Whether a sparse tensor's indices are compared with its size when it is made: a context, a decorator, a
+    setting.
+    """
 
     def __init__(self, enable=True):
         self.state, self.saved = enable, None
@@ -51,7 +53,8 @@ class check_sparse_tensor_invariants:
     def __enter__(self):
         if self.saved is not None:
             raise RuntimeError(
-                "This context manager instance is already activated. Use a different context manager instance for context nesting."
+                "This context manager instance is already activated. Use a different context manager instance for "
+                "context nesting."
             )
         self.saved = self.is_enabled()
         torch._C._set_check_sparse_tensor_invariants(self.state)
@@ -85,7 +88,8 @@ class _LegacyMeta(type):
     def __call__(cls, *args, device=None):
         if len(args) == 1 and isinstance(args[0], (list, tuple)) and not isinstance(args[0], torch.Size):
             raise TypeError(
-                "torch.sparse.SparseTensor(sequence) only accepts sizes.  Please use torch.sparse_coo_tensor() or construct a strided tensor and convert it "
+                "torch.sparse.SparseTensor(sequence) only accepts sizes.  Please use torch.sparse_coo_tensor() or "
+                "construct a strided tensor and convert it "
                 "to sparse via to_sparse."
             )
         return torch.sparse_coo_tensor((0,), dtype=cls.dtype).new(*args, device=device)

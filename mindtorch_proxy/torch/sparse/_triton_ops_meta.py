@@ -28,8 +28,9 @@ def _get_device_name():
 
 
 def get_meta(op, key, device_name=None, version=(0, torch.float16, 0.5), exact=False):
-    """The parameters kept for an operation and the key of its arguments, by name, or None;
-    a "*" in the key matches anything and gives a dict of all.
+    """The parameters kept for an operation and the key of its arguments, by name, or None.
+
+    A "*" in the key matches anything and gives a dict of all.
     """
     if device_name is None:
         device_name = _get_device_name()

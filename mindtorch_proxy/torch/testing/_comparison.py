@@ -48,7 +48,8 @@ def _tolerances(o, path, *inputs):
     if (rtol is None) != (atol is None):
         raise _Mismatch(
             ValueError,
-            f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {'rtol' if rtol is None else 'atol'}.",
+            f"Both 'rtol' and 'atol' must be either specified or omitted, "
+            f"but got no {'rtol' if rtol is None else 'atol'}.",
             path,
         )
     return default_tolerances(*inputs) if rtol is None else (rtol, atol)
@@ -145,7 +146,8 @@ class _TensorPair:
         if a.dtype.is_floating_point and a.dtype.itemsize == 1 and (self.rtol, self.atol) != (0, 0):
             raise _Mismatch(
                 AssertionError,
-                f"Rtol={self.rtol} and atol={self.atol} are not supported for bitwise comparison of low dimensional floats. Please use rtol=0.0 and atol=0.0.",
+                f"Rtol={self.rtol} and atol={self.atol} are not supported for bitwise comparison of low dimensional "
+                f"floats. Please use rtol=0.0 and atol=0.0.",
                 self.path,
             )
         if a.is_sparse:
@@ -301,7 +303,8 @@ def assert_close(
 
 
 @deprecated(
-    "`torch.testing.assert_allclose()` is deprecated since 1.12 and will be removed in a future release. Please use `torch.testing.assert_close()` instead.",
+    "`torch.testing.assert_allclose()` is deprecated since 1.12 and will be removed in a future release. "
+    "Please use `torch.testing.assert_close()` instead.",
     category=FutureWarning,
 )
 def assert_allclose(actual, expected, rtol=None, atol=None, equal_nan=True, msg=""):

@@ -42,7 +42,8 @@ def make_tensor(
         raise ValueError(f"`low` and `high` cannot be NaN, but got low={low!r} and high={high!r}")
     if low == high and real:
         warnings.warn(
-            "Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is deprecated since 2.1 and will "
+            "Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is deprecated since "
+            "2.1 and will "
             "be removed in 2.3. Use `torch.full(...)` instead.",
             FutureWarning,
             stacklevel=2,
@@ -51,7 +52,8 @@ def make_tensor(
         raise ValueError(f"`low` must be less than `high`, but got {low} >= {high}")
     elif high < smallest or low >= end:
         raise ValueError(
-            f"The value interval specified by `low` and `high` is [{low}, {high}), but {dtype} only supports [{smallest}, {end})"
+            f"The value interval specified by `low` and `high` is [{low}, {high}), but {dtype} only supports "
+            f"[{smallest}, {end})"
         )
     low, high = (min(max(v, smallest), end) for v in (low, high))
     noncontiguous = noncontiguous and math.prod(shape) > 1

@@ -8,9 +8,11 @@ def context_decorator(ctx, func):
     """``func`` run inside the context (an instance that can be cloned, or a factory)."""
     if inspect.isclass(func):
         raise RuntimeError(
-            "Cannot decorate classes; it is ambiguous whether or not only the constructor or all methods should have the "
+            "Cannot decorate classes; it is ambiguous whether or not only the constructor or all methods should have "
+            "the "
             "context manager applied; additionally, decorating a class at definition-site will prevent use of the "
-            "identifier as a conventional type.  To specify which methods to decorate, decorate each of them individually."
+            "identifier as a conventional type.  To specify which methods to decorate, "
+            "decorate each of them individually."
         )
     factory = (
         ctx.clone if hasattr(ctx, "clone") else ctx if callable(ctx) and not hasattr(ctx, "__enter__") else lambda: ctx

@@ -16,8 +16,9 @@ _entered: list = []  # the modes that somebody is in, whether they are asked at 
 
 
 class TorchDispatchMode:
-    """Inside, __torch_dispatch__(func, types, args, kwargs) is called for each operator below autograd and autocast;
-    its result is the operator's.
+    """Inside, __torch_dispatch__(func, types, args, kwargs) is called for each operator below autograd and autocast.
+
+    Its result is the operator's.
 
     func is torch.ops.aten.NAME.OVERLOAD; calling it goes to the outer modes, then to the kernel. Functions over other
     operators are not seen, what they
@@ -222,7 +223,8 @@ def is_traceable_wrapper_subclass_type(t):
 
 
 def transform_subclass(t, callback, outer_size=None, outer_stride=None):
-    """The wrapper again, around ``callback(name, inner)`` of each tensor inside;
+    """The wrapper again, around ``callback(name, inner)`` of each tensor inside.
+
     outer_size, outer_stride: the wrapper's, by default as they are.
     """
     outer_size = t.size() if outer_size is None else outer_size
@@ -233,11 +235,13 @@ def transform_subclass(t, callback, outer_size=None, outer_stride=None):
     )
     if made.shape != outer_size:
         raise AssertionError(
-            f"Expected return value from {type(t)}__tensor_unflatten__() to have shape equal to {outer_size}, but got: {made.shape}"
+            f"Expected return value from {type(t)}__tensor_unflatten__() to have shape equal to {outer_size}, "
+            f"but got: {made.shape}"
         )
     if made.stride() != outer_stride:
         raise AssertionError(
-            f"Expected return value from {type(t)}__tensor_unflatten__() to have stride equal to {outer_stride}, but got: {made.stride()}"
+            f"Expected return value from {type(t)}__tensor_unflatten__() to have stride equal to {outer_stride}, "
+            f"but got: {made.stride()}"
         )
     return made
 
@@ -282,7 +286,8 @@ def _share_storage(func, arg, out):
             is_traceable_wrapper_subclass(arg) or is_traceable_wrapper_subclass(result)
         ):
             raise AssertionError(
-                f"Called {func} with input of type {type(arg)}\nand output of type {type(result)}. But expected types to match."
+                f"Called {func} with input of type {type(arg)}\nand output of type {type(result)}. "
+                f"But expected types to match."
             )
         if isinstance(result, torch.Tensor) and result is not arg:
             result._storage = arg._get_storage()

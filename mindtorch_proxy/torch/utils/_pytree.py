@@ -102,7 +102,7 @@ def register_pytree_node(
     from_dumpable_context=None,
     flatten_with_keys_fn=None,
 ):
-    """Make ``cls`` a container:
+    """Make ``cls`` a container.
 
     ``flatten_fn(obj) -> (children, context)``, ``unflatten_fn(children, context) -> obj``.
     """
@@ -122,7 +122,8 @@ _private_register_pytree_node = register_pytree_node
 
 def _register_pytree_node(cls, flatten_fn, unflatten_fn, **kwargs):
     warnings.warn(
-        "`torch.utils._pytree._register_pytree_node` is deprecated. Please use `torch.utils._pytree.register_pytree_node` instead.",
+        "`torch.utils._pytree._register_pytree_node` is deprecated. "
+        "Please use `torch.utils._pytree.register_pytree_node` instead.",
         FutureWarning,
         stacklevel=2,
     )
@@ -141,14 +142,16 @@ def register_dataclass(cls, *, field_names=None, drop_field_names=None, serializ
     if field_names is None:
         if not dataclasses.is_dataclass(cls):
             raise ValueError(
-                f"field_names must be specified with a list of all fields used to initialize {cls}, as it is not a dataclass."
+                f"field_names must be specified with a list of all fields used to initialize {cls}, "
+                f"as it is not a dataclass."
             )
         field_names = [f.name for f in dataclasses.fields(cls) if f.init and f.name not in (drop_field_names or ())]
     elif dataclasses.is_dataclass(cls):
         init_fields = {f.name for f in dataclasses.fields(cls) if f.init} - set(drop_field_names or ())
         if init_fields != set(field_names):
             raise ValueError(
-                f"field_names does not include all dataclass fields: missing {init_fields - set(field_names)}, unexpected {set(field_names) - init_fields}."
+                f"field_names does not include all dataclass fields: missing {init_fields - set(field_names)}, "
+                f"unexpected {set(field_names) - init_fields}."
             )
 
     def split(obj):
@@ -358,7 +361,8 @@ def _namedtuple_serialize(context):
     name = SUPPORTED_SERIALIZED_TYPES[context].serialized_type_name
     if name == NO_SERIALIZED_TYPE_NAME_FOUND:
         raise NotImplementedError(
-            f"No registered serialization name for {context} found. Please update your `_register_namedtuple` call with a `serialized_type_name` kwarg."
+            f"No registered serialization name for {context} found. Please update your `_register_namedtuple` call "
+            f"with a `serialized_type_name` kwarg."
         )
     return name
 
@@ -572,7 +576,8 @@ class TreeSpec:
                 self.type is not deque and context != self._context
             ):  # a deque's context is its maxlen, not its structure
                 raise ValueError(
-                    f"Node context mismatch for custom node type {self.type!r}: expected {self._context!r}, got {context!r}."
+                    f"Node context mismatch for custom node type {self.type!r}: expected {self._context!r}, "
+                    f"got {context!r}."
                 )
         for sub, spec in zip(children, self._children):
             spec._flatten_up_to(sub, out)
@@ -582,7 +587,8 @@ class TreeSpec:
         leaves = list(leaves)
         if len(leaves) != self.num_leaves:
             raise ValueError(
-                f"treespec.unflatten(leaves): `leaves` has length {len(leaves)} but the spec refers to a pytree that holds {self.num_leaves} items ({self})."
+                f"treespec.unflatten(leaves): `leaves` has length {len(leaves)} but the spec refers to a pytree that "
+                f"holds {self.num_leaves} items ({self})."
             )
         return self._unflatten(iter(leaves))
 
@@ -646,7 +652,8 @@ def tree_unflatten(leaves, treespec):
     """The tree of the spec's shape with the given leaves."""
     if not isinstance(treespec, TreeSpec):
         raise TypeError(
-            f"tree_unflatten(leaves, treespec): Expected `treespec` to be instance of PyTreeSpec but got item of type {type(treespec)}."
+            f"tree_unflatten(leaves, treespec): Expected `treespec` to be instance of PyTreeSpec but got item of "
+            f"type {type(treespec)}."
         )
     return treespec.unflatten(leaves)
 
@@ -732,7 +739,8 @@ def arg_tree_leaves(*args, **kwargs):
 
 
 def _broadcast_to_and_flatten(tree, treespec, is_leaf=None):
-    """The leaves of ``tree``, each repeated for the subtree of ``treespec`` that it covers;
+    """The leaves of ``tree``, each repeated for the subtree of ``treespec`` that it covers.
+
     None where they do not fit.
     """
     if tree_is_leaf(tree, is_leaf):
@@ -761,7 +769,8 @@ def _generate_key_paths(key_path, tree, is_leaf=None):
         yield key_path, tree
     elif node.flatten_with_keys_fn is None:
         raise ValueError(
-            f"Did not find a flatten_with_keys_fn for type: {node.type}. Please pass a flatten_with_keys_fn argument to register_pytree_node."
+            f"Did not find a flatten_with_keys_fn for type: {node.type}. Please pass a flatten_with_keys_fn argument "
+            f"to register_pytree_node."
         )
     else:
         for key, child in node.flatten_with_keys_fn(tree)[0]:
@@ -808,14 +817,16 @@ def _treespec_to_json(spec):
     entry = SUPPORTED_SERIALIZED_TYPES[spec.type]
     if entry.serialized_type_name == NO_SERIALIZED_TYPE_NAME_FOUND:
         raise NotImplementedError(
-            f"No registered serialization name for {spec.type} found. Please update your _register_pytree_node call with a `serialized_type_name` kwarg."
+            f"No registered serialization name for {spec.type} found. Please update your _register_pytree_node call "
+            f"with a `serialized_type_name` kwarg."
         )
     if entry.to_dumpable_context is None:
         try:
             context = json.dumps(spec.context, cls=EnumEncoder)
         except TypeError as e:
             raise TypeError(
-                "Unable to serialize context. Please make the context json dump-able, or register a custom serializer using _register_pytree_node."
+                "Unable to serialize context. Please make the context json dump-able, "
+                "or register a custom serializer using _register_pytree_node."
             ) from e
     else:
         context = entry.to_dumpable_context(spec.context)

@@ -36,9 +36,11 @@ __all__ = [
 _DEFAULT_DETERMINISM_MODE = "default"
 _checkpoint_debug_enabled = _enable_checkpoint_early_stop = None
 _EXPLICIT = (
-    "the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, calling checkpoint without use_reentrant "
+    "the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, "
+    "calling checkpoint without use_reentrant "
     "will "
-    "raise an exception. use_reentrant=False is recommended, but if you need to preserve the current default behavior, you can "
+    "raise an exception. use_reentrant=False is recommended, but if you need to preserve the current default "
+    "behavior, you can "
     "pass use_reentrant=True."
 )
 _TIP = "\nTip: To see a more detailed error message, pass `debug=True` to `torch.utils.checkpoint.checkpoint(...)`."
@@ -108,7 +110,8 @@ def _infer_device_type(*args):
     types = [x.device.type for x in _device_tensors(args)]
     if len(set(types)) > 1:
         warnings.warn(
-            "Tensor arguments, excluding CPU tensors, are detected on at least two types of devices. Device state will only be "
+            "Tensor arguments, excluding CPU tensors, are detected on at least two types of devices. "
+            "Device state will only be "
             f"saved for devices of a single device type, and the remaining devices will be ignored. Device types: "
             f"{sorted(set(types))} first device type: {types[0]}",
             stacklevel=3,
@@ -183,7 +186,8 @@ class CheckpointFunction(torch.autograd.Function):
             raise RuntimeError(
                 "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` "
                 "parameter "
-                "to .backward(). To resolve this error, you can either set use_reentrant=False, or call .backward() without "
+                "to .backward(). To resolve this error, you can either set use_reentrant=False, "
+                "or call .backward() without "
                 "passing the `inputs` argument."
             )
         inputs = list(ctx.others)
@@ -281,7 +285,8 @@ class _Frame:
             self.recomputed[task] = self.recompute()
         if position not in self.recomputed[task]:
             raise CheckpointError(
-                "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. If you are calling ctx.saved_tensors in "
+                "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. "
+                "If you are calling ctx.saved_tensors in "
                 "backward, make sure to do so only once. Otherwise please open an issue with details on your use case."
             )
         return self.recomputed[task].pop(position)
@@ -329,7 +334,8 @@ class _Frame:
         if count != len(self.metadata):
             raise CheckpointError(
                 "torch.utils.checkpoint: A different number of tensors was saved during the original forward and "
-                f"recomputation.\nNumber of tensors saved during forward: {len(self.metadata)}\nNumber of tensors saved "
+                f"recomputation.\nNumber of tensors saved during forward: {len(self.metadata)}\nNumber of tensors "
+                f"saved "
                 f"during recomputation: {count}.\n{_TIP}"
             )
         wrong = [
@@ -342,7 +348,8 @@ class _Frame:
                 f"tensor at position {i}:\nsaved metadata: {a}\nrecomputed metadata: {b}\n" for i, a, b in wrong
             )
             raise CheckpointError(
-                f"torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during the forward pass.\n{text}.\n{_TIP}"
+                f"torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than "
+                f"during the forward pass.\n{text}.\n{_TIP}"
             )
 
 
@@ -372,7 +379,8 @@ def _checkpoint_without_reentrant_generator(
     """
     if determinism_check not in _allowed_determinism_checks_to_fns:
         raise ValueError(
-            f"determinism_check should be one of {list(_allowed_determinism_checks_to_fns)}, but got {determinism_check}"
+            f"determinism_check should be one of {list(_allowed_determinism_checks_to_fns)}, "
+            f"but got {determinism_check}"
         )
     contexts = context_fn()
     if not torch.is_grad_enabled():
@@ -444,8 +452,9 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwar
 
 
 class CheckpointPolicy(enum.Enum):
-    """What selective checkpointing does with an operator's result;
-    offloaded ones stay where they are, in the host's memory.
+    """What selective checkpointing does with an operator's result.
+
+    Offloaded ones stay where they are, in the host's memory.
     """
 
     MUST_SAVE = 0
@@ -477,7 +486,10 @@ SAC_IGNORED_OPS |= {
 SAC_IGNORED_OPS.add(torch.ops.aten.is_contiguous.memory_format)
 _SAVED_BY = {CheckpointPolicy.MUST_SAVE, CheckpointPolicy.PREFER_SAVE, True}
 _RECOMPUTE, _CONSUMED = object(), object()
-_MISMATCH = "This can happen if the operations in the checkpointed region are nondeterministic or depend on global state that changed between forward and backward."
+_MISMATCH = (
+    "This can happen if the operations in the checkpointed region are nondeterministic or depend on global "
+    "state that changed between forward and backward."
+)
 
 
 class _Versioned:
@@ -544,7 +556,8 @@ class _CachedTorchDispatchMode(_Counting):
             )
         if entry is _CONSUMED:
             raise RuntimeError(
-                "Trying to backward an extra time. You are only allowed to backward once on any region computed under selective activation checkpoint."
+                "Trying to backward an extra time. You are only allowed to backward once on any region computed "
+                "under selective activation checkpoint."
             )
         if entry is _RECOMPUTE:
             return func(*args, **kwargs)
@@ -561,7 +574,8 @@ def create_selective_checkpoint_contexts(policy_fn_or_list, allow_cache_entry_mu
         for op in policy_fn_or_list:
             if not isinstance(op, OpOverload):
                 extra = (
-                    "Please update the OpOverloadPacket to a specific OpOverload.For example, if you have `torch.ops.aten.mm`, "
+                    "Please update the OpOverloadPacket to a specific OpOverload.For example, "
+                    "if you have `torch.ops.aten.mm`, "
                     "change it to `torch.ops.aten.mm.default`."
                     if isinstance(op, OpOverloadPacket)
                     else ""

@@ -73,5 +73,6 @@ def verify_ninja_availability():
     _get_cuda_arch_flags,
 ) = map(
     _unsupported,
-    "load load_inline include_paths library_paths CppExtension CUDAExtension SyclExtension BuildExtension _get_cuda_arch_flags".split(),
+    "load load_inline include_paths library_paths CppExtension CUDAExtension SyclExtension BuildExtension "
+    "_get_cuda_arch_flags".split(),
 )

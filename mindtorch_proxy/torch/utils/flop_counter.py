@@ -1,4 +1,6 @@
-"""torch.utils.flop_counter: how many floating point operations the products of a program take, by module and operator."""
+"""torch.utils.flop_counter: how many floating point operations the products of a program take, by module and
+operator.
+"""
 
 import collections
 import functools
@@ -42,7 +44,8 @@ def register_flop_formula(targets, get_raw=False):
         for target in targets if isinstance(targets, (list, tuple)) else [targets]:
             if not isinstance(target, torch._ops.OpOverloadPacket):
                 raise ValueError(
-                    "register_flop_formula(targets): expected each target to be OpOverloadPacket (i.e. torch.ops.mylib.foo), JitFunction, or "
+                    "register_flop_formula(targets): expected each target to be OpOverloadPacket (i.e. "
+                    "torch.ops.mylib.foo), JitFunction, or "
                     f"HigherOrderOperator, got {target} which is of type {type(target)}"
                 )
             if target in flop_registry:

@@ -69,7 +69,8 @@ class BackwardHook:
                         continue
                     if len(r) != len(res):
                         raise RuntimeError(
-                            f"Backward hook returned an invalid number of grad_input, got {len(r)}, but expected {len(res)}"
+                            f"Backward hook returned an invalid number of grad_input, got {len(r)}, "
+                            f"but expected {len(res)}"
                         )
                     res = r
                 self.grad_outputs = None
@@ -95,15 +96,18 @@ class BackwardHook:
                         continue
                     if len(r) != len(self.grad_outputs):
                         raise RuntimeError(
-                            f"Backward pre hook returned an invalid number of grad_output, got {len(r)}, but expected {len(self.grad_outputs)}"
+                            f"Backward pre hook returned an invalid number of grad_output, got {len(r)}, "
+                            f"but expected {len(self.grad_outputs)}"
                         )
                     self.grad_outputs = r
                 local = self.grad_outputs
                 if not self.input_hooked:
                     if self.user_hooks:
                         warnings.warn(
-                            "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs require gradients. See "
-                            "https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.register_full_backward_hook for more details.",
+                            "Full backward hook is firing when gradients are computed with respect to module outputs "
+                            "since no inputs require gradients. See "
+                            "https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.register_full_backward_hook "
+                            "for more details.",
                             stacklevel=5,
                         )
                     res = tuple(None for _ in range(max(self.n_inputs, 1)))
@@ -111,7 +115,8 @@ class BackwardHook:
                         r = h(self.module, res, self.grad_outputs)
                         if r is not None and not (isinstance(r, tuple) and all(x is None for x in r)):
                             raise RuntimeError(
-                                "Backward hook for Modules where no input requires gradient should always return None or None for all gradients."
+                                "Backward hook for Modules where no input requires gradient should always return "
+                                "None or None for all gradients."
                             )
                     self.grad_outputs = None
                 return tuple(local[i] for i in self.output_index)

@@ -1,5 +1,6 @@
-"""Nested tensors: of layout torch.strided (strided.py) and of torch.jagged (jagged.py, functions.py);
-both are made by make.py.
+"""Nested tensors: of layout torch.strided (strided.py) and of torch.jagged (jagged.py, functions.py).
+
+Both are made by make.py.
 """
 
 from . import functions, make  # noqa: F401  (tables)

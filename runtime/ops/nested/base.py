@@ -5,7 +5,7 @@ from ..valued import ValuedTensor
 
 
 class Nested(ValuedTensor, raw=True):
-    """Tensors of as many dimensions each in one:
+    """Tensors of as many dimensions each in one.
 
     `_v` holds their elements, `parts()` gives them one by one, as views.
     """

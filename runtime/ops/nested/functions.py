@@ -12,7 +12,8 @@ from .jagged import JaggedTensor, elementwise, of_rows, on_jagged, over, spread
 
 
 def _inner(t, dim, name, extra=0):
-    """The place of a dimension among those of the elements;
+    """The place of a dimension among those of the elements.
+
     PyTorch's error for that of the rows and for the one in which they differ.
     """
     d = wrap_dim(dim, len(t._shape) + extra)
@@ -117,7 +118,8 @@ def permute(self, *dims):
     n = len(self._shape)
     if len(dims) != n:
         raise ValueError(
-            f"permute(): number of dimensions in the tensor input ({n}) does not match the length of the desired ordering of dimensions ({len(dims)})."
+            f"permute(): number of dimensions in the tensor input ({n}) does not match the length of the desired "
+            f"ordering of dimensions ({len(dims)})."
         )
     order = [wrap_dim(d, n) for d in dims]
     if len(set(order)) < n:
@@ -166,7 +168,8 @@ def view(self, *size):
         return self._with(self._v.view_as(self._v))
     if self._ragged_idx != 1:
         raise RuntimeError(
-            f"view(): does not support ragged_idx != 1 except when inp._size == size. inp._size is ({tuple(self._shape)}) and size is ({list(size)})."
+            f"view(): does not support ragged_idx != 1 except when inp._size == size. "
+            f"inp._size is ({tuple(self._shape)}) and size is ({list(size)})."
         )
     if len(size) < 2 or size[0] not in (-1, self._shape[0]) or size[1] not in (-1, self._shape[1]):
         raise RuntimeError(f"view(): cannot view shape {tuple(self._shape)} as {list(size)}")
@@ -195,7 +198,8 @@ def unflatten(self, dim, sizes):
     d = wrap_dim(dim, len(self._shape))
     if d == self._ragged_idx:
         raise RuntimeError(
-            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {d} ({self._shape[d]}) in the input tensor"
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {d} ({self._shape[d]}) in "
+            f"the input tensor"
         )
     inner = _inner(self, d, "unflatten")
     return self._moved(
@@ -306,7 +310,8 @@ def copy_(self, src, non_blocking=False):
     for name, t in (("self", self), ("src", src)):
         if not isinstance(t, JaggedTensor):
             raise ValueError(
-                f"NestedTensor copy_default(self: jt_all, src: jt_all, non_blocking: any?): expected {name} to be a jagged layout NestedTensor"
+                f"NestedTensor copy_default(self: jt_all, src: jt_all, non_blocking: any?): "
+                f"expected {name} to be a jagged layout NestedTensor"
             )
     check_leaf(self)
     if (
@@ -391,7 +396,8 @@ def equal(self, other):
 def where(condition, input=None, other=None):
     if not isinstance(condition, JaggedTensor):
         raise ValueError(
-            "NestedTensor where_self(condition: jt_all, self: any, other: any): expected condition to be a jagged layout NestedTensor"
+            "NestedTensor where_self(condition: jt_all, self: any, other: any): expected condition to be a jagged "
+            "layout NestedTensor"
         )
     return elementwise(T.where, "where.self", (condition, input, other), {})
 
@@ -424,11 +430,13 @@ def _along(t, dims, name):
     batch, ragged = 0 in found, t._ragged_idx in found
     if ragged and t._lengths is not None:
         raise RuntimeError(
-            f"{name}(): reducing across the ragged dimension is not supported for non-contiguous nested tensors with holes"
+            f"{name}(): reducing across the ragged dimension is not supported for non-contiguous nested tensors with "
+            f"holes"
         )
     if batch and not ragged:
         raise RuntimeError(
-            f"{name}(): reducing along the batch dimension but not the ragged dimension is not supported for nested tensors"
+            f"{name}(): reducing along the batch dimension but not the ragged dimension is not supported for nested "
+            f"tensors"
         )
     if ragged and not batch and len(found) > 1:
         raise RuntimeError(
@@ -513,7 +521,8 @@ def _softmax(name):
             )
         if self._lengths is not None:
             raise RuntimeError(
-                "softmax(): not supported where lengths is not None if reducing across the ragged dimension for NestedTensor"
+                "softmax(): not supported where lengths is not None if reducing across the ragged dimension for "
+                "NestedTensor"
             )
         return self._with(T.cat([f(row, 0, dtype=dtype) for row in self.parts()]))
 
@@ -534,12 +543,14 @@ def layer_norm(self, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_e
     at = self._ragged_idx - len(self._shape) + n
     if normalized_shape[at] != self._shape[self._ragged_idx]:
         raise RuntimeError(
-            f"Given normalized_shape={list(normalized_shape)}, expected input with shape [*, {', '.join(map(str, normalized_shape))}], "
+            f"Given normalized_shape={list(normalized_shape)}, expected input with shape [*, "
+            f"{', '.join(map(str, normalized_shape))}], "
             f"but got input of size{list(self._v._shape)}"
         )
     if self._lengths is not None:
         raise RuntimeError(
-            "layer_norm(): not supported where lengths is not None if operating on the ragged dimension for NestedTensor"
+            "layer_norm(): not supported where lengths is not None if operating on the ragged dimension for "
+            "NestedTensor"
         )
     rows = [F.layer_norm(row, row._shape[-n:], eps=eps) for row in self.parts()]
     out = T.cat(rows, self._ragged_idx - 1)
@@ -633,7 +644,8 @@ def scaled_dot_product_attention(
             for n, t in (("query", query), ("key", key), ("value", value))
         ]
         raise ValueError(
-            f"Expected query, key, and value to be nested tensors, but got {nested[0]}, {nested[1]}, and {nested[2]} instead."
+            f"Expected query, key, and value to be nested tensors, but got {nested[0]}, {nested[1]}, "
+            f"and {nested[2]} instead."
         )
     if attn_mask is not None:
         raise ValueError("Masks are not yet supported!")

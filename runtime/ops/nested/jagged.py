@@ -22,7 +22,7 @@ on_jagged = TABLE.on
 
 
 class JaggedTensor(Nested, raw=True):
-    """Rows of as many dimensions each, which differ in one of them:
+    """Rows of as many dimensions each, which differ in one of them.
 
     `_ragged_idx`, counted with the dimension of the rows.
     """
@@ -279,8 +279,10 @@ def spread(t, like, name):
     longest = like._get_max_seqlen()
     if across not in (1, longest):
         raise RuntimeError(
-            f"The expanded size of the tensor ({longest}) must match the existing size ({across}) at non-singleton dimension {ragged}.  "
-            f"Target sizes: {[longest if i == ragged else s for i, s in enumerate(like._shape)]}.  Tensor sizes: {list(t._shape)}"
+            f"The expanded size of the tensor ({longest}) must match the existing size ({across}) at non-singleton "
+            f"dimension {ragged}.  "
+            f"Target sizes: {[longest if i == ragged else s for i, s in enumerate(like._shape)]}.  Tensor sizes: "
+            f"{list(t._shape)}"
         )
     of_row, place = like.places()
     zero = T.zeros_like(of_row)

@@ -361,7 +361,8 @@ def clone(self, *, memory_format=None):
     if name not in ("preserve_format", "contiguous_format"):
         spoken = "".join(w.capitalize() for w in name.removesuffix("_format").split("_"))
         raise RuntimeError(
-            f"Nested tensor clone supports Preserve and Contiguous memory formats, called clone with memory format: {spoken}"
+            f"Nested tensor clone supports Preserve and Contiguous memory formats, called clone with memory format: "
+            f"{spoken}"
         )
     return self._with(self._v.clone()) if name == "preserve_format" else nested(self.parts())
 
@@ -500,7 +501,8 @@ def linear(input, weight, bias=None):
         )
     if last and last != {weight._shape[1]}:
         raise RuntimeError(
-            f"Shape mismatch for NestedTensor Linear: Expected input's (a nested tensor) 'last_dim' to equal 'weight.size(1), but got: last_dim = {min(last)}, "
+            f"Shape mismatch for NestedTensor Linear: Expected input's (a nested tensor) 'last_dim' to equal "
+            f"'weight.size(1), but got: last_dim = {min(last)}, "
             f"and weight.size(1) = {weight._shape[1]}"
         )
     rows = F.linear(input.buffer().reshape(-1, weight._shape[1]), weight, bias)
@@ -533,7 +535,8 @@ def matmul(self, other):
     for which, t in (("1st", self), ("2nd", other)):
         if t.dim() < 3:
             raise RuntimeError(
-                f"matmul: For nested tensors, only inputs with >= 3 dims are currently supported. {which} input has rank: {t.dim()}"
+                f"matmul: For nested tensors, only inputs with >= 3 dims are currently supported. "
+                f"{which} input has rank: {t.dim()}"
             )
     if len(self._sizes) != len(other._sizes):
         sizes = f"{len(self._sizes)} but got: {len(other._sizes)}"
@@ -541,7 +544,8 @@ def matmul(self, other):
     for a, b in zip(self._sizes, other._sizes):
         if a[:-2] != b[:-2]:
             raise RuntimeError(
-                f"matmul: For nested tensors, batch dimensions must have the same sizes, got {list(a[:-2])} and {list(b[:-2])} for nested tensors"
+                f"matmul: For nested tensors, batch dimensions must have the same sizes, "
+                f"got {list(a[:-2])} and {list(b[:-2])} for nested tensors"
             )
         if a[-1] != b[-2]:
             raise RuntimeError(
@@ -586,7 +590,8 @@ def transpose(self, dim0, dim1):
 
 
 def _proposed(self, name, size):
-    """The size of each tensor in a new one;
+    """The size of each tensor in a new one.
+
     -1 in the place of a dimension of before stands for that of the tensor itself.
     """
     size = size[0] if len(size) == 1 and not isinstance(size[0], int) else size
@@ -622,7 +627,8 @@ def view(self, *size):
         strides = [p.detach().view(s).stride() for p, s in zip(self.parts(), sizes)]
     except RuntimeError as error:
         raise RuntimeError(
-            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous subspaces). "
+            "view size is not compatible with input tensor's size and stride (at least one dimension spans across "
+            "two contiguous subspaces). "
             "Use .reshape(...) instead."
         ) from error
     return _seen(self, sizes, strides, self._offsets)
@@ -644,16 +650,19 @@ def squeeze(self, dim=None):
     if dim is None:
         raise RuntimeError(
             "squeeze(): For nested tensors, squeeze without the dim argument is not supported at the moment, "
-            "however you can use squeeze(Tensor self, int dim) instead if you need this feature, please open an issue on github describing your use case."
+            "however you can use squeeze(Tensor self, int dim) instead if you need this feature, "
+            "please open an issue on github describing your use case."
         )
     d = wrap_dim(dim, self.dim())
     if not d:
         raise RuntimeError(
-            "squeeze(): For nested tensors, squeezing dimension 0 is not supported at the moment if you need this feature, please open an issue"
+            "squeeze(): For nested tensors, squeezing dimension 0 is not supported at the moment if you need this "
+            "feature, please open an issue"
         )
     if self.dim() == 2:
         raise RuntimeError(
-            "squeeze(): For nested tensors, squeezing a nested tensor of singleton tensors is not supported at the moment"
+            "squeeze(): For nested tensors, squeezing a nested tensor of singleton tensors is not supported at the "
+            "moment"
         )
     if self._shape[d] != 1:
         return self
@@ -714,7 +723,8 @@ def chunk(self, chunks, dim=0):
     size = _last(self, "chunk", dim)
     if chunks <= 0 or size % chunks:
         raise RuntimeError(
-            f"Chunk for nested tensors is only supported for nested tensors with trailing dimension divisible by chunks. Got: {size} % {chunks} != 0"
+            f"Chunk for nested tensors is only supported for nested tensors with trailing dimension divisible by "
+            f"chunks. Got: {size} % {chunks} != 0"
         )
     return _pieces(self, [size // chunks] * chunks, "derivative for aten::chunk is not implemented")
 
@@ -724,7 +734,8 @@ def split_with_sizes(self, split_sizes, dim=0):
     size = _last(self, "split_with_sizes", dim)
     if sum(split_sizes) != size:
         raise RuntimeError(
-            f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's size at dimension {self.dim() - 1}), but got {list(split_sizes)}"
+            f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's size at dimension "
+            f"{self.dim() - 1}), but got {list(split_sizes)}"
         )
     return _pieces(self, split_sizes, "the derivative for 'aten::split_with_sizes' is not implemented")
 
@@ -740,7 +751,8 @@ def select(self, dim, index):
     for i, s in enumerate(self._sizes):
         if not -s[d - 1] <= index < s[d - 1]:
             raise IndexError(
-                f"index {index} is out of bounds for dimension {d - 1} of the {i}th constituent tensor with size {s[d - 1]}"
+                f"index {index} is out of bounds for dimension {d - 1} of the {i}th constituent tensor with size "
+                f"{s[d - 1]}"
             )
     cut = lambda rows: [r[: d - 1] + r[d:] for r in rows]  # noqa: E731
     offsets = [o + index % s[d - 1] * st[d - 1] for o, s, st in zip(self._offsets, self._sizes, self._strides)]

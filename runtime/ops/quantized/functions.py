@@ -29,7 +29,10 @@ def _view(name):
         return _result(self, getattr(self._v, name.removesuffix("_as"))(*args, **kwargs), None)
 
 
-for _name in "t transpose swapaxes swapdims permute movedim moveaxis expand expand_as as_strided unfold diagonal repeat tile flip".split():
+for _name in (
+    "t transpose swapaxes swapdims permute movedim moveaxis expand expand_as as_strided unfold diagonal "
+    "repeat tile flip"
+).split():
     _view(_name)
 
 
@@ -173,7 +176,8 @@ def fill_(self, value):
 def copy_(self, src, non_blocking=False):
     if not isinstance(self, QuantizedTensor):
         raise RuntimeError(
-            "Copying from quantized Tensor to non-quantized Tensor is not allowed, please use dequantize to get a float Tensor from a quantized Tensor"
+            "Copying from quantized Tensor to non-quantized Tensor is not allowed, please use dequantize to get a "
+            "float Tensor from a quantized Tensor"
         )
     if isinstance(src, QuantizedTensor):
         if self.dtype is not src.dtype:
@@ -191,7 +195,8 @@ def copy_(self, src, non_blocking=False):
 def masked_fill_(self, mask, value):
     if isinstance(self._q, PerChannel):
         raise RuntimeError(
-            "masked_fill__quantized_cpu for quantized tensors is currently only supported for per tensor quantized tensors"
+            "masked_fill__quantized_cpu for quantized tensors is currently only supported for per tensor quantized "
+            "tensors"
         )
     self._v.masked_fill_(mask, number(self, value))
     return self
@@ -263,7 +268,10 @@ _chosen("sort", (0,))
 _chosen("topk", (0,), "Top-K is only supported on per-tensor quantization")
 _chosen("index_select", None, "Only per_tensor quantized quantized tensors are supported by index_select.")
 _EXTREMA = "{} operator for quantized tensors only works for per tensor quantized tensors. "
-_EXTREMA += "Please open an issue on https://github.com/pytorch/pytorch/issues if you need per channel quantized tensor support."
+_EXTREMA += (
+    "Please open an issue on https://github.com/pytorch/pytorch/issues if you need per channel quantized "
+    "tensor support."
+)
 _chosen("max", (0,), _EXTREMA.format("Max"))
 _chosen("min", (0,), _EXTREMA.format("Min"))
 _chosen("pixel_shuffle", None, _UNIFORM)

@@ -10,7 +10,8 @@ from .tensors import QuantizedTensor, on_quantized, over, stored
 from .values import LIMITS, STORED, PerChannel, PerTensor, choose
 
 _PER_CHANNEL = (
-    "Expected quantizer->qscheme() == kPerChannelAffine || quantizer->qscheme() == kPerChannelAffineFloatQParams to be true, but got false.  "
+    "Expected quantizer->qscheme() == kPerChannelAffine || quantizer->qscheme() == kPerChannelAffineFloatQParams to "
+    "be true, but got false.  "
     "(Could this error message be improved?  If so, please report an enhancement request to PyTorch.)"
 )
 
@@ -21,7 +22,8 @@ def quantized(values, dtype, quantizer):
 
 
 _DEPRECATED = (
-    "torch.quantize_per_tensor, torch.quantize_per_channel and other quantized tensor creation functions that produce tensors with dtype torch.quint8, "
+    "torch.quantize_per_tensor, torch.quantize_per_channel and other quantized tensor creation functions that "
+    "produce tensors with dtype torch.quint8, "
     "torch.qint8, and torch.qint32 are deprecated and will be removed in a future PyTorch release. "
     "Please see https://github.com/pytorch/pytorch/issues/184982 for more information."
 )
@@ -125,7 +127,8 @@ _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bo
 
 
 @composite(
-    f"_empty_affine_quantized(int[] size, *, {_OPTIONS}, float scale=1, int zero_point=0, MemoryFormat? memory_format=None) -> Tensor",
+    f"_empty_affine_quantized(int[] size, *, {_OPTIONS}, float scale=1, int zero_point=0, "
+    f"MemoryFormat? memory_format=None) -> Tensor",
     out=False,
 )
 def empty_affine_quantized(size, dtype, layout, device, pin_memory, scale, zero_point, memory_format):
@@ -140,7 +143,8 @@ _CHANNELS = "Tensor scales, Tensor zero_points, int axis"
 
 
 @composite(
-    f"_empty_per_channel_affine_quantized(int[] size, *, {_CHANNELS}, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor",
+    f"_empty_per_channel_affine_quantized(int[] size, *, {_CHANNELS}, {_OPTIONS}, MemoryFormat? memory_format=None) "
+    f"-> Tensor",
     out=False,
 )
 def empty_per_channel_affine_quantized(

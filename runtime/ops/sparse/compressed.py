@@ -125,7 +125,8 @@ CompressedTensor.__name__ = "Tensor"  # PyTorch has one class for all layouts
 
 
 _BETA = (
-    "Sparse {} tensor support is in beta state. If you miss a functionality in the sparse tensor support, please submit a feature request to "
+    "Sparse {} tensor support is in beta state. If you miss a functionality in the sparse tensor support, "
+    "please submit a feature request to "
     "https://github.com/pytorch/pytorch/issues."
 )
 
@@ -188,8 +189,9 @@ def marked(line, n, dtype):
 
 
 def compress(row, column, values, shape, layout, dtype=dt.int64, block=(1, 1)):
-    """A tensor of a compressed layout of coordinates in any order, each once;
-    values come after as many batch dimensions as coordinates have.
+    """A tensor of a compressed layout of coordinates in any order, each once.
+
+    Values come after as many batch dimensions as coordinates have.
     """
     batch = len(row._shape) - 1
     size = (shape[batch] // block[0], shape[batch + 1] // block[1])
@@ -265,13 +267,15 @@ def add(self, other, *, alpha=1):
         return self._with(self._v + other._v * alpha)
     if self._shape != other._shape:
         raise RuntimeError(
-            f"torch.add: Expected input tensors to have the same shape, but got tensor `self` with shape {list(self._shape)}"
+            f"torch.add: Expected input tensors to have the same shape, but got tensor `self` with shape "
+            f"{list(self._shape)}"
             f" and tensor `other` with shape {list(other._shape)}"
         )
     common = dt.promote_types(self.dtype, other.dtype)
     if self.dtype is not other.dtype:
         raise RuntimeError(
-            f"expected scalar type {dt.scalar_name(common)} but found {dt.scalar_name((self if other.dtype is common else other).dtype)}"
+            f"expected scalar type {dt.scalar_name(common)} but found "
+            f"{dt.scalar_name((self if other.dtype is common else other).dtype)}"
         )
     a, b = to_coordinates(self), to_coordinates(other)
     total = coo.coalesce(
@@ -303,7 +307,8 @@ def _dense_plus(self, other, alpha):
     if not isinstance(dense, Tensor) or dense._shape != sparse._shape:
         sizes = f"self has size {list(getattr(dense, '_shape', ()))} while other has size {list(sparse._shape)}"
         raise RuntimeError(
-            f"add: expected 'self' and 'other' to have same size, but {sizes} (FYI: op2-sparse addition does not currently support broadcasting)"
+            f"add: expected 'self' and 'other' to have same size, but {sizes} (FYI: op2-sparse addition does not "
+            f"currently support broadcasting)"
         )
     if dense is other and alpha != 1:
         dense = dense * alpha
@@ -338,7 +343,8 @@ def mul(self, other):
         other = other.to_sparse(layout=self._layout)
     if self._layout in BLOCKS:
         raise RuntimeError(
-            f"empty_sparse_compressed expected sparse compressed (non-block) tensor layout but got {SPOKEN[self._layout]}"
+            f"empty_sparse_compressed expected sparse compressed (non-block) tensor layout but got "
+            f"{SPOKEN[self._layout]}"
         )
     if self._layout is not CSR:
         raise RuntimeError("Expected result Tensor to be of format CSR")
@@ -534,7 +540,8 @@ def _reduced(name, self, dims, keepdim, dtype):
     """Over rows, columns or both of a CSR matrix, of what is specified."""
     if self._layout is not CSR:
         raise RuntimeError(
-            f"Currently the only compressed sparse format supported for {name}.dim_IntList is CSR, but got layout {SPOKEN[self._layout]}"
+            f"Currently the only compressed sparse format supported for {name}.dim_IntList is CSR, "
+            f"but got layout {SPOKEN[self._layout]}"
         )
     if not keepdim:
         raise RuntimeError("reduction operations on CSR tensors with keepdim=False is unsupported")
@@ -608,7 +615,10 @@ def copy_(self, src, non_blocking=False):
         )
     dim = batch_of(self) + (self.layout not in ROWS)
     if len(src._shape) == len(self._shape) and src._shape[dim] != self._shape[dim]:
-        layout = f"{SPOKEN[self.layout]} layout but the corresponding dimensions of self and src are {self._shape[dim]} and {src._shape[dim]}, respectively"
+        layout = (
+            f"{SPOKEN[self.layout]} layout but the corresponding dimensions of self and src are "
+            f"{self._shape[dim]} and {src._shape[dim]}, respectively"
+        )
         raise RuntimeError(f"torch.copy_: expected shapes of self and src to match along dimension {dim} for {layout}.")
     if src._shape != self._shape:
         raise RuntimeError(
@@ -653,7 +663,8 @@ def resize_as_sparse_(self, template):
     """The place and the indices of another tensor; of the values what there is room for."""
     if not isinstance(template, CompressedTensor):
         raise RuntimeError(
-            f"resize_as_sparse_compressed_: src  expected sparse compressed tensor layout but got {SPOKEN[template.layout]}"
+            f"resize_as_sparse_compressed_: src  expected sparse compressed tensor layout but got "
+            f"{SPOKEN[template.layout]}"
         )
     if template._layout is not self._layout:
         layouts = f"{SPOKEN[self._layout]} and {SPOKEN[template._layout]}"

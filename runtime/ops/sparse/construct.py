@@ -37,7 +37,8 @@ def _own(values, requires_grad):
 def _check_dims(size, n, dense):
     if len(size) != n + dense:
         raise RuntimeError(
-            f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(size)}, sparse_dim = {n}, dense_dim = {dense}"
+            f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(size)}, sparse_dim = {n}, "
+            f"dense_dim = {dense}"
         )
 
 
@@ -45,7 +46,8 @@ def _check_sizes(size, n, nnz, values):
     _check_dims(size, n, len(values._shape) - 1)
     if values._shape[0] != nnz:
         raise RuntimeError(
-            f"indices and values must have same nnz, but got nnz from indices: {nnz}, nnz from values: {values._shape[0]}"
+            f"indices and values must have same nnz, but got nnz from indices: {nnz}, nnz from values: "
+            f"{values._shape[0]}"
         )
     if tuple(values._shape[1:]) != size[n:]:
         raise RuntimeError(f"values has incorrect size, expected {[nnz, *size[n:]]}, got {list(values._shape)}")
@@ -74,7 +76,8 @@ def _to_check(check_invariants):
     """Whether indices are compared with the size; PyTorch warns where nobody has said so or otherwise."""
     if check_invariants is None and not INVARIANTS.chosen:
         warn_once(
-            "Sparse invariant checks are implicitly disabled. Memory errors (e.g. SEGFAULT) will occur when operating on a sparse tensor which violates "
+            "Sparse invariant checks are implicitly disabled. Memory errors (e.g. SEGFAULT) will occur when "
+            "operating on a sparse tensor which violates "
             "the invariants, but checks incur performance overhead. To silence this warning, explicitly opt in or out. "
             "See `torch.sparse.check_sparse_tensor_invariants.__doc__` for guidance. "
         )
@@ -152,12 +155,14 @@ def _validate_shapes(compressed_indices, plain_indices, values, size, layout):
         )
     if len(values._shape) <= batch + block:
         raise RuntimeError(
-            f"values must have dimensionality > sum of batch and block dimensionalities (={batch} + {block}) but got {len(values._shape)}"
+            f"values must have dimensionality > sum of batch and block dimensionalities (={batch} + {block}) but got "
+            f"{len(values._shape)}"
         )
     dense = len(values._shape) - batch - block - 1
     if len(size) != batch + 2 + dense:
         raise RuntimeError(
-            f"tensor dimensionality must be sum of batch, base, and dense dimensionalities (={batch} + 2 + {dense}) but got {len(size)}"
+            f"tensor dimensionality must be sum of batch, base, and dense dimensionalities (={batch} + 2 + {dense}) "
+            f"but got {len(size)}"
         )
     blocks = tuple(values._shape[batch + 1 : batch + 3]) if block else (1, 1)
     for d in range(2) if block else ():
@@ -167,7 +172,8 @@ def _validate_shapes(compressed_indices, plain_indices, values, size, layout):
     shapes = [list(t._shape[:batch]) for t in (compressed_indices, plain_indices, values)]
     if any(s != list(size[:batch]) for s in shapes):
         raise RuntimeError(
-            f"all batch dimensions of {comp} (={shapes[0]}), {plain} (={shapes[1]}), and values (={shapes[2]}) must be equal to tensor batch dimensions "
+            f"all batch dimensions of {comp} (={shapes[0]}), {plain} (={shapes[1]}), and values (={shapes[2]}) must "
+            f"be equal to tensor batch dimensions "
             f"(={list(size[:batch])})"
         )
     row = layout in ROWS
@@ -179,7 +185,8 @@ def _validate_shapes(compressed_indices, plain_indices, values, size, layout):
     nnz = values._shape[batch]
     if plain_indices._shape[-1] != nnz:
         raise RuntimeError(
-            f"{plain}.shape[-1] must be equal to nnz (={nnz}) as defined by values.shape[{batch}], but got {plain_indices._shape[-1]}"
+            f"{plain}.shape[-1] must be equal to nnz (={nnz}) as defined by values.shape[{batch}], "
+            f"but got {plain_indices._shape[-1]}"
         )
     return n, size[batch + row] // blocks[row], nnz
 
@@ -189,7 +196,8 @@ def _validate_indices(compressed_indices, plain_indices, layout, n, m, nnz):
     a, b = compressed_indices.dtype, plain_indices.dtype
     if a is not b:
         raise RuntimeError(
-            f"{comp} and {plain} must have the same dtype, bot got {dt.scalar_name(a)} and {dt.scalar_name(b)}, respectively"
+            f"{comp} and {plain} must have the same dtype, bot got {dt.scalar_name(a)} and {dt.scalar_name(b)}, "
+            f"respectively"
         )
     if a not in (dt.int32, dt.int64):
         raise RuntimeError(f"{comp} and {plain} dtype must be Int or Long, but got {dt.scalar_name(a)}")
@@ -206,7 +214,10 @@ def _validate_indices(compressed_indices, plain_indices, layout, n, m, nnz):
     if nnz > 1:
         line = compressed.lines(compressed_indices, nnz)
         rises = (plain_indices.diff(dim=-1) > 0) | (line.diff(dim=-1) != 0)
-        what = f"{plain}[..., {comp}[..., i - 1]:{comp}[..., i]] for all i = 1, ..., {short} are sorted and distinct along the last dimension values"
+        what = (
+            f"{plain}[..., {comp}[..., i - 1]:{comp}[..., i]] for all i = 1, ..., {short} are sorted and distinct "
+            f"along the last dimension values"
+        )
         check(rises, what)
 
 

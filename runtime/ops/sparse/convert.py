@@ -37,7 +37,8 @@ def _check_block(name, block, size):
         raise RuntimeError(f"{name}: blocksize needs to be positive, but got {list(block)}")
     if size[0] % block[0] or size[1] % block[1]:
         raise RuntimeError(
-            f"{name}: tensor sparse size ({size[0]},{size[1]}) must be divisible by given blocksize ({block[0]},{block[1]})"
+            f"{name}: tensor sparse size ({size[0]},{size[1]}) must be divisible by given blocksize "
+            f"({block[0]},{block[1]})"
         )
 
 
@@ -119,7 +120,8 @@ def _of_strided(self, name, out):
 
 
 @composite(
-    "Tensor.to_sparse(Tensor self, int? sparse_dim=None, *, Layout? layout=None, int[]? blocksize=None, int? dense_dim=None) -> Tensor",
+    "Tensor.to_sparse(Tensor self, int? sparse_dim=None, *, Layout? layout=None, int[]? blocksize=None, "
+    "int? dense_dim=None) -> Tensor",
     no_forward="_to_sparse",
 )
 def to_sparse(self, sparse_dim, layout, blocksize, dense_dim):

@@ -17,7 +17,7 @@ on_coo = TABLE.on
 
 
 class CooTensor(SparseTensor, raw=True):
-    """A tensor of layout torch.sparse_coo:
+    """A tensor of layout torch.sparse_coo.
 
     `_i` holds an index in each column, `_c` says whether each occurs once, in order.
     """
@@ -57,7 +57,8 @@ class CooTensor(SparseTensor, raw=True):
             return written(self, result)
         if MODE.grad and self.requires_grad:
             raise RuntimeError(
-                "zeros(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad."
+                "zeros(): functions with out=... arguments don't support automatic differentiation, "
+                "but one of the arguments requires grad."
             )
         self._take(nothing(result._shape, len(result._shape), self.dtype, self.device))
         return self._requiring_grad() if result._requires_grad else self
@@ -73,7 +74,8 @@ class CooTensor(SparseTensor, raw=True):
             return FUNCTIONS["sparse_coo_tensor"](*args, dtype=self.dtype, device=device or self.device)
         if args and isinstance(args[0], (list, tuple)) and not isinstance(args[0], Size):
             raise TypeError(
-                "SparseTensor.new(sequence) only accepts sizes.  Please use torch.sparse_coo_tensor() or construct a strided tensor and convert it to sparse "
+                "SparseTensor.new(sequence) only accepts sizes.  Please use torch.sparse_coo_tensor() or construct a "
+                "strided tensor and convert it to sparse "
                 "via to_sparse."
             )
         size = tuple(args[0]) if len(args) == 1 and not isinstance(args[0], int) else args or (0,)
@@ -124,7 +126,8 @@ class CooTensor(SparseTensor, raw=True):
     @property
     def nbytes(self):
         raise RuntimeError(
-            "nbytes is not defined for sparse tensors.  If you want the size of the constituent tensors, add the nbytes of the indices and values.  "
+            "nbytes is not defined for sparse tensors.  If you want the size of the constituent tensors, "
+            "add the nbytes of the indices and values.  "
             "If you want the size of the  equivalent dense tensor, multiply numel() by element_size()"
         )
 
@@ -286,7 +289,8 @@ def _dense_plus(self, other, alpha):
     shape = getattr(self, "_shape", ())
     if shape != other._shape:
         raise RuntimeError(
-            f"add: expected 'self' and 'other' to have same size, but self has size {list(shape)} while other has size {list(other._shape)} "
+            f"add: expected 'self' and 'other' to have same size, but self has size {list(shape)} while other has "
+            f"size {list(other._shape)} "
             "(FYI: dense-sparse addition does not currently support broadcasting)"
         )
     v, common = other._v if alpha == 1 else other._v * alpha, dt.promote_types(self.dtype, other.dtype)
@@ -353,7 +357,8 @@ def mul(self, other):
         return nothing(self._shape, k, dt.promote_types(self.dtype, other.dtype), self.device)
     if len(self._shape) != len(other._shape) or k != other._i._shape[0] or self._shape[:k] != other._shape[:k]:
         raise RuntimeError(
-            "sparse_binary_op_intersection_cpu(): expects sparse inputs with equal dimensionality, number of sparse dimensions, and shape of sparse dimensions"
+            "sparse_binary_op_intersection_cpu(): expects sparse inputs with equal dimensionality, "
+            "number of sparse dimensions, and shape of sparse dimensions"
         )
     # one of them may hold an index more than once: products are distributive. Of two such PyTorch keeps the smaller
     swapped = not other._c and (self._c or self._nnz() >= other._nnz())
@@ -405,7 +410,8 @@ def mul_(self, other):
         return self.copy_(result.to_dense())
     if not dt.can_cast(result.dtype, self.dtype):
         raise RuntimeError(
-            f"dtype of values ({dt.scalar_name(result.dtype)}) must match dtype of sparse tensor ({dt.scalar_name(self.dtype)})"
+            f"dtype of values ({dt.scalar_name(result.dtype)}) must match dtype of sparse tensor "
+            f"({dt.scalar_name(self.dtype)})"
         )
     return self._take(result.to(self.dtype))
 
@@ -528,8 +534,14 @@ def _check_growing(self, size, sparse_dim, dense_dim):
     """PyTorch's errors for another size of a tensor with values, which may only grow."""
     k = self._i._shape[0]
     dense = len(self._shape) - k
-    where = "on a non-empty sparse tensor is not supported.\nYou could try the following options:\n1. If you need an empty sparse tensor of this size, "
-    where += "call `x = torch.sparse_coo_tensor(size)`.\n2. If you need to resize this tensor, keep the number of dimensions and let none of them shrink."
+    where = (
+        "on a non-empty sparse tensor is not supported.\nYou could try the following options:\n1. "
+        "If you need an empty sparse tensor of this size, "
+    )
+    where += (
+        "call `x = torch.sparse_coo_tensor(size)`.\n2. If you need to resize this tensor, "
+        "keep the number of dimensions and let none of them shrink."
+    )
     for kind, old, new in (("sparse", k, sparse_dim), ("dense", dense, dense_dim)):
         if old != new:
             raise RuntimeError(f"changing the number of {kind} dimensions (from {old} to {new}) {where}")

@@ -14,7 +14,8 @@ def t(self):
     k, n = self._i._shape[0], len(self._shape)
     if k > 2 or n > k:
         raise RuntimeError(
-            f"t() expects a tensor with <= 2 sparse and 0 dense dimensions, but got {k} sparse and {n - k} dense dimensions"
+            f"t() expects a tensor with <= 2 sparse and 0 dense dimensions, but got {k} sparse and {n - k} dense "
+            f"dimensions"
         )
     return self if n < 2 else transpose(self, 0, 1)
 
@@ -42,7 +43,8 @@ def permute(self, *dims):
     n, k = len(self._shape), self._i._shape[0]
     if len(dims) != n:
         raise RuntimeError(
-            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of dimensions "
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+            "ordering of dimensions "
             f"i.e. input.dim() = {n} is not equal to len(dims) = {len(dims)}"
         )
     order = [wrap_dim(d, n) for d in dims]
@@ -104,8 +106,9 @@ def unbind(self, dim=0):
 
 @on_coo("__getitem__")
 def indexed(self, index):
-    """self[index]: whole numbers, None, Ellipsis and slices of everything;
-    there is no other indexing of sparse tensors.
+    """self[index]: whole numbers, None, Ellipsis and slices of everything.
+
+    There is no other indexing of sparse tensors.
     """
     index = index if isinstance(index, tuple) else (index,)
     given = sum(i is not None and i is not Ellipsis and not isinstance(i, bool) for i in index)
@@ -167,7 +170,8 @@ def index_select(self, dim, index):
     for i in index.tolist():
         if not -size <= i < size:
             raise IndexError(
-                f"index_select(): index contains {i} that is out of range for tensor of size {list(self._shape)} at dimension {dim}"
+                f"index_select(): index contains {i} that is out of range for tensor of size {list(self._shape)} at "
+                f"dimension {dim}"
             )
     index = T.where(index < 0, index + size, index)
     shape = (*self._shape[:dim], index._shape[0], *self._shape[dim + 1 :])
@@ -200,10 +204,16 @@ def cat(tensors, dim=0):
     rest = lambda shape: (*shape[:dim], *shape[dim + 1 :])  # noqa: E731
     for n, t in enumerate(tensors):
         if len(t._shape) != len(first._shape) or rest(t._shape) != rest(first._shape):
-            shapes = f"{list(first._shape)} (except in the concatenating dimension), but found shape: {list(t._shape)} at position {n}"
+            shapes = (
+                f"{list(first._shape)} (except in the concatenating dimension), but found shape: "
+                f"{list(t._shape)} at position {n}"
+            )
             raise RuntimeError(f"All tensors must have the same shape: {shapes}.")
         if t._i._shape[0] != k:
-            dims = f"{k}, {len(first._shape) - k}, but tensor at position {n} has {t._i._shape[0]}, {len(t._shape) - t._i._shape[0]}"
+            dims = (
+                f"{k}, {len(first._shape) - k}, but tensor at position {n} has {t._i._shape[0]}, "
+                f"{len(t._shape) - t._i._shape[0]}"
+            )
             raise RuntimeError(f"All tensors must have the same sparse_dim and dense_dim: {dims}.")
     total = sum(t._shape[dim] for t in tensors)
     shape, indices, values, before = (*first._shape[:dim], total, *first._shape[dim + 1 :]), [], [], 0
@@ -227,7 +237,8 @@ def stack(tensors, dim=0):
     for n, t in enumerate(tensors):
         if t._shape != tensors[0]._shape:
             raise RuntimeError(
-                f"stack expects each tensor to be equal size, but got {list(tensors[0]._shape)} at entry 0 and {list(t._shape)} at entry {n}"
+                f"stack expects each tensor to be equal size, but got {list(tensors[0]._shape)} at entry 0 and "
+                f"{list(t._shape)} at entry {n}"
             )
     dim = wrap_dim(dim, len(tensors[0]._shape) + 1)
     return cat([t.unsqueeze(dim) for t in tensors], dim)
@@ -316,7 +327,8 @@ def norm(self, p="fro", dim=None, keepdim=False, dtype=None):
     given = dim if isinstance(dim, (tuple, list)) else () if dim is None else (dim,)
     if given and (len(given) > len(self._shape) or len(_gone(self, dim)) < len(self._shape)):
         raise RuntimeError(
-            "norm_sparse currently only supports full reductions, so 'dim' must either be empty or contain all dimensions of the input"
+            "norm_sparse currently only supports full reductions, so 'dim' must either be empty or contain all "
+            "dimensions of the input"
         )
     if self.dtype.category < dt.FLOAT:
         raise RuntimeError(

@@ -156,7 +156,8 @@ def _convert_indices_from_coo_to_csr(self, size, out_int32):
 
 
 @composite(
-    "_convert_indices_from_csr_to_coo(Tensor crow_indices, Tensor col_indices, *, bool out_int32=False, bool transpose=False) -> Tensor",
+    "_convert_indices_from_csr_to_coo(Tensor crow_indices, Tensor col_indices, *, bool out_int32=False, "
+    "bool transpose=False) -> Tensor",
     out=SAME_DTYPE,
     method=False,
 )

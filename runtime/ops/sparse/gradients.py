@@ -62,7 +62,7 @@ def given_by(t, source):
 
 
 class _Root(threading.local):
-    """The layout of the gradient that a backward pass started from, where that was compressed:
+    """The layout of the gradient that a backward pass started from, where that was compressed.
 
     PyTorch's operators keep it up to the leaves.
     """
@@ -137,7 +137,8 @@ def nothing_like(t):
 
 
 def shadow(t):
-    """Where gradients of the whole tensor arrive, be they sparse;
+    """Where gradients of the whole tensor arrive, be they sparse.
+
     None where there is no such place, and gradients go through values or the twin.
     """
     if "_shadow" in t.__dict__:
@@ -258,8 +259,9 @@ def product(f):
 
 
 def to_all(f):
-    """@to_all: PyTorch's gradient of the function reaches every element of a sparse argument;
-    a sparse result is linear in it.
+    """@to_all: PyTorch's gradient of the function reaches every element of a sparse argument.
+
+    A sparse result is linear in it.
     """
     f.gradient = "all"
     return f

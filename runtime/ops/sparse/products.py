@@ -92,7 +92,8 @@ def sparse_sparse_matmul(self, other):
 def mv(self, vec):
     if len(self._shape) != 2 or len(vec._shape) != 1:
         raise RuntimeError(
-            f"mv: two tensor dim should be 2 and 1, but got SparseTensor Dim: {len(self._shape)}Tensor Dim: {len(vec._shape)}"
+            f"mv: two tensor dim should be 2 and 1, but got SparseTensor Dim: {len(self._shape)}Tensor Dim: "
+            f"{len(vec._shape)}"
         )
     if self._shape[1] != vec._shape[0]:
         raise RuntimeError("mv: expected self.size(-1) == vec.size(-1)")
@@ -134,7 +135,8 @@ def _accumulated(self, product, beta, alpha):
             (len(shape) - 1 - i for i, (s, n) in enumerate(zip(self._shape[::-1], shape[::-1])) if s not in (1, n)), 0
         )
         raise RuntimeError(
-            f"The expanded size of the tensor ({shape[d]}) must match the existing size ({self._shape[d - len(shape)]}) at non-singleton dimension {d}."
+            f"The expanded size of the tensor ({shape[d]}) must match the existing size "
+            f"({self._shape[d - len(shape)]}) at non-singleton dimension {d}."
             f"  Target sizes: {list(shape)}.  Tensor sizes: {list(self._shape)}"
         )
     product = product if alpha == 1 else product * alpha
@@ -150,7 +152,8 @@ def addmm(self, mat1, mat2, *, beta=1, alpha=1):
         raise RuntimeError("addmm_sparse_dense: expected strided result tensor, got tensor with layout Sparse")
     if not _sparse(mat1) or _sparse(mat2):
         raise RuntimeError(
-            "addmm_sparse_dense: expected either 'mat1' to have sparse layout and 'mat2' to have strided layout, got 'mat1' with layout "
+            "addmm_sparse_dense: expected either 'mat1' to have sparse layout and 'mat2' to have strided layout, "
+            "got 'mat1' with layout "
             f"{SPOKEN[mat1.layout]} and 'mat2' with layout {SPOKEN[mat2.layout]}"
         )
     return _accumulated(self, mm(mat1, mat2), beta, alpha)
@@ -310,7 +313,8 @@ def csr_mv(self, vec):
         raise RuntimeError(f"vector + matrix @ vector expected, got 1, {len(self._shape)}, {len(vec._shape)}")
     if self._shape[1] != vec._shape[0]:
         raise RuntimeError(
-            f"size mismatch, got input ({self._shape[0]}), mat ({self._shape[0]}x{self._shape[1]}), vec ({vec._shape[0]})"
+            f"size mismatch, got input ({self._shape[0]}), mat ({self._shape[0]}x{self._shape[1]}), "
+            f"vec ({vec._shape[0]})"
         )
     if _sparse(vec):
         raise could_not_run("addmv", self)
@@ -387,7 +391,8 @@ def sparse_mm_reduce_impl(self, other, reduce):
 def triangular_solve(self, A, upper=True, transpose=False, unitriangular=False):
     if not _sparse(A) or len(A._shape) < 2:
         raise RuntimeError(
-            f"torch.triangular_solve: Expected A to have at least 2 dimensions, but it has {len(A._shape)} dimensions instead"
+            f"torch.triangular_solve: Expected A to have at least 2 dimensions, but it has {len(A._shape)} "
+            f"dimensions instead"
         )
     if A.layout not in (CSR, BSR):
         raise ValueError("triangular_solve: unsupported sparse layout.")
@@ -402,7 +407,8 @@ def _check_sampled(self, mat1, mat2):
         raise RuntimeError(f"sampled_addmm: Expected result to have sparse csr layout, but got {SPOKEN[self.layout]}")
     if self.dtype.category < dt.FLOAT:
         raise RuntimeError(
-            f"sparse_sampled_addmm: Expected self to be a floating-point or complex tensor, but got {dt.scalar_name(self.dtype)}"
+            f"sparse_sampled_addmm: Expected self to be a floating-point or complex tensor, "
+            f"but got {dt.scalar_name(self.dtype)}"
         )
     for name, m in (("mat1", mat1), ("mat2", mat2)):
         if m.layout is not strided:
@@ -469,7 +475,8 @@ def sparse_addmm(mat, mat1, mat2, beta, alpha):
 
 
 @composite(
-    "_C._sparse.sparse_sampled_addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    "_C._sparse.sparse_sampled_addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, "
+    "Scalar alpha=1) -> Tensor",
     out=SAME_DTYPE,
     method=False,
     aten="sparse_sampled_addmm",

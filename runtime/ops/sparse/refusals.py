@@ -11,7 +11,8 @@ for _inner, _names in (
     ("_log_softmax", "log_softmax"),
     (
         "as_strided",
-        "chunk diagonal hsplit vsplit dsplit split split_with_sizes squeeze tensor_split unsafe_chunk unsafe_split narrow fill_diagonal",
+        "chunk diagonal hsplit vsplit dsplit split split_with_sizes squeeze tensor_split unsafe_chunk unsafe_split "
+        "narrow fill_diagonal",
     ),
     ("as_strided", "swapdims swapaxes diff fill_diagonal_"),
     ("std.correction", "std"),
@@ -105,7 +106,10 @@ _raises(
 def expand(self, *size, implicit=False):
     size = size[0] if len(size) == 1 and not isinstance(size[0], int) else size
     if len(size) < len(self._shape):
-        counts = f"the number of sizes provided ({len(size)}) must be greater or equal to the number of dimensions in the tensor ({len(self._shape)})"
+        counts = (
+            f"the number of sizes provided ({len(size)}) must be greater or equal to the number of dimensions "
+            f"in the tensor ({len(self._shape)})"
+        )
         raise RuntimeError(f"expand({self.type()}{{{list(self._shape)}}}, size={list(size)}): {counts}")
     raise RuntimeError(f"expand is unsupported for {SPOKEN[self.layout]} tensors")
 
@@ -120,7 +124,8 @@ def _elementwise(names):
 
 
 _elementwise(
-    "div divide true_divide div_ divide_ true_divide_ pow pow_ float_power clamp clamp_ clip clip_ clamp_min clamp_max clamp_min_ clamp_max_"
+    "div divide true_divide div_ divide_ true_divide_ pow pow_ float_power clamp clamp_ clip clip_ clamp_min "
+    "clamp_max clamp_min_ clamp_max_"
 )
 _elementwise("isclose allclose dist polygamma nanmean square square_ rsub where")
 

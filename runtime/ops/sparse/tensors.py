@@ -48,7 +48,7 @@ class INVARIANTS:
 
 
 class SparseTensor(ValuedTensor, raw=True):
-    """A tensor of a sparse layout:
+    """A tensor of a sparse layout.
 
     `_v` are its values, `TABLE` what functions do with tensors of the layout, by name.
     """
@@ -108,7 +108,8 @@ class SparseTensor(ValuedTensor, raw=True):
         """`other` with the dtype of this tensor, for an in-place operator, or PyTorch's error."""
         if other.dtype is not self.dtype and not dt.can_cast(other.dtype, self.dtype):
             raise RuntimeError(
-                f"result type {dt.scalar_name(other.dtype)} can't be cast to the desired output type {dt.scalar_name(self.dtype)}"
+                f"result type {dt.scalar_name(other.dtype)} can't be cast to the desired output type "
+                f"{dt.scalar_name(self.dtype)}"
             )
         return other.to(self.dtype)
 
@@ -158,7 +159,8 @@ class SparseTensor(ValuedTensor, raw=True):
     def _set_data(self, new):
         if not isinstance(new, type(self)):
             raise RuntimeError(
-                "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type. "
+                "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor "
+                "type. "
                 f"(layout {self.layout} and {new.layout})"
             )
         self._take(new.detach()._requiring_grad(self.requires_grad))
@@ -218,7 +220,8 @@ class SparseTensor(ValuedTensor, raw=True):
         if id(self) not in memo:
             if not self.is_leaf:
                 raise RuntimeError(
-                    "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment."
+                    "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
+                    "moment."
                 )
             new = memo[id(self)] = self._with(copy.deepcopy(self._v, memo))
             new.__dict__.update(
@@ -295,7 +298,8 @@ def backend_key(t):
 def could_not_run(operator, t):
     """PyTorch's error for an operator that a layout has no kernel of."""
     return NotImplementedError(
-        f"Could not run 'aten::{operator}' with arguments from the '{backend_key(t)}' backend. This could be because the operator doesn't exist for this "
+        f"Could not run 'aten::{operator}' with arguments from the '{backend_key(t)}' backend. "
+        f"This could be because the operator doesn't exist for this "
         "backend, or was omitted during the selective/custom build process (if using custom build). "
         f"(layout {t.layout}, dtype {t.dtype}, device {t.device})"
     )

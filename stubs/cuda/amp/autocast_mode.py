@@ -27,7 +27,8 @@ def _cast(value, dtype):
 
 
 @deprecated(
-    "`torch.cuda.amp.custom_fwd(args...)` is deprecated. Please use `torch.amp.custom_fwd(args..., device_type='cuda')` instead.",
+    "`torch.cuda.amp.custom_fwd(args...)` is deprecated. Please use `torch.amp.custom_fwd(args..., "
+    "device_type='cuda')` instead.",
     category=FutureWarning,
 )
 def custom_fwd(fwd=None, *, cast_inputs=None):
@@ -36,7 +37,8 @@ def custom_fwd(fwd=None, *, cast_inputs=None):
 
 
 @deprecated(
-    "`torch.cuda.amp.custom_bwd(args...)` is deprecated. Please use `torch.amp.custom_bwd(args..., device_type='cuda')` instead.",
+    "`torch.cuda.amp.custom_bwd(args...)` is deprecated. Please use `torch.amp.custom_bwd(args..., "
+    "device_type='cuda')` instead.",
     category=FutureWarning,
 )
 def custom_bwd(bwd):

@@ -10,7 +10,8 @@ class GradScaler(_GradScaler):
     """Deprecated: ``torch.amp.GradScaler("cuda")``."""
 
     @deprecated(
-        "`torch.cuda.amp.GradScaler(args...)` is deprecated. Please use `torch.amp.GradScaler('cuda', args...)` instead.",
+        "`torch.cuda.amp.GradScaler(args...)` is deprecated. Please use `torch.amp.GradScaler('cuda', "
+        "args...)` instead.",
         category=FutureWarning,
     )
     def __init__(self, init_scale=2.0**16, growth_factor=2.0, backoff_factor=0.5, growth_interval=2000, enabled=True):

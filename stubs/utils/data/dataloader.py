@@ -177,18 +177,21 @@ class DataLoader(Generic[_T_co]):
         if context is not None:
             if self.num_workers == 0:
                 raise ValueError(
-                    f"multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got num_workers={self.num_workers}"
+                    f"multiprocessing_context can only be used with multi-process loading (num_workers > 0), "
+                    f"but got num_workers={self.num_workers}"
                 )
             if isinstance(context, str):
                 methods = multiprocessing.get_all_start_methods()
                 if context not in methods:
                     raise ValueError(
-                        f"multiprocessing_context option should specify a valid start method in {methods!r}, but got multiprocessing_context={context!r}"
+                        f"multiprocessing_context option should specify a valid start method in {methods!r}, "
+                        f"but got multiprocessing_context={context!r}"
                     )
                 context = multiprocessing.get_context(context)
             if not isinstance(context, python_multiprocessing.context.BaseContext):
                 raise TypeError(
-                    "multiprocessing_context option should be a valid context object or a string specifying the start method, "
+                    "multiprocessing_context option should be a valid context object or a string specifying the "
+                    "start method, "
                     f"but got multiprocessing_context={context}"
                 )
         self.__multiprocessing_context = context
@@ -229,9 +232,12 @@ class DataLoader(Generic[_T_co]):
         processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         if self.num_workers and processors and self.num_workers > processors:
             warnings.warn(
-                f"This DataLoader will create {self.num_workers} worker processes in total. Our suggested max number of worker "
-                f"in current system is {processors}, which is smaller than what this DataLoader is going to create. Please be "
-                "aware that excessive worker creation might get DataLoader running slow or even freeze, lower the worker number "
+                f"This DataLoader will create {self.num_workers} worker processes in total. Our suggested max number "
+                f"of worker "
+                f"in current system is {processors}, which is smaller than what this DataLoader is going to create. "
+                f"Please be "
+                "aware that excessive worker creation might get DataLoader running slow or even freeze, "
+                "lower the worker number "
                 "to avoid potential slowness/freeze if necessary.",
                 stacklevel=2,
             )
@@ -252,7 +258,8 @@ class _BaseDataLoaderIter:
         )
         if loader.pin_memory and loader.pin_memory_device:
             warnings.warn(
-                f"pin_memory_device is deprecated, the current accelerator will be used as the device,ignore pin_memory_device='{loader.pin_memory_device}'.",
+                f"pin_memory_device is deprecated, the current accelerator will be used as the device,ignore "
+                f"pin_memory_device='{loader.pin_memory_device}'.",
                 stacklevel=2,
             )
         self._pin_memory, self._pin_memory_device = loader.pin_memory and torch.accelerator.is_available(), None
@@ -262,7 +269,8 @@ class _BaseDataLoaderIter:
         )
         if loader.pin_memory and not self._pin_memory:
             warnings.warn(
-                "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used.",
+                "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't "
+                "be used.",
                 stacklevel=2,
             )
         self._seed_pipes(loader)
@@ -295,11 +303,15 @@ class _BaseDataLoaderIter:
         expected = self._IterableDataset_len_called
         if self._dataset_kind == _DatasetKind.Iterable and expected is not None and self._num_yielded > expected:
             message = (
-                f"Length of IterableDataset {self._dataset} was reported to be {expected}(when accessing len(dataloader)), but "
+                f"Length of IterableDataset {self._dataset} was reported to be {expected}(when accessing "
+                f"len(dataloader)), but "
                 f"{self._num_yielded} samples have been fetched. "
             )
             if self._num_workers > 0:
-                message += "For multiprocessing data-loading, this could be caused by not properly configuring the IterableDataset replica at each worker."
+                message += (
+                    "For multiprocessing data-loading, this could be caused by not properly configuring the "
+                    "IterableDataset replica at each worker."
+                )
             warnings.warn(message, stacklevel=2)
         return _utils.pin_memory.pin_memory(data) if self._pin_memory else data
 
@@ -342,8 +354,10 @@ def _say_if_no_file_can_be_opened(error):
     except OSError as e:
         if e.errno == errno.EMFILE:
             raise RuntimeError(
-                "Too many open files. Communication with the workers is no longer possible. Please increase the limit using `ulimit -n` in the shell or "
-                "change the sharing strategy by calling `torch.multiprocessing.set_sharing_strategy('file_system')` at the beginning of your code"
+                "Too many open files. Communication with the workers is no longer possible. "
+                "Please increase the limit using `ulimit -n` in the shell or "
+                "change the sharing strategy by calling `torch.multiprocessing.set_sharing_strategy('file_system')` "
+                "at the beginning of your code"
             ) from error
         return
     for fd in held:
@@ -351,7 +365,9 @@ def _say_if_no_file_can_be_opened(error):
 
 
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
-    """Hands numbered lists of indices to the workers in turn and gives their batches back in order (or as they come)."""
+    """Hands numbered lists of indices to the workers in turn and gives their batches back in order (or as they
+    come).
+    """
 
     _shut_down = True
 

@@ -43,7 +43,8 @@ def apply_sharding(datapipe, num_of_instances, instance_id, sharding_group=SHARD
             if inspect.ismethod(getattr(pipe, "apply_sharding", None)):
                 if done is not None:
                     raise RuntimeError(
-                        "Sharding twice on a single pipeline is likely unintended and will cause data loss. Sharding already "
+                        "Sharding twice on a single pipeline is likely unintended and will cause data loss. "
+                        "Sharding already "
                         f"applied to {done} while trying to apply to {pipe}"
                     )
                 group = (
@@ -66,7 +67,8 @@ def apply_shuffle_settings(datapipe, shuffle=None):
     shufflers = _with_methods(datapipe, "set_shuffle", "set_seed")
     if shuffle and not shufflers:
         warnings.warn(
-            "`shuffle=True` was set, but the datapipe does not contain a `Shuffler`. Adding one at the end. Be aware that the "
+            "`shuffle=True` was set, but the datapipe does not contain a `Shuffler`. Adding one at the end. "
+            "Be aware that the "
             "default buffer size might not be sufficient for your task.",
             stacklevel=2,
         )
@@ -85,7 +87,8 @@ def apply_random_seed(datapipe, rng):
 
 
 @deprecated(
-    "`apply_shuffle_seed` is deprecated since 1.12 and will be removed in the future releases. Please use `apply_random_seed` instead.",
+    "`apply_shuffle_seed` is deprecated since 1.12 and will be removed in the future releases. "
+    "Please use `apply_random_seed` instead.",
     category=FutureWarning,
 )
 def apply_shuffle_seed(datapipe, rng):

@@ -22,12 +22,17 @@ FAMILIES = re.compile(
     r"(aclnn|aclrt|aclprof|aclmdl|aclop|acltdt|acldvpp|aclsys|acl|Hccl|Hcom|hal|rt|shmem|mstx|Mstx|InitHugeMem|UnInitHugeMem|ReleaseHugeMem|"
     r"InitPTACache|SetPTAHash|AddTensorAddr)[A-Za-z0-9_]*"
 )
-PLUGIN = """libmindspore_ascend.so.2 libmindspore_ops_ascend.so ascend/libmindspore_ascend_res_manager.so ascend/libd_collective.so
-ascend/libhccl_plugin.so""".split()
-SONAMES = """libge_runner libgraph liberror_manager libplatform libascendcl libmsprofiler libcann_kb libcompress libopskernel libhost_cpu_engine libslice
-libaoe_executor libacl_dvpp_op libacl_dvpp_mpi libhccl libopapi libnnopbase libacl_op_compiler libacl_tdt_channel libacl_tdt_queue libascend_hal libruntime
-libge_executor libc_sec libregister libprofapi libexe_graph libmmpa libacl_dvpp libhcom_graph_adaptor libhcom_opskernel_builder libra""".split()
-SYSTEM = "libstdc++.so.6 libm.so.6 libgomp.so.1 libgcc_s.so.1 libpthread.so.0 libc.so.6 ld-linux-x86-64.so.2 libdl.so.2 librt.so.1".split()
+PLUGIN = """libmindspore_ascend.so.2 libmindspore_ops_ascend.so ascend/libmindspore_ascend_res_manager.so
+    ascend/libd_collective.so ascend/libhccl_plugin.so""".split()
+SONAMES = """libge_runner libgraph liberror_manager libplatform libascendcl libmsprofiler libcann_kb libcompress
+    libopskernel libhost_cpu_engine libslice libaoe_executor libacl_dvpp_op libacl_dvpp_mpi libhccl libopapi
+    libnnopbase libacl_op_compiler libacl_tdt_channel libacl_tdt_queue libascend_hal libruntime libge_executor libc_sec
+    libregister libprofapi libexe_graph libmmpa libacl_dvpp libhcom_graph_adaptor libhcom_opskernel_builder libra
+    """.split()
+SYSTEM = (
+    "libstdc++.so.6 libm.so.6 libgomp.so.1 libgcc_s.so.1 libpthread.so.0 libc.so.6 ld-linux-x86-64.so.2 "
+    "libdl.so.2 librt.so.1"
+).split()
 REGISTERS = ("rdi", "rsi", "rdx", "rcx", "r8", "r9")
 
 
@@ -71,7 +76,8 @@ def assembly(functions, plain, data):
     def jump(name, label, *texts):
         strings = "\n".join(f' .string "{t}"' for t in texts)
         lines.append(
-            f".text\n.globl {name}\n.type {name},@function\n{name}:\n lea .L_{name}(%rip),%rax\n jmp {label}\n.section .rodata\n.L_{name}:\n{strings}"
+            f".text\n.globl {name}\n.type {name},@function\n{name}:\n lea .L_{name}(%rip),%rax\n jmp "
+            f"{label}\n.section .rodata\n.L_{name}:\n{strings}"
         )
 
     for name in plain:
@@ -83,7 +89,8 @@ def assembly(functions, plain, data):
     floats = "".join(f" movsd %xmm{i},{8 * i - 0x70}(%rbp)\n" for i in range(8))
     for label in ("plain", "first", "second"):
         lines.append(
-            f".text\n{label}:\n push %rbp\n mov %rsp,%rbp\n sub $0x80,%rsp\n{whole}{floats} mov %rax,%rdi\n lea -0x30(%rbp),%rsi\n lea 0x10(%rbp),%rdx\n"
+            f".text\n{label}:\n push %rbp\n mov %rsp,%rbp\n sub $0x80,%rsp\n{whole}{floats} mov %rax,%rdi\n lea "
+            f"-0x30(%rbp),%rsi\n lea 0x10(%rbp),%rdx\n"
             f" lea -0x70(%rbp),%rcx\n call {label}_call@PLT\n leave\n ret"
         )
     lines += [".section .data.rel.ro", *(f".globl {s}\n.type {s},@object\n{s}: .zero 64\n.size {s},64" for s in data)]

@@ -29,7 +29,8 @@ def main(argv):
         [oracle, "-c", "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"]
     ).returncode:
         sys.exit(
-            f"launch.py: {oracle} has no PyTorch for the emulated NPU's server: set MINDTORCH_ORACLE_PYTHON to a Python that has"
+            f"launch.py: {oracle} has no PyTorch for the emulated NPU's server: set MINDTORCH_ORACLE_PYTHON to a "
+            f"Python that has"
         )
     if argv[0] == "--cann":
         cann, command = argv[1], argv[2:]

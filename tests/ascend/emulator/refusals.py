@@ -15,7 +15,8 @@ import torch
 _LETTERS = dict(
     zip(
         "ezfdaBsilbtuvFDE",
-        "float16 bfloat16 float32 float64 int8 uint8 int16 int32 int64 bool uint16 uint32 uint64 complex64 complex128 complex32".split(),
+        "float16 bfloat16 float32 float64 int8 uint8 int16 int32 int64 bool uint16 uint32 uint64 complex64 "
+        "complex128 complex32".split(),
     )
 )
 _STATED = """
@@ -121,5 +122,6 @@ def check(name, args):
     if at < len(tensors) and tensors[at].dtype not in stated:
         names = ", ".join(sorted(str(d)[6:] for d in stated))
         raise rules.Refused(
-            f"aclnn{name}: tensor {at} not implemented for {str(tensors[at].dtype)[6:]}, should be in dtype support list [{names}]"
+            f"aclnn{name}: tensor {at} not implemented for {str(tensors[at].dtype)[6:]}, should be in dtype support "
+            f"list [{names}]"
         )

@@ -28,7 +28,8 @@ class Sized(tuple):
 
 # ---------------------------------------------------------------- several lines
 def wide(fn, *args):
-    """fn with half types in float32, in which sums of products are formed;
+    """fn with half types in float32, in which sums of products are formed.
+
     PyTorch's own loops for half types on a CPU are very slow.
     """
     return fn(

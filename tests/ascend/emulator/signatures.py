@@ -151,8 +151,9 @@ REACH = 6
 
 
 def primitives(mindspore):
-    """{primitive: the aclnn functions nearest to its call};
-    empty where the way leads through a table of virtual functions.
+    """{primitive: the aclnn functions nearest to its call}.
+
+    Empty where the way leads through a table of virtual functions.
     """
     library = Library(f"{mindspore}/lib/plugin/libmindspore_ops_ascend.so")
     own, starts = exported(library.path), set(library.starts)

@@ -10,7 +10,10 @@ from comparing import STRICT
 
 TOLERANCE = STRICT
 
-MODULES = "cuda cuda.memory cuda.random cuda.graphs cuda.nccl cuda.nvtx cuda.profiler cuda.tunable xpu xpu.memory mps mps.profiler mtia mtia.memory backends.mps"
+MODULES = (
+    "cuda cuda.memory cuda.random cuda.graphs cuda.nccl cuda.nvtx cuda.profiler cuda.tunable xpu xpu.memory "
+    "mps mps.profiler mtia mtia.memory backends.mps"
+)
 LEFT = {"jiterator", "cudart", "check_error", "CudaError"}  # made from internals, or answering from them
 
 

@@ -1,4 +1,4 @@
-"""Which operators a mode below autograd sees, forward and backward, of modules and functions:
+"""Which operators a mode below autograd sees, forward and backward, of modules and functions.
 
 PyTorch's names, overloads and arguments.
 """

@@ -48,7 +48,10 @@ def source(torch, n=10):
 
 
 def case_pipe_names(torch):
-    modules = "iter.callable iter.combinatorics iter.combining iter.filelister iter.fileopener iter.grouping iter.selecting iter.sharding"
+    modules = (
+        "iter.callable iter.combinatorics iter.combining iter.filelister iter.fileopener iter.grouping "
+        "iter.selecting iter.sharding"
+    )
     modules += " iter.streamreader iter.utils map.callable map.combinatorics map.combining map.grouping map.utils"
     out = []
     for m in modules.split():

@@ -1,4 +1,4 @@
-"""What a dispatch mode sees of a function, and the nodes that it leaves behind:
+"""What a dispatch mode sees of a function, and the nodes that it leaves behind.
 
 PyTorch's own operators are one each, whatever they are computed from here.
 """
@@ -161,8 +161,9 @@ def case_images(torch):
 
 
 def case_batches_of_gradients(torch):
-    """What is one node hands back a batch of gradients, and gradients of gradients, as its parts do;
-    transforms go through it.
+    """What is one node hands back a batch of gradients, and gradients of gradients, as its parts do.
+
+    Transforms go through it.
     """
     (x,) = _inputs(torch, (3, 3))
     F, at = torch.nn.functional, torch.tensor([0, 4, 4])

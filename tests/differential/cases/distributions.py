@@ -263,7 +263,8 @@ def case_constraints(torch):
     L = torch.tensor([[2.0, 0, 0], [0.3, 1.5, 0], [0.1, -0.2, 0.8]])
     values = (L @ L.T, L, torch.eye(3), torch.linspace(-1, 1, 18).reshape(2, 3, 3), torch.tensor([[0.2, 0.3, 0.5]]), -L)
     for name in (
-        "boolean one_hot nonnegative_integer positive_integer real real_vector positive nonnegative unit_interval simplex lower_triangular "
+        "boolean one_hot nonnegative_integer positive_integer real real_vector positive nonnegative unit_interval "
+        "simplex lower_triangular "
         "lower_cholesky corr_cholesky square symmetric "
         "positive_semidefinite positive_definite"
     ).split():

@@ -12,8 +12,9 @@ TOLERANCE = STRICT
 
 
 def outcomes(torch, programs):
-    """What the last expression of each program gives, or its error;
-    programs are statements before it, separated by semicolons.
+    """What the last expression of each program gives, or its error.
+
+    Programs are statements before it, separated by semicolons.
     """
     found = []
     for text in programs.strip().splitlines():

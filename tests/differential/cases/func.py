@@ -725,8 +725,9 @@ def case_out_is_written_to_where_somebody_looks_on(torch):
 
 
 def case_what_our_own_code_marks_inside_transforms(torch):
-    """Copies, printing and sparse copies mark tensors without being refused;
-    a Parameter of a subclass asks requires_grad_().
+    """Copies, printing and sparse copies mark tensors without being refused.
+
+    A Parameter of a subclass asks requires_grad_().
     """
     import copy
 

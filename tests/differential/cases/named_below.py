@@ -98,8 +98,9 @@ def case_attention_by_parts(torch):
 
 
 def case_masks_without_values(torch):
-    """index_put by a mask on the meta device and by one of the host for a tensor there;
-    what gives the gradient of values is refused where it needs them.
+    """index_put by a mask on the meta device and by one of the host for a tensor there.
+
+    What gives the gradient of values is refused where it needs them.
     """
     from torch._subclasses.fake_tensor import FakeTensorMode
 

@@ -390,7 +390,9 @@ def case_numpy_where_nothing_is_recorded(torch):
 
 
 def case_callbacks_of_a_pass_within_a_pass(torch):
-    """Those queued within a nested backward (a reentrant checkpoint) run at its end, not at the end of the outer one."""
+    """Those queued within a nested backward (a reentrant checkpoint) run at its end, not at the end of the outer
+    one.
+    """
     engine, logs = torch.autograd.Variable._execution_engine, []
 
     def hook(name, log):

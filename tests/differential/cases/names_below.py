@@ -116,9 +116,15 @@ def case_names_of_threads(torch):
 
 
 def case_processors(torch):
-    names = "_is_amx_fp16_supported _is_amx_tile_supported _is_avx2_supported _is_avx512_bf16_supported _is_avx512_supported _is_vnni_supported"
+    names = (
+        "_is_amx_fp16_supported _is_amx_tile_supported _is_avx2_supported _is_avx512_bf16_supported "
+        "_is_avx512_supported _is_vnni_supported"
+    )
     has = torch.cpu.get_capabilities()
-    flags = "aes amx_bf16 amx_int8 avx avx512_f avx512_vl avx512_vnni bmi bmi2 f16c fma3 lzcnt popcnt sha sse sse3 sse4_2 sse4a ssse3".split()
+    flags = (
+        "aes amx_bf16 amx_int8 avx avx512_f avx512_vl avx512_vnni bmi bmi2 f16c fma3 lzcnt popcnt sha sse sse3 "
+        "sse4_2 sse4a ssse3"
+    ).split()
     return [getattr(torch.cpu, n)() for n in names.split()] + [
         has["architecture"],
         [has.get(f) for f in flags],

@@ -139,9 +139,18 @@ def case_nested_functions(torch):
         lambda: torch._nested_from_padded_and_nested_example(nt.to_padded_tensor(0.0) + 1, nt),
         lambda: torch._nested_from_padded(nt.to_padded_tensor(0.0), nt._nested_tensor_size()),
     ]
-    refused = "shape size() size(1) stride() sum() sum(-1) sum(1,keepdim=True) mean() exp() cumsum(0) softmax(0) softmax(5) transpose(0,1) item() eq(nt)"
-    refused += " unsqueeze(0) squeeze(0) unbind(1) view(3,2) view(-1,3) view(2,7) chunk(2,-1) chunk(2,1) split_with_sizes([1,1],-1) select(2,5) tolist()"
-    refused += " mul(a) add(a) matmul(a) bmm(a) to_padded_tensor(0.0,(2,1,4)) transpose(1,2).relu() transpose(1,2).to_padded_tensor(0.0) clone().fill_(a)"
+    refused = (
+        "shape size() size(1) stride() sum() sum(-1) sum(1,keepdim=True) mean() exp() cumsum(0) softmax(0) "
+        "softmax(5) transpose(0,1) item() eq(nt)"
+    )
+    refused += (
+        " unsqueeze(0) squeeze(0) unbind(1) view(3,2) view(-1,3) view(2,7) chunk(2,-1) chunk(2,1) "
+        "split_with_sizes([1,1],-1) select(2,5) tolist()"
+    )
+    refused += (
+        " mul(a) add(a) matmul(a) bmm(a) to_padded_tensor(0.0,(2,1,4)) transpose(1,2).relu() "
+        "transpose(1,2).to_padded_tensor(0.0) clone().fill_(a)"
+    )
     calls += [lambda e=e: eval("nt." + e, {"nt": nt, "a": a}) for e in refused.split()]
     calls += [
         lambda: torch.nested.nested_tensor([a, torch.ones(3)]),

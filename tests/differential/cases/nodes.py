@@ -201,8 +201,9 @@ _NAMES = """
 
 
 def case_names_of_nodes(torch):
-    """As PyTorch numbers its overloads, and names what it has in the place of one operator of ours;
-    what was named goes back as before.
+    """As PyTorch numbers its overloads, and names what it has in the place of one operator of ours.
+
+    What was named goes back as before.
     """
     x, w, b = (
         torch.arange(12.0).reshape(4, 3).requires_grad_(),

@@ -410,8 +410,9 @@ def case_named_optimizers(torch):
 
 
 def case_what_optimizers_refuse_and_forget(torch):
-    """A refused step leaves no trace;
-    loaded groups have what the file has, and switches that are newer; L-BFGS keeps tensors.
+    """A refused step leaves no trace.
+
+    Loaded groups have what the file has, and switches that are newer; L-BFGS keeps tensors.
     """
     p, found = torch.nn.Parameter(torch.ones(2, 2)), []
     adam = torch.optim.SparseAdam([p], lr=0.1)

@@ -1,5 +1,6 @@
-"""Quantized tensors: their integers and numbers, views, what is written to them, arithmetic, files, errors;
-fake quantization with its gradients.
+"""Quantized tensors: their integers and numbers, views, what is written to them, arithmetic, files, errors.
+
+Fake quantization with its gradients.
 """
 
 import copy

@@ -28,7 +28,8 @@ def model(torch, conv=False):
 
 
 def converted(torch, m, x, chains=(), exact=True):
-    """What a prepared and converted model is and gives;
+    """What a prepared and converted model is and gives.
+
     exact: to the step of its integers, else near the model's of floating point.
     """
     q = torch.ao.quantization
@@ -316,7 +317,10 @@ def case_fusers(torch):
 
 def case_what_a_configuration_asks_for(torch):
     q, u = torch.ao.quantization, torch.ao.quantization.utils
-    names = "default_qconfig default_dynamic_qconfig float16_dynamic_qconfig float16_static_qconfig default_per_channel_qconfig default_qat_qconfig"
+    names = (
+        "default_qconfig default_dynamic_qconfig float16_dynamic_qconfig float16_static_qconfig "
+        "default_per_channel_qconfig default_qat_qconfig"
+    )
     found = []
     for name in names.split():
         c = getattr(q, name)

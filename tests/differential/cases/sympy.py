@@ -241,7 +241,10 @@ def case_analysis_of_ranges(torch):
         ValueRanges(a, b)
         for a, b in ((-3, -1), (-2, 5), (0, 0), (0, 7), (1, int_oo), (4, 4), (-int_oo, int_oo), (2, 9))
     ]
-    two = "add mul floordiv mod python_mod int_truediv minimum maximum eq ne lt le gt ge bitwise_and bitwise_or bitwise_xor".split()
+    two = (
+        "add mul floordiv mod python_mod int_truediv minimum maximum eq ne lt le gt ge bitwise_and bitwise_or "
+        "bitwise_xor"
+    ).split()
     one = "abs floor ceil trunc sqrt log exp reciprocal identity cos cosh tan".split()
     floats = [ValueRanges(-2.5, 1.5), ValueRanges(0.5, 4.0), ValueRanges(0.0, sympy.oo), ValueRanges.unknown()]
     bools = [ValueRanges.unknown_bool(), ValueRanges.wrap(True), ValueRanges.wrap(False)]

@@ -109,7 +109,8 @@ class FakeQuantize(FakeQuantizeBase):
     def extra_repr(self):
         watched = self.activation_post_process
         return (
-            f"fake_quant_enabled={self.fake_quant_enabled}, observer_enabled={self.observer_enabled}, quant_min={watched.quant_min}, "
+            f"fake_quant_enabled={self.fake_quant_enabled}, observer_enabled={self.observer_enabled}, "
+            f"quant_min={watched.quant_min}, "
             f"quant_max={watched.quant_max}, dtype={self.dtype}, qscheme={self.qscheme}, ch_axis={self.ch_axis}, "
             f"scale={self.scale}, zero_point={self.zero_point}"
         )
@@ -135,8 +136,10 @@ class FixedQParamsFakeQuantize(FakeQuantize):
 
     def extra_repr(self):
         return (
-            f"fake_quant_enabled={self.fake_quant_enabled}, observer_enabled={self.observer_enabled}, scale={self.scale}, zero_point={self.zero_point}, "
-            f"dtype={self.dtype}, quant_min={self.activation_post_process.quant_min}, quant_max={self.activation_post_process.quant_max}, "
+            f"fake_quant_enabled={self.fake_quant_enabled}, observer_enabled={self.observer_enabled}, "
+            f"scale={self.scale}, zero_point={self.zero_point}, "
+            f"dtype={self.dtype}, quant_min={self.activation_post_process.quant_min}, "
+            f"quant_max={self.activation_post_process.quant_max}, "
             f"qscheme={self.qscheme}"
         )
 
@@ -185,8 +188,10 @@ class FusedMovingAvgObsFakeQuantize(FakeQuantize):
     def extra_repr(self):
         watched = self.activation_post_process
         return (
-            f"fake_quant_enabled={self.fake_quant_enabled}, observer_enabled={self.observer_enabled}, scale={self.scale}, zero_point={self.zero_point}, "
-            f"dtype={self.dtype}, quant_min={watched.quant_min}, quant_max={watched.quant_max}, qscheme={self.qscheme}, reduce_range={watched.reduce_range}"
+            f"fake_quant_enabled={self.fake_quant_enabled}, observer_enabled={self.observer_enabled}, "
+            f"scale={self.scale}, zero_point={self.zero_point}, "
+            f"dtype={self.dtype}, quant_min={watched.quant_min}, quant_max={watched.quant_max}, "
+            f"qscheme={self.qscheme}, reduce_range={watched.reduce_range}"
         )
 
 

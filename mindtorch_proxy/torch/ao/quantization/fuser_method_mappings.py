@@ -21,7 +21,8 @@ def _same_mode(name, *modules):
 def _not_in_training(is_qat):
     if is_qat:
         raise NotImplementedError(
-            "torch.ao.quantization.fuse_modules_qat: batch normalization in training (torch.float32, any device) is not folded"
+            "torch.ao.quantization.fuse_modules_qat: batch normalization in training (torch.float32, "
+            "any device) is not folded"
         )
 
 

@@ -225,7 +225,8 @@ class PerChannelMinMaxObserver(UniformQuantizationObserverBase):
             torch.per_channel_affine_float_qparams,
         ):
             raise NotImplementedError(
-                f"{type(self).__name__}'s qscheme only support torch.per_channel_symmetric, torch.per_channel_affine and "
+                f"{type(self).__name__}'s qscheme only support torch.per_channel_symmetric, torch.per_channel_affine "
+                f"and "
                 "torch.per_channel_affine_float_qparams."
             )
         super().__init__(
@@ -317,8 +318,9 @@ class FixedQParamsObserver(ObserverBase):
 
 
 class HistogramObserver(UniformQuantizationObserverBase):
-    """A histogram of all that goes by, over a range that grows;
-    scale and zero point are those with the least mean square error on it.
+    """A histogram of all that goes by, over a range that grows.
+
+    Scale and zero point are those with the least mean square error on it.
     """
 
     def __init__(
@@ -383,7 +385,9 @@ class HistogramObserver(UniformQuantizationObserverBase):
         return torch.bincount(place, weights=values, minlength=self.bins)
 
     def _error(self, first, last):
-        """The square error when the bins between two are rounded to the integers, and what lies outside to the nearest."""
+        """The square error when the bins between two are rounded to the integers, and what lies outside to the
+        nearest.
+        """
         width = (self.max_val.item() - self.min_val.item()) / self.bins
         step = width * (last - first + 1) / self.dst_nbins
         if step == 0.0:

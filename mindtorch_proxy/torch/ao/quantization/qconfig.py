@@ -37,7 +37,8 @@ class QConfig(namedtuple("QConfig", ["activation", "weight"])):
     def __new__(cls, activation, weight):
         if isinstance(activation, nn.Module) or isinstance(weight, nn.Module):
             raise ValueError(
-                "QConfig received observer instance, please pass observer class instead. Use MyObserver.with_args(x=1) to override arguments to constructor"
+                "QConfig received observer instance, please pass observer class instead. "
+                "Use MyObserver.with_args(x=1) to override arguments to constructor"
             )
         return super().__new__(cls, activation, weight)
 
@@ -65,7 +66,8 @@ def _checked(backend, version, versions, function):
         raise AssertionError(f"backend: {backend} not supported. backend must be one of {_BACKENDS}")
     if version not in versions:
         raise AssertionError(
-            f"Version number: {version} in {function} is not supported. Version number must be {' or '.join(map(str, versions))}"
+            f"Version number: {version} in {function} is not supported. Version number must be "
+            f"{' or '.join(map(str, versions))}"
         )
     return backend in ("fbgemm", "x86")  # they add up in 16 bits, so that results have one bit less
 

@@ -99,7 +99,8 @@ def prepare(model, inplace=False, allow_list=None, observer_non_leaf_module_list
     propagate_qconfig_(model)
     if not any(_has_qconfig(m) for m in model.modules()):
         warnings.warn(
-            "None of the submodule got qconfig applied. Make sure you passed correct configuration through `qconfig_dict` or by assigning the `.qconfig` "
+            "None of the submodule got qconfig applied. Make sure you passed correct configuration through "
+            "`qconfig_dict` or by assigning the `.qconfig` "
             "attribute directly on submodules",
             stacklevel=2,
         )

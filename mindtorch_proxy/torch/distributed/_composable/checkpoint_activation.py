@@ -34,7 +34,8 @@ def checkpoint(module, **kwargs):
     """
     if kwargs.pop("use_reentrant", False):
         raise NotImplementedError(
-            "use_reentrant=True is not supported in composable checkpoint. Please use torch.utils.checkpoint.checkpoint instead."
+            "use_reentrant=True is not supported in composable checkpoint. "
+            "Please use torch.utils.checkpoint.checkpoint instead."
         )
     preserve, contexts = kwargs.pop("preserve_rng_state", True), kwargs.pop("context_fn", None)
     check, debug = kwargs.pop("determinism_check", _DEFAULT_DETERMINISM_MODE), kwargs.pop("debug", False)

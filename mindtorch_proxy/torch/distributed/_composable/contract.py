@@ -68,7 +68,8 @@ def contract(state_cls=_State):
             after = _names(_roots(made))
             if len(before) != len(after):
                 raise AssertionError(
-                    f"{function.__name__} should return the same number of modules as input modules. Inputs: {len(before)} modules\n"
+                    f"{function.__name__} should return the same number of modules as input modules. Inputs: "
+                    f"{len(before)} modules\n"
                     f"Outputs: {len(after)} modules"
                 )
             for old, new in zip(before, after):

@@ -68,8 +68,9 @@ def _no_deepcopy(*args, **kwargs):
 
 @contract(state_cls=_ReplicateState)
 def replicate(module, ignored_modules=None, **kwargs):
-    """Average the gradients of a module's parameters over processes;
-    arguments are those of DistributedDataParallel, and ``device_id``.
+    """Average the gradients of a module's parameters over processes.
+
+    Arguments are those of DistributedDataParallel, and ``device_id``.
     """
     options = dict(kwargs)
     if "device_id" in options:

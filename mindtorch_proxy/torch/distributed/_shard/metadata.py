@@ -22,7 +22,8 @@ class ShardMetadata:
         self.placement = _remote_device(placement) if isinstance(placement, str) else placement
         if len(shard_offsets) != len(shard_sizes):
             raise ValueError(
-                f"shard_offsets and shard_sizes should have the same number of elements, found {len(shard_offsets)} and {len(shard_sizes)} respectively"
+                f"shard_offsets and shard_sizes should have the same number of elements, found {len(shard_offsets)} "
+                f"and {len(shard_sizes)} respectively"
             )
         if any(n < 0 for n in shard_offsets):
             raise ValueError("shard_offsets should be >=0")

@@ -10,7 +10,8 @@ def is_available():
 
 def _refuse(name):
     raise NotImplementedError(
-        f"torch.distributed.autograd{name}: gradients across remote procedure calls are not supported (any dtype, any device)"
+        f"torch.distributed.autograd{name}: gradients across remote procedure calls are not supported (any dtype, "
+        f"any device)"
     )
 
 

@@ -20,7 +20,8 @@ def _blocks_in(folder):
         for name, block in read_header(path).items():
             if block.offsets is None:
                 raise ValueError(
-                    "No DCP custom metadata found in safetensors file. The file must be saved with DCP to be consolidated."
+                    "No DCP custom metadata found in safetensors file. The file must be saved with DCP to be "
+                    "consolidated."
                 )
             blocks.setdefault(name, []).append((path, block))
     return blocks
@@ -71,8 +72,9 @@ def consolidate_safetensors_files(input_dir, output_dir, fqn_to_index_mapping, n
 def consolidate_safetensors_files_on_every_rank(
     input_dir, output_dir, fqn_to_index_mapping, num_threads=1, process_group=None
 ):
-    """As `consolidate_safetensors_files`, with the files shared among the ranks;
-    rank 0 writes the index, and all wait for it.
+    """As `consolidate_safetensors_files`, with the files shared among the ranks.
+
+    Rank 0 writes the index, and all wait for it.
     """
     together = dist.is_available() and dist.is_initialized()
     rank, size = (dist.get_rank(process_group), dist.get_world_size(process_group)) if together else (0, 1)

@@ -48,7 +48,8 @@ class Stored:
 
 
 def file_name(index, largest_index, shard_index=None):
-    """The name of the file with a number, of so many;
+    """The name of the file with a number, of so many.
+
     `shard_index` counts the ranks from 1 where each writes files of its own.
     """
     shard = "" if shard_index is None else f"shard-{shard_index:05}-"

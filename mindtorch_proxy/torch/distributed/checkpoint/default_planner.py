@@ -176,8 +176,9 @@ class _EmptyStateDictLoadPlanner(DefaultLoadPlanner):
 
 
 def create_default_local_save_plan(state_dict, is_coordinator):
-    """What this rank has of a flat state dict: its blocks of tensors, and all else;
-    what others have too is left to the coordinator.
+    """What this rank has of a flat state dict: its blocks of tensors, and all else.
+
+    What others have too is left to the coordinator.
     """
     return SavePlan([item for name, value in state_dict.items() for item in _create_write_items(name, value)])
 

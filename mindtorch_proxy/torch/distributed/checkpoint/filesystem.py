@@ -1,4 +1,4 @@
-"""Checkpoints in a folder:
+"""Checkpoints in a folder.
 
 ``.metadata``, and for each rank files of tensors one after another, as PyTorch writes them.
 """

@@ -23,7 +23,8 @@ __all__ = [
 
 @dataclass
 class StateDictOptions:
-    """full_state_dict: whole tensors, with cpu_offload on the first rank alone;
+    """full_state_dict: whole tensors, with cpu_offload on the first rank alone.
+
     broadcast_from_rank0: that rank has what is set.
     """
 

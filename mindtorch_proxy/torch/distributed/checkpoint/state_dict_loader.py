@@ -11,13 +11,15 @@ __all__ = ["load_state_dict", "load"]
 
 
 def load(state_dict, *, checkpoint_id=None, storage_reader=None, planner=None, process_group=None, no_dist=False):
-    """Fill a state dict's tensors, in place, and its other values;
-    each rank reads what its blocks overlap, however it was saved.
+    """Fill a state dict's tensors, in place, and its other values.
+
+    Each rank reads what its blocks overlap, however it was saved.
     """
     alone = without_ranks(no_dist)
     if alone:
         warnings.warn(
-            "torch.distributed is disabled, unavailable or uninitialized, assuming the intent is to load in a single process.",
+            "torch.distributed is disabled, unavailable or uninitialized, assuming the intent is to load in a single "
+            "process.",
             stacklevel=2,
         )
     reader = storage_of(FileSystemReader, storage_reader, checkpoint_id)

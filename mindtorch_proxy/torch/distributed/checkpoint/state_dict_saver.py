@@ -55,7 +55,8 @@ def save(
     alone = without_ranks(no_dist)
     if alone:
         warnings.warn(
-            "torch.distributed is disabled, unavailable or uninitialized, assuming the intent is to save in a single process.",
+            "torch.distributed is disabled, unavailable or uninitialized, assuming the intent is to save in a single "
+            "process.",
             stacklevel=2,
         )
     if not use_collectives:

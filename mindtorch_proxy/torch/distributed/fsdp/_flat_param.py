@@ -210,8 +210,9 @@ class FlatParamHandle:
 
     # ---- whole parameters for the user
     def full(self):
-        """Whole parameters in the dtype that they are kept in, as Parameters;
-        changes of them do not come back by themselves.
+        """Whole parameters in the dtype that they are kept in, as Parameters.
+
+        Changes of them do not come back by themselves.
         """
         return [
             torch.nn.Parameter(t.clone(), requires_grad=p.requires_grad)

@@ -21,7 +21,8 @@ def _handles(model):
 
 
 def _keys(model, optim):
-    """(for each parameter of the optimizer its number, {id of a unit's parameter: (names, handle)}, {id of others:
+    """(for each parameter of the optimizer its number, {id of a unit's parameter: (names, handle)}, {id of others.
+
     name}).
     """
     numbers = {id(p): i for i, p in enumerate(p for g in optim.param_groups for p in g["params"])}

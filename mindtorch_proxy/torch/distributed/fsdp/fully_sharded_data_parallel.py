@@ -336,7 +336,8 @@ class FullyShardedDataParallel(nn.Module, _State):
         """Inside, parameters are whole; what is changed in them is kept afterwards where ``writeback``."""
         if writeback and rank0_only:
             raise NotImplementedError(
-                "writeback=True and rank0_only=True is not supported, since it leads to inconsistent parameters across ranks"
+                "writeback=True and rank0_only=True is not supported, since it leads to inconsistent parameters "
+                "across ranks"
             )
         units = [
             u

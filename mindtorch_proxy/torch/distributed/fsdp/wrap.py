@@ -65,7 +65,8 @@ class CustomPolicy(_Policy):
             answer = self._lambda_fn(module)
             if not isinstance(answer, (dict, bool)):
                 raise ValueError(
-                    f"The lambda_fn passed to CustomPolicy should return False/True or a kwarg dict, but it returned {answer}"
+                    f"The lambda_fn passed to CustomPolicy should return False/True or a kwarg dict, "
+                    f"but it returned {answer}"
                 )
             if answer:
                 chosen[module] = {**root_kwargs, **(answer if isinstance(answer, dict) else {})}
@@ -142,7 +143,9 @@ def _wrap(module, wrapper_cls, **kwargs):
 def _recursive_wrap(
     module, auto_wrap_policy, wrapper_cls, ignored_modules, ignored_params, only_wrap_children=False, **kwargs
 ):
-    """Wrap what a policy chooses, innermost modules first: (the module, the number of elements in wrapped parameters)."""
+    """Wrap what a policy chooses, innermost modules first: (the module, the number of elements in wrapped
+    parameters).
+    """
     numel = sum(p.numel() for p in module.parameters() if p not in ignored_params)
     if not auto_wrap_policy(module=module, recurse=True, nonwrapped_numel=numel):
         return module, 0

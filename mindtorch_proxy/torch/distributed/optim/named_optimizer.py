@@ -9,8 +9,9 @@ __all__ = []
 
 
 class _NamedOptimizer(torch.optim.Optimizer):
-    """`optimizer_class` over named parameters, or over groups of them;
-    its state_dict has names where an optimizer's has numbers.
+    """`optimizer_class` over named parameters, or over groups of them.
+
+    Its state_dict has names where an optimizer's has numbers.
     """
 
     def __init__(self, named_parameters, optimizer_class, param_groups=None, module=None, *args, **kwargs):
@@ -25,7 +26,8 @@ class _NamedOptimizer(torch.optim.Optimizer):
             self.ordered_param_keys = list(self.named_parameters)
         else:
             warnings.warn(
-                "Since we pass in param_groups, we will use param_groups to initialize the optimizer, not all parameters of the module.",
+                "Since we pass in param_groups, we will use param_groups to initialize the optimizer, "
+                "not all parameters of the module.",
                 stacklevel=2,
             )
             self.ordered_param_keys = [

@@ -14,5 +14,6 @@ class DistributedOptimizer:
 
     def __init__(self, optimizer_class, params_rref, *args, **kwargs):
         raise NotImplementedError(
-            "torch.distributed.optim.DistributedOptimizer: gradients across remote procedure calls are not supported (any dtype, any device)"
+            "torch.distributed.optim.DistributedOptimizer: gradients across remote procedure calls are not supported "
+            "(any dtype, any device)"
         )

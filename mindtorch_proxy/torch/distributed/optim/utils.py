@@ -33,7 +33,8 @@ class _Functional:
         params = self.param_group["params"]
         if len(params) != len(gradients):
             raise ValueError(
-                f"the gradients passed in does not equal to the size of the parameters!Params length: {len(params)}. Gradients length: {len(gradients)}"
+                f"the gradients passed in does not equal to the size of the parameters!Params length: {len(params)}. "
+                f"Gradients length: {len(gradients)}"
             )
         self._step(params, gradients)
 

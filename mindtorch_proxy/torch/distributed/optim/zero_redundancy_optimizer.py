@@ -110,7 +110,8 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         elif all(isinstance(p, dict) for p in given):
             if not all("params" in g for g in given):
                 raise ValueError(
-                    "Each parameter group passed-in via `params` must have a 'params' key mapping to the parameters in the group"
+                    "Each parameter group passed-in via `params` must have a 'params' key mapping to the parameters "
+                    "in the group"
                 )
             given = [
                 {**g, "params": [g["params"]] if isinstance(g["params"], torch.Tensor) else list(g["params"])}
@@ -129,7 +130,8 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
             )
         if (other := next((n for n in names if n != names[0]), None)) is not None:
             raise ValueError(
-                f"ZeroRedundancyOptimizer only supports using the same dense type for all parameters but got both {names[0]} and {other}"
+                f"ZeroRedundancyOptimizer only supports using the same dense type for all parameters but got both "
+                f"{names[0]} and {other}"
             )
 
     # -- who has which parameters
@@ -204,7 +206,8 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         mask = [p.requires_grad for p in self._all_params]
         if mask != self._is_trainable_mask:
             logger.warning(
-                "ZeroRedundancyOptimizer detected that the trainable parameters changed; rebuilding the parameter buckets if enabled"
+                "ZeroRedundancyOptimizer detected that the trainable parameters changed; rebuilding the parameter "
+                "buckets if enabled"
             )
             self._build_param_buckets()
             self._is_trainable_mask = mask
@@ -268,7 +271,8 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         if not self._all_state_dicts:
             raise RuntimeError(
                 "Optimizer state has not been consolidated on this rank. "
-                f"Please call `consolidate_state_dict(to={self.rank})` on all ranks beforehand if you meant to save the global state."
+                f"Please call `consolidate_state_dict(to={self.rank})` on all ranks beforehand if you meant to save "
+                f"the global state."
             )
         state_dict, indices = super().state_dict(), self._param_to_index
         for groups, found in zip(self._partition_parameters(), self._all_state_dicts):

@@ -46,7 +46,8 @@ def init_rpc(name, backend=None, rank=-1, world_size=None, rpc_backend_options=N
         raise TypeError("Argument rpc_backend_options must be an instance of RpcBackendOptions")
     if not world_size:
         raise NotImplementedError(
-            "init_rpc: a group that workers join and leave (without world_size) is not supported (any dtype, any device)"
+            "init_rpc: a group that workers join and leave (without world_size) is not supported (any dtype, "
+            "any device)"
         )
     chosen = rpc_backend_options or TensorPipeRpcBackendOptions()
     store, _, _ = next(rendezvous(chosen.init_method, rank=rank, world_size=world_size))

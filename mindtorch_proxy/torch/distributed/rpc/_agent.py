@@ -47,7 +47,8 @@ class _RemoteError:
             return self.kind(self.text)
         except Exception as e:
             return RuntimeError(
-                f"Failed to create original exception type. Error msg was {e} Original exception on remote side was {self.text}"
+                f"Failed to create original exception type. Error msg was {e} Original exception on remote side was "
+                f"{self.text}"
             )
 
 
@@ -205,7 +206,8 @@ class Agent:
             if to in (info.name, info.id):
                 return info
         raise RuntimeError(
-            f"name:{self.info.name},rank:{self.info.id} could not find destination {'name' if isinstance(to, str) else 'id'} {to}"
+            f"name:{self.info.name},rank:{self.info.id} could not find destination "
+            f"{'name' if isinstance(to, str) else 'id'} {to}"
         )
 
     # what comes in
@@ -250,8 +252,9 @@ class Agent:
             future._finish(None, RuntimeError(text))
 
     def _take(self, message, buffers, link):
-        """Act on a message. What it says of references is noted here, in the order in which messages come;
-        functions run in the pool.
+        """Act on a message. What it says of references is noted here, in the order in which messages come.
+
+        Functions run in the pool.
         """
         kind, number, source, details, data = message
         if kind == "reply":
@@ -329,7 +332,8 @@ class Agent:
             finish(
                 _RemoteError(
                     RuntimeError,
-                    f"Functions decorated with @rpc.async_function must return a torch.futures.Future object, but got {kind}",
+                    f"Functions decorated with @rpc.async_function must return a torch.futures.Future object, "
+                    f"but got {kind}",
                 )
             )
 
@@ -372,8 +376,9 @@ class Agent:
         return used
 
     def send(self, kind, to, details, data=b"", buffers=(), timeout=None):
-        """Send a message. With a time-out in seconds (0: none, UNSET_RPC_TIMEOUT: the agent's) an answer is waited for:
-        a Future.
+        """Send a message. With a time-out in seconds (0: none, UNSET_RPC_TIMEOUT: the agent's) an answer is waited for.
+
+        A Future.
         """
         future = number = None
         if timeout is not None:
@@ -392,8 +397,9 @@ class Agent:
         return future
 
     def call(self, to, function, args, kwargs, timeout, **details):
-        """A Future of what a function gives on another worker;
-        with details of a reference, of None as soon as it is being made.
+        """A Future of what a function gives on another worker.
+
+        With details of a reference, of None as soon as it is being made.
         """
         return self.send(
             "call", to, details, *_wire.dumps((function, tuple(args or ()), kwargs or {}), to), timeout=timeout
@@ -410,7 +416,8 @@ class Agent:
                 _, number, seconds = heapq.heappop(self._deadlines)
             self._fail(
                 number,
-                f"RPCErr:1:RPC ran for more than set timeout ({int(seconds * 1000)} ms) and will now be marked with an error",
+                f"RPCErr:1:RPC ran for more than set timeout ({int(seconds * 1000)} ms) and will now be marked with "
+                f"an error",
             )
 
     def _tell_ends(self):

@@ -221,7 +221,8 @@ class RRef(Generic[T]):
         """The value, on its owner alone (RuntimeError elsewhere)."""
         if not self.is_owner():
             raise RuntimeError(
-                f"For UserRRef(rref_id={_text(self._reference)}, fork_id={_text(self._fork or ('-', '-'))}), can't call localValue() on user "
+                f"For UserRRef(rref_id={_text(self._reference)}, fork_id={_text(self._fork or ('-', '-'))}), "
+                f"can't call localValue() on user "
                 f"{self._agent.info}. Call it on owner {self._owner}"
             )
         return self._owned.future.wait()

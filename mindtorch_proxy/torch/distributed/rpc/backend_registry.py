@@ -6,7 +6,9 @@ __all__ = ["BackendType", "backend_registered"]
 
 
 class BackendType(enum.Enum):
-    """Backends. The one there is has PyTorch's name, and its own wire format: all workers of a job run the same torch."""
+    """Backends. The one there is has PyTorch's name, and its own wire format: all workers of a job run the same
+    torch.
+    """
 
     TENSORPIPE = "TENSORPIPE"
 

@@ -46,7 +46,8 @@ class TensorPipeRpcBackendOptions(RpcBackendOptions):
             source, target = torch.device(source), torch.device(target)
             if (source.type, target.type) != ("cpu", "cpu"):
                 raise NotImplementedError(
-                    f"rpc: tensors (any dtype) on {source} for {to}'s {target}: remote procedure calls carry tensors of the CPU"
+                    f"rpc: tensors (any dtype) on {source} for {to}'s {target}: remote procedure calls carry tensors "
+                    f"of the CPU"
                 )
             self.device_maps.setdefault(to, {})[source] = target
 

@@ -141,7 +141,10 @@ class DTensor(torch.Tensor):
         return dispatch(func, args, kwargs or {})
 
     def __repr__(self):
-        return f"DTensor(local_tensor={self._local_tensor}, device_mesh={self._spec.mesh}, placements={self._spec.placements})"
+        return (
+            f"DTensor(local_tensor={self._local_tensor}, device_mesh={self._spec.mesh}, "
+            f"placements={self._spec.placements})"
+        )
 
     def __tensor_flatten__(self):
         return ["_local_tensor"], (self._spec, self.requires_grad)
@@ -229,7 +232,8 @@ class DTensor(torch.Tensor):
                 raise RuntimeError(f"Sharding dim {p.dim} out of range for a tensor of {self.ndim} dimensions")
         if len(placements) != self.device_mesh.ndim:
             raise ValueError(
-                f"`placements` must have the same length as `device_mesh.ndim`! Found placements length: {len(placements)}"
+                f"`placements` must have the same length as `device_mesh.ndim`! Found placements length: "
+                f"{len(placements)}"
             )
         return _Redistribute.apply(self, placements, forward_dtype, backward_dtype)
 
@@ -275,7 +279,8 @@ def distribute_tensor(tensor, device_mesh=None, placements=None, *, src_data_ran
     placements = normalize_placements(placements, mesh, tensor.ndim)
     if len(placements) != mesh.ndim:
         raise ValueError(
-            f"`placements` must have the same length as `device_mesh.ndim`! Found placements length: {len(placements)}, and device_mesh.ndim: {mesh.ndim}."
+            f"`placements` must have the same length as `device_mesh.ndim`! Found placements length: "
+            f"{len(placements)}, and device_mesh.ndim: {mesh.ndim}."
         )
     if isinstance(tensor, DTensor):
         if tensor.device_mesh != mesh:
@@ -284,7 +289,8 @@ def distribute_tensor(tensor, device_mesh=None, placements=None, *, src_data_ran
             )
         if tensor.placements != placements:
             raise ValueError(
-                f"Cannot distribute a DTensor with placements {tensor.placements} to a different placements {placements}. Use redistribute."
+                f"Cannot distribute a DTensor with placements {tensor.placements} to a different placements "
+                f"{placements}. Use redistribute."
             )
         return tensor
     local = tensor.detach()
@@ -370,7 +376,8 @@ def _takes_module(function, name, what):
     if len(inspect.signature(function).parameters) != 2:
         return True
     warnings.warn(
-        f"Deprecating {name} that takes two arguments ({what}, device_mesh), please use {name} that takes in (module, {what}, device_mesh) instead!",
+        f"Deprecating {name} that takes two arguments ({what}, device_mesh), please use {name} that takes in "
+        f"(module, {what}, device_mesh) instead!",
         FutureWarning,
         stacklevel=3,
     )

@@ -52,14 +52,16 @@ class Call:
         if isinstance(leaf, DTensor):
             if leaf._spec.mesh != self.mesh:
                 raise NotImplementedError(
-                    f"{self.full_name}: DTensor does not support cross-mesh operation yet: got {leaf._spec.mesh} and {self.mesh}"
+                    f"{self.full_name}: DTensor does not support cross-mesh operation yet: got {leaf._spec.mesh} and "
+                    f"{self.mesh}"
                 )
             return leaf._spec
         if leaf.numel() == 1 or STATE.replicate_plain or self.name in PLAIN_TENSORS:
             meta = TensorMeta(leaf.shape, tuple(leaf.stride()), leaf.dtype)
             return DTensorSpec(self.mesh, (Replicate(),) * self.mesh.ndim, meta)
         raise RuntimeError(
-            f"{self.full_name} got mixed torch.Tensor and DTensor, need to convert all torch.Tensor to DTensor before calling distributed operators!"
+            f"{self.full_name} got mixed torch.Tensor and DTensor, need to convert all torch.Tensor to DTensor "
+            f"before calling distributed operators!"
         )
 
     def local(self, i):
@@ -146,7 +148,8 @@ def _choose(call, candidates, i):
             best = rank, inputs, outputs
     if best is None:
         raise RuntimeError(
-            f"{call.full_name}: in-place operations that require placement changes are not supported: {[s.placements for s in call.specs]}"
+            f"{call.full_name}: in-place operations that require placement changes are not supported: "
+            f"{[s.placements for s in call.specs]}"
         )
     return best[1:]
 
@@ -173,7 +176,8 @@ def dispatch(func, args, kwargs):
     whole = all(isinstance(p, Replicate) for s in call.specs for p in s.placements)
     if rule is None and not whole:
         raise NotImplementedError(
-            f"Operator {call.full_name} does not have a sharding strategy registered for {[s.placements for s in call.specs]}: "
+            f"Operator {call.full_name} does not have a sharding strategy registered for "
+            f"{[s.placements for s in call.specs]}: "
             "redistribute to Replicate() first."
         )
     placements, outputs = [], []

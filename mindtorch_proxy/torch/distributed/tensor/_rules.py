@@ -158,8 +158,9 @@ _REDUCTIONS = {"sum": "sum", "mean": "avg", "amax": "max", "max": "max", "amin":
     "nanmedian",
 )
 def reduction(call, i):
-    """Shards of what is not reduced;
-    pieces reduced on their own where the reduction of those is the reduction of all.
+    """Shards of what is not reduced.
+
+    Pieces reduced on their own where the reduction of those is the reduction of all.
     """
     if call.specs[0].ndim == 0:
         return
@@ -246,7 +247,8 @@ def _along(*names, outputs=1):
 
 _along("glu", "glu_backward")
 _along(
-    *"_softmax _log_softmax _softmax_backward_data _log_softmax_backward_data softmax log_softmax cumsum cumprod cummax cummin sort topk".split()
+    *"_softmax _log_softmax _softmax_backward_data _log_softmax_backward_data softmax log_softmax cumsum cumprod "
+    "cummax cummin sort topk".split()
 )
 
 

@@ -12,7 +12,8 @@ __all__ = ["FoldedGraphModule", "get_unique_attr_name_in_module", "split_const_s
 
 
 class FoldedGraphModule(GraphModule):
-    """A module that computes its constants before it first runs;
+    """A module that computes its constants before it first runs.
+
     ``const_subgraph_module`` is what computes them, None where there are none.
     """
 
@@ -65,7 +66,8 @@ def get_unique_attr_name_in_module(mod_traced, name):
 
 
 def split_const_subgraphs(module, skip_folding_node_fn=None, device_for_folded_attrs="cpu"):
-    """The module with what is constant as a part of its own;
+    """The module with what is constant as a part of its own.
+
     ``skip_folding_node_fn(node)`` says of which nodes it is not wanted.
     """
     traced = module if isinstance(module, GraphModule) else torch.fx.symbolic_trace(module)

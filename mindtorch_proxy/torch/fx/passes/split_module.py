@@ -20,7 +20,8 @@ class Partition:
 
     def __repr__(self):
         return (
-            f"name: {self.name},\n nodes: {[n.name for n in self.nodes]},\n inputs: {list(self.inputs)},\n outputs: {list(self.outputs)},\n"
+            f"name: {self.name},\n nodes: {[n.name for n in self.nodes]},\n inputs: {list(self.inputs)},\n outputs: "
+            f"{list(self.outputs)},\n"
             f" partitions depended on: {list(self.dependencies)},\n partition dependents: {list(self.dependents)}"
         )
 

@@ -64,7 +64,8 @@ class Component:
 
 
 def split_by_tags(gm, tags, return_fqn_mapping=False, return_tuple=False, GraphModuleCls=GraphModule):
-    """A module whose children hold the nodes by their ``tag``, in the order of ``tags``;
+    """A module whose children hold the nodes by their ``tag``, in the order of ``tags``.
+
     return_fqn_mapping: and where what they hold was before.
     """
     parts = {tag: Component(Graph(), i, str(tag)) for i, tag in enumerate(tags)}
@@ -109,7 +110,8 @@ def _into_part(node, parts, home, copies):
     latest = max((home[n].order for n in node.all_input_nodes if n in home), default=0)
     if part.order < latest:
         raise AssertionError(
-            f"Component {part.name} order must be >= max of its upstream components, order={part.order} and max={latest}"
+            f"Component {part.name} order must be >= max of its upstream components, "
+            f"order={part.order} and max={latest}"
         )
     copies[node] = part.graph.node_copy(node, lambda n: copies[n] if home.get(n) is part else part.argument(n))
     copies[node].tag = node.tag

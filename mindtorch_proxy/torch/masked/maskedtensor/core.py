@@ -11,7 +11,8 @@ OPERATORS: dict = {}  # the same below autograd, by overload packet
 _SPARSE = (torch.sparse_coo, torch.sparse_csr)
 _DTYPES = (torch.float16, torch.float32, torch.float64, torch.bool, torch.int8, torch.int16, torch.int32, torch.int64)
 _PROTOTYPE = (
-    "The PyTorch API of MaskedTensors is in prototype stage and will change in the near future. Please open a Github issue for features requests "
+    "The PyTorch API of MaskedTensors is in prototype stage and will change in the near future. "
+    "Please open a Github issue for features requests "
     "and see our documentation on the torch.masked module for further information about the project."
 )
 
@@ -81,7 +82,8 @@ class MaskedTensor(torch.Tensor):
         warnings.warn(_PROTOTYPE, UserWarning, stacklevel=2)
         if data.requires_grad:
             warnings.warn(
-                "It is not recommended to create a MaskedTensor with a tensor that requires_grad. To avoid this, you can use data.detach().clone()",
+                "It is not recommended to create a MaskedTensor with a tensor that requires_grad. To avoid this, "
+                "you can use data.detach().clone()",
                 UserWarning,
                 stacklevel=2,
             )
@@ -182,7 +184,10 @@ class MaskedTensor(torch.Tensor):
 
     def __repr__(self):
         if not self.dim():
-            return f"MaskedTensor({_spoken(self._masked_data) if self._masked_mask.item() else '--'}, {self._masked_mask.item()})"
+            return (
+                f"MaskedTensor({_spoken(self._masked_data) if self._masked_mask.item() else '--'}, "
+                f"{self._masked_mask.item()})"
+            )
         data, mask = (t.to_dense() if self.is_sparse else t for t in (self._masked_data, self._masked_mask))
         return f"MaskedTensor(\n{_indented(_lines(data, mask))}\n)"
 

@@ -1,4 +1,6 @@
-"""What masked tensors do with operators that are neither elementwise nor reductions: layouts, choices, softmax, copies."""
+"""What masked tensors do with operators that are neither elementwise nor reductions: layouts, choices, softmax,
+copies.
+"""
 
 import torch
 

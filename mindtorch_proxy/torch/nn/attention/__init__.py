@@ -47,7 +47,8 @@ def sdpa_kernel(backends, set_priority=False):
     """Allow only these implementations; there is one here for all, so the choice changes no result."""
     if not isinstance(backends, (list, SDPBackend)):
         raise AssertionError(
-            f"Backend must be an instance of SDPBackend or a list of SDPBackend instances, got {type(backends).__name__}"
+            f"Backend must be an instance of SDPBackend or a list of SDPBackend instances, "
+            f"got {type(backends).__name__}"
         )
     previous = _cur_sdpa_kernel_backends()
     try:
@@ -61,7 +62,7 @@ _implementations, _active = {}, None  # name -> the function that activates it; 
 
 
 def register_flash_attention_impl(impl, *, register_fn):
-    """Make an implementation of flash attention known:
+    """Make an implementation of flash attention known.
 
     ``register_fn`` installs its kernels and returns a handle with ``remove()``, or None.
     """

@@ -223,7 +223,8 @@ class BlockMask:
             pictures.append(f"{index}\n" + "".join(line + "\n" for line in lines))
         if math.prod(dense.shape[:-2]) > limit:
             pictures.append(
-                "...\nTo print out more, set BlockMask.to_string(limit=N)\nYou can also index (BlockMask[batch, head]) to choose a specific batch or head"
+                "...\nTo print out more, set BlockMask.to_string(limit=N)\nYou can also index (BlockMask[batch, "
+                "head]) to choose a specific batch or head"
             )
         return "\n".join(pictures)
 
@@ -286,7 +287,8 @@ def flex_attention(
     *,
     return_aux=None,
 ):
-    """softmax(score_mod(q k^T * scale)) v over the positions that block_mask leaves;
+    """softmax(score_mod(q k^T * scale)) v over the positions that block_mask leaves.
+
     (B, H, L, E), (B, Hkv, S, E), (B, Hkv, S, Ev) -> (B, H, L, Ev).
     """
     if query.dim() != 4 or key.dim() != 4 or value.dim() != 4:
@@ -294,7 +296,8 @@ def flex_attention(
     if key.shape[1] != query.shape[1]:
         if not enable_gqa:
             raise ValueError(
-                f"Expect query and key/value to have the same number of heads but got Hq={query.shape[1]} and Hkv={key.shape[1]}. "
+                f"Expect query and key/value to have the same number of heads but got Hq={query.shape[1]} and "
+                f"Hkv={key.shape[1]}. "
                 "Try setting enable_gqa=True for GQA."
             )
         rep = query.shape[1] // key.shape[1]

@@ -496,7 +496,8 @@ def _why_not_fused(attention, query, key, value, padding, mask):
         (attention.add_zero_attn, "add_zero_attn was enabled"),
         (
             query.is_nested and not (padding is None and mask is None),
-            "supplying both src_key_padding_mask and src_mask at the same time is not supported with NestedTensor input",
+            "supplying both src_key_padding_mask and src_mask at the same time is not supported with NestedTensor "
+            "input",
         ),
         (
             any(m is not None and m.is_floating_point() for m in (mask, padding)),
@@ -514,7 +515,9 @@ def _why_not_fused(attention, query, key, value, padding, mask):
 
 
 def _on_sequences(attention, nested, need_weights, average):
-    """Self-attention within each of the sequences of a nested tensor: side by side with padding, which nobody looks at."""
+    """Self-attention within each of the sequences of a nested tensor: side by side with padding, which nobody looks
+    at.
+    """
     lengths = [t.size(0) for t in nested.unbind()]
     dense = torch.nested.to_padded_tensor(nested, 0.0)
     padding = torch.arange(dense.size(1)) >= torch.tensor(lengths).unsqueeze(1)
@@ -552,7 +555,8 @@ class MultiheadAttention(Module):
     ) -> None:
         if embed_dim <= 0 or num_heads <= 0:
             raise ValueError(
-                f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and num_heads={num_heads} instead"
+                f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and "
+                f"num_heads={num_heads} instead"
             )
         super().__init__()
         self.embed_dim = embed_dim
@@ -617,7 +621,8 @@ class MultiheadAttention(Module):
         if query.is_nested or key.is_nested or value.is_nested:
             if why_not_fused:
                 raise AssertionError(
-                    f"MultiheadAttention does not support NestedTensor outside of its fast path. The fast path was not hit because {why_not_fused}"
+                    f"MultiheadAttention does not support NestedTensor outside of its fast path. "
+                    f"The fast path was not hit because {why_not_fused}"
                 )
             return _on_sequences(self, query, need_weights, average_attn_weights)
         key_padding_mask = F._canonical_mask(
@@ -679,7 +684,9 @@ class MultiheadAttention(Module):
     def merge_masks(
         self, attn_mask: Tensor | None, key_padding_mask: Tensor | None, query: Tensor
     ) -> tuple[Tensor | None, int | None]:
-        """One mask of (batch, heads, length, length) from both, and its kind: 1 padding alone, 2 with attention mask."""
+        """One mask of (batch, heads, length, length) from both, and its kind: 1 padding alone, 2 with attention
+        mask.
+        """
         if attn_mask is None:
             return key_padding_mask, None if key_padding_mask is None else 1
         batch, length, _ = query.shape

@@ -44,7 +44,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             or any(int(c) != c for c in cutoffs)
         ):
             raise ValueError(
-                "cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where each value is between 1 and n_classes-1"
+                "cutoffs should be a sequence of unique, positive integers sorted in an increasing order, "
+                "where each value is between 1 and n_classes-1"
             )
         self.in_features = in_features
         self.n_classes = n_classes
@@ -80,7 +81,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             raise RuntimeError("Input and target should have the same size in the batch dimension.")
         if input_.dim() != target_.dim() + 1:
             raise RuntimeError(
-                f"{target_.dim()}D target tensor expects {target_.dim() + 1}D input tensors, but found inputs with size {input_.size()}"
+                f"{target_.dim()}D target tensor expects {target_.dim() + 1}D input tensors, "
+                f"but found inputs with size {input_.size()}"
             )
         input, target = (input_, target_) if batched else (input_.unsqueeze(0), target_.unsqueeze(0))
         used = 0
@@ -100,7 +102,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             used += rows.numel()
         if used != target.size(0):
             raise RuntimeError(
-                f"Target values should be in [0, {self.n_classes - 1}], but values in range [{target.min().item()}, {target.max().item()}] were found. "
+                f"Target values should be in [0, {self.n_classes - 1}], but values in range [{target.min().item()}, "
+                f"{target.max().item()}] were found. "
             )
         output += F.log_softmax(self.head(input), dim=1).gather(1, index.unsqueeze(1)).squeeze()
         loss = (-output).mean()

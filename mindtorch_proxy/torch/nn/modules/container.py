@@ -20,7 +20,8 @@ class Container(Module):
 
     def __init__(self, **kwargs):
         warnings.warn(
-            "`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. Subclass that instead.",
+            "`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. "
+            "Subclass that instead.",
             FutureWarning,
             stacklevel=2,
         )
@@ -350,7 +351,8 @@ class ParameterDict(Module):
     def _key_to_attr(self, key):
         if not isinstance(key, str):
             raise TypeError(
-                f"Index given to ParameterDict cannot be used as a key as it is not a string (type is '{type(key).__name__}'). "
+                f"Index given to ParameterDict cannot be used as a key as it is not a string (type is "
+                f"'{type(key).__name__}'). "
                 "Open an issue on github if you need non-string keys."
             )
         return key

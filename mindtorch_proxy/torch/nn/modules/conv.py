@@ -201,7 +201,8 @@ class _ConvTransposeNd(_ConvNd):
             output_size = output_size[lead:]
         if len(output_size) != n:
             raise ValueError(
-                f"ConvTranspose{n}D: for {input.dim()}D input, output_size must have {n} or {lead + n} elements (got {len(output_size)})"
+                f"ConvTranspose{n}D: for {input.dim()}D input, output_size must have {n} or {lead + n} elements (got "
+                f"{len(output_size)})"
             )
         dilation = dilation or (1,) * n
         low = [
@@ -211,7 +212,8 @@ class _ConvTransposeNd(_ConvNd):
         high = [s + stride[d] - 1 for d, s in enumerate(low)]
         if not all(a <= s <= b for a, s, b in zip(low, output_size, high)):
             raise ValueError(
-                f"requested an output size of {output_size}, but valid sizes range from {low} to {high} (for an input of {input.size()[2:]})"
+                f"requested an output size of {output_size}, but valid sizes range from {low} to {high} (for an "
+                f"input of {input.size()[2:]})"
             )
         return [s - a for s, a in zip(output_size, low)]
 
@@ -456,7 +458,8 @@ class _LazyConvXdMixin(LazyModuleMixin):
         n = self._get_num_spatial_dims()
         if input.dim() not in (n + 1, n + 2):
             raise RuntimeError(
-                f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {type(self).__name__}, but got input of size: {input.shape}"
+                f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {type(self).__name__}, "
+                f"but got input of size: {input.shape}"
             )
         return input.shape[-n - 1]
 

@@ -43,7 +43,8 @@ class Unflatten(Module):
         for i, item in enumerate(size):
             if not isinstance(item, int):
                 raise TypeError(
-                    f"unflattened_size must be tuple of ints, but found element of type {type(item).__name__} at pos {i}"
+                    f"unflattened_size must be tuple of ints, but found element of type {type(item).__name__} at pos "
+                    f"{i}"
                 )
 
     def forward(self, input: Tensor) -> Tensor:

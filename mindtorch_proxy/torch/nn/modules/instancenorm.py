@@ -76,10 +76,12 @@ class _InstanceNorm(_NormBase):
         if input.size(dim) != self.num_features:
             if self.affine:
                 raise ValueError(
-                    f"expected input's size at dim={dim} to match num_features ({self.num_features}), but got: {input.size(dim)}."
+                    f"expected input's size at dim={dim} to match num_features ({self.num_features}), but got: "
+                    f"{input.size(dim)}."
                 )
             warnings.warn(
-                f"input's size at dim={dim} does not match num_features. You can silence this warning by not passing in "
+                f"input's size at dim={dim} does not match num_features. You can silence this warning by not passing "
+                f"in "
                 "num_features, which is not used because affine=False",
                 stacklevel=2,
             )

@@ -30,5 +30,6 @@ class LinearCrossEntropyOptions:
             raise ValueError(f"batch_chunk_size must be positive int or None, got {size!r}")
         if self.acc_dtype not in (None, torch.float16, torch.bfloat16, torch.float32, torch.float64):
             raise ValueError(
-                f"acc_dtype must be one of {{None, torch.float16, torch.bfloat16, torch.float32, torch.float64}}, got {self.acc_dtype!r}."
+                f"acc_dtype must be one of {{None, torch.float16, torch.bfloat16, torch.float32, torch.float64}}, "
+                f"got {self.acc_dtype!r}."
             )

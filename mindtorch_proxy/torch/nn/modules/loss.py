@@ -81,8 +81,9 @@ class L1Loss(_Loss):
 
 
 class NLLLoss(_WeightedLoss):
-    """-weight[y] * x[y] for log probabilities x, (N, C, *), and classes y, (N, *);
-    the mean divides by the sum of the weights.
+    """-weight[y] * x[y] for log probabilities x, (N, C, *), and classes y, (N, *).
+
+    The mean divides by the sum of the weights.
     """
 
     __constants__ = ["ignore_index", "reduction"]
@@ -150,7 +151,8 @@ class GaussianNLLLoss(_Loss):
 
 
 class KLDivLoss(_Loss):
-    """y (log(y) - x) for log probabilities x and probabilities y, or their logarithms with log_target;
+    """y (log(y) - x) for log probabilities x and probabilities y, or their logarithms with log_target.
+
     "batchmean" divides by N.
     """
 
@@ -226,8 +228,9 @@ class HingeEmbeddingLoss(_Loss):
 
 
 class MultiLabelMarginLoss(_Loss):
-    """sum of max(0, 1 - (x[a] - x[b])) / C over the sample's classes a and the other classes b;
-    the target lists the classes, then -1.
+    """sum of max(0, 1 - (x[a] - x[b])) / C over the sample's classes a and the other classes b.
+
+    The target lists the classes, then -1.
     """
 
     __constants__ = ["reduction"]
@@ -280,8 +283,9 @@ class SoftMarginLoss(_Loss):
 
 
 class CrossEntropyLoss(_WeightedLoss):
-    """NLLLoss of log_softmax(x) for scores x, (N, C, *) or (C), and classes y, (N, *);
-    a target of x's shape holds probabilities.
+    """NLLLoss of log_softmax(x) for scores x, (N, C, *) or (C), and classes y, (N, *).
+
+    A target of x's shape holds probabilities.
     """
 
     __constants__ = ["ignore_index", "reduction", "label_smoothing"]
@@ -377,8 +381,9 @@ class MultiMarginLoss(_WeightedLoss):
 
 
 class TripletMarginLoss(_Loss):
-    """max(0, d(anchor, positive) - d(anchor, negative) + margin), d the p-norm of the difference;
-    swap takes the harder negative.
+    """max(0, d(anchor, positive) - d(anchor, negative) + margin), d the p-norm of the difference.
+
+    Swap takes the harder negative.
     """
 
     __constants__ = ["margin", "p", "eps", "swap", "reduction"]

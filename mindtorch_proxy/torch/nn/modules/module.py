@@ -137,8 +137,9 @@ def register_module_forward_pre_hook(hook):
 
 
 def register_module_full_backward_pre_hook(hook):
-    """Call hook(module, grad_output) before the backward of every module;
-    what it returns takes the place of grad_output.
+    """Call hook(module, grad_output) before the backward of every module.
+
+    What it returns takes the place of grad_output.
     """
     return _add_hook(_global_backward_pre_hooks, hook)
 
@@ -243,7 +244,8 @@ def _set_buffer(module, name, value):
         module.register_buffer(name, value)
     else:
         raise RuntimeError(
-            "Registering a non-persistent buffer on a Module subclass that implements register_buffer() without the persistent argument is not allowed."
+            "Registering a non-persistent buffer on a Module subclass that implements register_buffer() without the "
+            "persistent argument is not allowed."
         )
 
 
@@ -299,7 +301,9 @@ def _run_pre_hooks(module, args, kwargs):
 
 
 def _hook_grad_fn(module, hooks, inputs, result):
-    """Regular backward hooks see the last operation alone: they sit on the grad_fn of the first tensor in the output."""
+    """Regular backward hooks see the last operation alone: they sit on the grad_fn of the first tensor in the
+    output.
+    """
     first = result
     while not isinstance(first, torch.Tensor):
         first = next(v for v in first.values() if isinstance(v, torch.Tensor)) if isinstance(first, dict) else first[0]
@@ -316,7 +320,8 @@ def _hook_grad_fn(module, hooks, inputs, result):
 
 
 def _what_hooks_miss(inputs, result, node):
-    """Why a regular backward hook on a module's last node does not get the gradients of all its inputs and outputs;
+    """Why a regular backward hook on a module's last node does not get the gradients of all its inputs and outputs.
+
     None where it does.
     """
     for given, what in ((result, "return"), (inputs, "take as input")):
@@ -351,7 +356,8 @@ def _load_tensor(module, name, key, param, value, assign, errors):
     """Put the checkpoint's `value` in the place of `param`, or note why not."""
     if not torch.overrides.is_tensor_like(value):
         errors.append(
-            f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint but received {type(value)}'
+            f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint '
+            f"but received {type(value)}"
         )
         return
     if not is_lazy(param):
@@ -359,13 +365,15 @@ def _load_tensor(module, name, key, param, value, assign, errors):
             value = value[0]
         if value.shape != param.shape:
             errors.append(
-                f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, the shape in current model is {param.shape}."
+                f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, "
+                f"the shape in current model is {param.shape}."
             )
             return
     if param.is_meta and not value.is_meta and not assign:
         warnings.warn(
             f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, "
-            "which is a no-op. (Did you mean to pass `assign=True` to assign items in the state dictionary to their corresponding key in the module?)",
+            "which is a no-op. (Did you mean to pass `assign=True` to assign items in the state dictionary to their "
+            "corresponding key in the module?)",
             stacklevel=4,
         )
     swap = _future.get_swap_module_params_on_conversion()
@@ -388,7 +396,8 @@ def _load_tensor(module, name, key, param, value, assign, errors):
     except Exception as e:
         errors.append(
             f'While {"swapping" if swap else "copying"} the parameter named "{key}", whose dimensions in the model are '
-            f"{param.size()} and whose dimensions in the checkpoint are {value.size()}, an exception occurred : {e.args}."
+            f"{param.size()} and whose dimensions in the checkpoint are {value.size()}, an exception occurred : "
+            f"{e.args}."
         )
 
 
@@ -485,11 +494,13 @@ class Module:
         if param is not None:
             if not isinstance(param, Parameter):
                 raise TypeError(
-                    f"cannot assign '{torch.typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)"
+                    f"cannot assign '{torch.typename(param)}' object to parameter '{name}' (torch.nn.Parameter or "
+                    f"None required)"
                 )
             if param.grad_fn:
                 raise ValueError(
-                    f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly; "
+                    f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created "
+                    f"explicitly; "
                     f"to express '{name}' as a function of another Tensor, compute the value in forward()."
                 )
             param = _registered(_global_parameter_registration_hooks, self, name, param)
@@ -530,7 +541,8 @@ class Module:
         elif params is not None and name in params:
             if value is not None:
                 raise TypeError(
-                    f"cannot assign '{torch.typename(value)}' as parameter '{name}' (torch.nn.Parameter or None expected)"
+                    f"cannot assign '{torch.typename(value)}' as parameter '{name}' (torch.nn.Parameter or None "
+                    f"expected)"
                 )
             self.register_parameter(name, value)
         elif isinstance(value, Module) or modules is not None and name in modules:
@@ -538,7 +550,8 @@ class Module:
                 raise AttributeError("cannot assign module before Module.__init__() call")
             if value is not None and not isinstance(value, Module):
                 raise TypeError(
-                    f"cannot assign '{torch.typename(value)}' as child module '{name}' (torch.nn.Module or None expected)"
+                    f"cannot assign '{torch.typename(value)}' as child module '{name}' (torch.nn.Module or None "
+                    f"expected)"
                 )
             if value is not None:
                 _forget(self, name, "_parameters", "_buffers")
@@ -546,7 +559,8 @@ class Module:
         elif tensor and isinstance(value, Buffer) or buffers is not None and name in buffers:
             if value is not None and not _is_tensor_like(value):
                 raise TypeError(
-                    f"cannot assign '{torch.typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)"
+                    f"cannot assign '{torch.typename(value)}' as buffer '{name}' (torch.nn.Buffer, "
+                    f"torch.Tensor or None expected)"
                 )
             _set_buffer(self, name, value)
         else:
@@ -714,7 +728,8 @@ class Module:
                 )
             if dtype.is_complex:
                 warnings.warn(
-                    "Complex modules are a new feature under active development whose design may change, and some modules might not work as expected when "
+                    "Complex modules are a new feature under active development whose design may change, "
+                    "and some modules might not work as expected when "
                     "using complex tensors as parameters or buffers.",
                     stacklevel=2,
                 )
@@ -729,7 +744,8 @@ class Module:
                 if str(e) != "Cannot copy out of meta tensor; no data!":
                     raise
                 raise NotImplementedError(
-                    f"{e} Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() when moving module from meta to a different device."
+                    f"{e} Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() when moving module "
+                    f"from meta to a different device."
                 ) from None
 
         return self._apply(convert)
@@ -820,7 +836,8 @@ class Module:
             if backward:
                 if not isinstance(result, (torch.Tensor, tuple)):
                     warnings.warn(
-                        f"For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received {type(result)}",
+                        f"For backward hooks to be called, module output should be a Tensor or a tuple of Tensors "
+                        f"but received {type(result)}",
                         stacklevel=2,
                     )
                 result = backward.setup_output_hook(result)
@@ -835,7 +852,8 @@ class Module:
                         result = result if output is None else output
                     except Exception as e:
                         warnings.warn(
-                            f"module forward hook with ``always_call=True`` raised an exception that was silenced as another error was raised in forward: {e}",
+                            f"module forward hook with ``always_call=True`` raised an exception that was silenced as "
+                            f"another error was raised in forward: {e}",
                             stacklevel=2,
                         )
             raise
@@ -860,18 +878,21 @@ class Module:
         self.__dict__.setdefault("_is_full_backward_hook", None)
 
     def _register_state_dict_hook(self, hook):
-        """Call hook(module, state_dict, prefix, local_metadata) at the end of state_dict;
-        it may return another dict.
+        """Call hook(module, state_dict, prefix, local_metadata) at the end of state_dict.
+
+        It may return another dict.
         """
         if getattr(hook, "_from_public_api", False):
             raise RuntimeError(
-                "Cannot register the same function as the state dict post hook that was previously registered via register_state_dict_post_hook"
+                "Cannot register the same function as the state dict post hook that was previously registered via "
+                "register_state_dict_post_hook"
             )
         return _add_hook(self._state_dict_hooks, hook)
 
     def register_state_dict_post_hook(self, hook):
-        """Call hook(module, state_dict, prefix, local_metadata) at the end of state_dict;
-        it changes the dict in place.
+        """Call hook(module, state_dict, prefix, local_metadata) at the end of state_dict.
+
+        It changes the dict in place.
         """
         hook._from_public_api = True
         return _add_hook(self._state_dict_hooks, hook)
@@ -890,7 +911,8 @@ class Module:
         """All parameters and persistent buffers of the tree, by dotted name."""
         if args:
             warnings.warn(
-                "Positional args are being deprecated, use kwargs instead: see the documentation of torch.nn.Module.state_dict for details.",
+                "Positional args are being deprecated, use kwargs instead: see the documentation of "
+                "torch.nn.Module.state_dict for details.",
                 FutureWarning,
                 stacklevel=2,
             )
@@ -953,7 +975,8 @@ class Module:
             unexpected_keys += _unexpected(self, state_dict, prefix, local_state)
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False):
-        """Copy (or with `assign`, put) the tensors of state_dict into the module tree;
+        """Copy (or with `assign`, put) the tensors of state_dict into the module tree.
+
         `strict` demands the same keys.
         """
         if not isinstance(state_dict, Mapping):

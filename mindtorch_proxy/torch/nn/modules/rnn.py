@@ -53,7 +53,8 @@ def _batch_states(layer, hx, batched):
     if layer.mode == "LSTM":
         if any(h.dim() != dims for h in hx):
             raise RuntimeError(
-                f"For {kind} input, hx and cx should also be {dims}-D but got ({hx[0].dim()}-D, {hx[1].dim()}-D) tensors"
+                f"For {kind} input, hx and cx should also be {dims}-D but got ({hx[0].dim()}-D, "
+                f"{hx[1].dim()}-D) tensors"
             )
         return hx if batched else tuple(h.unsqueeze(1) for h in hx)
     if hx.dim() != dims:
@@ -142,7 +143,8 @@ class RNNBase(Module):
             )
         if dropout > 0 and num_layers == 1:
             warnings.warn(
-                "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
+                "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "
+                "num_layers "
                 f"greater than 1, but got dropout={dropout} and num_layers={num_layers}",
                 stacklevel=2,
             )
@@ -201,7 +203,8 @@ class RNNBase(Module):
         dtype = getattr(self, self._all_weights[0][0]).dtype
         if input.dtype != dtype and not torch.is_autocast_enabled(input.device.type):
             raise ValueError(
-                f"RNN input dtype ({input.dtype}) does not match weight dtype ({dtype}). Convert input: input.to({dtype}), "
+                f"RNN input dtype ({input.dtype}) does not match weight dtype ({dtype}). Convert input: "
+                f"input.to({dtype}), "
                 f"or convert model: model.to({input.dtype})"
             )
         dims = 3 if batch_sizes is None else 2
@@ -396,7 +399,8 @@ def _step(cell, mode, input, states, names):
 
 
 class RNNCell(RNNCellBase):
-    """One step of an RNN: h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu;
+    """One step of an RNN: h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu.
+
     (N, input_size) and (N, hidden_size) give (N, hidden_size).
     """
 
@@ -415,8 +419,9 @@ class RNNCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """One step of an LSTM: (N, input_size) and states (h, c) of (N, hidden_size) give the new (h, c);
-    gates i, f, g, o lie in this order.
+    """One step of an LSTM: (N, input_size) and states (h, c) of (N, hidden_size) give the new (h, c).
+
+    Gates i, f, g, o lie in this order.
     """
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device=None, dtype=None) -> None:
@@ -427,8 +432,9 @@ class LSTMCell(RNNCellBase):
 
 
 class GRUCell(RNNCellBase):
-    """One step of a GRU: (N, input_size) and (N, hidden_size) give (N, hidden_size);
-    gates r, z, n lie in this order.
+    """One step of a GRU: (N, input_size) and (N, hidden_size) give (N, hidden_size).
+
+    Gates r, z, n lie in this order.
     """
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device=None, dtype=None) -> None:

@@ -279,8 +279,9 @@ class TransformerDecoder(Module):
 def _build_layer(
     layer, attentions, d_model, nhead, dim_feedforward, dropout, layer_norm_eps, batch_first, norm_first, bias, kwargs
 ):
-    """The submodules of an encoder or decoder layer, in PyTorch's order;
-    there is a norm and a dropout for each block.
+    """The submodules of an encoder or decoder layer, in PyTorch's order.
+
+    There is a norm and a dropout for each block.
     """
     for name in attentions:
         setattr(

@@ -1,5 +1,6 @@
-"""Data parallelism over processes: each has a replica and a share of the batch;
-gradients are averaged while backward goes on.
+"""Data parallelism over processes: each has a replica and a share of the batch.
+
+Gradients are averaged while backward goes on.
 """
 
 import copy
@@ -189,14 +190,16 @@ class DistributedDataParallel(Module, Joinable):
         )
         if check_reduction:
             warnings.warn(
-                "The `check_reduction` argument in `DistributedDataParallel` module is deprecated. Please avoid using it.",
+                "The `check_reduction` argument in `DistributedDataParallel` module is deprecated. "
+                "Please avoid using it.",
                 FutureWarning,
                 stacklevel=2,
             )
         for p in self._module_parameters:
             if isinstance(p, UninitializedParameter):
                 raise RuntimeError(
-                    "Modules with uninitialized parameters can't be used with `DistributedDataParallel`. Run a dummy forward pass to correctly initialize "
+                    "Modules with uninitialized parameters can't be used with `DistributedDataParallel`. "
+                    "Run a dummy forward pass to correctly initialize "
                     "the modules"
                 )
         self._first_bucket_bytes, self.bucket_bytes_cap, self._bucket_list = _limits(bucket_cap_mb, bucket_cap_mb_list)
@@ -228,12 +231,14 @@ class DistributedDataParallel(Module, Joinable):
     def _check_parameters(self):
         if not any(p.requires_grad for p in self._module_parameters):
             raise RuntimeError(
-                "DistributedDataParallel is not needed when a module doesn't have any parameter that requires a gradient."
+                "DistributedDataParallel is not needed when a module doesn't have any parameter that requires a "
+                "gradient."
             )
         types = {p.device.type for p in self._module_parameters}
         if len(types) != 1:
             raise ValueError(
-                f"DistributedDataParallel's input module must be on the same type of devices, but input module parameters locate in {types}."
+                f"DistributedDataParallel's input module must be on the same type of devices, "
+                f"but input module parameters locate in {types}."
             )
         (self.device_type,) = types
         self.is_multi_device_module = len({p.device for p in self._module_parameters}) > 1
@@ -247,8 +252,10 @@ class DistributedDataParallel(Module, Joinable):
             return
         if device_ids or output_device:
             raise ValueError(
-                "DistributedDataParallel device_ids and output_device arguments only work with single-device/multiple-device GPU modules or CPU modules, "
-                f"but got device_ids {device_ids}, output_device {output_device}, and module parameters { {p.device for p in self._module_parameters} }."
+                "DistributedDataParallel device_ids and output_device arguments only work with "
+                "single-device/multiple-device GPU modules or CPU modules, "
+                f"but got device_ids {device_ids}, output_device {output_device}, and module parameters "
+                f"{ {p.device for p in self._module_parameters} }."
             )
         self.device_ids = self.output_device = None
 
@@ -256,10 +263,14 @@ class DistributedDataParallel(Module, Joinable):
         """Whether buffers are synchronized at the start; in forward as said by the arguments."""
         if broadcast_buffers is not None:
             if forward_sync_buffers is not None:
-                text = "Both `broadcast_buffers` and `forward_sync_buffers` were specified. `broadcast_buffers` is deprecated, its value is ignored."
+                text = (
+                    "Both `broadcast_buffers` and `forward_sync_buffers` were specified. `broadcast_buffers` is "
+                    "deprecated, its value is ignored."
+                )
             else:
                 text = (
-                    "`broadcast_buffers` is deprecated. Use `forward_sync_buffers` instead, of which False, unlike that of `broadcast_buffers`, still syncs "
+                    "`broadcast_buffers` is deprecated. Use `forward_sync_buffers` instead, of which False, "
+                    "unlike that of `broadcast_buffers`, still syncs "
                     "buffers at the start."
                 )
             warnings.warn(text, FutureWarning, stacklevel=3)
@@ -352,7 +363,8 @@ class DistributedDataParallel(Module, Joinable):
     def _check_default_group(self):
         if self.process_group != dist.group.WORLD:
             raise RuntimeError(
-                "DDP Pickling/Unpickling are only supported when using DDP with the default process group. That is, when you have called "
+                "DDP Pickling/Unpickling are only supported when using DDP with the default process group. That is, "
+                "when you have called "
                 "init_process_group and have not passed process_group argument to DDP constructor"
             )
 
@@ -360,8 +372,9 @@ class DistributedDataParallel(Module, Joinable):
 
     @contextmanager
     def no_sync(self):
-        """Forward passes within, and their backward passes, leave gradients to each process;
-        the next pass outside averages what has accumulated.
+        """Forward passes within, and their backward passes, leave gradients to each process.
+
+        The next pass outside averages what has accumulated.
         """
         before, self.require_backward_grad_sync = self.require_backward_grad_sync, False
         try:
@@ -510,7 +523,9 @@ class DistributedDataParallel(Module, Joinable):
         return self.process_group
 
     def _check_global_requires_backward_grad_sync(self, is_joined_rank):
-        """Whether those that train average gradients in this iteration: they tell it, and those without inputs hear it."""
+        """Whether those that train average gradients in this iteration: they tell it, and those without inputs hear
+        it.
+        """
         syncs = torch.tensor([float(not is_joined_rank and self.require_backward_grad_sync)], device=self.device)
         work = dist.all_reduce(syncs, group=self.process_group, async_op=True)
         if not is_joined_rank:
@@ -623,8 +638,10 @@ class DistributedDataParallel(Module, Joinable):
         self.logger._set_static_graph()
         if self.find_unused_parameters:
             warnings.warn(
-                "You passed find_unused_parameters=true to DistributedDataParallel, `_set_static_graph` will detect unused parameters automatically, so you "
-                "do not need to set find_unused_parameters=true, just be sure these unused parameters will not change during training loop while calling "
+                "You passed find_unused_parameters=true to DistributedDataParallel, `_set_static_graph` will detect "
+                "unused parameters automatically, so you "
+                "do not need to set find_unused_parameters=true, just be sure these unused parameters will not "
+                "change during training loop while calling "
                 "`_set_static_graph`.",
                 stacklevel=2,
             )

@@ -78,7 +78,8 @@ class _Orthogonal(Module):
         if not hasattr(self, "base"):
             if self.orthogonal_map != _OrthMaps.householder:
                 raise NotImplementedError(
-                    "It is not possible to assign to the matrix exponential or the Cayley parametrizations when use_trivialization=False."
+                    "It is not possible to assign to the matrix exponential or the Cayley parametrizations when "
+                    "use_trivialization=False."
                 )
             A, tau = torch.geqrf(Q)
             A.diagonal(dim1=-2, dim2=-1).sign_()

@@ -64,7 +64,10 @@ def _inverse(module, value):
 _REGISTERING = (
     "Registering a parametrization may not change the {name} of the tensor, unless the `unsafe` flag is enabled.\n"
 )
-_INVERTING = "The tensor returned by parametrization.right_inverse must have the same {name} as {what}, unless the `unsafe` flag is enabled.\n"
+_INVERTING = (
+    "The tensor returned by parametrization.right_inverse must have the same {name} as {what}, "
+    "unless the `unsafe` flag is enabled.\n"
+)
 
 
 def _check_same(new, old, by, refusal, before, after, what="", got="Got"):
@@ -96,7 +99,8 @@ class ParametrizationList(ModuleList):
                 new = _inverse(module, new)
         if not isinstance(new, (Tensor, Sequence)):
             raise ValueError(
-                f"'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got {type(new).__name__}"
+                f"'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). "
+                f"Got {type(new).__name__}"
             )
         self.is_tensor = isinstance(new, Tensor)
         self.ntensors = 1 if self.is_tensor else len(new)
@@ -143,16 +147,19 @@ class ParametrizationList(ModuleList):
             raise ValueError(f"'right_inverse' must return a sequence of tensors. Got {type(value).__name__}.")
         if len(value) != self.ntensors:
             raise ValueError(
-                f"'right_inverse' must return a sequence of tensors of length {self.ntensors}. Got a sequence of length {len(value)}."
+                f"'right_inverse' must return a sequence of tensors of length {self.ntensors}. "
+                f"Got a sequence of length {len(value)}."
             )
         for i, (tensor, original) in enumerate(zip(value, self._originals())):
             if not isinstance(tensor, Tensor):
                 raise ValueError(
-                    f"'right_inverse' must return a sequence of tensors. Got element {i} of type {type(tensor).__name__}"
+                    f"'right_inverse' must return a sequence of tensors. Got element {i} of type "
+                    f"{type(tensor).__name__}"
                 )
             if tensor.dtype != original.dtype:
                 raise ValueError(
-                    f"Tensor {i} returned by `right_inverse` has dtype {tensor.dtype} while the original has dtype {original.dtype}"
+                    f"Tensor {i} returned by `right_inverse` has dtype {tensor.dtype} while the original has dtype "
+                    f"{original.dtype}"
                 )
             _maybe_set(original, tensor)
 
@@ -177,7 +184,8 @@ def _deepcopy(self, memo):
 
 def _getstate(self):
     raise RuntimeError(
-        "Serialization of parametrized modules is only supported through state_dict(): see PyTorch's tutorial on saving and loading models."
+        "Serialization of parametrized modules is only supported through state_dict(): see PyTorch's tutorial on "
+        "saving and loading models."
     )
 
 
@@ -241,7 +249,8 @@ def register_parametrization(module, tensor_name, parametrization, *, unsafe=Fal
         module.parametrizations[tensor_name] = parametrizations
     else:
         raise ValueError(
-            f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name '{tensor_name}'"
+            f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name "
+            f"'{tensor_name}'"
         )
     return module
 
@@ -269,7 +278,8 @@ def remove_parametrizations(module, tensor_name, leave_parametrized=True):
         original = Parameter(t) if t.requires_grad else t
     else:
         raise ValueError(
-            "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is parametrized in terms of a sequence of tensors."
+            "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is parametrized in terms of a "
+            "sequence of tensors."
         )
     delattr(type(module), tensor_name)
     del module.parametrizations[tensor_name]

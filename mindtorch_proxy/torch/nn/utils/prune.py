@@ -28,7 +28,8 @@ __all__ = [
 
 
 class BasePruningMethod(ABC):
-    """A way to choose what is pruned: subclasses write compute_mask;
+    """A way to choose what is pruned: subclasses write compute_mask.
+
     PRUNING_TYPE is "unstructured", "structured" or "global".
     """
 
@@ -59,14 +60,16 @@ class BasePruningMethod(ABC):
         ]
         if len(before) > 1:
             raise AssertionError(
-                f"Avoid adding multiple pruning hooks to the same tensor {name} of module {module}. Use a PruningContainer."
+                f"Avoid adding multiple pruning hooks to the same tensor {name} of module {module}. "
+                f"Use a PruningContainer."
             )
         method = cls(*args, **kwargs)
         method._tensor_name = name
         original = getattr(module, name + "_orig") if before else getattr(module, name)
         if importance_scores is not None and importance_scores.shape != original.shape:
             raise AssertionError(
-                f"importance_scores should have the same shape as parameter {name} of {module}, got {importance_scores.shape} vs {original.shape}"
+                f"importance_scores should have the same shape as parameter {name} of {module}, "
+                f"got {importance_scores.shape} vs {original.shape}"
             )
         if before:
             key, hook = before[0]
@@ -134,7 +137,8 @@ class PruningContainer(BasePruningMethod):
             raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
         if method is not None and self._tensor_name != method._tensor_name:
             raise ValueError(
-                f"Can only add pruning methods acting on the parameter named '{self._tensor_name}' to PruningContainer {self}. Found '{method._tensor_name}'"
+                f"Can only add pruning methods acting on the parameter named '{self._tensor_name}' to "
+                f"PruningContainer {self}. Found '{method._tensor_name}'"
             )
         self._pruning_methods += (method,)
 
@@ -205,7 +209,8 @@ def _validate_structured_pruning(t):
     """Raise ValueError unless ``t`` has channels: two dimensions at least."""
     if t.dim() < 2:
         raise ValueError(
-            f"Structured pruning can only be applied to multidimensional tensors. Found tensor of shape {t.shape} with {t.dim()} dims"
+            f"Structured pruning can only be applied to multidimensional tensors. Found tensor of shape {t.shape} "
+            f"with {t.dim()} dims"
         )
 
 
@@ -374,7 +379,8 @@ def global_unstructured(parameters, pruning_method, importance_scores=None, **kw
     chosen._tensor_name = "temp"
     if chosen.PRUNING_TYPE != "unstructured":
         raise TypeError(
-            f'Only "unstructured" PRUNING_TYPE supported for the `pruning_method`. Found method {pruning_method} of type {chosen.PRUNING_TYPE}'
+            f'Only "unstructured" PRUNING_TYPE supported for the `pruning_method`. Found method {pruning_method} of '
+            f"type {chosen.PRUNING_TYPE}"
         )
     method.add_pruning_method(chosen)
     final = method.compute_mask(torch.cat([s.reshape(-1) for s in scores]), torch.cat([m.reshape(-1) for m in masks]))

@@ -51,7 +51,8 @@ class PackedSequence(PackedSequence_):
             data, batch_sizes = data
         elif batch_sizes.device.type != "cpu":
             raise ValueError(
-                "batch_sizes should always be on CPU. Instances of PackedSequence should never be created manually; use pack_sequence and pack_padded_sequence."
+                "batch_sizes should always be on CPU. Instances of PackedSequence should never be created manually; "
+                "use pack_sequence and pack_padded_sequence."
             )
         if unsorted_indices is None:
             unsorted_indices = invert_permutation(sorted_indices)
@@ -182,7 +183,8 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="
     for s in sequences:
         if s.shape[1:] != first.shape[1:]:
             raise RuntimeError(
-                f"The size of tensor a {tuple(first.shape[1:])} must match the size of tensor b {tuple(s.shape[1:])} in all dimensions but the first"
+                f"The size of tensor a {tuple(first.shape[1:])} must match the size of tensor b {tuple(s.shape[1:])} "
+                f"in all dimensions but the first"
             )
     padded = [_pad_rows(s.to(first.dtype), longest, padding_value, padding_side) for s in sequences]
     return torch.stack(padded, 0 if batch_first else 1)

@@ -22,7 +22,9 @@ def _default_dim(module):
 
 
 class SpectralNorm:
-    """The hook: computes `name` as name_orig over its largest singular value, by power iteration on name_u and name_v."""
+    """The hook: computes `name` as name_orig over its largest singular value, by power iteration on name_u and
+    name_v.
+    """
 
     _version = 1  # what state dicts note: since 1 they hold name_v and no longer `name`
 
@@ -74,7 +76,8 @@ class SpectralNorm:
             raise ValueError(f"`SpectralNorm` cannot be applied as parameter `{name}` is None")
         if isinstance(weight, UninitializedParameter):
             raise ValueError(
-                "The module passed to `SpectralNorm` can't have uninitialized parameters. Make sure to run the dummy forward "
+                "The module passed to `SpectralNorm` can't have uninitialized parameters. Make sure to run the dummy "
+                "forward "
                 "before applying spectral normalization"
             )
         with torch.no_grad():

@@ -45,7 +45,8 @@ def _untie(module, tensors):
         for other in tied.get(name, ()):
             if tensors.get(other, tensor) is not tensor:
                 raise ValueError(
-                    f"functional_call got multiple values for keys {sorted(tied[name])}, which are tied. Consider using tie_weights=False"
+                    f"functional_call got multiple values for keys {sorted(tied[name])}, which are tied. "
+                    f"Consider using tie_weights=False"
                 )
             result[other] = tensor
     return result
@@ -86,7 +87,8 @@ def _reparametrize_module(module, parameters_and_buffers, tie_weights=False, str
 def functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, tie_weights=True, strict=False):
     """Deprecated: torch.func.functional_call."""
     warnings.warn(
-        "`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in a future version of PyTorch. "
+        "`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in a future "
+        "version of PyTorch. "
         "Please use `torch.func.functional_call` instead.",
         FutureWarning,
         stacklevel=2,

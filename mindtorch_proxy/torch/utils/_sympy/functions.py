@@ -50,7 +50,7 @@ _WIDE = 20  # a sum of more terms is too wide for SymPy's polynomial gcd, whose 
 
 
 def _keep_float(f):
-    """`f` with a float for its result wherever an argument is one:
+    """`f` with a float for its result wherever an argument is one.
 
     SymPy turns ``0 * 1.5`` and its like into integers.
     """
@@ -486,7 +486,8 @@ class IsNonOverlappingAndDenseIndicator(sympy.Function):
 
 
 class Identity(sympy.Function):
-    """An expression that SymPy shall neither expand nor combine with what is around it;
+    """An expression that SymPy shall neither expand nor combine with what is around it.
+
     ``expand(identity=True)`` takes it off.
     """
 
@@ -597,7 +598,8 @@ class MinMaxBase(sympy.Expr, LatticeOp):
         return {larger if cls is Max else a if larger is b else b}
 
     for _fact in (
-        "algebraic antihermitian commutative complex composite even finite hermitian imaginary infinite integer irrational "
+        "algebraic antihermitian commutative complex composite even finite hermitian imaginary infinite integer "
+        "irrational "
         "noninteger nonpositive nonzero odd polar prime rational real extended_real transcendental zero"
     ).split():
         locals()[f"_eval_is_{_fact}"] = lambda self, fact=f"is_{_fact}": _torf(getattr(a, fact) for a in self.args)

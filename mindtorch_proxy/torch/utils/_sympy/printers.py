@@ -73,7 +73,8 @@ class ExprPrinter(StrPrinter):
         return self.stringify([base] * int(exp), "*", PRECEDENCE["Mul"]) if exp else "1"
 
     for _name in (
-        "ToFloat Infinity NegativeInfinity NaN FloorDiv PythonMod IntTrueDiv PowByNatural FloatPow TruncToInt RoundToInt RoundDecimal TruncToFloat"
+        "ToFloat Infinity NegativeInfinity NaN FloorDiv PythonMod IntTrueDiv PowByNatural FloatPow TruncToInt "
+        "RoundToInt RoundDecimal TruncToFloat"
     ).split():
         locals()[f"_print_{_name}"] = _refused(_name)
     del _name

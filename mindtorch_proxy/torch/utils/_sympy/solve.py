@@ -76,7 +76,9 @@ def _without_factor(relation, factor):
 
 
 def _without_floor(relation):
-    """``a // b`` compared with an integer c, for a positive b, as a comparison of a with ``b * c`` or ``b * (c + 1)``."""
+    """``a // b`` compared with an integer c, for a positive b, as a comparison of a with ``b * c`` or ``b * (c +
+    1)``.
+    """
     (a, b), c = relation.lhs.args, relation.rhs
     here, next_ = c * b, (c + 1) * b
     if isinstance(relation, sympy.Eq):

@@ -31,7 +31,8 @@ prefix_str = {SymT[name]: prefix for name, prefix in _PREFIXES.items()}
 
 
 def make_symbol(prefix, idx, **kwargs):
-    """The symbol of a kind with a number, such as ``s0`` for ``make_symbol(SymT.SIZE, 0)``;
+    """The symbol of a kind with a number, such as ``s0`` for ``make_symbol(SymT.SIZE, 0)``.
+
     `kwargs` are SymPy's assumptions.
     """
     return sympy.Symbol(f"{prefix_str[prefix]}{idx}", **kwargs)

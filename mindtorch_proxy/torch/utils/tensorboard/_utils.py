@@ -36,8 +36,9 @@ def make_grid(I, ncols=8):
 
 
 def _prepare_video(V):
-    """Videos (N, T, C, H, W) beside and below each other in one, as (T, H, W, C);
-    their number is filled up to a power of two.
+    """Videos (N, T, C, H, W) beside and below each other in one, as (T, H, W, C).
+
+    Their number is filled up to a power of two.
     """
     n, t, c, h, w = V.shape
     if V.dtype == np.uint8:
@@ -57,7 +58,8 @@ def convert_to_HWC(tensor, input_format):
         )
     if len(tensor.shape) != len(input_format):
         raise AssertionError(
-            f"size of input tensor and input format are different.         tensor shape: {tensor.shape}, input_format: {input_format}"
+            f"size of input tensor and input format are different.         tensor shape: {tensor.shape}, "
+            f"input_format: {input_format}"
         )
     input_format = input_format.upper()
     if len(input_format) == 4:

@@ -60,7 +60,8 @@ def scalar(name, tensor, collections=None, new_style=False, double_precision=Fal
     values = make_np(tensor).squeeze()
     if values.ndim != 0:
         raise AssertionError(
-            f"Tensor should contain one element (0 dimensions). Was given size: {values.size} and {values.ndim} dimensions."
+            f"Tensor should contain one element (0 dimensions). Was given size: {values.size} and {values.ndim} "
+            f"dimensions."
         )
     value = float(values)
     if not new_style:

@@ -78,7 +78,8 @@ def collate(batch, *, collate_fn_map=None):
 def collate_tensor_fn(batch, *, collate_fn_map=None):
     if batch[0].layout is not torch.strided:
         raise RuntimeError(
-            "Batches of sparse tensors are not currently supported by the default collate_fn; please provide a custom collate_fn to handle them appropriately."
+            "Batches of sparse tensors are not currently supported by the default collate_fn; "
+            "please provide a custom collate_fn to handle them appropriately."
         )
     out = torch.stack(batch, 0)
     return (

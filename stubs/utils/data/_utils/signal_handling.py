@@ -43,7 +43,8 @@ def _error_if_any_worker_fails():
                 hint = (
                     ""
                     if killed
-                    else "Details are lost due to multiprocessing. Rerunning with num_workers=0 may give better error trace."
+                    else "Details are lost due to multiprocessing. Rerunning with num_workers=0 may give better "
+                    "error trace."
                 )
                 raise RuntimeError(f"DataLoader worker (pid {pid}) {how}{hint}")
 

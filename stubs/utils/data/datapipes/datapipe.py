@@ -96,7 +96,10 @@ def _describe(pipe):
     return f"{type(pipe).__name__}({', '.join(f'{n}={v.__name__ if inspect.isfunction(v) else repr(v)}' for n, v in arguments)})"
 
 
-_FEEDBACK = "\nFor feedback regarding this single iterator per IterDataPipe constraint, see https://github.com/pytorch/data/issues/45."
+_FEEDBACK = (
+    "\nFor feedback regarding this single iterator per IterDataPipe constraint, "
+    "see https://github.com/pytorch/data/issues/45."
+)
 
 
 class _Iterator:
@@ -168,7 +171,8 @@ class IterDataPipe(_DataPipe, IterableDataset[_T_co]):
     def _check(self, iterator_id):
         if iterator_id != self._valid_iterator_id:
             raise RuntimeError(
-                "This iterator has been invalidated because another iterator has been created from the same IterDataPipe: "
+                "This iterator has been invalidated because another iterator has been created from the same "
+                "IterDataPipe: "
                 f"{_describe(self)}\n`.fork()` gives several iterators of one pipe.{_FEEDBACK}"
             )
 

@@ -6,7 +6,9 @@ import torch
 
 
 def steps(q):
-    """How many steps each element lies from zero, and the step: a number, or a tensor for the channels of dimension 0."""
+    """How many steps each element lies from zero, and the step: a number, or a tensor for the channels of dimension
+    0.
+    """
     if q.qscheme() in (torch.per_tensor_affine, torch.per_tensor_symmetric):
         return q.int_repr().double() - q.q_zero_point(), q.q_scale()
     shape = [-1] + [1] * (q.dim() - 1)
@@ -16,7 +18,8 @@ def steps(q):
 
 
 def product(function, x, weight, bias, shape):
-    """``function(x, weight)`` plus the bias, of a quantized input and weight, in double precision;
+    """``function(x, weight)`` plus the bias, of a quantized input and weight, in double precision.
+
     `shape` broadcasts over the result's channels.
     """
     a, scale = steps(x)
@@ -50,7 +53,7 @@ def convolution(function, x, weight, bias, sizes, scale, zero_point, relu=False)
 
 
 def checked(x, name):
-    """The input of an operation of integers:
+    """The input of an operation of integers.
 
     NotImplementedError, in PyTorch's words, for a tensor of floating point.
     """

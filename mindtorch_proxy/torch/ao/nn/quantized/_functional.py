@@ -9,8 +9,9 @@ __all__ = ["FloatFunctional", "QFunctional"]
 
 
 class FloatFunctional(nn.Module):
-    """Operations of floating point as a module;
-    what comes out passes ``activation_post_process``, where an observer may stand.
+    """Operations of floating point as a module.
+
+    What comes out passes ``activation_post_process``, where an observer may stand.
     """
 
     def __init__(self):

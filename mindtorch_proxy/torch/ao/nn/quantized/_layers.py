@@ -180,7 +180,10 @@ class Linear(_Layer):
         return f"{self._get_name()}({self.extra_repr()})"
 
     def extra_repr(self):
-        said = f"in_features={self.in_features}, out_features={self.out_features}, scale={self.scale}, zero_point={self.zero_point}"
+        said = (
+            f"in_features={self.in_features}, out_features={self.out_features}, scale={self.scale}, "
+            f"zero_point={self.zero_point}"
+        )
         return f"{said}, qscheme={self.weight().qscheme()}"
 
     def forward(self, x):
@@ -254,7 +257,10 @@ class _Conv(_Layer):
         return "Quantized" + type(self).__name__
 
     def extra_repr(self):
-        said = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}, scale={self.scale}, zero_point={self.zero_point}"
+        said = (
+            f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}, "
+            f"scale={self.scale}, zero_point={self.zero_point}"
+        )
         for name, usual in (
             ("padding", (0,) * len(self.kernel_size)),
             ("dilation", (1,) * len(self.kernel_size)),

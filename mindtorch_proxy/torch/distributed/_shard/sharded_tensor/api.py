@@ -48,7 +48,8 @@ def _check_local(shard, properties, rank):
     ):
         if a != b:
             raise ValueError(
-                f"Local shards' tensor {name} property is incompatible with {what} on rank {rank}: {what} {name}={a}, local shard tensor {name}={b}."
+                f"Local shards' tensor {name} property is incompatible with {what} on rank {rank}: "
+                f"{what} {name}={a}, local shard tensor {name}={b}."
             )
 
 
@@ -161,7 +162,8 @@ class ShardedTensor(ShardedTensorBase):
         mine = [p for p in pieces if _parse_and_validate_remote_device(group, p.placement)[0] == rank]
         if len(local_shards) != len(mine):
             raise RuntimeError(
-                f"Number of local shards ({len(local_shards)}) does not match number of local shards metadata in sharded_tensor_metadata ({len(mine)}) "
+                f"Number of local shards ({len(local_shards)}) does not match number of local shards metadata in "
+                f"sharded_tensor_metadata ({len(mine)}) "
                 f"on rank ({rank}) "
             )
         if sharded_tensor_metadata.tensor_properties.layout != torch.strided:

@@ -52,7 +52,8 @@ def build_metadata_from_local_shards(local_shards, global_size, current_rank, pg
             )
         if t.device != device:
             raise ValueError(
-                f"Local shard tensor device does not match with local Shard's placement! Found local shard tensor device: {t.device}, "
+                f"Local shard tensor device does not match with local Shard's placement! Found local shard tensor "
+                f"device: {t.device}, "
                 f"local shard metadata placement device: {device}"
             )
         same = {
@@ -87,7 +88,8 @@ def build_global_metadata(gathered_metadatas):
         for name, (a, b) in same.items():
             if a != b:
                 raise ValueError(
-                    f"ShardedTensor {name} property does not match from different ranks! Found {name}={a} on rank:{first}, and {name}={b} on rank:{rank}."
+                    f"ShardedTensor {name} property does not match from different ranks! Found {name}={a} on "
+                    f"rank:{first}, and {name}={b} on rank:{rank}."
                 )
         whole.shards_metadata.extend(other.shards_metadata)
     validate_non_overlapping_shards_metadata(whole.shards_metadata)

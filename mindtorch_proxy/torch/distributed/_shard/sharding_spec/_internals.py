@@ -52,7 +52,8 @@ def check_tensor(shards_metadata, tensor_dims):
     total, volume = sum(math.prod(s.shard_sizes) for s in shards_metadata), math.prod(tensor_dims)
     if total != volume:
         raise ValueError(
-            f"Total volume of shards: {total} does not match tensor volume: {volume}, in other words all the individual shards do not cover the entire tensor"
+            f"Total volume of shards: {total} does not match tensor volume: {volume}, "
+            f"in other words all the individual shards do not cover the entire tensor"
         )
 
 

@@ -1,5 +1,6 @@
-"""PowerSGD (arXiv:1905.13727): gradients of matrices travel as products of two matrices of low rank;
-what that loses is added to the next gradients.
+"""PowerSGD (arXiv:1905.13727): gradients of matrices travel as products of two matrices of low rank.
+
+What that loses is added to the next gradients.
 """
 
 import logging
@@ -16,11 +17,15 @@ logger = logging.getLogger(__name__)
 
 
 class PowerSGDState:
-    """Settings, and what is kept from one iteration to the next: by bucket, the two factors and what compression lost."""
+    """Settings, and what is kept from one iteration to the next: by bucket, the two factors and what compression
+    lost.
+    """
 
     __slots__ = (
-        "process_group matrix_approximation_rank start_powerSGD_iter min_compression_rate orthogonalization_epsilon use_error_feedback warm_start "
-        "batch_tensors_with_same_shape rng error_dict p_memory_dict q_memory_dict iter total_numel_before_compression total_numel_after_compression "
+        "process_group matrix_approximation_rank start_powerSGD_iter min_compression_rate orthogonalization_epsilon "
+        "use_error_feedback warm_start "
+        "batch_tensors_with_same_shape rng error_dict p_memory_dict q_memory_dict iter "
+        "total_numel_before_compression total_numel_after_compression "
         "compression_stats_logging_frequency next_stats_report"
     ).split()
 
@@ -41,7 +46,8 @@ class PowerSGDState:
             use_error_feedback or warm_start
         ) and start_powerSGD_iter <= 1:  # buckets are rebuilt after the first iteration
             raise ValueError(
-                "Expect `start_powerSGD_iter` > 1 if `use_error_feedback` or `warm_start` is enabled, because PowerSGD can only be applied after the first "
+                "Expect `start_powerSGD_iter` > 1 if `use_error_feedback` or `warm_start` is enabled, "
+                "because PowerSGD can only be applied after the first "
                 "two iterations in DDP."
             )
         self.process_group, self.matrix_approximation_rank, self.start_powerSGD_iter = (
@@ -72,7 +78,8 @@ class PowerSGDState:
     def __setstate__(self, state):
         self.process_group = dist.distributed_c10d._get_default_group()
         logger.warning(
-            "NOTE: Process group will be set to a default group; set `self.process_group` after the state is loaded if another is desired."
+            "NOTE: Process group will be set to a default group; set `self.process_group` after the state is loaded "
+            "if another is desired."
         )
         for slot, value in state.items():
             setattr(self, slot, value)
@@ -178,7 +185,7 @@ def _batches(state, matrices):
 
 
 def powerSGD_hook(state: PowerSGDState, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
-    """Each gradient M of a matrix becomes P Q':
+    """Each gradient M of a matrix becomes P Q'.
 
     P = M Q is added up over the ranks and made orthonormal, Q = M' P is averaged.
     """

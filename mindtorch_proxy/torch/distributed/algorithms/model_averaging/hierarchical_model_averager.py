@@ -8,8 +8,9 @@ import torch.distributed.algorithms.model_averaging.utils as utils
 
 
 class HierarchicalModelAverager(averagers.ModelAverager):
-    """``period_group_size_dict`` says of how many ranks a group is that averages every so many steps;
-    the last one is the whole group.
+    """``period_group_size_dict`` says of how many ranks a group is that averages every so many steps.
+
+    The last one is the whole group.
     """
 
     def __init__(self, period_group_size_dict=None, warmup_steps=0, process_group=None):
@@ -22,7 +23,8 @@ class HierarchicalModelAverager(averagers.ModelAverager):
         whole, largest = dist.get_world_size(self.process_group), list(period_group_size_dict.values())[-1]
         if largest != whole:
             raise ValueError(
-                f"The last value in arg ``period_group_size_dict`` {largest} must be equal to the size of arg ``process_group`` {whole}."
+                f"The last value in arg ``period_group_size_dict`` {largest} must be equal to the size of arg "
+                f"``process_group`` {whole}."
             )
         if warmup_steps < 0:
             raise ValueError("Arg ``warmup_steps`` must be a non-negative number.")

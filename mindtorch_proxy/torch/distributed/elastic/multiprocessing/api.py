@@ -243,7 +243,8 @@ class PContext(ABC):
         return dict.fromkeys(range(self.nprocs))
 
     def wait(self, timeout=-1, period=0.1):
-        """How they ended, when all have ended or one has failed;
+        """How they ended, when all have ended or one has failed.
+
         None if that is not so within the time (negative: no limit).
         """
         deadline = None if timeout < 0 else time.monotonic() + timeout

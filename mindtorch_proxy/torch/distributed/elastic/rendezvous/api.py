@@ -94,7 +94,8 @@ class RendezvousParameters:
             raise ValueError(f"The minimum number of rendezvous nodes ({min_nodes}) must be greater than zero.")
         if max_nodes < min_nodes:
             raise ValueError(
-                f"The maximum number of rendezvous nodes ({max_nodes}) must be greater than or equal to the minimum number ({min_nodes})."
+                f"The maximum number of rendezvous nodes ({max_nodes}) must be greater than or equal to the minimum "
+                f"number ({min_nodes})."
             )
         self.backend, self.endpoint, self.run_id, self.min_nodes, self.max_nodes = (
             backend,
@@ -151,7 +152,8 @@ class RendezvousHandlerRegistry:
         """The handler for parameters."""
         if params.backend not in self._registry:
             raise ValueError(
-                f"The rendezvous backend '{params.backend}' is not registered. Did you forget to call `RendezvousHandlerRegistry.register`? "
+                f"The rendezvous backend '{params.backend}' is not registered. Did you forget to call "
+                f"`RendezvousHandlerRegistry.register`? "
                 f"Known are: {', '.join(self._registry)}"
             )
         return self._registry[params.backend](params)

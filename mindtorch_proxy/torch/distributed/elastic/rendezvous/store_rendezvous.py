@@ -124,8 +124,9 @@ def _store(host, port, serve, timeout):
 
 
 def create_c10d_handler(params):
-    """``--rdzv-backend=c10d``: the machine that the endpoint names serves the store;
-    a file is not supported as store.
+    """``--rdzv-backend=c10d``: the machine that the endpoint names serves the store.
+
+    A file is not supported as store.
     """
     host, port = parse_rendezvous_endpoint(params.endpoint, default_port=29400)
     if params.get("store_type", "tcp").strip().lower() != "tcp":

@@ -37,7 +37,8 @@ def parse_rendezvous_endpoint(endpoint, default_port):
     host = host[1:-1] if host[:1] == "[" else host
     if not re.fullmatch(r"[\w.:-]+", host):
         raise ValueError(
-            f"The hostname of the rendezvous endpoint '{endpoint}' must be a dot-separated list of labels, an IPv4 or an IPv6 address."
+            f"The hostname of the rendezvous endpoint '{endpoint}' must be a dot-separated list of labels, "
+            f"an IPv4 or an IPv6 address."
         )
     return host, int(port) if port else default_port
 

@@ -339,7 +339,8 @@ def fully_shard(
             raise NotImplementedError(f"shard_placement_fn may give a Shard or None, not {placement!r}")
         if p.ndim == 0:
             raise ValueError(
-                "fully_shard does not support scalar parameters. Change the parameter to a 1D tensor with numel equal to 1."
+                "fully_shard does not support scalar parameters. Change the parameter to a 1D tensor with numel "
+                "equal to 1."
             )
         dim = placement.dim % p.ndim
         if isinstance(p, DTensor) and p.device_mesh._get_root_mesh() != mesh._get_root_mesh():

@@ -9,8 +9,9 @@ __all__ = ["MixedPrecisionPolicy", "OffloadPolicy", "CPUOffloadPolicy", "DataPar
 
 @dataclass(frozen=True)
 class MixedPrecisionPolicy:
-    """The dtypes in which parameters compute, gradients are reduced and results come out;
-    whether floating-point inputs are cast.
+    """The dtypes in which parameters compute, gradients are reduced and results come out.
+
+    Whether floating-point inputs are cast.
     """
 
     param_dtype: torch.dtype | None = None

@@ -26,7 +26,8 @@ class ShardedParameter:
         self.count, self.index = mesh.size(-1), mesh.get_local_rank(mesh.ndim - 1)
         if self.dim != 0 and self.shape[self.dim] % self.count:
             raise NotImplementedError(
-                f"FSDP does not support uneven sharding on dim {self.dim}: {self.shape} (world size: {self.count}). Only dim 0 can be sharded unevenly."
+                f"FSDP does not support uneven sharding on dim {self.dim}: {self.shape} (world size: {self.count}). "
+                f"Only dim 0 can be sharded unevenly."
             )
         start, stop = _chunk_bounds(self.shape[self.dim], self.count, self.index)
         local = whole.detach().narrow(self.dim, start, stop - start).clone(memory_format=torch.contiguous_format)
@@ -134,7 +135,8 @@ class ParamGroup:
             p.refresh()
             if p.sharded.device.type == "meta":
                 raise RuntimeError(
-                    "FSDP parameters should be materialized from meta device before training: call to_empty() and initialize them."
+                    "FSDP parameters should be materialized from meta device before training: "
+                    "call to_empty() and initialize them."
                 )
         key = lambda i: str(self._dtype(self.parameters[i]))
         for _, numbers in itertools.groupby(sorted(range(len(self.parameters)), key=key), key):

@@ -12,7 +12,10 @@ __all__ = ["RemoteModule"]
 def _create_module(module_cls, args, kwargs, device):
     module = module_cls(*args, **kwargs)
     if not isinstance(module, nn.Module):
-        expected = "Expect `module_cls(*args, **kwargs)` returns an instance of <class nn.Module>, but it returns an instance of"
+        expected = (
+            "Expect `module_cls(*args, **kwargs)` returns an instance of <class nn.Module>, "
+            "but it returns an instance of"
+        )
         raise ValueError(f"{expected} {type(module)}.")
     return module.to(device)
 
@@ -99,8 +102,8 @@ def _not_supported(name):
     return method
 
 
-for _name in """add_module apply bfloat16 buffers children cpu cuda double extra_repr float half ipu load_state_dict modules named_buffers named_children
-    named_modules named_parameters register_backward_hook register_buffer register_forward_hook
-    register_forward_pre_hook register_parameter
-    requires_grad_ share_memory state_dict to type xpu zero_grad""".split():
+for _name in """add_module apply bfloat16 buffers children cpu cuda double extra_repr float half ipu load_state_dict
+    modules named_buffers named_children named_modules named_parameters register_backward_hook register_buffer
+    register_forward_hook register_forward_pre_hook register_parameter requires_grad_ share_memory state_dict to type
+    xpu zero_grad""".split():
     setattr(RemoteModule, _name, _not_supported(_name))

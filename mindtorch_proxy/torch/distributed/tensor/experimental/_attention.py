@@ -7,7 +7,8 @@ __all__ = ["context_parallel", "context_parallel_unshard", "set_rotate_method"]
 
 def _refuse(name):
     raise NotImplementedError(
-        f"torch.distributed.tensor.experimental.{name}: attention over a sharded sequence is not supported (any dtype, any device)"
+        f"torch.distributed.tensor.experimental.{name}: attention over a sharded sequence is not supported (any "
+        f"dtype, any device)"
     )
 
 

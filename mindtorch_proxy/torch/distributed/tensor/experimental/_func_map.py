@@ -37,7 +37,8 @@ def _distributed(results, out_placements, mesh):
     placements = out_placements if isinstance(out_placements, tuple) else (out_placements,)
     if len(flat) != len(placements):
         raise AssertionError(
-            f"local_map requires one PlacementType be provided for each output value, received {len(placements)} out_placements but {len(flat)} is expected!"
+            f"local_map requires one PlacementType be provided for each output value, received {len(placements)} "
+            f"out_placements but {len(flat)} is expected!"
         )
     found = []
     for value, wanted in zip(flat, placements):

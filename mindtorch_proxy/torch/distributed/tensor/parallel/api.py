@@ -16,7 +16,8 @@ def parallelize_module(module, device_mesh=None, parallelize_plan=None, *, src_d
         raise ValueError(f"Tensor Parallel only accepts a 1D DeviceMesh, but found {mesh.ndim}D!")
     if parallelize_plan is None:
         warnings.warn(
-            "No parallelize_plan is provided and auto-parallel is not supported at the moment, so this parallelize_module call will do nothing.",
+            "No parallelize_plan is provided and auto-parallel is not supported at the moment, "
+            "so this parallelize_module call will do nothing.",
             stacklevel=2,
         )
         return module
@@ -25,7 +26,8 @@ def parallelize_module(module, device_mesh=None, parallelize_plan=None, *, src_d
         return parallelize_plan._apply(module, mesh)
     if not isinstance(parallelize_plan, dict):
         raise TypeError(
-            f"Expect Union[ParallelStyle, Dict[str, ParallelStyle]] for parallelize_plan, {type(parallelize_plan)} found!"
+            f"Expect Union[ParallelStyle, Dict[str, ParallelStyle]] for parallelize_plan, "
+            f"{type(parallelize_plan)} found!"
         )
     for path, style in parallelize_plan.items():
         if path == "":
@@ -35,7 +37,8 @@ def parallelize_module(module, device_mesh=None, parallelize_plan=None, *, src_d
         found = [child for name, child in module.named_children() if fnmatch(name, first)]
         if not found:
             warnings.warn(
-                f"Parallelize plan key '{path}' could not be resolved: no submodule matching token '{first}' in module {module}, skipping this plan entry.",
+                f"Parallelize plan key '{path}' could not be resolved: no submodule matching token '{first}' in "
+                f"module {module}, skipping this plan entry.",
                 stacklevel=2,
             )
         for child in found:

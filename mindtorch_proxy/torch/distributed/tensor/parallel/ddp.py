@@ -17,7 +17,9 @@ def _replace(module, path, tensor):
 
 
 def _reconstruct_dtensor(module, _input):
-    """Before forward: parameters that were distributed are so again, by way of the local ones, which get the gradients."""
+    """Before forward: parameters that were distributed are so again, by way of the local ones, which get the
+    gradients.
+    """
     for path, p in list(module.named_parameters()):
         spec = getattr(p, "_st_info", None)
         if spec is not None:

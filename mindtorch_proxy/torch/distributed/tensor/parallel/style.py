@@ -67,7 +67,10 @@ class _Partitioned(ParallelStyle):
         return distribute_module(module, device_mesh, self._partition, prepare, self._prepare_output)
 
     def __repr__(self):
-        return f"{type(self).__name__}(input_layouts={self.input_layouts}, output_layouts={self.output_layouts}, use_local_output={self.use_local_output})"
+        return (
+            f"{type(self).__name__}(input_layouts={self.input_layouts}, output_layouts={self.output_layouts}, "
+            f"use_local_output={self.use_local_output})"
+        )
 
 
 class ColwiseParallel(_Partitioned):
@@ -200,8 +203,10 @@ class PrepareModuleInput(ParallelStyle):
 
     def __repr__(self):
         return (
-            f"PrepareModuleInput(input_layouts={self.input_layouts}, desired_input_layouts={self.desired_input_layouts}, "
-            f"input_kwarg_layouts={self.input_kwarg_layouts}, desired_input_kwarg_layouts={self.desired_input_kwarg_layouts}, "
+            f"PrepareModuleInput(input_layouts={self.input_layouts}, "
+            f"desired_input_layouts={self.desired_input_layouts}, "
+            f"input_kwarg_layouts={self.input_kwarg_layouts}, "
+            f"desired_input_kwarg_layouts={self.desired_input_kwarg_layouts}, "
             f"use_local_output={self.use_local_output})"
         )
 
@@ -235,7 +240,8 @@ class PrepareModuleOutput(ParallelStyle):
 
     def __repr__(self):
         return (
-            f"PrepareModuleOutput(output_layouts={self.output_layouts}, desired_output_layouts={self.desired_output_layouts}, "
+            f"PrepareModuleOutput(output_layouts={self.output_layouts}, "
+            f"desired_output_layouts={self.desired_output_layouts}, "
             f"use_local_output={self.use_local_output})"
         )
 

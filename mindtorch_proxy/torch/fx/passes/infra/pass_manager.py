@@ -45,7 +45,8 @@ def _validate_pass_schedule_constraint(constraint, passes):
         for j, b in enumerate(passes[i + 1 :], i + 1):
             if not constraint(a, b):
                 raise RuntimeError(
-                    f"pass schedule constraint violated. Expected {a} before {b} but found {a} at index {i} and {b} at index{j} in pass list."
+                    f"pass schedule constraint violated. Expected {a} before {b} but found {a} at index {i} and {b} "
+                    f"at index{j} in pass list."
                 )
 
 
@@ -125,7 +126,8 @@ class PassManager:
                     result = fn(module)
                     if not isinstance(result, PassResult) and not hasattr(result, "graph_module"):
                         raise TypeError(
-                            f"The result of the pass {name} should be type PassResult. Please wrap it with pass_result_wrapper()"
+                            f"The result of the pass {name} should be type PassResult. Please wrap it with "
+                            f"pass_result_wrapper()"
                         )
                 except Exception as error:
                     names = [p.__name__ if inspect.isfunction(p) else type(p).__name__ for p in self.passes[:i]]

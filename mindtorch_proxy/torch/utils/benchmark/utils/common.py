@@ -64,8 +64,9 @@ class TaskSpec:
 
 @dataclasses.dataclass(init=True, repr=False)
 class Measurement:
-    """Times of several runs of `number_per_run` executions each;
-    what is told of them is of one execution, in seconds.
+    """Times of several runs of `number_per_run` executions each.
+
+    What is told of them is of one execution, in seconds.
     """
 
     number_per_run: int
@@ -131,7 +132,8 @@ class Measurement:
         lines.append(f"  {'Median: ' if n > 1 else ''}{self.median / scale:.2f} {unit}")
         if n >= 4:
             lines.append(
-                f"  IQR:    {self.iqr / scale:.2f} {unit} ({self._quantile(0.25) / scale:.2f} to {self._quantile(0.75) / scale:.2f})"
+                f"  IQR:    {self.iqr / scale:.2f} {unit} ({self._quantile(0.25) / scale:.2f} to "
+                f"{self._quantile(0.75) / scale:.2f})"
             )
         runs = "per measurement," if n > 1 else ","
         threads = f"{self.num_threads} thread{'s' * (self.num_threads > 1)}"

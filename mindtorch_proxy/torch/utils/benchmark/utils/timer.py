@@ -42,8 +42,9 @@ class Timer:
             return Measurement(number, [self._timer.timeit(number)], self._task_spec)
 
     def _calibrated(self, min_run_time):
-        """How many executions the clock can tell;
-        what this takes is no measurement: the first execution may load and compile.
+        """How many executions the clock can tell.
+
+        What this takes is no measurement: the first execution may load and compile.
         """
         number = 1
         self._timer.timeit(number)

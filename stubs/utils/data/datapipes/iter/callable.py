@@ -11,8 +11,9 @@ __all__ = ["CollatorIterDataPipe", "MapperIterDataPipe"]
 
 @functional_datapipe("map")
 class MapperIterDataPipe(_AsLong, IterDataPipe):
-    """A function of each sample or of some columns;
-    the result takes the place of the first of these, or goes to ``output_col``.
+    """A function of each sample or of some columns.
+
+    The result takes the place of the first of these, or goes to ``output_col``.
     """
 
     def __init__(self, datapipe, fn, input_col=None, output_col=None):

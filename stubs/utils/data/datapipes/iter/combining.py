@@ -138,7 +138,8 @@ class _ChildDataPipe(IterDataPipe):
         if main._valid_iterator_id == self._valid_iterator_id:
             if main._valid_iterator_id >= 0 and not main.is_every_instance_exhausted():
                 warnings.warn(
-                    "Some child DataPipes are not exhausted when __iter__ is called. We are resetting the buffer and each child "
+                    "Some child DataPipes are not exhausted when __iter__ is called. We are resetting the buffer and "
+                    "each child "
                     "DataPipe will read from the start again.",
                     stacklevel=3,
                 )
@@ -149,7 +150,8 @@ class _ChildDataPipe(IterDataPipe):
     def _check(self, iterator_id):
         if not iterator_id == self._valid_iterator_id == self.main_datapipe._valid_iterator_id:
             raise RuntimeError(
-                "This iterator has been invalidated, because a new iterator has been created from one of the ChildDataPipes "
+                "This iterator has been invalidated, because a new iterator has been created from one of the "
+                "ChildDataPipes "
                 f"of {_describe(self.main_datapipe)}.{_FEEDBACK}"
             )
 
@@ -195,7 +197,8 @@ class _DemultiplexerIterDataPipe(_Splitter):
             return
         if owner is None or not 0 <= owner < self.num_instances:
             raise ValueError(
-                f"Output of the classification fn should be between 0 and {self.num_instances - 1}. {owner} is returned."
+                f"Output of the classification fn should be between 0 and {self.num_instances - 1}. "
+                f"{owner} is returned."
             )
         self._buffers[owner].append(value)
         self._usage += 1

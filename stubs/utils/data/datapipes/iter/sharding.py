@@ -22,8 +22,9 @@ class _ShardingIterDataPipe(IterDataPipe):
 
 @functional_datapipe("sharding_filter")
 class ShardingFilterIterDataPipe(_ShardingIterDataPipe):
-    """Every n-th sample, once ``apply_sharding`` said how many share;
-    groups of sharers are nested by their priority.
+    """Every n-th sample, once ``apply_sharding`` said how many share.
+
+    Groups of sharers are nested by their priority.
     """
 
     def __init__(self, source_datapipe, sharding_group_filter=None):

@@ -47,7 +47,8 @@ def _copied(kind, source, end=""):
         return copy.deepcopy(source)
     except TypeError:
         warnings.warn(
-            f"The input {kind} can not be deepcopied, please be aware of in-place modification would affect source data{end}",
+            f"The input {kind} can not be deepcopied, please be aware of in-place modification would affect source "
+            f"data{end}",
             stacklevel=3,
         )
         return source
@@ -72,7 +73,8 @@ def _check_unpickable_fn(fn):
     kind = "Local" if "<locals>" in name else "Lambda" if "<lambda>" in name else None
     if kind and importlib.util.find_spec("dill") is None:
         warnings.warn(
-            f"{kind} function is not supported by pickle, please use regular python function or functools.partial instead.",
+            f"{kind} function is not supported by pickle, please use regular python function or functools.partial "
+            f"instead.",
             stacklevel=3,
         )
 
@@ -96,7 +98,10 @@ def validate_input_col(fn, input_col):
     except TypeError:
         found = f"{len(parameters)} parameters"
         if len(parameters) >= needed:
-            found = f"{sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)} positional parameters"
+            found = (
+                f"{sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)} positional "
+                f"parameters"
+            )
         raise ValueError(f"The function {name} takes {found}, but {needed} are required.") from None
 
 

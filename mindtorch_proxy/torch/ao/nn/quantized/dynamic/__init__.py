@@ -11,8 +11,9 @@ __all__ = ["Linear"]
 
 
 class Linear(_layers.Linear):
-    """Linear whose weight is torch.qint8, or float16;
-    the input is rounded to seven bits of its own range at each call, the result is float32.
+    """Linear whose weight is torch.qint8, or float16.
+
+    The input is rounded to seven bits of its own range at each call, the result is float32.
     """
 
     _version = 4

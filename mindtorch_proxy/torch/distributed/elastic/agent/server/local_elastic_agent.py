@@ -19,8 +19,9 @@ logger = get_logger(__name__)
 
 
 class LocalElasticAgent(ElasticAgent):
-    """Starts the workers of this machine after each rendezvous;
-    when one fails, all of the job start again, as often as is allowed.
+    """Starts the workers of this machine after each rendezvous.
+
+    When one fails, all of the job start again, as often as is allowed.
     """
 
     def __init__(

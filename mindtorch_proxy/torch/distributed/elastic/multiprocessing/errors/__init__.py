@@ -83,7 +83,10 @@ class ChildFailedError(Exception):
         width = min(60, max(len(line) for text in (title, first, *texts.values()) for line in text.split("\n")))
         thick, thin = boarder_delim * width, section_delim * width
         others = "\n".join(texts.values()) or "  <NO_OTHER_FAILURES>"
-        return f"\n{thick}\n{title}\n{thin}\nFailures:\n{others}\n{thin}\nRoot Cause (first observed failure):\n{first}\n{thick}"
+        return (
+            f"\n{thick}\n{title}\n{thin}\nFailures:\n{others}\n{thin}\nRoot Cause (first observed "
+            f"failure):\n{first}\n{thick}"
+        )
 
     def _describe(self, index, rank, failure):
         message = failure.message
@@ -97,7 +100,8 @@ class ChildFailedError(Exception):
         by_signal = f" ({name})" if name != _NOT_AVAILABLE else ""
         return (
             f"[{index}]:\n  time      : {failure.timestamp_isoformat()}\n  host      : {socket.gethostname()}\n"
-            f"  rank      : {rank} (local_rank: {failure.local_rank})\n  exitcode  : {failure.exitcode} (pid: {failure.pid}){by_signal}\n"
+            f"  rank      : {rank} (local_rank: {failure.local_rank})\n  exitcode  : {failure.exitcode} (pid: "
+            f"{failure.pid}){by_signal}\n"
             f"  error_file: {failure.error_file}\n  traceback : {message}"
         )
 
