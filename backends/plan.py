@@ -5,8 +5,8 @@ out.
 from functools import partial
 
 from ..runtime import decompositions, pyboost  # noqa: F401  (entered in the registry)
-from ..runtime.autograd import MODE
-from ..runtime.call.state import NUMBERS_OR_NONE
+from ..runtime.classes import NUMBERS_OR_NONE
+from ..runtime.context import CONTEXT
 from ..runtime.registry import declared_at
 from ..runtime.tensor import Tensor, numel, wrap
 from .thresholds import threshold
@@ -283,11 +283,11 @@ class CompositePlan(Plan):
         self.enter = None
 
     def compute(self, args):
-        prev, MODE.grad = MODE.grad, False
+        prev, CONTEXT.grad = CONTEXT.grad, False
         try:
             return self.fn(*args)
         finally:
-            MODE.grad = prev
+            CONTEXT.grad = prev
 
     def broadcast(self, operands, attributes, shape, dtype):
         self.direct = False

@@ -18,7 +18,7 @@ from .call import pipeline
 from .call.autocast import Autocast
 from .call.out import Out
 from .call.promotion import Promotion
-from .call.state import STATE
+from .context import PROCESS
 from .schema import Schema
 
 
@@ -172,7 +172,7 @@ class Op:
     @property
     def call(self):
         """The operator on arguments in the schema's order, recording gradients."""
-        if STATE.interceptors:
+        if PROCESS.interceptors:
             return self.intercepted
         return self._call or self.make_call()
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import dtypes as dt
 from .autograd.forward import tangent_of
-from .call.state import LAZY
+from .classes import lazy
 from .device import HOST, LAYOUTS, strided
 from .tensor import tensor_method
 
@@ -226,4 +226,4 @@ def tensor_str(tensor, *, tensor_contents=None):
 
 @tensor_method
 def __repr__(self, *, tensor_contents=None):
-    return tensor_str(LAZY.values(self) if type(self) in LAZY else self, tensor_contents=tensor_contents)
+    return tensor_str(self._resolved_values() if type(self) in lazy else self, tensor_contents=tensor_contents)

@@ -12,20 +12,14 @@ import numpy as np
 from . import dtypes as dt
 from . import registry
 from .backend import backend
-from .call.state import (
-    LAZY,
-    LOCAL,
-    DisableTorchFunctionSubclass,
-    dispatching,
-    look_at_classes,
-    register_direct,
-    subclass_kept,
-)
+from .classes import DisableTorchFunctionSubclass, dispatching, lazy, look_at_classes, register_direct, subclass_kept
+from .context import CONTEXT, PROCESS
 from .device import HOST, META, Size, channels_last, channels_last_3d, contiguous_format, new_tensor_device, strided
 from .device import device as Device
 from .device import memory_format as MemoryFormat
 from .signatures import type_name
 from .storage import UntypedStorage
+from .versions import INFERENCE, new_version
 
 
 def contiguous_strides(shape):
@@ -114,39 +108,11 @@ def is_dense(shape, stride):
     return True
 
 
-class _NoVersion(list):
-    """Stands in the place of a version counter in tensors made in inference mode, which have none."""
-
-    def __getitem__(self, i):
-        raise RuntimeError(
-            "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
-            "computation tracked by "
-            "autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, "
-            "or use `torch.no_grad()` "
-            "instead of `torch.inference_mode()`."
-        )
-
-
-INFERENCE = _NoVersion((0,))
-
-
-class _Versions:
-    """`new`, while a thread is in inference mode: what says which version counter a new tensor gets.
-
-    None: they need none yet.
-    """
-
-    new = None
-
-
-versions = _Versions()
-
-
 def refuse_in_transforms(name, perhaps=""):
     """PyTorch's error for a method that changes what is recorded of a tensor, inside a function that torch.func
     transforms.
     """
-    if LOCAL.transforms:
+    if CONTEXT.transforms:
         raise RuntimeError(
             f"You are attempting to call Tensor.{name}() {perhaps}inside of a function being transformed by a "
             f"functorch transform. This is unsupported, "
@@ -158,7 +124,7 @@ def refuse_in_transforms(name, perhaps=""):
 
 def check_writable(t):
     """PyTorch's error for in-place operations on what inference mode made."""
-    if t._vc is INFERENCE and (versions.new is None or versions.new() is not INFERENCE):
+    if t._vc is INFERENCE and new_version() is not INFERENCE:
         raise RuntimeError(
             "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a "
             "normal tensor before doing "
@@ -487,7 +453,7 @@ class Tensor(metaclass=TensorMeta):
                 "in a "
                 "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
             )
-        if value and self._vc is INFERENCE and (versions.new is None or versions.new() is None):
+        if value and self._vc is INFERENCE and new_version() is None:
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
         self._requires_grad = value
         return self
@@ -609,7 +575,7 @@ class Tensor(metaclass=TensorMeta):
 
         Assigning takes over another one's memory, dtype and shape.
         """
-        if self.__class__ in dispatching or LOCAL.interceptors:
+        if self.__class__ in dispatching or CONTEXT.interceptors:
             return unversioned(self.detach())
         t = unversioned(alias(self))
         return t.as_subclass(type(self)) if subclass_kept(type(self)) else t
@@ -648,7 +614,7 @@ class Tensor(metaclass=TensorMeta):
     # ------------------------------------------------------------ host values
     def _as_numpy(self):
         """A NumPy array over the same memory, whether gradients are wanted or not."""
-        if self.__class__ in LAZY:
+        if self.__class__ in lazy:
             kind, cure = ("conjugate", "conj") if self.is_conj() else ("negative", "neg")
             raise RuntimeError(
                 f"Can't call numpy() on Tensor that has {kind} bit set. Use tensor.resolve_{cure}().numpy() instead."
@@ -672,8 +638,8 @@ class Tensor(metaclass=TensorMeta):
 
     def tolist(self):
         """Python numbers, nested as the shape."""
-        if self.__class__ in LAZY:
-            return LAZY.values(self).tolist()
+        if self.__class__ in lazy:
+            return self._resolved_values().tolist()
         if self.__class__ in dispatching:
             raise RuntimeError(f".tolist() is not supported for tensor subclasses, got {type(self).__name__}.")
         if self.device is META:
@@ -809,7 +775,7 @@ class Tensor(metaclass=TensorMeta):
 
         A tensor whose class answers operators has none to give: what it calls itself detached has to be one.
         """
-        if self.__class__ not in dispatching or self.__class__ in LAZY or LOCAL.dispatch_off:
+        if self.__class__ not in dispatching or self.__class__ in lazy or CONTEXT.dispatch_off:
             return alias(self, cls)
         t = self.detach()
         if not isinstance(t, cls):
@@ -917,8 +883,7 @@ def wrap(ms, shape, dtype, device=HOST):
     t._offset = t._output_nr = 0
     t._requires_grad = False
     t._np = t._storage = t._stride = t._grad = t._grad_fn = t._view = t._acc = t._hooks = t._retains = None
-    new_version = versions.new  # another thread may leave inference mode meanwhile
-    t._vc = new_version and new_version()
+    t._vc = new_version() if PROCESS.versions else None
     return t
 
 
@@ -945,8 +910,7 @@ def fresh(a, dtype):
     t._offset = t._output_nr = 0
     t._requires_grad = False
     t._ms = t._storage = t._stride = t._grad = t._grad_fn = t._view = t._acc = t._hooks = t._retains = None
-    new_version = versions.new
-    t._vc = new_version and new_version()
+    t._vc = new_version() if PROCESS.versions else None
     return t
 
 

@@ -12,7 +12,7 @@ install()
 import torch  # noqa: E402, F401
 
 from mindtorch_proxy.runtime import registry  # noqa: E402
-from mindtorch_proxy.runtime.call.codegen import source_of  # noqa: E402
+from mindtorch_proxy.runtime.codegen import source_of  # noqa: E402
 
 
 def texts(full):

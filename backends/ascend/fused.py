@@ -10,7 +10,7 @@ import functools
 
 from ...runtime import dtypes as dt
 from ...runtime.call.dispatch import intercepted
-from ...runtime.call.state import STATE
+from ...runtime.context import PROCESS
 from ...runtime.ops.fused import cross_entropy_loss, flash_attention, layer_norm_backward, rms_norm_backward
 from ...runtime.registry import T
 from .table import pyboost_, unless
@@ -32,7 +32,7 @@ def followed(tensors):
     """Whether somebody sees the calls below autograd, or differentiates forwards: for them there are only the
     operators.
     """
-    return STATE.duals or STATE.interceptors and intercepted(tensors)
+    return PROCESS.duals or PROCESS.interceptors and intercepted(tensors)
 
 
 # ---------------------------------------------------------------- attention

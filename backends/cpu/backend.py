@@ -6,7 +6,7 @@ import numpy as np
 
 from ...runtime import dtypes as dt
 from ...runtime import pyboost
-from ...runtime.call.state import NUMBERS
+from ...runtime.classes import NUMBERS
 from ...runtime.device import HOST as CPU
 from ...runtime.storage import UntypedStorage
 from ...runtime.tensor import Tensor, extent, fresh, from_array, numel, strided_view, wrap

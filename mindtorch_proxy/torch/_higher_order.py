@@ -7,9 +7,8 @@ import contextlib
 import threading
 
 import torch
-from mindtorch_proxy.runtime.autograd.modes import MODE
+from mindtorch_proxy.runtime.context import CONTEXT
 from mindtorch_proxy.runtime.call.dispatch import tensors_of
-from mindtorch_proxy.runtime.call.state import LOCAL
 
 from ._dispatch_keys import DispatchKey
 from ._ops import OperatorBase
@@ -31,7 +30,7 @@ class AutoDispatchBelowAutograd:
 
     def __init__(self):
         _below.autograd += 1
-        self._recording, MODE.grad = MODE.grad, False
+        self._recording, CONTEXT.grad = CONTEXT.grad, False
 
     def __enter__(self):
         return self
@@ -39,7 +38,7 @@ class AutoDispatchBelowAutograd:
     def __exit__(self, *exc):
         if self._recording is not None:
             _below.autograd -= 1
-            MODE.grad, self._recording = self._recording, None
+            CONTEXT.grad, self._recording = self._recording, None
 
     __del__ = __exit__
 
@@ -165,7 +164,7 @@ class HigherOrderOperator(OperatorBase, abc.ABC):
             return self(*args, **kwargs) if result is NotImplemented else result
 
     def _classes(self, tensors, args, kwargs):
-        found = torch._ops.dispatching_classes(tensors) if not LOCAL.dispatch_off else []
+        found = torch._ops.dispatching_classes(tensors) if not CONTEXT.dispatch_off else []
         for cls in found:
             rule = self._rules.get(cls)
             result = rule(*args, **kwargs) if rule else cls.__torch_dispatch__(self, tuple(found), args, kwargs)

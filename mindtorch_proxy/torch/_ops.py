@@ -15,7 +15,7 @@ from mindtorch_proxy.runtime.call.dispatch import CLASSES, hand_over, intercepte
 from mindtorch_proxy.runtime.call.inplace import inplace
 from mindtorch_proxy.runtime.call.overload import values_of
 from mindtorch_proxy.runtime.call.overrides import BY_HAND, handle_torch_function, has_torch_function
-from mindtorch_proxy.runtime.call.state import dispatching
+from mindtorch_proxy.runtime.classes import dispatching
 from mindtorch_proxy.runtime.ops.aten import pulled_back
 from mindtorch_proxy.runtime.registry import OPERATORS, function, method
 from mindtorch_proxy.runtime.tensor import Tensor, is_dense

@@ -7,6 +7,7 @@ import warnings
 from mindtorch_proxy.runtime import dtypes as _dt
 from mindtorch_proxy.runtime.call import autocast as _ac
 from mindtorch_proxy.runtime.call.overrides import handle_torch_function, has_torch_function, overridden_by_programs
+from mindtorch_proxy.runtime.context import CONTEXT
 from mindtorch_proxy.runtime.call.geometry import broadcast_shapes as _broadcast
 from mindtorch_proxy.runtime.call.promotion import result_dtype
 from mindtorch_proxy.runtime.backend import OutOfMemoryError  # noqa: F401
@@ -271,9 +272,7 @@ def get_float32_matmul_precision():
 
 def set_anomaly_enabled(mode, check_nan=True):
     """Switches anomaly detection: backward then says which operator made NaN."""
-    from mindtorch_proxy.runtime.autograd import MODE
-
-    MODE.anomaly, MODE.anomaly_nan = mode, check_nan
+    CONTEXT.anomaly, CONTEXT.anomaly_nan = mode, check_nan
 
 
 def get_device_module(device=None):
@@ -398,12 +397,12 @@ def autocast_decrement_nesting():
 
 def set_autocast_cache_enabled(enabled):
     """Whether autocast keeps the casts of weights."""
-    _ac.AUTOCAST.cache = bool(enabled)
+    CONTEXT.autocast_cache = bool(enabled)
 
 
 def is_autocast_cache_enabled():
     """Whether autocast keeps the casts of weights."""
-    return _ac.AUTOCAST.cache
+    return CONTEXT.autocast_cache
 
 
 def clear_autocast_cache():

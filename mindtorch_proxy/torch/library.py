@@ -7,7 +7,7 @@ import contextlib
 
 import torch
 from mindtorch_proxy.runtime.call.dispatch import LIBRARY_KERNELS as _KERNELS
-from mindtorch_proxy.runtime.call.state import activate as _activate
+from mindtorch_proxy.runtime.context import activate as _activate
 from torch._library import kernels as _kernels
 from torch._library.custom_ops import CustomOpDef, custom_op, dispatch_keys as _dispatch_keys
 from torch._library.infer_schema import infer_schema

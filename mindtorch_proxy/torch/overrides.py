@@ -17,8 +17,7 @@ from mindtorch_proxy.runtime.call.overrides import (
     pop_mode,
     push_mode,
 )
-from mindtorch_proxy.runtime.autograd import MODE
-from mindtorch_proxy.runtime.call.state import LOCAL
+from mindtorch_proxy.runtime.context import CONTEXT
 from mindtorch_proxy.runtime.tensor import Tensor
 
 __all__ = [
@@ -205,15 +204,15 @@ class enable_reentrant_dispatch:
     """Inside a __torch_dispatch__: operators record gradients, and ask modes and classes, as above it."""
 
     def __enter__(self):
-        self.recording, MODE.grad = MODE.grad, LOCAL.recording
+        self.recording, CONTEXT.grad = CONTEXT.grad, CONTEXT.recording
         return self
 
     def __exit__(self, *exc):
-        MODE.grad = self.recording
+        CONTEXT.grad = self.recording
 
 
 def _len_torch_function_stack():
-    return len(LOCAL.modes)
+    return len(CONTEXT.modes)
 
 
 _push_mode, _pop_mode = push_mode, pop_mode

@@ -2,7 +2,8 @@
 
 from . import forward, methods  # noqa: F401  (tensors get backward, detach and their hooks)
 from .derivative import BY_PARTS, Derivative, by_parts, zeros
-from .engine import TASK, backward, grad, queue_callback, run_backward, will_execute
+from ..context import CONTEXT
+from .engine import backward, grad, queue_callback, run_backward, will_execute
 from .function import BackwardCFunction, Function, FunctionCtx, FunctionMeta, once_differentiable
 from .graph import (
     FREED,
@@ -22,7 +23,6 @@ from .graph import (
 )
 from .hooks import RemovableHandle, run_hooks
 from .modes import (
-    MODE,
     check_captured,
     context_decorator,
     detect_anomaly,

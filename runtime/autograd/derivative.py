@@ -2,7 +2,7 @@
 
 Two functions are written for each operator, since they run at every step of every program: the lines that make the node
 of a
-call (they stand in the operator's own call as well, call/codegen.py), and backward(node, gs, args, outs).
+call (they stand in the operator's own call as well, codegen.py), and backward(node, gs, args, outs).
 """
 
 import inspect
@@ -10,13 +10,14 @@ import itertools
 import traceback
 from functools import cached_property
 
-from ..call.codegen import Source
-from ..call.state import NUMBERS_OR_NONE
+from ..classes import NUMBERS_OR_NONE
+from ..codegen import Source
+from ..context import CONTEXT
 from ..registry import T
 from ..warn import of_runtime
 from .engine import run_backward
 from .graph import OpNode, Saved, accumulator, edge, meta_of, save_list
-from .modes import MODE, TASK, next_sequence
+from .modes import next_sequence
 
 
 def zeros(shape, dtype, device):
@@ -41,9 +42,8 @@ def by_parts(fn, schema):
     names = [a.name for a in schema.args]
 
     def formula(needs, gs, *args):
-        again, inputs = MODE.grad, list(args)
-        MODE.grad = True
-        try:
+        again, inputs = CONTEXT.grad, list(args)
+        with CONTEXT.set(grad=True):
             for i in itertools.compress(at, needs):
                 inputs[i] = [_afresh(t, again) for t in args[i]] if schema.args[i].list else _afresh(args[i], again)
             outs = fn(*inputs)
@@ -57,8 +57,6 @@ def by_parts(fn, schema):
             ]
             wanted = [edge(t) for t in sources if t._requires_grad]
             found = iter(run_backward([e for e, _ in reached], [g for _, g in reached], True, again, wanted))
-        finally:
-            MODE.grad = again
         grads = iter([next(found) if t._requires_grad else None for t in sources])
         if schema.args[at[0]].list:
             return [*grads]
@@ -98,13 +96,13 @@ def forward_trace():
     while frames and of_runtime(frames[-1].filename):
         frames.pop()
     trace = _ForwardTrace("".join(traceback.format_list(frames)))
-    trace.during = TASK.current if TASK.depth else None
+    trace.during = CONTEXT.node if CONTEXT.depth else None
     return trace
 
 
 # the globals of generated code that records
 RECORDING = {
-    "MODE": MODE,
+    "CONTEXT": CONTEXT,
     "NUMBERS": NUMBERS_OR_NONE,
     "Saved": Saved,
     "accumulator": accumulator,
@@ -229,9 +227,9 @@ class Derivative:
             f"node.needs = ({''.join(f'n{k}, ' for k in range(len(self.diff)))})",
             f"node.saved = ({', '.join(saved)},)",
             f"node.versions = ({', '.join(versions)},)",
-            "if MODE.saved_hooks:",
+            "if CONTEXT.saved_hooks:",
             "    pack(node)",
-            "if MODE.anomaly:",
+            "if CONTEXT.anomaly:",
             "    node.trace = forward_trace()",
         ]
         return lines

@@ -8,22 +8,22 @@ from contextlib import nullcontext
 from heapq import heappop, heappush
 
 from .. import dtypes as dt
-from ..call.state import LOCAL
+from ..context import CONTEXT
 from ..device import Size
 from ..registry import T
 from ..tensor import Tensor, numel
 from ..warn import warn_once
 from .graph import OF_LEAVES, AccumulateGrad, add, edge, fitted
 from .hooks import check_results, run_hooks
-from .modes import MODE, TASK, no_grad
+from .modes import no_grad
 
 _numbers = itertools.count()
 
 
 def queue_callback(fn):
-    if TASK.callbacks is None:
+    if CONTEXT.callbacks is None:
         raise RuntimeError("Final callbacks can only be installed during backward pass.")
-    TASK.callbacks.append(fn)
+    CONTEXT.callbacks.append(fn)
 
 
 class _Run:
@@ -99,12 +99,11 @@ DEPTH = 20  # passes within passes that one thread runs
 
 def _in_a_thread(run):
     """What a function gives in a thread of its own, which stands for this one: its stack begins anew."""
-    settings, found = [(local, dict(vars(local))) for local in (MODE, TASK, LOCAL)], []
+    settings, found = dict(vars(CONTEXT)), []
 
     def work():
-        for local, values in settings:
-            vars(local).update(values)
-        TASK.moved = TASK.depth
+        vars(CONTEXT).update(settings)
+        CONTEXT.moved = CONTEXT.depth
         try:
             found.append((run(), None))
         except BaseException as e:
@@ -124,7 +123,7 @@ def run_backward(roots, grads, keep_graph, create_graph, inputs=None, accumulate
 
     With `accumulate` their leaves get them, and no others.
     """
-    if TASK.depth and TASK.depth % DEPTH == 0 and TASK.depth != TASK.moved:
+    if CONTEXT.depth and CONTEXT.depth % DEPTH == 0 and CONTEXT.depth != CONTEXT.moved:
         return _in_a_thread(lambda: run_backward(roots, grads, keep_graph, create_graph, inputs, accumulate))
     deps, seen = _count_dependencies(roots)
     run = _Run(seen, roots, inputs, accumulate, keep_graph)
@@ -135,21 +134,20 @@ def run_backward(roots, grads, keep_graph, create_graph, inputs=None, accumulate
         if n not in queued and deps.get(n, 0) == 0:
             queued.add(n)
             ready.push(n)
-    prev = MODE.grad, MODE.saved_hooks  # hooks of saved tensors may enter their context again
-    prev_task = TASK.callbacks, TASK.restricted, TASK.run, TASK.current
-    MODE.grad, TASK.restricted, TASK.run = create_graph, inputs is not None, run
-    TASK.callbacks = []  # a pass within a pass has its own
-    TASK.depth += 1
-    try:
+    callbacks, i = [], 0  # a pass within a pass has its own
+    with CONTEXT.set(
+        grad=create_graph,
+        saved_hooks=CONTEXT.saved_hooks,  # hooks of saved tensors may enter their context again
+        restricted=inputs is not None,
+        backward=run,
+        callbacks=callbacks,
+        depth=CONTEXT.depth + 1,
+        node=CONTEXT.node,
+    ):
         _run_ready(run, ready, queued, deps)
-        callbacks, i = TASK.callbacks, 0
         while i < len(callbacks):  # a callback may queue more
             callbacks[i]()
             i += 1
-    finally:
-        MODE.grad, MODE.saved_hooks = prev
-        TASK.callbacks, TASK.restricted, TASK.run, TASK.current = prev_task
-        TASK.depth -= 1
     return run.captured
 
 
@@ -215,11 +213,11 @@ def _run_node(n, gs, run):
     if n._pre_hooks or n._post_hooks:
         gs = _after_pre_hooks(n, gs)
     inputs_for_hooks = tuple(gs) if n._post_hooks else None
-    TASK.current = n
+    CONTEXT.node = n
     if gs[0] is None and not n.of_program and all(g is None for g in gs):
         res = (None,) * len(n._edges)
     else:
-        res = n.run(gs) if MODE.watch is None and not MODE.anomaly else _run_watched(n, gs)
+        res = n.run(gs) if CONTEXT.watch is None and not CONTEXT.anomaly else _run_watched(n, gs)
     gs.clear()
     if res.__class__ is not tuple:
         res = (res,) if isinstance(res, Tensor) or res is None else tuple(res)
@@ -270,7 +268,7 @@ def will_execute(node):
 
     Of a leaf whose gradient is only handed back that is not known.
     """
-    run = TASK.run
+    run = CONTEXT.backward
     if node.__class__ is AccumulateGrad and node in run.captures:
         raise RuntimeError(
             "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). "
@@ -299,8 +297,8 @@ def _send(n, res, buffers):
 
 def _run_watched(n, gs):
     """Run a node under anomaly detection, a profile, or both."""
-    with nullcontext() if MODE.watch is None else MODE.watch(n):
-        return _run_anomaly(n, gs) if MODE.anomaly else n.run(gs)
+    with nullcontext() if CONTEXT.watch is None else CONTEXT.watch(n):
+        return _run_anomaly(n, gs) if CONTEXT.anomaly else n.run(gs)
 
 
 def _run_anomaly(n, gs):
@@ -309,7 +307,7 @@ def _run_anomaly(n, gs):
     except Exception:
         _tell_origin(n)
         raise
-    if MODE.anomaly_nan:
+    if CONTEXT.anomaly_nan:
         for i, r in enumerate(res if isinstance(res, tuple) else (res,)):
             if isinstance(r, Tensor) and r.dtype.category >= dt.FLOAT and bool((r != r).any()):
                 _tell_origin(n)
@@ -463,7 +461,7 @@ _CYCLE = (
 
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
     """Accumulate gradients of tensors into the leaves of the graph."""
-    if LOCAL.transforms:
+    if CONTEXT.transforms:
         raise RuntimeError(
             "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
             "functorch.vjp instead or call backward() "

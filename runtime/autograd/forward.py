@@ -9,12 +9,11 @@ call.
 """
 
 from .. import dtypes as dt
-from ..call.state import LOCAL, STATE
+from ..context import CONTEXT, PROCESS
 from ..registry import T
 from ..tensor import Tensor
 from . import engine
 from .graph import FunctionNode, Saved, fitted
-from .modes import MODE
 from .tangents import carry, innermost, visible
 
 
@@ -66,8 +65,7 @@ def call(op, args, level):
         return op.fn(*args)
     if op.prepare is not None:
         args = op.prepare(*args)
-    before, LOCAL.levels = LOCAL.levels, level.outer
-    try:
+    with CONTEXT.set(levels=level.outer):
         out = op.call(*args)
         if op.is_view:
             _view(op, level, args, out)
@@ -78,8 +76,6 @@ def call(op, args, level):
                     level.set(o, _apart(tangent, level, args))
                     keep(level, o, args)
         return out
-    finally:
-        LOCAL.levels = before
 
 
 def _apart(tangent, level, args):
@@ -134,14 +130,9 @@ def _keep_hooked(level, t, saved):
 
 
 def _run(fn, *args):
-    """Formulas are no matter of classes of tensors and function modes."""
-    LOCAL.formulas += 1
-    modes, LOCAL.modes = LOCAL.modes, ()
-    try:
+    """Run formulas, which do not look at classes of tensors and function modes."""
+    with CONTEXT.set(formulas=CONTEXT.formulas + 1, modes=()):
         return fn(*args)
-    finally:
-        LOCAL.formulas -= 1
-        LOCAL.modes = modes
 
 
 def tangents_of(op, level, args, outs):
@@ -200,9 +191,9 @@ def _diagonal(given, outs):
 
 def _by_transposing(given, outs, wanted):
     """The derivative of the formulas by the gradients that they are linear in."""
-    grad, MODE.grad = MODE.grad, True
+    grad = CONTEXT.grad
     recording = grad and any(t is not None and t._requires_grad for t in (*tensors_of(given.args), *given.slots))
-    try:
+    with CONTEXT.set(grad=True):
         gs = [
             T.zeros(o._shape, dtype=o.dtype, device=o.device, requires_grad=True) if w else None
             for o, w in zip(outs, wanted)
@@ -219,8 +210,6 @@ def _by_transposing(given, outs, wanted):
             if pairs
             else [None] * len(inputs)
         )
-    finally:
-        MODE.grad = grad
     found = iter(
         found if recording else [t if t is None or not t._requires_grad else carry(t, t.detach()) for t in found]
     )
@@ -248,31 +237,25 @@ def inplace(op, args, level, run):
     read = tuple(old if a is self else a for a in args)
     if op.prepare is not None:
         read = op.prepare(*read)
-    before, LOCAL.levels = LOCAL.levels, level.outer
-    try:
+    with CONTEXT.set(levels=level.outer):
         run(op, self, args)
         if self.dtype.category >= dt.FLOAT:
             tangent = _run(tangents_of, op, level, read, (self,))[0] if op.derivative is not None else None
             level.write(self, None if tangent is None else _apart(tangent, level, read))
             if self._requires_grad:
                 keep(level, self, read, old)
-    finally:
-        LOCAL.levels = before
     return self
 
 
 def written(self, src, level, run):
     """run() copies src, a tensor or a number, into self: and its tangent."""
-    before, LOCAL.levels = LOCAL.levels, level.outer
-    try:
+    with CONTEXT.set(levels=level.outer):
         run()
         if self.dtype.category >= dt.FLOAT:
             tangent = level.get(src) if isinstance(src, Tensor) else None
             if tangent is not None and tangent._shape != self._shape:
                 tangent = tangent.expand(self._shape)
             level.write(self, tangent if tangent is None or level.get(self) is not None else T.clone(tangent))
-    finally:
-        LOCAL.levels = before
     return self
 
 
@@ -317,36 +300,30 @@ def make_dual(primal, tangent, level):
         )
     if tangent._shape != primal._shape:
         raise RuntimeError(_SIZES.format(list(primal._shape), list(tangent._shape)))
-    before, LOCAL.levels = LOCAL.levels, level.outer
-    try:
+    with CONTEXT.set(levels=level.outer):
         dual = T._alias(primal)
         level.set(dual, tangent)
-    finally:
-        LOCAL.levels = before
     return dual
 
 
 def unpack_dual(t, level):
     """(a view of t without tangent at the level, the tangent)."""
-    tangent = level.get(t) if level in visible() and not MODE.inference else None
-    before, LOCAL.levels = LOCAL.levels, level.outer
-    try:
+    tangent = level.get(t) if level in visible() and not CONTEXT.inference else None
+    with CONTEXT.set(levels=level.outer):
         primal = T._alias(t)
         level.put(primal, None)
-    finally:
-        LOCAL.levels = before
     return primal, tangent
 
 
 def tangent_of(t):
     """The tangent of t at the youngest visible level, or None."""
-    levels = visible() if STATE.duals else ()
+    levels = visible() if PROCESS.duals else ()
     return levels[-1].get(t) if levels else None
 
 
 def has_tangent(*tensors):
     """Whether one of the tensors is dual."""
-    if not STATE.duals:
+    if not PROCESS.duals:
         return False
     level = innermost(tensors)
     return level is not None and any(
@@ -365,11 +342,8 @@ def function_tangents(node, args, outs, results, fixed, levels):
         node.saved_for_forward = ()
     for level in levels:
         if any(isinstance(a, Tensor) and level.get(a) is not None for a in args):
-            before, LOCAL.levels = LOCAL.levels, level.outer
-            try:
+            with CONTEXT.set(levels=level.outer):
                 _function_tangents(node, args, outs, results, fixed, level)
-            finally:
-                LOCAL.levels = before
     node.saved_for_forward = None
 
 

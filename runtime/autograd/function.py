@@ -6,12 +6,13 @@ import warnings
 from contextlib import contextmanager
 
 from .. import dtypes as dt
-from ..call.state import LOCAL, STATE, direct, dispatching
+from ..classes import direct, dispatching
+from ..context import CONTEXT, PROCESS
 from ..tensor import Tensor, alias
 from .derivative import forward_trace, zeros
 from .forward import function_tangents
 from .graph import FREED, Node, Saved, SavedNone, edge, meta_of
-from .modes import MODE, no_grad
+from .modes import no_grad
 from .tangents import innermost, set_fwd_grad_enabled, visible
 from .views import check_inplace, note_view, rebase
 
@@ -295,11 +296,11 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         separate = cls.setup_context is not Function.setup_context
         if separate:
             args, kwargs = cls._with_defaults(args, kwargs)
-        if LOCAL.transforms:
+        if CONTEXT.transforms:
             out = _transformed(cls, args, kwargs)
             if out is not NotImplemented:
                 return out
-            if None in LOCAL.transforms:
+            if None in CONTEXT.transforms:
                 made = cls._inside_transforms()
         if kwargs:
             args = cls._by_position(args, kwargs, separate)
@@ -307,26 +308,26 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         edges, metas, positions, needs = [], [], [], []
         for a in args:
             if isinstance(a, Tensor):
-                e = edge(a) if MODE.grad else None
+                e = edge(a) if CONTEXT.grad else None
                 edges.append(e)
                 metas.append(meta_of(a))
-                needs.append(a._requires_grad if MODE.grad else False)
+                needs.append(a._requires_grad if CONTEXT.grad else False)
             else:
                 needs.append(False)
             positions.append(isinstance(a, Tensor))
-        recording = MODE.grad and any(e is not None for e in edges)
+        recording = CONTEXT.grad and any(e is not None for e in edges)
         node.needs_input_grad, node._positions = tuple(needs), positions
-        levels = visible() if STATE.duals and innermost(args) is not None else ()
-        prev, forward, MODE.grad = MODE.grad, LOCAL.forward, False
+        levels = visible() if PROCESS.duals and innermost(args) is not None else ()
+        forward = CONTEXT.forward
         set_fwd_grad_enabled(False)
         try:
-            if separate:
-                out = cls.forward(*args)
-                cls.setup_context(node, args, out)
-            else:
-                out = cls.forward(node, *args)
+            with CONTEXT.set(grad=False):
+                if separate:
+                    out = cls.forward(*args)
+                    cls.setup_context(node, args, out)
+                else:
+                    out = cls.forward(node, *args)
         finally:
-            MODE.grad = prev
             set_fwd_grad_enabled(forward)
         return _finish(node, args, out, recording, edges, metas, levels)
 
@@ -342,15 +343,12 @@ def _transformed(cls, args, kwargs):
             "it must override the setup_context staticmethod. "
             "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
         )
-    stack = LOCAL.transforms
-    try:
-        for i in reversed(range(len(stack))):
-            LOCAL.transforms = stack[:i]
+    stack = CONTEXT.transforms
+    for i in reversed(range(len(stack))):
+        with CONTEXT.set(transforms=stack[:i]):
             out = NotImplemented if stack[i] is None else stack[i](cls, args, kwargs)
-            if out is not NotImplemented:
-                return out
-    finally:
-        LOCAL.transforms = stack
+        if out is not NotImplemented:
+            return out
     return NotImplemented
 
 
@@ -359,11 +357,8 @@ def transforming(handler=None):
     """Inside a transform of torch.func: custom functions go to handler(function, args, kwargs), which may give
     NotImplemented.
     """
-    before, LOCAL.transforms = LOCAL.transforms, (*LOCAL.transforms, handler)
-    try:
+    with CONTEXT.set(transforms=(*CONTEXT.transforms, handler)):
         yield
-    finally:
-        LOCAL.transforms = before
 
 
 def _finish(node, args, out, recording, edges, metas, levels):
@@ -386,7 +381,7 @@ def _finish(node, args, out, recording, edges, metas, levels):
     ]
     node._out_meta = [meta_of(o) if isinstance(o, Tensor) else None for o in result]
     if recording:
-        if MODE.anomaly:
+        if CONTEXT.anomaly:
             node.trace = forward_trace()
         node._edges, node._in_meta = tuple(edges), tuple(metas)
         for k, o in enumerate(result):
@@ -539,12 +534,9 @@ def once_differentiable(fn):
 
     @functools.wraps(fn)
     def wrapper(ctx, *args):
-        recording = MODE.grad and any(isinstance(a, Tensor) and a._requires_grad for a in args)
-        prev, MODE.grad = MODE.grad, False
-        try:
+        recording = CONTEXT.grad and any(isinstance(a, Tensor) and a._requires_grad for a in args)
+        with CONTEXT.set(grad=False):
             outs = fn(ctx, *args)
-        finally:
-            MODE.grad = prev
         if not recording:
             return outs
         outs = outs if isinstance(outs, tuple) else (outs,)

@@ -6,13 +6,15 @@ import threading
 import weakref
 
 from .. import dtypes as dt
-from ..call.state import LOCAL, NUMBERS, STATE, WRAPPED, dispatching
+from ..classes import NUMBERS, dispatching
+from ..context import CONTEXT, PROCESS, WRAPPED
 from ..device import Size
 from ..forks import FORKS, lock
 from ..registry import T
-from ..tensor import INFERENCE, Tensor, alias, is_dense, wrap
+from ..tensor import Tensor, alias, is_dense, wrap
+from ..versions import INFERENCE
 from .hooks import RemovableHandle, check_result, run_hooks
-from .modes import MODE, TASK, TWO_CALLABLES, next_sequence, no_grad
+from .modes import TWO_CALLABLES, next_sequence, no_grad
 from .tangents import carry, visible
 
 Metadata = collections.namedtuple("Metadata", "shape dtype device is_nested_tensor is_cpp_nested_tensor")
@@ -122,11 +124,11 @@ class Saved:
         self.output_of = self.unpack = None
         if node is not None:
             self.output_of, self.nr = weakref.ref(node), nr
-            if not MODE.saved_hooks:
+            if not CONTEXT.saved_hooks:
                 t = _same_memory(t)
         self.tensor = t
-        if MODE.saved_hooks:
-            self.pack(*MODE.saved_hooks[-1])
+        if CONTEXT.saved_hooks:
+            self.pack(*CONTEXT.saved_hooks[-1])
 
     def pack(self, pack, unpack):
         """Keep what pack(tensor) gives instead of the tensor."""
@@ -184,9 +186,9 @@ class Saved:
                     f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
                     f"{type(t).__name__}"
                 )
-            if STATE.duals:
+            if PROCESS.duals:
                 self.put_tangents(t)
-            if not MODE.grad or (self.edge is None and self.output_of is None):
+            if not CONTEXT.grad or (self.edge is None and self.output_of is None):
                 return t
             t = _shallow(t)
             t._requires_grad = True
@@ -203,10 +205,10 @@ class Saved:
             if self.output_of is None:
                 raise modified(t, self.version, t._grad_fn, t._output_nr)
             raise modified(t, self.version, self.output_of(), self.nr)
-        if self.output_of is not None and (MODE.grad or _handed_over(t)):
+        if self.output_of is not None and (CONTEXT.grad or _handed_over(t)):
             node = self.output_of()
             t = _shallow(t)
-            if MODE.grad:
+            if CONTEXT.grad:
                 t._requires_grad, t._grad_fn, t._output_nr = True, node, self.nr
         return t
 
@@ -247,12 +249,12 @@ class SavedFreed(Saved):
 
 def _handed_over(t):
     """Whether calls with this tensor are seen below autograd."""
-    return STATE.interceptors and (LOCAL.interceptors or t.__class__ in dispatching)
+    return PROCESS.interceptors and (CONTEXT.interceptors or t.__class__ in dispatching)
 
 
 def _shallow(t):
     s = T.detach(t) if _handed_over(t) else alias(t)
-    return carry(t, s) if STATE.duals else s
+    return carry(t, s) if PROCESS.duals else s
 
 
 def _same_memory(t):
@@ -357,10 +359,10 @@ class AccumulateGrad(Node):
             old = v._grad
             if old is None:
                 # a gradient that no program holds is taken as it is: two references are this frame's and the call's
-                if MODE.grad:
+                if CONTEXT.grad:
                     g = _copied(g, v)
-                elif STATE.interceptors and (
-                    LOCAL.interceptors or g.__class__ in dispatching or v.__class__ in dispatching
+                elif PROCESS.interceptors and (
+                    CONTEXT.interceptors or g.__class__ in dispatching or v.__class__ in dispatching
                 ):
                     held = sys.getrefcount(g) > 2 + more
                     g = _detached(g, v, held)
@@ -373,7 +375,7 @@ class AccumulateGrad(Node):
                 ):
                     g = g.detach() if sys.getrefcount(g) <= 2 + more and _as_it_is(g, v) else _laid_out(g.detach(), v)
                 v._grad = g
-            elif MODE.grad:
+            elif CONTEXT.grad:
                 v._grad = add(old, g)
             elif old.is_sparse and not g.is_sparse:
                 v._grad = g + old
@@ -394,7 +396,7 @@ def _as_it_is(g, v):
     """Whether a gradient that nobody holds becomes that of its leaf without a copy; a view of other memory does too."""
     if g.is_sparse:
         return g._v._stride is g._i._stride is None
-    if g.__class__ is not Tensor or not MODE.grad_layout:
+    if g.__class__ is not Tensor or not CONTEXT.grad_layout:
         return g.__class__ is Tensor
     return g._stride is None if v._stride is None else is_dense(v._shape, v._stride) and g.stride() == v._stride
 
@@ -404,15 +406,12 @@ def _detached(g, v, held):
 
     held: somebody else has it, so that the leaf gets a copy.
     """
-    native, LOCAL.native = LOCAL.native, True
-    try:
+    with CONTEXT.set(native=True):
         return (
             T.detach(g)
             if not held and (g.is_sparse or g._stride is v._stride is None or g.stride() == v.stride())
             else _laid_out(g, v)
         )
-    finally:
-        LOCAL.native = native
 
 
 def _laid_out(g, v):
@@ -506,7 +505,7 @@ def named(node):
     shapes = {args[i].name: meta and meta[0] for i, meta in zip(derivative.diff, node._in_meta)}
     name = choose({a.name: v for a, v in zip(args, node.saved)}, shapes)
     order = (node.op.options.transposed or {}).get(name)
-    return renamed(node, name) if order is None or TASK.depth else _taken_apart(node, name, *order)
+    return renamed(node, name) if order is None or CONTEXT.depth else _taken_apart(node, name, *order)
 
 
 def _taken_apart(node, name, turned, order):
@@ -573,18 +572,12 @@ class OpNode(Node):
                 for a in args
             ]
         outs = self.outs and [s.get() if s is not None else None for s in self.outs]
-        if not (STATE.subclasses or STATE.active):
+        if not (PROCESS.subclasses or PROCESS.active):
             return self.formulas(self, grads, args, outs)
-        LOCAL.formulas += 1  # classes of tensors and function modes are no matter of formulas
-        modes, native, LOCAL.modes = LOCAL.modes, LOCAL.native, ()
-        LOCAL.native = (
-            WRAPPED if self.op.options.wraps and any(args[i].__class__ in NUMBERS for i in self.op.operands) else True
-        )
-        try:
+        wrapped = self.op.options.wraps and any(args[i].__class__ in NUMBERS for i in self.op.operands)
+        # formulas do not look at classes of tensors and function modes
+        with CONTEXT.set(formulas=CONTEXT.formulas + 1, modes=(), native=WRAPPED if wrapped else True):
             return self.formulas(self, grads, args, outs)
-        finally:
-            LOCAL.formulas -= 1
-            LOCAL.modes, LOCAL.native = modes, native
 
     @property
     def next_functions(self):

@@ -1,13 +1,14 @@
 """The methods of tensors that belong to autograd."""
 
-from ..call.state import STATE, dispatching
+from ..classes import dispatching
+from ..context import CONTEXT, PROCESS
 from ..registry import T
-from ..tensor import Tensor, refuse_in_transforms, tensor_method, versions
+from ..tensor import Tensor, refuse_in_transforms, tensor_method
 from ..warn import warn_once
 from . import engine
 from .graph import DETACHED, named, view_as_edge
 from .hooks import RemovableHandle
-from .modes import MODE, check_captured
+from .modes import check_captured
 from .tangents import carry, visible
 
 
@@ -30,7 +31,7 @@ def _warning(convert):
     """A conversion to a number, which autograd loses sight of."""
 
     def method(self):
-        if self._requires_grad and MODE.grad:
+        if self._requires_grad and CONTEXT.grad:
             warn_once(
                 "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider "
                 "using tensor.detach() first."
@@ -47,7 +48,7 @@ Tensor.__float__, Tensor.__complex__ = _warning(Tensor.__float__), _warning(Tens
 @tensor_method
 def detach_(self):
     """Take the tensor out of its graph; views are refused."""
-    if versions.new is not None:
+    if PROCESS.versions:
         check_captured(self, lambda: "aten::detach_")
     if self._view is not None:
         raise RuntimeError(
@@ -61,7 +62,7 @@ def detach_(self):
     if self._grad_fn is not None:
         DETACHED[id(self)] = self
     self._grad_fn, self._requires_grad, self._output_nr, self._hooks = None, False, 0, None
-    if STATE.duals:
+    if PROCESS.duals:
         for level in visible():
             level.forget(self)
     return self
@@ -112,7 +113,7 @@ def as_subclass(self, cls):
     t._requires_grad, t._grad_fn, t._output_nr = self._requires_grad, self._get_grad_fn(), self._output_nr
     if t._requires_grad and t._grad_fn is None:
         view_as_edge(t, self)
-    return carry(self, t) if STATE.duals else t
+    return carry(self, t) if PROCESS.duals else t
 
 
 @tensor_method
@@ -120,6 +121,6 @@ def numpy(self, *, force=False):
     """A NumPy array over the same memory; of a tensor that requires gradients only where none are recorded."""
     if force:
         return T.resolve_neg(T.resolve_conj(self.detach().cpu()))._as_numpy()
-    if self._requires_grad and MODE.grad and self.__class__ not in dispatching:
+    if self._requires_grad and CONTEXT.grad and self.__class__ not in dispatching:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
     return self._as_numpy()

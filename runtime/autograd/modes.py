@@ -4,37 +4,11 @@ import contextlib
 import functools
 import inspect
 import itertools
-import threading
 import warnings
 
-from .. import forks
-from ..call.state import LOCAL
-from ..tensor import INFERENCE, versions
+from ..context import CONTEXT, activate
+from ..versions import INFERENCE, Transform, made, made_in
 
-
-class _Mode(threading.local):
-    grad = True
-    inference = False
-    saved_hooks = ()
-    saved_hooks_disabled = None
-    anomaly = False
-    anomaly_nan = True
-    watch = None  # watch(node): a context around each node that this thread runs, for profiles
-    multithreading = True
-    grad_layout = True  # gradients get the strides of their leaf
-
-
-class _Task(threading.local):
-    """The backward passes of a thread."""
-
-    callbacks = None
-    depth = moved = 0  # moved: the depth at which the thread of these passes began
-    current = None
-    run = None  # the innermost backward of this thread
-    restricted = False  # only some gradients are wanted (inputs=), which reentrant checkpoints cannot know
-
-
-MODE, TASK = _Mode(), _Task()
 _sequence = itertools.count()
 next_sequence = _sequence.__next__
 
@@ -62,11 +36,11 @@ class _SetGrad(contextlib.ContextDecorator):
         return type(self)()
 
     def __enter__(self):
-        self.prev = MODE.grad
-        MODE.grad = self.value and not MODE.inference
+        self.prev = CONTEXT.grad
+        CONTEXT.grad = self.value and not CONTEXT.inference
 
     def __exit__(self, *exc):
-        MODE.grad = self.prev
+        CONTEXT.grad = self.prev
 
 
 def context_decorator(ctx, func):
@@ -142,11 +116,11 @@ class set_grad_enabled(_SetGrad):
             raise TypeError(
                 f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {type(mode).__name__}"
             )
-        self.prev, self.mode = MODE.grad, bool(mode)
-        MODE.grad = self.mode and not MODE.inference
+        self.prev, self.mode = CONTEXT.grad, bool(mode)
+        CONTEXT.grad = self.mode and not CONTEXT.inference
 
     def __call__(self, func):
-        MODE.grad = self.prev
+        CONTEXT.grad = self.prev
         return context_decorator(self, func)
 
     def clone(self):
@@ -154,7 +128,7 @@ class set_grad_enabled(_SetGrad):
         return set_grad_enabled(self.mode)
 
     def __enter__(self):
-        MODE.grad = self.mode and not MODE.inference
+        CONTEXT.grad = self.mode and not CONTEXT.inference
 
     def __str__(self):
         return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.mode})"
@@ -182,54 +156,14 @@ class inference_mode(_SetGrad):
         return inference_mode(self.mode)
 
     def __enter__(self):
-        self.prev = MODE.grad, MODE.inference
-        MODE.inference = self.mode
-        MODE.grad = not self.mode
-        _count_versions(self.mode)
+        self.prev = CONTEXT.grad, CONTEXT.inference
+        CONTEXT.inference = self.mode
+        CONTEXT.grad = not self.mode
+        activate(versions=self.mode)
 
     def __exit__(self, *exc):
-        _count_versions(-self.mode)
-        MODE.grad, MODE.inference = self.prev
-
-
-_contexts = [0, forks.lock()]  # of all threads, in which new tensors get version counters of another kind
-
-
-def _count_versions(n):
-    with _contexts[1]:
-        _contexts[0] += n
-        versions.new = _new_version if _contexts[0] else None
-
-
-class _Transform:
-    """A transform that differentiates, and the one around it."""
-
-    __slots__ = ("outer", "ended")
-
-    def __init__(self, outer):
-        self.outer, self.ended = outer, False
-
-
-class _Made(list):
-    """The version counter of what is made inside a transform of torch.func that differentiates."""
-
-    __slots__ = ("inside",)
-
-    def renewed(self):
-        """A version counter of its own for the same memory, which was made in the same transform."""
-        return _made(0, self.inside)
-
-
-def _new_version():
-    if MODE.inference:
-        return INFERENCE
-    return None if LOCAL.differentiated is None else _made(0, LOCAL.differentiated)
-
-
-def _made(version, inside):
-    found = _Made((version,))
-    found.inside = inside
-    return found
+        activate(versions=-self.mode)
+        CONTEXT.grad, CONTEXT.inference = self.prev
 
 
 @contextlib.contextmanager
@@ -238,17 +172,17 @@ def differentiating(inputs):
 
     The inputs count as made inside.
     """
-    before = LOCAL.differentiated
-    transform = LOCAL.differentiated = _Transform(before)
-    _count_versions(1)
+    before = CONTEXT.differentiated
+    transform = CONTEXT.differentiated = Transform(before)
+    activate(versions=1)
     given = [(t, t._vc) for t in inputs if t._vc is not INFERENCE]
     try:
         for t, counter in given:
-            t._vc = _made(0 if counter is None else counter[0], transform)
+            t._vc = made(0 if counter is None else counter[0], transform)
         yield
     finally:
-        _count_versions(-1)
-        LOCAL.differentiated, transform.ended = before, True
+        activate(versions=-1)
+        CONTEXT.differentiated, transform.ended = before, True
         for t, counter in reversed(given):
             if counter is None:  # views share the new one; it was made outside of every transform
                 t._vc.inside = None
@@ -256,28 +190,12 @@ def differentiating(inputs):
                 counter[0], t._vc = t._vc[0], counter
 
 
-def _made_in(t):
-    """The transform that a tensor was made in: of those that have ended, what they made belongs to the one around
-    them.
-    """
-    transform = getattr(t._vc, "inside", None)
-    while transform is not None and transform.ended:
-        transform = transform.outer
-    return transform
-
-
-def made_inside(t):
-    """Whether a transform that has ended made a tensor."""
-    transform = getattr(t._vc, "inside", None)
-    return transform is not None and transform.ended
-
-
 def check_captured(t, name):
     """PyTorch's error for an in-place operation on a tensor that the transformed function did not make.
 
-    To be asked where versions.new is set.
+    To be asked where PROCESS.versions is not 0.
     """
-    if LOCAL.differentiated is not None and _made_in(t) is not LOCAL.differentiated:
+    if CONTEXT.differentiated is not None and made_in(t) is not CONTEXT.differentiated:
         raise RuntimeError(
             f"During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place "
             f"operation ({name()}) that would "
@@ -289,12 +207,12 @@ def check_captured(t, name):
 
 def is_grad_enabled():
     """Whether operators are recorded for gradients."""
-    return MODE.grad
+    return CONTEXT.grad
 
 
 def is_inference_mode_enabled():
     """Whether inference mode is on."""
-    return MODE.inference
+    return CONTEXT.inference
 
 
 TWO_CALLABLES = (
@@ -313,16 +231,16 @@ class saved_tensors_hooks:
         self.hooks = (pack_hook, unpack_hook)
 
     def __enter__(self):
-        if MODE.saved_hooks_disabled:
-            raise RuntimeError(MODE.saved_hooks_disabled)
+        if CONTEXT.saved_hooks_disabled:
+            raise RuntimeError(CONTEXT.saved_hooks_disabled)
         if not all(map(callable, self.hooks)):
             raise TypeError(
                 TWO_CALLABLES.format("_push_saved_tensors_default_hooks()", "", f"{self.hooks[0]!r}, {self.hooks[1]!r}")
             )
-        MODE.saved_hooks = (*MODE.saved_hooks, self.hooks)
+        CONTEXT.saved_hooks = (*CONTEXT.saved_hooks, self.hooks)
 
     def __exit__(self, *exc):
-        MODE.saved_hooks = MODE.saved_hooks[:-1]
+        CONTEXT.saved_hooks = CONTEXT.saved_hooks[:-1]
 
 
 class disable_saved_tensors_hooks(contextlib.ContextDecorator):
@@ -332,12 +250,12 @@ class disable_saved_tensors_hooks(contextlib.ContextDecorator):
         self.message = error_message
 
     def __enter__(self):
-        if MODE.saved_hooks:
+        if CONTEXT.saved_hooks:
             raise RuntimeError(self.message)
-        self.prev, MODE.saved_hooks_disabled = MODE.saved_hooks_disabled, self.message
+        self.prev, CONTEXT.saved_hooks_disabled = CONTEXT.saved_hooks_disabled, self.message
 
     def __exit__(self, *exc):
-        MODE.saved_hooks_disabled = self.prev
+        CONTEXT.saved_hooks_disabled = self.prev
 
 
 class detect_anomaly:
@@ -352,13 +270,13 @@ class detect_anomaly:
             stacklevel=2,
         )
         self.value, self.check = True, check_nan
-        self.prev = MODE.anomaly, MODE.anomaly_nan
+        self.prev = CONTEXT.anomaly, CONTEXT.anomaly_nan
 
     def __enter__(self):
-        MODE.anomaly, MODE.anomaly_nan = self.value, self.check
+        CONTEXT.anomaly, CONTEXT.anomaly_nan = self.value, self.check
 
     def __exit__(self, *exc):
-        MODE.anomaly, MODE.anomaly_nan = self.prev
+        CONTEXT.anomaly, CONTEXT.anomaly_nan = self.prev
 
 
 class set_detect_anomaly(detect_anomaly):
@@ -367,14 +285,14 @@ class set_detect_anomaly(detect_anomaly):
     __module__ = "torch.autograd.anomaly_mode"
 
     def __init__(self, mode, check_nan=True):
-        self.prev = MODE.anomaly, MODE.anomaly_nan
+        self.prev = CONTEXT.anomaly, CONTEXT.anomaly_nan
         self.value, self.check = bool(mode), check_nan
         self.__enter__()
 
 
 def is_anomaly_enabled():
-    return MODE.anomaly
+    return CONTEXT.anomaly
 
 
 def is_anomaly_check_nan_enabled():
-    return MODE.anomaly_nan
+    return CONTEXT.anomaly_nan

@@ -10,10 +10,9 @@ tangent, and in-place operators write into the tangent, so that all views of a t
 import contextlib
 import weakref
 
-from ..call.state import LOCAL, STATE, activate
+from ..context import CONTEXT, PROCESS, activate
 from ..registry import T
 from ..tensor import Tensor, capacity, numel
-from .modes import MODE
 
 
 class Level:
@@ -59,14 +58,8 @@ class Level:
         """The new tangent of t after an in-place operator; None for zero. What t is a view of has it too."""
         old = self.get(t)
         if old is not None:
-            before, LOCAL.differentiated = (
-                LOCAL.differentiated,
-                None,
-            )  # the tangent may be one that a transform was given
-            try:
+            with CONTEXT.set(differentiated=None):  # the tangent may be one that a transform was given
                 old.zero_() if tangent is None else old.copy_(tangent)
-            finally:
-                LOCAL.differentiated = before
         elif tangent is not None:
             base = None if t._view is None or id(t) in self.tangents else t._view.base
             if base is None or id(base) in self.tangents:
@@ -128,18 +121,13 @@ def _part(tangent, base, t):
 # thread
 def visible():
     """The levels that calls of this thread look at, the youngest last."""
-    levels = LOCAL.levels
-    return STATE.levels if levels is None else levels
+    levels = CONTEXT.levels
+    return PROCESS.levels if levels is None else levels
 
 
-@contextlib.contextmanager
 def seeing(levels):
-    """Inside, calls of this thread look at these levels alone."""
-    before, LOCAL.levels = LOCAL.levels, levels
-    try:
-        yield
-    finally:
-        LOCAL.levels = before
+    """A block in which calls of this thread look at these levels alone."""
+    return CONTEXT.set(levels=levels)
 
 
 def enter(level=None):
@@ -161,49 +149,48 @@ _NESTED = "Nested forward mode AD is not supported at the moment"
 @contextlib.contextmanager
 def entered():
     """A level for this thread alone, as torch.func.jvp has it; it may be inside others of the kind."""
-    if STATE.levels:
+    if PROCESS.levels:
         raise RuntimeError(_NESTED)
-    level, enabled, LOCAL.forward = enter(), LOCAL.forward, True
+    level = enter()
     try:
-        with seeing((*level.outer, level)):
+        with CONTEXT.set(forward=True, levels=(*level.outer, level)):
             yield level
     finally:
-        LOCAL.forward = enabled
         leave(level)
 
 
 def enter_dual_level():
     """The level that all threads see: one."""
-    if STATE.duals:
+    if PROCESS.duals:
         raise RuntimeError(_NESTED)
-    STATE.levels = (enter(),)
+    PROCESS.levels = (enter(),)
 
 
 def exit_dual_level():
-    leave(STATE.levels[-1])
-    STATE.levels = ()
+    leave(PROCESS.levels[-1])
+    PROCESS.levels = ()
 
 
 def current_level():
     """The level that dual tensors are made at, or None."""
-    levels = visible() if LOCAL.forward else LOCAL.disabled
-    levels = STATE.levels if levels is None else levels
+    levels = visible() if CONTEXT.forward else CONTEXT.disabled
+    levels = PROCESS.levels if levels is None else levels
     return levels[-1] if levels else None
 
 
 def set_fwd_grad_enabled(mode):
     """Whether this thread looks at tangents."""
-    if mode != LOCAL.forward:
-        LOCAL.forward = mode
-        LOCAL.levels, LOCAL.disabled = (LOCAL.disabled, None) if mode else ((), LOCAL.levels)
+    if mode != CONTEXT.forward:
+        CONTEXT.forward = mode
+        CONTEXT.levels, CONTEXT.disabled = (CONTEXT.disabled, None) if mode else ((), CONTEXT.levels)
 
 
 def innermost(args):
     """The youngest visible level that knows something of an argument, or None."""
-    levels = LOCAL.levels
+    levels = CONTEXT.levels
     if levels is None:
-        levels = STATE.levels
-    if not levels or MODE.inference:
+        levels = PROCESS.levels
+    if not levels or CONTEXT.inference:
         return None
     for level in reversed(levels):
         if level.tangents:

@@ -5,12 +5,12 @@ import sys
 import weakref
 
 from .. import dtypes as dt
-from ..call.state import STATE
+from ..context import CONTEXT, PROCESS
 from ..device import contiguous_format
 from ..registry import T
-from ..tensor import INFERENCE, Tensor, extent, is_contiguous, is_dense, numel
+from ..tensor import Tensor, extent, is_contiguous, is_dense, numel
+from ..versions import INFERENCE
 from .graph import FunctionNode, edge, fitted, forward_name, meta_of, named, set_history
-from .modes import MODE
 
 
 class ViewInfo:
@@ -88,8 +88,8 @@ def note_view(t, src, creation=None):
     if t._vc is INFERENCE:
         return t
     v = src._view
-    if not MODE.grad and creation != "custom":
-        creation = "inference" if MODE.inference else "no_grad"
+    if not CONTEXT.grad and creation != "custom":
+        creation = "inference" if CONTEXT.inference else "no_grad"
     elif creation is None and v is not None:
         creation = v.creation
     base = src if v is None else v.base
@@ -122,7 +122,7 @@ _FORBIDDEN = {
 
 def check_inplace(self, *others):
     """Errors of in-place operations that autograd cannot record. others: what else the operation reads."""
-    if not MODE.grad or not (self.requires_grad or any(isinstance(t, Tensor) and t._requires_grad for t in others)):
+    if not CONTEXT.grad or not (self.requires_grad or any(isinstance(t, Tensor) and t._requires_grad for t in others)):
         return
     v = self._view
     if v is not None:
@@ -201,8 +201,8 @@ def _may_be_written(g, bshape, bstride, boffset, shape, stride, offset):
     each element.
     """
     if (
-        MODE.grad
-        or STATE.active
+        CONTEXT.grad
+        or PROCESS.active
         or g.__class__ is not Tensor
         or not is_contiguous(bshape, bstride)
         or g._shape != bshape

@@ -3,14 +3,13 @@
 And the state behind torch.autocast.
 """
 
-import threading
 from enum import Enum
 
 from .. import dtypes as dt
 from ..backend import backend
+from ..context import CONTEXT, activate
 from ..tensor import Tensor
 from .dispatch import tensors_of
-from .state import LOCAL, activate
 
 
 class Autocast(Enum):
@@ -27,42 +26,37 @@ class Autocast(Enum):
 LOWER, FLOAT32, WIDEST, LOWER_ON_ACCELERATORS, FLOAT32_ON_ACCELERATORS, WIDEST_ON_ACCELERATORS = Autocast
 
 
-class _State(threading.local):
-    def __init__(self):
-        self.enabled = {}
-        self.dtype = {}
-        self.nesting = 0
-        self.cache = True
-
-
-AUTOCAST = _State()
 _DEFAULT = {"cpu": dt.bfloat16, "npu": dt.float16, "cuda": dt.float16, "xpu": dt.float16}
 
 
 def set_enabled(device_type, enabled):
-    before = any(AUTOCAST.enabled.values())
-    AUTOCAST.enabled[device_type] = bool(enabled)
-    after = any(AUTOCAST.enabled.values())
+    before = any(CONTEXT.autocast_enabled.values())
+    CONTEXT.autocast_enabled[device_type] = bool(enabled)
+    after = any(CONTEXT.autocast_enabled.values())
     if before != after:
         activate(1 if after else -1)
-    LOCAL.autocast = cast_arguments if after else None
+    CONTEXT.autocast = cast_arguments if after else None
 
 
 def is_enabled(device_type=None):
-    return AUTOCAST.enabled.get(device_type, False) if device_type is not None else AUTOCAST.enabled.get("cuda", False)
+    return (
+        CONTEXT.autocast_enabled.get(device_type, False)
+        if device_type is not None
+        else CONTEXT.autocast_enabled.get("cuda", False)
+    )
 
 
 def get_dtype(device_type):
-    return AUTOCAST.dtype.get(device_type, _DEFAULT.get(device_type, dt.float16))
+    return CONTEXT.autocast_dtype.get(device_type, _DEFAULT.get(device_type, dt.float16))
 
 
 def set_dtype(device_type, d):
-    AUTOCAST.dtype[device_type] = d
+    CONTEXT.autocast_dtype[device_type] = d
 
 
 def nest(n):
-    AUTOCAST.nesting += n
-    return AUTOCAST.nesting
+    CONTEXT.autocast_nesting += n
+    return CONTEXT.autocast_nesting
 
 
 def _widest(lower, dtypes):
@@ -83,7 +77,7 @@ def cast_arguments(op, args):
     """The arguments of an autocast operator in its type, or None to leave them."""
     rule = op.options.autocast
     first = next(tensors_of(args), None)
-    if rule is None or first is None or not AUTOCAST.enabled.get(first.device.type):
+    if rule is None or first is None or not CONTEXT.autocast_enabled.get(first.device.type):
         return None
     kind, accelerators_only = rule.value
     if accelerators_only and backend(first.device).host:
@@ -102,13 +96,10 @@ def cast_arguments(op, args):
         )
         return t.to(want) if eligible and t.dtype is not want else t
 
-    prev, LOCAL.autocast = LOCAL.autocast, None
-    try:
+    with CONTEXT.set(autocast=None):
         return [
             type(a)([cast(t) for t in a])
             if isinstance(a, (list, tuple)) and a and isinstance(a[0], Tensor)
             else cast(a)
             for a in args
         ]
-    finally:
-        LOCAL.autocast = prev

@@ -6,6 +6,7 @@ import numpy as np
 
 from ...tracebacks import shorten
 from .. import dtypes as dt
+from ..classes import NUMBERS_OR_NONE, direct
 from ..schema import NUMPY_NAMES, Arg, accepts, begins_with_bool, ints_error, is_int, spoken_signature, type_error
 from ..signatures import mismatch, signatures, type_name
 from ..storage import not_allocated
@@ -13,7 +14,6 @@ from ..symbolic import SymInt
 from ..tensor import Tensor, numel, too_large
 from ..warn import warn_once
 from .geometry import broadcast_shapes
-from .state import NUMBERS_OR_NONE, direct
 from .tracing import NUMBERS as TRACED
 
 

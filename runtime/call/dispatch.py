@@ -4,14 +4,14 @@ intercepted.
 
 from contextlib import contextmanager
 
-from ..autograd.modes import MODE
 from ..backend import backend
+from ..classes import NUMBERS_OR_NONE, dispatching, lazy
+from ..context import CONTEXT, activate
 from ..device import HOST, META
 from ..tensor import Tensor, meta_tensor
 from .geometry import broadcast_shapes, in_order, memory_order, permuted, strides_in_order
 from .overload import name_of, resolve
 from .promotion import promote
-from .state import LAZY, LOCAL, NUMBERS_OR_NONE, activate, dispatching
 
 
 def tensors_of(args):
@@ -137,14 +137,12 @@ def intercept(handler):
     Functions over other operators are seen themselves where PyTorch's dispatcher sees them and no gradient flows
     through them; else what they call is.
     """
-    previous = LOCAL.interceptors
-    LOCAL.interceptors = (*previous, handler)
     activate(1, 1)
     try:
-        yield
+        with CONTEXT.set(interceptors=(*CONTEXT.interceptors, handler)):
+            yield
     finally:
         activate(-1, -1)
-        LOCAL.interceptors = previous
 
 
 @contextmanager
@@ -155,14 +153,12 @@ def batching(handler):
     Unlike what intercept() hands over, the call is still above autograd. Classes with a __torch_function__ are asked,
     whatever holds outside.
     """
-    previous = LOCAL.batches, LOCAL.subclass_off
-    LOCAL.batches, LOCAL.subclass_off = handler, 0
     activate(1, 1)
     try:
-        yield
+        with CONTEXT.set(batches=handler, subclass_off=0):
+            yield
     finally:
         activate(-1, -1)
-        LOCAL.batches, LOCAL.subclass_off = previous
 
 
 class Call:
@@ -177,20 +173,12 @@ class Call:
 
     def __call__(self, *args):
         """Run the operator without gradients and without this handler."""
-        recording, stack, MODE.grad, LOCAL.interceptors = MODE.grad, LOCAL.interceptors, False, self.handlers
-        try:
+        with CONTEXT.set(grad=False, interceptors=self.handlers):
             return handle(self.op, args, self.run, self.suffix)
-        finally:
-            MODE.grad, LOCAL.interceptors = recording, stack
 
-    @contextmanager
     def outer(self):
-        """Operators called inside go to the outer handlers."""
-        stack, LOCAL.interceptors = LOCAL.interceptors, self.handlers
-        try:
-            yield
-        finally:
-            LOCAL.interceptors = stack
+        """A block in which operators go to the outer handlers."""
+        return CONTEXT.set(interceptors=self.handlers)
 
     def resolve(self, args):
         """(schema, args, kwargs) of PyTorch's, or None."""
@@ -198,10 +186,15 @@ class Call:
 
 
 def intercepted(args):
-    """Whether a call with these arguments is handed over before its kernel: asked where STATE.interceptors is not 0."""
-    if LOCAL.interceptors or LIBRARY_KERNELS:
+    """Whether a call with these arguments is handed over before its kernel: asked where PROCESS.interceptors is not 0."""
+    if CONTEXT.interceptors or LIBRARY_KERNELS:
         return True
-    return not LOCAL.dispatch_off and bool(dispatching) and any(t.__class__ in dispatching for t in tensors_of(args))
+    return not CONTEXT.dispatch_off and bool(dispatching) and any(t.__class__ in dispatching for t in tensors_of(args))
+
+
+def _below(**more):
+    """A block below autograd and autocast: nothing is recorded, but what it calls knows whether that was so above."""
+    return CONTEXT.set(grad=False, autocast=None, recording=CONTEXT.grad or CONTEXT.recording, **more)
 
 
 def handle(op, args, run, suffix=""):
@@ -209,19 +202,15 @@ def handle(op, args, run, suffix=""):
 
     suffix: "_" for in-place operators.
     """
-    stack = LOCAL.interceptors
-    recording, autocast, above, native = MODE.grad, LOCAL.autocast, LOCAL.recording, LOCAL.native
-    MODE.grad, LOCAL.autocast, LOCAL.recording, LOCAL.native = False, None, recording or above, False
-    try:
-        if LAZY and any(t.__class__ in LAZY for t in tensors_of(args)):
-            return LAZY.handler(op, args, run, suffix)
+    stack, native = CONTEXT.interceptors, CONTEXT.native
+    with _below(native=False):
+        if lazy and (cls := next((t.__class__ for t in tensors_of(args) if t.__class__ in lazy), None)) is not None:
+            return cls._call(op, args, run, suffix)
         if stack:
             return stack[-1](dispatch_name(op, args, suffix, native), args, Call(op, suffix, run, stack[:-1], native))
-        if not LOCAL.dispatch_off and any(t.__class__ in dispatching for t in tensors_of(args)):
+        if not CONTEXT.dispatch_off and any(t.__class__ in dispatching for t in tensors_of(args)):
             return CLASSES.handler(dispatch_name(op, args, suffix, native), args, Call(op, suffix, run, (), native))
         return _overridden_kernel(op, args, run, suffix) if LIBRARY_KERNELS else run(*args)
-    finally:
-        MODE.grad, LOCAL.autocast, LOCAL.recording, LOCAL.native = recording, autocast, above, native
 
 
 LIBRARY_KERNELS: dict = {}  # (PyTorch's full name, device type) -> what torch.library runs instead of the kernel
@@ -234,15 +223,10 @@ def _overridden_kernel(op, args, run, suffix):
         device = next((t.device for t in tensors_of(args)), HOST).type
         key = schema.full_name, device
         kernel = LIBRARY_KERNELS.get(key)
-        before = LOCAL.in_library
-        if kernel is not None and key not in before:
-            LOCAL.dispatch_off += 1
-            LOCAL.in_library = (*before, key)  # inside, the operator is the original: for this thread alone
-            try:
+        if kernel is not None and key not in CONTEXT.in_library:
+            # inside, the operator is the original: for this thread alone
+            with CONTEXT.set(dispatch_off=CONTEXT.dispatch_off + 1, in_library=(*CONTEXT.in_library, key)):
                 return kernel(*given, **named)
-            finally:
-                LOCAL.dispatch_off -= 1
-                LOCAL.in_library = before
     return run(*args)
 
 
@@ -264,17 +248,13 @@ class Overload(Call):
 
 def hand_over(overload, args, kwargs, run):
     """The same for an operator written in Python: run(args, kwargs) is what it is without."""
-    flat, stack = (*args, *kwargs.values()), LOCAL.interceptors
-    recording, autocast, above = MODE.grad, LOCAL.autocast, LOCAL.recording
-    MODE.grad, LOCAL.autocast, LOCAL.recording = False, None, recording or above
-    try:
+    flat, stack = (*args, *kwargs.values()), CONTEXT.interceptors
+    with _below():
         if stack:
             return stack[-1](str(overload), flat, Overload(overload, run, stack[:-1], (args, kwargs)))
-        if not LOCAL.dispatch_off and any(t.__class__ in dispatching for t in tensors_of(flat)):
+        if not CONTEXT.dispatch_off and any(t.__class__ in dispatching for t in tensors_of(flat)):
             return CLASSES.handler(str(overload), flat, Overload(overload, run, (), (args, kwargs)))
         return run(args, kwargs)
-    finally:
-        MODE.grad, LOCAL.autocast, LOCAL.recording = recording, autocast, above
 
 
 class CLASSES:

@@ -4,9 +4,9 @@ elementwise result.
 
 from functools import lru_cache
 
+from ..classes import dispatching
 from ..registry import T
 from ..tensor import Tensor, contiguous_strides, is_contiguous, is_dense, strided_view
-from .state import dispatching
 
 
 def broadcast_shapes(*shapes):

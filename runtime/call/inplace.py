@@ -1,48 +1,39 @@
 """Operators that write into their first argument."""
 
 from .. import dtypes as dt
-from ..autograd import (
-    MODE,
-    FunctionNode,
-    Saved,
-    check_captured,
-    check_inplace,
-    edge,
-    forward,
-    meta_of,
-    of_in_place,
-    rebase,
-)
+from ..autograd import FunctionNode, Saved, check_captured, check_inplace, edge, forward, meta_of, of_in_place, rebase
 from ..autograd.tangents import carry, innermost
 from ..backend import backend
+from ..classes import dispatching
+from ..context import CONTEXT, PROCESS
 from ..registry import T
-from ..tensor import INFERENCE, Tensor, alias, check_writable, versions
+from ..tensor import Tensor, alias, check_writable
+from ..versions import INFERENCE
 from ..warn import warn
 from .dispatch import dispatch_name, handle, intercepted, requires_grad
 from .out import check_overlap, is_expanded, refuse_expanded, write
 from .overload import resolve
 from .promotion import COMPLEX_TO_FLOAT
-from .state import LOCAL, STATE, dispatching
 from .tracing import traced
 
 
 def inplace(op, self, args):
     """Compute, then write into self; returns self."""
-    if versions.new is not None or self._vc is INFERENCE:
+    if PROCESS.versions or self._vc is INFERENCE:
         check_writable(self)
         check_captured(self, lambda: dispatch_name(op, args, "_").replace(".", "::", 1).removesuffix(".default"))
     options = op.options
     if (self._storage is not None or options.apart) and self.__class__ not in dispatching:
         check_overlap(op, self, args[1:], 1)
-    if MODE.grad and (self._requires_grad or self._view is not None):
+    if CONTEXT.grad and (self._requires_grad or self._view is not None):
         check_inplace(self, *args[1:])
     instead = options.operator
     if instead is not None and all(a is None for a in args[2:]):
         op, args = instead, args[:2]
-    if STATE.duals and op.fn is None and (level := innermost(args)) is not None:
+    if PROCESS.duals and op.fn is None and (level := innermost(args)) is not None:
         return forward.inplace(op, args, level, inplace)
-    recording = MODE.grad and requires_grad(op, args)
-    if STATE.interceptors and (taken := _taken_over(op, self, args, recording)) is not None:
+    recording = CONTEXT.grad and requires_grad(op, args)
+    if PROCESS.interceptors and (taken := _taken_over(op, self, args, recording)) is not None:
         return taken
     if op.fn is not None:
         return _composite(op, self, args, recording)
@@ -72,11 +63,8 @@ def _without_formula(op, self, args):
     """An operator that nothing is recorded of; where its result is constant, that is."""
     tensors = (self, *(a for a in args[1:] if isinstance(a, Tensor)))
     edges, metas = tuple(map(edge, tensors)), tuple(map(meta_of, tensors))
-    recording, MODE.grad = MODE.grad, False
-    try:
+    with CONTEXT.set(grad=False):
         inplace(op, self, args)
-    finally:
-        MODE.grad = recording
     if op.options.constant:
         zeros = lambda g: tuple(
             None if e is None else T.zeros(shape, dtype=dtype, device=device)
@@ -90,7 +78,7 @@ def _without_formula(op, self, args):
 
 def _taken_over(op, self, args, recording):
     """The result where the tracer or an interceptor takes the call, else None."""
-    if LOCAL.tracer is not None:
+    if CONTEXT.tracer is not None:
         return traced(op, args, lambda *args: inplace(op, args[0], args), "_")
     if not intercepted(args):
         return None
@@ -143,9 +131,9 @@ def _composite(op, self, args, recording):
     _check_result(op, self, r)
     if op.options.irreversible is not None and op.options.irreversible(*args) is not None and r._grad_fn is not None:
         r._grad_fn = _of_in_place(op, r._grad_fn, args)
-    if MODE.grad and (r._requires_grad or self._requires_grad) or STATE.duals and innermost((self, r)) is not None:
+    if CONTEXT.grad and (r._requires_grad or self._requires_grad) or PROCESS.duals and innermost((self, r)) is not None:
         if (
-            STATE.active
+            PROCESS.active
             or self._view is not None
             or r._view is not None
             or r._grad_fn is None
@@ -190,11 +178,9 @@ def _of_in_place(op, node, args):
 
 def _computed(op, args, recording=False):
     """The operator's result, written over its first argument."""
-    self, prev, MODE.grad = args[0], MODE.grad, False
-    try:
+    self = args[0]
+    with CONTEXT.set(grad=False):
         r = op.make_call()(*args)
-    finally:
-        MODE.grad = prev
     _check_result(op, self, r)
     if not recording:
         write(self, r)
@@ -215,13 +201,10 @@ def _before(op, self):
 
 def past(self):
     """A copy of self with its history: the value before an in-place operator."""
-    recording, MODE.grad = MODE.grad, False
-    try:
+    with CONTEXT.set(grad=False):
         old = T.clone(self)
-    finally:
-        MODE.grad = recording
     old._requires_grad, old._grad_fn, old._output_nr = self._requires_grad, self._get_grad_fn(), self._output_nr
-    return carry(self, old, T.clone) if STATE.duals else old
+    return carry(self, old, T.clone) if PROCESS.duals else old
 
 
 def _check_result(op, self, r):

@@ -3,10 +3,10 @@
 import numpy as np
 
 from .. import dtypes as dt
+from ..classes import direct
 from ..registry import T, method
 from ..tensor import Tensor, from_array
 from .pipeline import make_operator
-from .state import direct
 
 _BINARY = {
     "add": "add",

@@ -5,16 +5,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from .. import dtypes as dt
-from ..autograd import MODE, forward
+from ..autograd import forward
 from ..backend import backend
+from ..classes import lazy
+from ..context import CONTEXT, PROCESS
 from ..device import META
 from ..registry import T
-from ..tensor import INFERENCE, Tensor, check_writable, empty, extent, is_dense, meta_tensor, numel, strided_view
+from ..tensor import Tensor, check_writable, empty, extent, is_dense, meta_tensor, numel, strided_view
+from ..versions import INFERENCE
 from .bind import unfit
 from .dispatch import intercepted
 from .geometry import preserved_strides
 from .return_types import out_class
-from .state import LAZY, STATE
 
 _RESIZED = (
     "An output with one or more elements was resized since it had shape {had}, which does not match the required "
@@ -113,7 +115,7 @@ def _with_outs(op, name, rules, result, out, args):
 
 def _fill(rules, result, out, args):
     """Give out= the shape and the values of the result."""
-    seen = STATE.interceptors and intercepted((out,))
+    seen = PROCESS.interceptors and intercepted((out,))
     if out._shape != result._shape:
         _resize(rules, result, out, args, seen)
     if seen:
@@ -124,11 +126,8 @@ def _fill(rules, result, out, args):
 
 def _by_operator(method, argument):
     """What is done to out= as a call that is seen below autograd, as the one that computed was."""
-    recording, MODE.grad = MODE.grad, False
-    try:
+    with CONTEXT.set(grad=False):
         method(argument)
-    finally:
-        MODE.grad = recording
 
 
 def _check_memory(op, out, args):
@@ -157,7 +156,7 @@ def _refusal(op, name, out, args, wanted):
 
 def _check(name, result, out):
     # a result without history is a factory's, whose requires_grad=True is said of `out`
-    if MODE.grad and (out._requires_grad or result._requires_grad and result._grad_fn is not None):
+    if CONTEXT.grad and (out._requires_grad or result._requires_grad and result._grad_fn is not None):
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, "
             f"but one of the arguments requires grad."
@@ -297,8 +296,8 @@ def refuse_expanded(t):
 
 def write(dst, src):
     """Copy values into dst's memory and count a version."""
-    if dst.__class__ in LAZY:
-        LAZY.write(dst, src)
+    if dst.__class__ in lazy:
+        dst._write(src)
         return
     if dst._vc is INFERENCE:
         check_writable(dst)

@@ -1,10 +1,10 @@
 """PyTorch's name and arguments of a call below autograd: its overload, and what its dispatcher hands on."""
 
 from ..aten import schemas
+from ..classes import NUMBERS
 from ..device import get_default_device, strided
 from ..schema import strip_default
 from ..tensor import Tensor
-from .state import NUMBERS
 
 _ABOVE = ("requires_grad",)  # what is done above the dispatcher
 

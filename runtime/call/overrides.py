@@ -6,31 +6,29 @@ import inspect
 import sys
 import types
 
-from ..forks import lock
-from ..tensor import Tensor, tensor_method
-from .state import (
-    LOCAL,
-    STATE,
+from ..classes import (
     DisableTorchFunctionSubclass,
     _disabled_torch_dispatch_impl,
     _disabled_torch_function_impl,
-    activate,
     direct,
     disabled,
     dispatching,
 )
+from ..context import CONTEXT, PROCESS, activate
+from ..forks import lock
+from ..tensor import Tensor, tensor_method
 
 
 class DisableTorchFunction(DisableTorchFunctionSubclass):
     __module__ = "torch._C"
 
     def __enter__(self):
-        LOCAL.subclass_off += 1
-        self.modes, LOCAL.modes = LOCAL.modes, ()
+        CONTEXT.subclass_off += 1
+        self.modes, CONTEXT.modes = CONTEXT.modes, ()
 
     def __exit__(self, *exc):
-        LOCAL.subclass_off -= 1
-        LOCAL.modes = self.modes
+        CONTEXT.subclass_off -= 1
+        CONTEXT.modes = self.modes
 
 
 _modes = 0  # in all threads
@@ -39,13 +37,13 @@ _modes_lock = lock()
 
 def push_mode(mode):
     _count_modes(1)
-    LOCAL.modes = (*LOCAL.modes, mode)
+    CONTEXT.modes = (*CONTEXT.modes, mode)
     activate(1)
 
 
 def pop_mode():
-    mode = LOCAL.modes[-1]
-    LOCAL.modes = LOCAL.modes[:-1]
+    mode = CONTEXT.modes[-1]
+    CONTEXT.modes = CONTEXT.modes[:-1]
     activate(-1)
     _count_modes(-1)
     return mode
@@ -95,10 +93,10 @@ def overloaded(args):
             continue
         if isinstance(a, Tensor):
             if not cls._of_layout and (
-                LOCAL.subclass_off or disabled(cls) or LOCAL.formulas and not cls._below_autograd
+                CONTEXT.subclass_off or disabled(cls) or CONTEXT.formulas and not cls._below_autograd
             ):
                 continue
-        elif LOCAL.subclass_off:
+        elif CONTEXT.subclass_off:
             continue
         if cls is type or any(type(f) is cls for f in found):
             continue
@@ -119,7 +117,7 @@ def _no_implementation(text):
 
 
 def has_torch_function(args):
-    if LOCAL.modes:
+    if CONTEXT.modes:
         return True
     return bool(overloaded(args))
 
@@ -135,13 +133,10 @@ def handle_torch_function(public, relevant, *args, **kwargs):
     """Ask the mode on top, else each overriding argument in turn."""
     found = overloaded(relevant)
     types = tuple(type(a) for a in found if not getattr(type(a), "_of_layout", False))
-    if LOCAL.modes:
-        mode = LOCAL.modes[-1]
-        prev, LOCAL.modes = LOCAL.modes, LOCAL.modes[:-1]
-        try:
+    if CONTEXT.modes:
+        mode = CONTEXT.modes[-1]
+        with CONTEXT.set(modes=CONTEXT.modes[:-1]):
             r = mode.__torch_function__(public, types, args, kwargs)
-        finally:
-            LOCAL.modes = prev
         if r is not NotImplemented:
             return r
     else:
@@ -163,7 +158,7 @@ def asking_modes(fn):
 
     @functools.wraps(fn)
     def public(*args, **kwargs):
-        return handle_torch_function(public, (), *args, **kwargs) if LOCAL.modes else fn(*args, **kwargs)
+        return handle_torch_function(public, (), *args, **kwargs) if CONTEXT.modes else fn(*args, **kwargs)
 
     return public
 
@@ -183,10 +178,13 @@ def overridable(fn):
     return public
 
 
-def run_overridden(public, op, args, out, kind, kwargs=None, star=()):
-    """The way of a call that may be taken over: overrides, then autocast; STATE when the call should go on as it is.
+NOT_TAKEN, NO_OUT = object(), object()  # nobody takes the call over; the function has no out=
 
-    `out` is STATE where there is none; `star` is what f(*sizes) was given; kwargs are given where args are the caller's
+
+def run_overridden(public, op, args, out, kind, kwargs=None, star=()):
+    """The way of a call that may be taken over: overrides, then autocast; NOT_TAKEN when the call should go on as it is.
+
+    `out` is NO_OUT where there is none; `star` is what f(*sizes) was given; kwargs are given where args are the caller's
     own.
     """
     named = kwargs is None and kind == "function" and op.python
@@ -194,24 +192,21 @@ def run_overridden(public, op, args, out, kind, kwargs=None, star=()):
         pos, kw = args, dict(kwargs)
     else:
         pos, kw = _as_given(op, args, named, () if named else keywords_of_call(sys._getframe(2)))
-    if out is not STATE and (named or out is not None):
+    if out is not NO_OUT and (named or out is not None):
         kw["out"] = out
     relevant = [
         *_flat((*pos, *(a for name, a in kw.items() if name != "out" or not getattr(type(a), "_of_layout", False))))
     ]
-    if LOCAL.modes or overloaded(relevant):
+    if CONTEXT.modes or overloaded(relevant):
         return handle_torch_function(public, relevant, *pos[: len(pos) - bool(star)], *star, **kw)
-    if LOCAL.autocast is None or kwargs is not None:
-        return STATE
-    new = LOCAL.autocast(op, args)
+    if CONTEXT.autocast is None or kwargs is not None:
+        return NOT_TAKEN
+    new = CONTEXT.autocast(op, args)
     if new is None:
-        return STATE
+        return NOT_TAKEN
     kw.update((a.name, v) for a, v in zip(op.schema.args, new) if a.name in kw)
-    prev, LOCAL.autocast = LOCAL.autocast, None
-    try:
+    with CONTEXT.set(autocast=None):
         return public(*new[: len(pos)], **kw)
-    finally:
-        LOCAL.autocast = prev
 
 
 def _as_given(op, args, named, keywords):
@@ -323,8 +318,8 @@ def _asking(method):
 
     @functools.wraps(method, ("__name__", "__doc__") if of_property else functools.WRAPPER_ASSIGNMENTS)
     def ask(self, *args, **kwargs):
-        plain = LOCAL.subclass_off or LOCAL.formulas or disabled(type(self))
-        if plain and not LOCAL.modes:
+        plain = CONTEXT.subclass_off or CONTEXT.formulas or disabled(type(self))
+        if plain and not CONTEXT.modes:
             return method(self, *args, **kwargs)
         # what Tensor has while there is a mode: one that calls on has the next mode asked, then the class
         public = ask if _modes and not of_property else method
@@ -383,7 +378,7 @@ class TorchFunctionMode:
 @classmethod
 def __init_subclass__(cls, raw=False, **kw):
     super(Tensor, cls).__init_subclass__(**kw)
-    STATE.subclasses = True
+    PROCESS.subclasses = True
     if raw:
         cls._below_autograd = True
     dispatch = cls.__torch_dispatch__

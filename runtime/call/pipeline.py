@@ -14,35 +14,38 @@ from _thread import _count as other_threads
 
 from ...tracebacks import shorten
 from .. import dtypes as dt
-from ..autograd import MODE, forward, note_view
+from ..autograd import forward, note_view
 from ..autograd.tangents import innermost
 from ..backend import backend
+from ..classes import NUMBERS_OR_NONE, direct, dispatching
+from ..codegen import Source
+from ..context import CONTEXT, PROCESS
 from ..device import HOST
 from ..registry import IMPLICIT
-from ..tensor import INFERENCE, STARTS, Tensor, numel, strided_view, unviewed, versions
+from ..tensor import STARTS, Tensor, numel, strided_view, unviewed
+from ..versions import INFERENCE, new_version
 from .bind import no_memory
-from .codegen import Source
 from .dispatch import elementwise, general, handle, intercepted, requires_grad
 from .overload import resolve
-from .state import LOCAL, NUMBERS_OR_NONE, STATE, direct, dispatching
 from .tracing import traced
 
 _NAMES = {
     "CATEGORY": dt.SCALAR_CATEGORY,
-    "MODE": MODE,
+    "CONTEXT": CONTEXT,
+    "PROCESS": PROCESS,
     "NUMBERS": NUMBERS_OR_NONE,
     "Tensor": Tensor,
     "backend": backend,
     "elementwise": elementwise,
     "general": general,
     "new": object.__new__,
+    "new_version": new_version,
     "note_view": note_view,
     "INFERENCE": INFERENCE,
     "numel": numel,
     "other_threads": other_threads,
     "requires_grad": requires_grad,
     "strided_view": strided_view,
-    "versions": versions,
 }
 
 # a fresh tensor: tensor.wrap(), written out, but for the kernel's result
@@ -55,8 +58,7 @@ _WRAP = [
         " = ".join([*(f"out.{name}" for name in STARTS if STARTS[name] is start and name != "_ms"), str(start)])
         for start in (0, False, None)
     ),
-    "new_version = versions.new  # another thread may leave inference mode meanwhile",
-    "out._vc = new_version and new_version()",
+    "out._vc = new_version() if PROCESS.versions else None",
 ]
 
 
@@ -80,12 +82,12 @@ def _scaled(op, *args):
     """A call whose last argument multiplies an operand: the kernel gets the product, what is recorded is the call as it
     was given.
     """
-    recording, before = MODE.grad and requires_grad(op, args), MODE.grad
-    MODE.grad = False
+    recording, before = CONTEXT.grad and requires_grad(op, args), CONTEXT.grad
+    CONTEXT.grad = False
     try:
         out = op.make_call()(*op.prepare(*args))
     finally:
-        MODE.grad = before
+        CONTEXT.grad = before
     if recording:
         op.record(out, args)
     return out
@@ -96,9 +98,9 @@ def make_operator(op, name, otherwise, takes):
 
     takes: the classes of the second operand.
     """
-    source = Source(name, "a0, a1", **_names(op), STATE=STATE, direct=direct, takes=takes, otherwise=otherwise)
+    source = Source(name, "a0, a1", **_names(op), direct=direct, takes=takes, otherwise=otherwise)
     source.add(
-        "if STATE.active or a0.__class__ not in direct or a1.__class__ not in takes:", "    return otherwise(a0, a1)"
+        "if PROCESS.active or a0.__class__ not in direct or a1.__class__ not in takes:", "    return otherwise(a0, a1)"
     )
     begun = len(source.lines)
     source.names |= {"shorten": shorten, "no_memory": no_memory}
@@ -172,17 +174,17 @@ def _stages(op, source, tensors=frozenset()):
 def _wants_gradient(op, args, tensors):
     """The condition that some argument requires a gradient, and gradients are recorded.
 
-    MODE, which is the thread's own, is asked last.
+    CONTEXT, which is the thread's own, is asked last.
     """
     if any(op.schema.args[i].list for i in op.tensor_args):
-        return f"MODE.grad and requires_grad(op, ({', '.join(args)},))"
+        return f"CONTEXT.grad and requires_grad(op, ({', '.join(args)},))"
     tests = [
         f"{args[i]}._requires_grad"
         if i in tensors
         else f"{args[i]}.__class__ not in NUMBERS and {args[i]}._requires_grad"
         for i in op.tensor_args
     ]
-    return f"({' or '.join(tests)}) and MODE.grad"
+    return f"({' or '.join(tests)}) and CONTEXT.grad"
 
 
 def _mutating_composite(op, source, given):
@@ -190,7 +192,7 @@ def _mutating_composite(op, source, given):
     lists = {i for i in op.options.mutates if op.schema.args[i].list}
     first = "a0[0]" if 0 in lists else "a0"
     source.add(
-        f"if MODE.grad and requires_grad(op, ({given})) or not backend({first}.device).update(op, {first}, ({given})):",
+        f"if CONTEXT.grad and requires_grad(op, ({given})) or not backend({first}.device).update(op, {first}, ({given})):",
         f"    return function({given})",
     )
     for i in op.options.mutates:
@@ -202,8 +204,8 @@ def _one_node(op, source, given, wants_gradient):
     """A function over other operators that is one operator to PyTorch: its parts record nothing where it is recorded
     itself.
     """
-    source.add(f"if not ({wants_gradient}):", f"    return function({given})", "MODE.grad = False")
-    source.add("try:", f"    out = function({given})", "finally:", "    MODE.grad = True")
+    source.add(f"if not ({wants_gradient}):", f"    return function({given})", "CONTEXT.grad = False")
+    source.add("try:", f"    out = function({given})", "finally:", "    CONTEXT.grad = True")
     source.names["unviewed"] = unviewed
     source.add(*(("for t in out:", "    unviewed(t)") if op.schema.several else ("unviewed(out)",)))
 
@@ -325,11 +327,11 @@ def _with_number(op, source, tensors):
 
 def as_native(fn, args):
     """A function over operators that is C++ in PyTorch."""
-    before, LOCAL.native = LOCAL.native, True
+    before, CONTEXT.native = CONTEXT.native, True
     try:
         return fn(*args)
     finally:
-        LOCAL.native = before
+        CONTEXT.native = before
 
 
 def _saved(op, args):
@@ -362,10 +364,10 @@ def _watched(op, args, parts, run):
     """What run(parts, args) gives, within the context of who watches composites where the operator is PyTorch's
     dispatcher's.
     """
-    found = None if LOCAL.composites is None else resolve(op, args)
+    found = None if CONTEXT.composites is None else resolve(op, args)
     if found is None:
         return run(parts, args)
-    with LOCAL.composites(found[0].name, args):
+    with CONTEXT.composites(found[0].name, args):
         return run(parts, args)
 
 
@@ -392,9 +394,9 @@ def make_intercepted(op):
     )  # what makes new tensors: no gradient flows through it
 
     def call(*args):
-        if LOCAL.tracer is not None:
+        if CONTEXT.tracer is not None:
             return traced(op, args + defaults[len(args) :], call)
-        if LOCAL.batches is not None and (out := LOCAL.batches(op, args)) is not NotImplemented:
+        if CONTEXT.batches is not None and (out := CONTEXT.batches(op, args)) is not NotImplemented:
             return out
         if (
             implicit is not None
@@ -402,12 +404,12 @@ def make_intercepted(op):
             and (out := _watched(op, args + defaults[len(args) :], implicit, as_native)) is not NotImplemented
         ):
             return out  # before forward mode, too: what it calls has nodes and tangents of its own
-        if STATE.duals and (level := innermost(args)) is not None:
+        if PROCESS.duals and (level := innermost(args)) is not None:
             return forward.call(op, args + defaults[len(args) :], level)
         if not intercepted(args):
             return direct(*args)
         args += defaults[len(args) :]
-        recording = MODE.grad and differentiable and requires_grad(op, args)
+        recording = CONTEXT.grad and differentiable and requires_grad(op, args)
         if composite:
             plain = (
                 args if flag is None else (*args[:flag], False, *args[flag + 1 :])
@@ -418,7 +420,7 @@ def make_intercepted(op):
             out = handle(op, plain, parts)
             return out._requiring_grad() if flag is not None and args[flag] and not out._requires_grad else out
         recording = recording and op.derivative is not None
-        node = _saved(op, args) if recording and MODE.saved_hooks else None
+        node = _saved(op, args) if recording and CONTEXT.saved_hooks else None
         out = handle(op, args, direct)
         if op.is_view:
             for t in out if schema.several else (out,):

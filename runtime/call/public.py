@@ -13,6 +13,9 @@ from typing import Optional
 from ...tracebacks import shorten
 from .. import dtypes as dt
 from .. import registry
+from ..classes import direct
+from ..codegen import Source
+from ..context import PROCESS
 from ..device import layout, memory_format
 from ..generator import Generator
 from ..schema import NUMPY_NAMES, bind
@@ -35,12 +38,10 @@ from .bind import (
     with_deprecated,
     with_numpy_names,
 )
-from .codegen import Source
 from .inplace import inplace
 from .out import Out, led_dtype, out_dtype, with_out
-from .overrides import run_overridden
+from .overrides import NO_OUT, NOT_TAKEN, run_overridden
 from .return_types import result_class
-from .state import STATE, direct
 
 
 def make(ns, name):
@@ -112,7 +113,9 @@ _NAMES = {
     "as_dtype": as_dtype,
     "as_sizes": as_sizes,
     "dtype_class": dt.dtype,
-    "STATE": STATE,
+    "NOT_TAKEN": NOT_TAKEN,
+    "NO_OUT": NO_OUT,
+    "PROCESS": PROCESS,
     "generator": Generator,
     "layout": layout,
     "memory_format": memory_format,
@@ -319,10 +322,10 @@ def _write(op, name, kind):
         if a.is_tensor
     ]
     indirect += ["out.__class__ not in direct_or_none"] if signature.out else []
-    source.add(f"if {' or '.join(['STATE.active', *indirect])}:")
+    source.add(f"if {' or '.join(['PROCESS.active', *indirect])}:")
     source.add(
-        f"_r = overridden(public, op, {given}, {'out' if signature.out else 'STATE'}, {kind!r}{star})",
-        "if _r is not STATE:",
+        f"_r = overridden(public, op, {given}, {'out' if signature.out else 'NO_OUT'}, {kind!r}{star})",
+        "if _r is not NOT_TAKEN:",
         "    return _r",
         f"check_tensors(op, {given}, {name!r}, {method})",
         *(
@@ -387,9 +390,9 @@ def _overloaded(ops, parts, name, kind):
             if p is not None:
                 return p(*args, **kwargs)
             out = kwargs.pop("out", None) if kind == "function" else None
-            if STATE.active or any(map(_overrides, (*args, *kwargs.values()))):
+            if PROCESS.active or any(map(_overrides, (*args, *kwargs.values()))):
                 r = run_overridden(dispatch, ops, args, out, kind, kwargs)
-                if r is not STATE:
+                if r is not NOT_TAKEN:
                     return r
             for o, p in zip(ops, parts):
                 values = bind(o.schema, args, kwargs)

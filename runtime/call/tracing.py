@@ -5,9 +5,9 @@ where PyTorch has it as one operator.
 import functools
 from contextlib import contextmanager, nullcontext
 
+from ..context import CONTEXT, activate
 from ..registry import IMPLICIT, OPERATORS, WHOLE_IN_TRACES
 from .overload import resolve
-from .state import LOCAL, activate
 
 
 @contextmanager
@@ -18,23 +18,17 @@ def tracing(note, mode):
     themselves get plain ints. The
     function mode sees what functions over others ask of tensors besides.
     """
-    before, LOCAL.tracer = LOCAL.tracer, (note, mode)
     activate(1, 1)
     try:
-        yield
+        with CONTEXT.set(tracer=(note, mode)):
+            yield
     finally:
         activate(-1, -1)
-        LOCAL.tracer = before
 
 
-@contextmanager
 def untraced():
-    """Inside, the tracer is told nothing."""
-    before, LOCAL.tracer = LOCAL.tracer, None
-    try:
-        yield
-    finally:
-        LOCAL.tracer = before
+    """A block of which the tracer is told nothing."""
+    return CONTEXT.set(tracer=None)
 
 
 class TracedInt(int):
@@ -120,7 +114,7 @@ def traced(op, args, call, suffix=""):
 
     Functions over others that PyTorch has not as operators are told of by what they call.
     """
-    note, mode = LOCAL.tracer
+    note, mode = CONTEXT.tracer
     given = [
         tuple(a) if isinstance(a, tuple) and a.__class__ is not tuple and not hasattr(a, "_fields") else a for a in args
     ]
@@ -136,7 +130,7 @@ def traced(op, args, call, suffix=""):
     ):
         found = None  # PyTorch's gives less
     if found is None and (within := parts or op.fn) is not None:
-        with nullcontext() if mode in LOCAL.modes else mode:
+        with nullcontext() if mode in CONTEXT.modes else mode:
             result = within(*args)
         return args[0].copy_(result) if suffix else result
     with untraced():

@@ -4,11 +4,11 @@ autograd are handed over.
 
 import math
 
-from ..autograd.modes import MODE
 from ..call.geometry import broadcast_shapes
 from ..call.promotion import result_dtype
-from ..call.state import NUMBERS
 from ..call.tracing import TracedInt
+from ..classes import NUMBERS
+from ..context import CONTEXT
 from ..device import HOST
 from ..ops.matmul import rows
 from ..registry import ATEN, F, M, T, implicit
@@ -72,7 +72,7 @@ def _recorded(*tensors):
     """Whether gradients are recorded of these: a call that PyTorch spells otherwise is itself then, since its parts
     would be recorded.
     """
-    return MODE.grad and any(t._requires_grad for t in tensors)
+    return CONTEXT.grad and any(t._requires_grad for t in tensors)
 
 
 @implicit("_C._nn.max_pool1d_with_indices", traced=False)

@@ -4,12 +4,12 @@ import functools
 import math
 import warnings
 
-from ..autograd import MODE
 from ..call.autocast import FLOAT32_ON_ACCELERATORS, LOWER
 from ..call.geometry import result_strides
 from ..call.inplace import inplace as run_inplace
 from ..call.out import FOUND_DTYPE, SAME_DTYPE, SAME_SCALAR_TYPE
 from ..call.promotion import DEFAULT
+from ..context import CONTEXT
 from ..declare import composite, op
 from ..registry import ATEN
 from .common import F, T, changed, check_number, dt, only, wrap_dim
@@ -359,7 +359,7 @@ _silu = op(
 
 
 def _silu_check(input, inplace):
-    if input.dtype.is_complex and input.requires_grad and MODE.grad:
+    if input.dtype.is_complex and input.requires_grad and CONTEXT.grad:
         raise RuntimeError("silu does not support automatic differentiation for outputs with complex dtype.")
 
 

@@ -4,7 +4,8 @@ import math
 import operator
 
 from .. import dtypes as dt
-from ..call.state import LOCAL, dispatching, for_each
+from ..classes import dispatching, for_each
+from ..context import CONTEXT
 from ..device import META
 from ..registry import LINALG, SPECIAL, F, M, T
 from ..tensor import Tensor, contiguous_strides, is_contiguous, numel
@@ -44,8 +45,8 @@ def has_values(t):
     return (
         t.device is not META
         and t.__class__ not in dispatching
-        and not LOCAL.interceptors
-        and not (LOCAL.batches and t._below_autograd)
+        and not CONTEXT.interceptors
+        and not (CONTEXT.batches and t._below_autograd)
     )
 
 
@@ -53,7 +54,7 @@ def refuse_batches(tensors):
     """The error, where a tensor is many samples at once, of a function that must be called for each: vmap then does
     that.
     """
-    if LOCAL.batches and any(t._below_autograd for t in tensors):
+    if CONTEXT.batches and any(t._below_autograd for t in tensors):
         raise for_each(NotImplementedError("vmap: this has no rule for a batch of samples"))
 
 

@@ -10,9 +10,9 @@ tangent is recorded, conjugates are computed at once.
 
 import types
 
-from ..autograd import MODE
 from ..call.dispatch import handle
-from ..call.state import LAZY, STATE, _disabled_torch_function_impl, dispatching, look_at_classes
+from ..classes import _disabled_torch_function_impl, dispatching, lazy, look_at_classes
+from ..context import CONTEXT, PROCESS
 from ..declare import composite, view
 from ..tensor import alias
 from .common import T, Tensor
@@ -33,13 +33,16 @@ def _kind(name):
             "__module__": "torch",
             "__torch_function__": _disabled_torch_function_impl,
             "physical": staticmethod(physical),
+            "_resolved_values": values,
+            "_write": _write,
+            "_call": staticmethod(_resolving),
         }
         cls = types.new_class(
             "Tensor", (Tensor,), {"raw": True}, lambda ns: ns.update(facts | {f"is_{name}": lambda self: True})
         )
         dispatching.add(cls)
         look_at_classes()
-        LAZY.add(cls)
+        lazy.add(cls)
         setattr(_Kinds, name, cls)
     return cls
 
@@ -58,7 +61,7 @@ _neg_view = view(
 )
 
 
-def _lazily(name, t):
+def lazily(name, t):
     """A view that was just made, as a lazy one."""
     t.__class__ = _kind(name)
     return t
@@ -66,12 +69,12 @@ def _lazily(name, t):
 
 def values(t):
     """The tensor with its values in memory: itself where it is not lazy."""
-    return t.__class__.physical(alias(t)) if t.__class__ in LAZY else t
+    return t.__class__.physical(alias(t)) if t.__class__ in lazy else t
 
 
 def _with_values(a):
     """The same of an argument of any kind."""
-    if a.__class__ in LAZY:
+    if a.__class__ in lazy:
         return values(a)
     return type(a)(map(_with_values, a)) if a.__class__ in (list, tuple) else a
 
@@ -82,10 +85,10 @@ def _view_or_values(name, self, view_of, physical):
     The values where a gradient or a tangent is recorded, or a class answers.
     """
     own = getattr(_Kinds, name)
-    if MODE.grad and self._requires_grad or STATE.duals or self.__class__ not in (Tensor, own):
+    if CONTEXT.grad and self._requires_grad or PROCESS.duals or self.__class__ not in (Tensor, own):
         return physical(self)
     out = view_of.call(self)
-    return out if self.__class__ is own else _lazily(name, out)
+    return out if self.__class__ is own else lazily(name, out)
 
 
 @composite("conj(Tensor self) -> Tensor", out=False, sparse="values")
@@ -146,17 +149,17 @@ def _view_kind(op, args):
 def _resolving(op, args, run, suffix):
     """What becomes of a call below autograd with lazy tensors among its arguments."""
     first = args[0] if args else None
-    lazy = first.__class__ in LAZY
-    if lazy and not suffix and (op.geometry is not None or op.full in _KEPT):
+    is_lazy = first.__class__ in lazy
+    if is_lazy and not suffix and (op.geometry is not None or op.full in _KEPT):
         kind = _view_kind(op, args)
         if kind is not None:
             out = handle(op, (alias(first), *args[1:]), run)
             for t in out if isinstance(out, (tuple, list)) else (out,):
                 if kind:
-                    _lazily(kind, t)
+                    lazily(kind, t)
             return out
     given = [_with_values(a) for a in args]
-    if not lazy or not suffix:
+    if not is_lazy or not suffix:
         return handle(op, given, run, suffix)
     out = handle(op, given, run, suffix)
     memory = alias(first)
@@ -166,10 +169,5 @@ def _resolving(op, args, run, suffix):
 
 def _write(self, source):
     """copy_ and fill_ into a lazy tensor: its memory gets what stands for the values."""
-    if self.__class__ not in LAZY:
-        return self.copy_(values(source))
     alias(self).copy_(self.__class__.physical(values(source).to(self.dtype)))
     return self
-
-
-LAZY.handler, LAZY.values, LAZY.write, LAZY.mark = _resolving, values, _write, _lazily

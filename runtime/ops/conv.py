@@ -6,11 +6,10 @@ Their derivatives are each other.
 import functools
 import warnings
 
-from ..autograd.modes import MODE
 from ..call.autocast import LOWER
 from ..call.bind import as_ints
 from ..call.dispatch import intercepted
-from ..call.state import STATE
+from ..context import CONTEXT, PROCESS
 from ..declare import composite, op
 from ..device import HOST
 from ..registry import Namespace
@@ -181,7 +180,7 @@ def _backward(g, input, weight, stride, padding, dilation, transposed, output_pa
     """As one operator for whoever looks at calls below autograd, as its parts where they are to be differentiated or
     nobody looks.
     """
-    whole = STATE.interceptors and not MODE.grad and intercepted((g, input, weight))
+    whole = PROCESS.interceptors and not CONTEXT.grad and intercepted((g, input, weight))
     bias_sizes = [weight._shape[1] * groups if transposed else weight._shape[0]] if needs[2] else [0]
     return (ATEN.convolution_backward if whole else _parts)(
         g, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, list(needs)

@@ -13,7 +13,8 @@ from ..call.dispatch import handle, intercepted
 from ..call.geometry import preserved_strides, strides_in_order
 from ..call.out import COUNTED, FILLED, Out
 from ..call.overrides import asking_modes
-from ..call.state import STATE, DisableTorchFunctionSubclass
+from ..classes import DisableTorchFunctionSubclass
+from ..context import PROCESS
 from ..declare import composite, op
 from ..determinism import DETERMINISM, unwritten
 from ..device import (
@@ -503,7 +504,7 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
         for v in (a.min().item(), a.max().item()):
             check_number(v, want, want.name)
     t = _cast_array(a, want)
-    if STATE.interceptors and intercepted(()):
+    if PROCESS.interceptors and intercepted(()):
         t = handle(_lift_fresh, (t,), lambda t: t)
     return _flag(t if dev is HOST else t.to(dev), requires_grad)
 

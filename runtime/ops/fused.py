@@ -7,7 +7,7 @@ torch_npu names some. Where a gradient is to be differentiated again, it is comp
 of the backward pass.
 """
 
-from ..autograd import MODE
+from ..context import CONTEXT
 from ..declare import op
 from .common import T, dt
 
@@ -53,7 +53,7 @@ def _flash_meta(query, key, value, hidden, scale, layout, causal):
 
 
 def _flash_grads(g0, query, key, value, hidden, scale, layout, causal, out0, out1, out2):
-    if MODE.grad:
+    if CONTEXT.grad:
         return attention_backward(g0, query, key, value, hidden, scale, layout, causal)
     return flash_attention_backward.call(g0, query, key, value, hidden, out0, out1, out2, scale, layout, causal)
 
@@ -92,7 +92,7 @@ def _cross_entropy_meta(input, target, weight, reduction, ignore_index):
 
 
 def _cross_entropy_grad(g0, input, target, weight, reduction, ignore_index, out1):
-    if MODE.grad:
+    if CONTEXT.grad:
         return cross_entropy_backward(g0, T.log_softmax(input, 1), target, weight, reduction, ignore_index)
     return cross_entropy_loss_backward.call(g0, out1, target, weight, reduction, ignore_index)
 
@@ -157,7 +157,7 @@ def swiglu_backward(g, self, dim):
 
 
 def _swiglu_grad(g, self, dim):
-    return swiglu_backward(g, self, dim) if MODE.grad else _swiglu_backward.call(g, self, dim)
+    return swiglu_backward(g, self, dim) if CONTEXT.grad else _swiglu_backward.call(g, self, dim)
 
 
 op("_C.swiglu(Tensor self, int dim) -> Tensor", "Swiglu", meta=_half_shape, derivative={"self": _swiglu_grad}, **NOT)

@@ -6,33 +6,21 @@ import warnings
 
 import numpy as np
 
-from ..autograd import MODE
 from ..autograd.graph import renamed
 from ..call.autocast import WIDEST, WIDEST_ON_ACCELERATORS
 from ..call.bind import python_number
 from ..call.geometry import broadcast_shapes, preserved_strides, result_strides
 from ..call.out import SAME_DTYPE, SAME_SCALAR_TYPE, SELF_AND_RESULT, Out, refuse_expanded, with_out
 from ..call.overrides import handle_torch_function, overloaded
-from ..call.state import LOCAL, STATE, direct
 from ..call.tracing import TracedInt
+from ..classes import direct
+from ..context import CONTEXT, PROCESS
 from ..declare import BY_PARTS, composite, op, view
 from ..device import HOST, META
 from ..schema import type_name
 from ..tensor import from_array, meta_tensor
 from ..warn import warn_once
-from .common import (
-    T,
-    Tensor,
-    changed,
-    check_filling_mask,
-    check_number,
-    contiguous_strides,
-    dt,
-    has_values,
-    like_self,
-    numel,
-    wrap_dim,
-)
+from .common import T, Tensor, changed, check_filling_mask, check_number, dt, has_values, like_self, numel, wrap_dim
 from .memory import copy_, fill_
 from .views import _norm, _strides, slice_bounds
 
@@ -402,8 +390,8 @@ def _below_advanced(self, basic):
 
 
 def getitem(self, index):
-    if self.__class__ not in direct or STATE.active:
-        if (STATE.active and LOCAL.modes) or (not LOCAL.subclass_off and overloaded((self,))):
+    if self.__class__ not in direct or PROCESS.active:
+        if (PROCESS.active and CONTEXT.modes) or (not CONTEXT.subclass_off and overloaded((self,))):
             return handle_torch_function(Tensor.__getitem__, (self,), self, index)
     if index.__class__ is int and self._shape:
         return _named(_basic_index.call(self, (index,)), (index,))
@@ -420,12 +408,12 @@ def setitem(self, index, value):
     given = index if index.__class__ is tuple else (index,)
     if (
         self.__class__ not in direct
-        or STATE.active
+        or PROCESS.active
         or value.__class__ not in direct.with_numbers
         or not _is_basic(given)
     ):
         asked = (self, value, *_asked(given))
-        if (STATE.active and LOCAL.modes) or (not LOCAL.subclass_off and overloaded(asked)):
+        if (PROCESS.active and CONTEXT.modes) or (not CONTEXT.subclass_off and overloaded(asked)):
             return handle_torch_function(Tensor.__setitem__, asked, self, index, value)
     if not isinstance(value, Tensor):
         if not isinstance(value, (int, float, complex, np.integer)):
@@ -963,6 +951,3 @@ def nonzero(self, as_tuple, out=None):
 
 
 composite("argwhere(Tensor self) -> Tensor", out=False)(lambda self: self.nonzero())
-
-
-__all__ = ["MODE", "contiguous_strides"]

@@ -2,11 +2,12 @@
 
 import math
 
-from ..autograd import MODE, forward
+from ..autograd import forward
 from ..call.autocast import FLOAT32, FLOAT32_ON_ACCELERATORS
 from ..call.geometry import broadcast_shapes
 from ..call.out import CONTIGUOUS, SAME_DTYPE, SAME_SCALAR_TYPE, with_out
 from ..call.overrides import overridable
+from ..context import CONTEXT
 from ..declare import BY_PARTS, composite, op
 from ..device import HOST, contiguous_format
 from ..registry import provide
@@ -367,7 +368,7 @@ def inv(A):
 
 def _det_grad(g0, A, out0, out1, out2):
     d = diag((g0 * conj(out0)).unsqueeze(-1).expand(A._shape[:-1]))
-    if MODE.grad:
+    if CONTEXT.grad:
         if not has_values(A) or bool(out0.all()):
             return LINALG.solve_ex(mH(A), d)[0]
         # of singular matrices the cofactors, from the products of the other singular values
@@ -1129,7 +1130,7 @@ def _eigh(A, UPLO, fn, vectors):
     check_square(A, fn)
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
-    return eigh_op.call(A, UPLO.upper(), vectors or A._requires_grad and MODE.grad or forward.has_tangent(A))
+    return eigh_op.call(A, UPLO.upper(), vectors or A._requires_grad and CONTEXT.grad or forward.has_tangent(A))
 
 
 @composite(
@@ -1256,7 +1257,7 @@ def _svd(A, full, uv=True, driver=None):
         raise RuntimeError(
             "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend."
         )
-    return svd_op.call(A, full, uv or A._requires_grad and MODE.grad or forward.has_tangent(A))
+    return svd_op.call(A, full, uv or A._requires_grad and CONTEXT.grad or forward.has_tangent(A))
 
 
 @composite(

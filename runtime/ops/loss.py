@@ -5,11 +5,12 @@ sum.
 import math
 import warnings
 
-from ..autograd import MODE, no_grad
+from ..autograd import no_grad
 from ..backend import backend
 from ..call.autocast import FLOAT32
 from ..call.geometry import broadcast_shapes, check_spreads, result_strides
 from ..call.promotion import result_dtype
+from ..context import CONTEXT
 from ..declare import composite, op
 from .common import F, T, Tensor, changed, dt, has_values, numel, only, wrap_dim
 from .creation import tensor
@@ -172,7 +173,7 @@ def _declare(name, between, prim, call, dself, dtarget):
 
     def gradient(f, sign):
         def whole(g, *a):
-            if MODE.grad or f is not dself:
+            if CONTEXT.grad or f is not dself:
                 return composed(f, sign, at, g, *a)
             d = kernel.call(g, *a)
             return d if sign == 1 else -d

@@ -9,7 +9,7 @@ from ..call.dispatch import intercepted
 from ..call.geometry import broadcast_shapes, check_spreads, preserved_strides
 from ..call.out import SAME_DTYPE, SAME_SCALAR_TYPE, Out
 from ..call.overrides import handle_torch_function, has_torch_function, overridable
-from ..call.state import LOCAL, STATE
+from ..context import CONTEXT, PROCESS
 from ..declare import BY_PARTS, composite, op
 from ..device import HOST
 from ..registry import ATEN, function, provide
@@ -759,7 +759,7 @@ def _pair(a, la, b, lb, keep):
         if only_a:
             b = b.reshape((*b._shape[: len(batch)], *[1] * len(only_a), *b._shape[len(batch) :]))
         return a * b, out
-    if LOCAL.autocast is None:
+    if CONTEXT.autocast is None:
         _check_factors(a, b, (*a._shape, *b._shape))
         a = a if a.dtype is b.dtype else a.to(b.dtype)  # nothing is multiplied
     sizes = [x._shape[ls.index(c)] for x, ls, cs in ((a, la, batch + only_a), (b, lb, only_b)) for c in cs]
@@ -946,7 +946,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_cau
     if fused is not None and (out := fused(q, k, v, attn_mask, dropout_p, is_causal, scale, enable_gqa)) is not None:
         return out
     if has_flash_attention(q, k, v, attn_mask, dropout_p, enable_gqa):
-        if STATE.interceptors and intercepted((q, k, v)):
+        if PROCESS.interceptors and intercepted((q, k, v)):
             if attn_mask is not None and attn_mask.dtype is dt.bool_:
                 attn_mask = T.where(
                     attn_mask, ATEN.scalar_tensor(0.0, dtype=q.dtype), ATEN.scalar_tensor(-math.inf, dtype=q.dtype)

@@ -2,14 +2,15 @@
 
 import warnings
 
-from ..autograd import MODE, check_captured, check_inplace, forward, rebase
+from ..autograd import check_captured, check_inplace, forward, rebase
 from ..autograd.tangents import innermost
 from ..backend import backend, of_type
 from ..call.dispatch import handle, intercepted
 from ..call.geometry import preserved_strides
 from ..call.out import refuse_partial_overlap, write
-from ..call.state import LAZY, LOCAL, STATE, dispatching, subclass_kept
 from ..call.tracing import traced
+from ..classes import dispatching, lazy, subclass_kept
+from ..context import CONTEXT, PROCESS
 from ..declare import composite, op
 from ..determinism import DETERMINISM, unwritten
 from ..device import (
@@ -38,9 +39,9 @@ from ..tensor import (
     number_in,
     strided_view,
     tensor_method,
-    versions,
 )
 from ..typed_storage import TypedStorage
+from ..versions import new_version
 from ..warn import warn_once
 from .common import T, Tensor, check_fill, contiguous_strides, dt, numel
 
@@ -139,7 +140,7 @@ def _copied(self, dtype, device, fmt):
     else:
         t = _strided_empty(self._shape, stride, dtype, device)
     backend(device).write(t, self)
-    t._vc = versions.new and versions.new()
+    t._vc = new_version()
     return t
 
 
@@ -168,7 +169,7 @@ def _to_copy_call(self, dtype=None, device=None, memory_format=None):
     d = self.dtype if dtype is None else dtype
     _warn_of_discarding(self, d)
     out = _copied(self, d, self.device if device is None else device, memory_format)
-    if MODE.grad and self._requires_grad and d.category >= 2:
+    if CONTEXT.grad and self._requires_grad and d.category >= 2:
         _to_copy.record(out, (self, d, device, memory_format))
     return out
 
@@ -185,7 +186,7 @@ clone_op = op(
 @clone_op.calls
 def _clone_call(self, memory_format=None):
     out = _copied(self, self.dtype, self.device, memory_format)
-    if MODE.grad and self._requires_grad:
+    if CONTEXT.grad and self._requires_grad:
         clone_op.record(out, (self, memory_format))
     return out
 
@@ -265,7 +266,7 @@ _to.__name__, _to.__qualname__ = "to", "Tensor.to"
 def _overridable(f):
     """A hand-written method that subclasses and modes see as an operator."""
     from ..call.overrides import handle_torch_function, has_torch_function
-    from ..call.state import direct
+    from ..classes import direct
 
     def method(self, *args, **kwargs):
         other = args[0] if args else None  # no more of them is a tensor, and what is given by name seldom
@@ -273,7 +274,7 @@ def _overridable(f):
             self.__class__ in direct
             and (other.__class__ in direct or not isinstance(other, Tensor))
             and not kwargs
-            and not (STATE.active and LOCAL.modes)
+            and not (PROCESS.active and CONTEXT.modes)
         ):
             return f(self, *args)
         relevant = (self, *args, *kwargs.values())
@@ -390,12 +391,12 @@ _copy = op(
 
 def _copied_specially(self, src):
     """copy_ where tangents, lazy conjugates, other layouts or a tracer are; None for all other tensors."""
-    if STATE.interceptors and LOCAL.tracer is not None:
+    if PROCESS.interceptors and CONTEXT.tracer is not None:
         return traced(_copy, (self, src), copy_, "_")
-    if STATE.duals and (level := innermost((self, src))) is not None:
+    if PROCESS.duals and (level := innermost((self, src))) is not None:
         return forward.written(self, src, level, lambda: copy_(self, src))
-    if LAZY and (self.__class__ in LAZY or src.__class__ in LAZY):
-        return LAZY.write(self, src)
+    if lazy and (self.__class__ in lazy or src.__class__ in lazy):
+        return self._write(src) if self.__class__ in lazy else copy_(self, src._resolved_values())
     return None if src.layout is strided else src.TABLE["copy_"](self, src)
 
 
@@ -412,7 +413,7 @@ def copy_(self, src, non_blocking=False):
     done = _copied_specially(self, src)
     if done is not None:
         return done
-    if MODE.grad and (self._requires_grad or self._view is not None):
+    if CONTEXT.grad and (self._requires_grad or self._view is not None):
         check_inplace(self, src)
     if src is self and not self._requires_grad:
         self._bump()
@@ -434,7 +435,7 @@ def copy_(self, src, non_blocking=False):
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
     if self._storage is not None and src_view._storage is self._storage:
         refuse_partial_overlap(self, src)  # before it is broadcast
-    if MODE.grad and (self._requires_grad or src._requires_grad) and self.dtype.category >= 2:
+    if CONTEXT.grad and (self._requires_grad or src._requires_grad) and self.dtype.category >= 2:
         shadow = alias(self)
         _copy.record(shadow, (self, src_view))
         _written(_copy, self, src_view, src)
@@ -447,14 +448,14 @@ def copy_(self, src, non_blocking=False):
 
 def _written(op, self, source, given):
     """Write, or hand the call over: copy_(self, given)."""
-    if versions.new is not None:
+    if PROCESS.versions:
         check_captured(
             self,
             lambda: (
                 "aten::copy_" if op is _copy else f"aten::fill_.{'Tensor' if isinstance(given, Tensor) else 'Scalar'}"
             ),
         )
-    if STATE.interceptors and intercepted((self, given)):
+    if PROCESS.interceptors and intercepted((self, given)):
         version = self._version
         handle(
             op,
@@ -514,16 +515,16 @@ def _filled(self, value, op):
             )
     elif not isinstance(value, (int, float, complex)) and not hasattr(value, "item"):
         raise mismatch("fill_", True, (value,), {})
-    if STATE.interceptors and LOCAL.tracer is not None:
+    if PROCESS.interceptors and CONTEXT.tracer is not None:
         return traced(op, (self, value), lambda self, value: _filled(self, value, op), "_")
-    if STATE.duals and (level := innermost((self, value))) is not None:
+    if PROCESS.duals and (level := innermost((self, value))) is not None:
         return forward.written(self, value, level, lambda: _filled(self, value, op))
-    if MODE.grad and (self._requires_grad or self._view is not None):
+    if CONTEXT.grad and (self._requires_grad or self._view is not None):
         check_inplace(self, value)
-    if self.__class__ in LAZY:
-        return LAZY.write(self, _source(value, self))
+    if self.__class__ in lazy:
+        return self._write(_source(value, self))
     source = value if isinstance(value, Tensor) else None
-    if MODE.grad and (self._requires_grad or source is not None and value._requires_grad):
+    if CONTEXT.grad and (self._requires_grad or source is not None and value._requires_grad):
         shadow = alias(self)
         op.record(shadow, (self, value))
         _written(op, self, source, value)
@@ -574,7 +575,7 @@ _item.calls(number_in)
 @tensor_method
 def detach(self):
     """The same memory without history."""
-    if STATE.interceptors and intercepted((self,)):
+    if PROCESS.interceptors and intercepted((self,)):
         t = handle(_detach, (self,), alias)
         if t.__class__ in dispatching and t is not self:
             self._vc = t._vc = self._vc or [0]
@@ -588,7 +589,7 @@ def detach(self):
 @tensor_method
 def item(self):
     """The one value of a tensor of one element as a Python number."""
-    if STATE.interceptors and intercepted((self,)):
+    if PROCESS.interceptors and intercepted((self,)):
         return handle(_item, (self,), number_in)
     return number_in(self)
 
@@ -623,7 +624,7 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
         and size is None
     ):
         raise mismatch("set_", True, (source, storage_offset)[: 1 + (storage_offset != 0)], {})
-    if source is not None and STATE.interceptors and intercepted((self, source)):
+    if source is not None and PROCESS.interceptors and intercepted((self, source)):
         source = source.untyped() if isinstance(source, TypedStorage) else source
         if size is None:
             called = _set_tensor if isinstance(source, Tensor) else _set_storage
@@ -637,7 +638,7 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
 def _check_set(self, source):
     check_writable(self)
     check_inplace(self)
-    if versions.new is not None:
+    if PROCESS.versions:
         check_captured(
             self,
             lambda: (
@@ -730,14 +731,14 @@ composite("is_same_size(Tensor self, Tensor other) -> bool")(lambda self, other:
 @composite("Tensor.resize_(Tensor self, int[] size, *, MemoryFormat? memory_format=None) -> Tensor", varargs="size")
 def resize_(self, size, memory_format):
     """Change the shape in place; memory grows when it must, and keeps its leading elements."""
-    if STATE.interceptors and intercepted((self,)):
+    if PROCESS.interceptors and intercepted((self,)):
         return handle(_resize_memory, (self, size, memory_format), _resized, "_")
     return _resized(self, size, memory_format)
 
 
 def _resized(self, size, memory_format=None):
     check_writable(self)
-    if versions.new is not None:
+    if PROCESS.versions:
         check_captured(self, lambda: "aten::resize_")
     if self._requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
@@ -767,13 +768,13 @@ def _resized(self, size, memory_format=None):
 @tensor_method
 def resize_as_(self, the_template, *, memory_format=None):
     """Take the shape of another tensor in place."""
-    if STATE.interceptors and intercepted((self, the_template)):
+    if PROCESS.interceptors and intercepted((self, the_template)):
         return handle(_resize_memory_as, (self, the_template, memory_format), _resized_as, "_")
     return _resized_as(self, the_template, memory_format)
 
 
 def _resized_as(self, the_template, memory_format=None):
-    if versions.new is not None:
+    if PROCESS.versions:
         check_captured(self, lambda: "aten::resize_as_")
     if memory_format is preserve_format:
         memory_format = suggested_format(the_template)

@@ -6,7 +6,7 @@ import warnings
 from ..autograd import no_grad
 from ..backend import backend
 from ..call.out import SAME_DTYPE
-from ..call.state import STATE
+from ..context import PROCESS
 from ..declare import composite, op
 from ..device import META, contiguous_format
 from .common import LINALG, F, T, check_number, dt, has_values, only
@@ -71,7 +71,7 @@ _dense_backward = op(
 
 def _renorm(weight, indices, max_norm, norm_type):
     with no_grad():
-        weight = T.detach(weight) if STATE.duals else weight  # a tangent is left as it is
+        weight = T.detach(weight) if PROCESS.duals else weight  # a tangent is left as it is
         T.embedding_renorm_(weight, indices.contiguous(), max_norm, norm_type)
 
 

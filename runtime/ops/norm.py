@@ -2,10 +2,11 @@
 formula.
 """
 
-from ..autograd import MODE, forward
+from ..autograd import forward
 from ..call.autocast import FLOAT32_ON_ACCELERATORS
 from ..call.out import SAME_SCALAR_TYPE
-from ..call.state import LOCAL, STATE, dispatching
+from ..classes import dispatching
+from ..context import CONTEXT, PROCESS
 from ..declare import composite, op
 from ..device import channels_last, channels_last_3d, contiguous_format
 from ..registry import ATEN
@@ -59,7 +60,7 @@ def norm_backward(gs, x, mean, rstd, weight, stats, params, needs):
     n = 1
     for d in stats:
         n *= x._shape[d]
-    if not MODE.grad and gm is None and gr is None and g is not None:
+    if not CONTEXT.grad and gm is None and gr is None and g is not None:
         out = _fused.call(g, x, mean, rstd, weight, tuple(stats), tuple(params), needs[1] or needs[2])
         return (*out, None, None)[:3]
     gx = gw = gb = None
@@ -76,7 +77,7 @@ def norm_backward(gs, x, mean, rstd, weight, stats, params, needs):
 
 def _stats(x, dims, eps, mean, rstd):
     """mean and rstd as they were saved; where the derivative is to be differentiated, as functions of x."""
-    if not MODE.grad:
+    if not CONTEXT.grad:
         return mean, rstd
     var, mean = T.var_mean(x.to(rstd.dtype), tuple(dims), correction=0, keepdim=True)
     return mean, (var + eps).rsqrt()
@@ -147,7 +148,7 @@ def _backward(parts, g, *args):
 
     For classes that take calls below autograd, and have rules for its parts, by these unless a mode is active.
     """
-    if g.__class__ in dispatching and not LOCAL.interceptors:
+    if g.__class__ in dispatching and not CONTEXT.interceptors:
         return parts(g, *args)
     return getattr(ATEN, parts.__name__)(g, *args)
 
@@ -398,7 +399,7 @@ def _native(input, weight, bias, running_mean, running_var, training, momentum, 
             return input.clone(), input.detach(), input.detach()
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(input._shape)}")
     stats = [running_mean, running_var]
-    if STATE.duals and forward.has_tangent(input) and forward.has_tangent(*stats):
+    if PROCESS.duals and forward.has_tangent(input) and forward.has_tangent(*stats):
         raise RuntimeError(
             "batch_norm is not differentiable wrt running_mean and running_var, they cannot have forward grad defined"
         )

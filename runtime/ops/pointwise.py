@@ -3,11 +3,11 @@
 import cmath
 import math
 
-from ..autograd import MODE
 from ..call.autocast import FLOAT32, FLOAT32_ON_ACCELERATORS, WIDEST_ON_ACCELERATORS
 from ..call.geometry import preserved_strides
 from ..call.out import FOUND_DTYPE, SAME_SCALAR_TYPE, Out
 from ..call.promotion import ALWAYS_BOOL, BOOL_TO_LONG, COMPLEX_TO_FLOAT, DEFAULT, INT_TO_FLOAT, promoted, result_dtype
+from ..context import CONTEXT
 from ..declare import BY_PARTS, composite, op
 from ..signatures import mismatch
 from ..warn import warn_once
@@ -931,7 +931,7 @@ _nan_to_num = op(
 def nan_to_num(self, nan, posinf, neginf):
     if self.dtype.category < dt.FLOAT:
         return self.clone()
-    if MODE.grad and self.requires_grad and self.dtype.is_complex:
+    if CONTEXT.grad and self.requires_grad and self.dtype.is_complex:
         raise RuntimeError("nan_to_num does not support automatic differentiation for outputs with complex dtype.")
     limit = dt.finfo(self.dtype).max
     return _nan_to_num.call(self, nan or 0.0, limit if posinf is None else posinf, -limit if neginf is None else neginf)

@@ -3,10 +3,11 @@
 import math
 from itertools import product
 
-from ..autograd import MODE, by_parts
+from ..autograd import by_parts
 from ..call.autocast import FLOAT32
 from ..call.bind import as_int
 from ..call.out import SAME_DTYPE
+from ..context import CONTEXT
 from ..declare import composite, op
 from ..determinism import alert_not_deterministic
 from ..device import channels_last, channels_last_3d, contiguous_format
@@ -141,7 +142,7 @@ def put_back(g, indices, shape, dims):
         0, rows * plane, max(plane, 1), device=g.device
     )[:rows].unsqueeze(1)
     room = g.new_zeros(rows * plane)  # where the sum is to be differentiated it is not written into
-    return (room.index_add if MODE.grad else room.index_add_)(0, at.reshape(-1), g.reshape(-1)).reshape(shape)
+    return (room.index_add if CONTEXT.grad else room.index_add_)(0, at.reshape(-1), g.reshape(-1)).reshape(shape)
 
 
 MAX_POOL = {}

@@ -5,11 +5,12 @@ filled.
 import math
 import warnings
 
-from ..autograd import MODE, check_inplace
+from ..autograd import check_inplace
 from ..autograd.tangents import visible
 from ..call.geometry import in_order, memory_order
 from ..call.out import CAST, Out, with_out
-from ..call.state import STATE, dispatching
+from ..classes import dispatching
+from ..context import CONTEXT, PROCESS
 from ..declare import composite, op
 from ..device import HOST, META
 from ..tensor import alias, strided_view
@@ -299,9 +300,9 @@ def _normal(mean, std, generator):
         shape = t._shape
     z = draw("normal", shape, (0.0, 1.0, True), generator, t.dtype, t.device)
     out = (z * std + mean).detach()
-    if MODE.grad and any(isinstance(t, Tensor) and t._requires_grad for t in (mean, std)):
+    if CONTEXT.grad and any(isinstance(t, Tensor) and t._requires_grad for t in (mean, std)):
         _normal_op.record(out, (mean, std))
-    for level in visible() if STATE.duals else ():
+    for level in visible() if PROCESS.duals else ():
         if any(isinstance(t, Tensor) and level.get(t) is not None for t in (mean, std)):
             level.put(out, T.zeros_like(out))
     return out
@@ -385,7 +386,7 @@ def _functional(name, default, **kw):
             raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
         r = (
             T.dropout(input, p, training)
-            if name == "dropout" and STATE.interceptors
+            if name == "dropout" and PROCESS.interceptors
             else _dropout(input, p, training, **kw)
         )
         return copy_(input, r) if inplace and r is not input else r

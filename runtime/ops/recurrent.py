@@ -7,9 +7,10 @@ goes through them as well. A layer's input is (time, batch, features), or packed
 each step, which never grows.
 """
 
-from ..autograd import MODE, enable_grad, grad
+from ..autograd import enable_grad, grad
 from ..autograd.tangents import carry
 from ..call.autocast import LOWER
+from ..context import CONTEXT
 from ..declare import composite, op
 from .common import F, T, numel
 
@@ -119,10 +120,10 @@ def _layer_meta(mode):
 
 
 def _gradients_by_operators(mode):
-    """The gradients through the steps' operators: with a graph of their own where MODE says so."""
+    """The gradients through the steps' operators: with a graph of their own where gradients are recorded."""
 
     def gradients(gs, tensors, sizes, reverse, needs):
-        graph = MODE.grad
+        graph = CONTEXT.grad
         given = [
             t if t is None or graph and (t._requires_grad or not n) else carry(t, t.detach())._requiring_grad(n)
             for t, n in zip(tensors, needs)
@@ -160,7 +161,7 @@ def _declare_layer(mode):
 
     def gradients(gs, input, hx, cx, w_ih, w_hh, b_ih, b_hh, w_hr, out0, out3, out4, sizes, reverse, needs):
         gs, tensors = [*gs, None, None][:3], (input, hx, cx, w_ih, w_hh, b_ih, b_hh, w_hr)
-        if MODE.grad:
+        if CONTEXT.grad:
             return plain(gs, tensors, sizes, reverse, needs)
         return tuple(
             g if n else None for g, n in zip(back.call(*tensors, *gs, out0, out3, out4, sizes, reverse, needs), needs)
@@ -182,7 +183,7 @@ LAYERS = {mode: _declare_layer(mode) for mode in MODES}
 def _layer(mode, x, states, weights, sizes, reverse, call=None):
     """(outputs, last states) of one layer in one direction; call: the operator's, below autocast."""
     tensors = (x, *states, *(None,) * (2 - len(states)), *weights)
-    train = MODE.grad and any(t is not None and t._requires_grad for t in tensors)
+    train = CONTEXT.grad and any(t is not None and t._requires_grad for t in tensors)
     out = (call or getattr(T, f"_{mode.lower()}_layer"))(*tensors, sizes, reverse, train)
     return out[0], out[1 : 1 + len(states)]
 

@@ -3,9 +3,9 @@
 import math
 from functools import cache
 
-from ..autograd import MODE
 from ..call.autocast import FLOAT32, FLOAT32_ON_ACCELERATORS
 from ..call.out import INPUT_DTYPE, LEADING, SAME_DTYPE, SAME_SCALAR_TYPE, UNNAMED_SCALAR_TYPE, Out
+from ..context import CONTEXT
 from ..declare import BY_PARTS, composite, op
 from ..registry import OPERATORS
 from ..signatures import mismatch
@@ -193,7 +193,7 @@ def _prod_grad(g, self, out, dim, keepdim):
         zeros = 1 if not has_values(self) else int((self == 0).sum())
         if not zeros:
             return g * conj(out / self)
-        if zeros > 1 and not MODE.grad:
+        if zeros > 1 and not CONTEXT.grad:
             return T.zeros_like(self)
         return (g * conj(_others(self.reshape((-1,)), 0))).reshape(self._shape)
     g = g if keepdim else g.unsqueeze(dim)
@@ -569,7 +569,7 @@ def _cumprod_grad(g, self, out, dim):
         return g
     if has_values(self) and not (self == 0).any():
         return _reverse_cumsum(g * conj(out), dim) / conj(self)
-    if not MODE.grad:
+    if not CONTEXT.grad:
         # up to the first zero as without it; at it, from the products of the others, up to the second; behind it
         # nothing
         seen = (self == 0).cumsum(dim)

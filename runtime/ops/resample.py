@@ -4,9 +4,10 @@ import math
 import warnings
 from itertools import product
 
-from ..autograd import MODE, enable_grad, grad
+from ..autograd import enable_grad, grad
 from ..call.autocast import FLOAT32
 from ..call.out import SAME_DTYPE
+from ..context import CONTEXT
 from ..declare import composite, op
 from ..device import contiguous_format
 from ..tensor import check_bytes, unviewed
@@ -280,7 +281,7 @@ def _grid_grads(g, input, grid, interpolation_mode, padding_mode, align_corners,
 
     GridSampler2DGrad prints errors of its own on CPU, and knows neither bicubic nor a second derivative.
     """
-    graph = MODE.grad
+    graph = CONTEXT.grad
     given = (input, grid) if graph else tuple(t.detach()._requiring_grad() for t in (input, grid))
     with enable_grad():
         out = _sample(*given, interpolation_mode, padding_mode, align_corners)

@@ -3,7 +3,6 @@
 import itertools
 import warnings
 
-from ..autograd import MODE
 from ..autograd.forward import linear
 from ..autograd.function import DelayedError
 from ..call.autocast import FLOAT32, WIDEST
@@ -11,10 +10,12 @@ from ..call.geometry import broadcast_shapes
 from ..call.out import CONTIGUOUS, JOINED, SAME_DTYPE, SAME_SCALAR_TYPE, SELF_AND_RESULT, Out
 from ..call.overrides import overridable
 from ..call.promotion import result_dtype
+from ..context import CONTEXT
 from ..declare import BY_PARTS, composite, op
 from ..determinism import alert_not_deterministic
 from ..device import HOST, META, channels_last, channels_last_3d, contiguous_format
-from ..tensor import capacity, check_bytes, strided_view, unversioned, unviewed, versions
+from ..tensor import capacity, check_bytes, strided_view, unversioned, unviewed
+from ..versions import new_version
 from ..warn import warn_once
 from .common import M, T, Tensor, changed, dt, has_values, like_self, numel, only, wrap_dim, wrap_dims
 from .creation import FUNCTIONS, OPTS, _flag, _options, tensor
@@ -552,8 +553,8 @@ def _into_copy(name, args, view, grad_self, grad_src):
     )
 
     def call(self, src, *where):
-        grad, MODE.grad = MODE.grad, False
-        try:
+        grad = CONTEXT.grad
+        with CONTEXT.set(grad=False):
             out = _clone_with_gaps(self)
             dst = view(out, *where)
             if dst._shape != src._shape:
@@ -562,10 +563,8 @@ def _into_copy(name, args, view, grad_self, grad_src):
                     f"slice size = {list(dst._shape)}"
                 )
             copy_(dst, src)
-        finally:
-            MODE.grad = grad
         if grad and (self._requires_grad or src._requires_grad):
-            out._vc = versions.new and versions.new()
+            out._vc = new_version()
             o.record(out, (self, src, *where))
         return out
 
@@ -1005,7 +1004,7 @@ def _reduce_grads(g, x, src, out, reduce, include_self, gather, add, again, hole
         zeros = gather(add(T.zeros_like(x), zero.to(x.dtype)))
         alone = zero & (zeros == 1)  # the only zero of its place: the others' product counts
         gs = T.where(alone, gather(g * again(x, src.masked_fill(alone, 1))), gather(g * out) / src.masked_fill(zero, 1))
-        if MODE.grad and has_values(zeros) and bool((zeros > 1).any()):
+        if CONTEXT.grad and has_values(zeros) and bool((zeros > 1).any()):
             gs = _NO_SECOND.run([gs])
     else:
         own, hit = (x == out).to(g.dtype), (src == gather(out)).to(g.dtype)

@@ -1,17 +1,17 @@
 """Operators that only change the geometry: no kernel, no copy."""
 
 from ..aten import schemas
-from ..autograd import MODE, as_strided_backward, check_captured, check_inplace, set_history
+from ..autograd import as_strided_backward, check_captured, check_inplace, set_history
 from ..autograd.graph import named, renamed
 from ..autograd.tangents import carry
 from ..call.autocast import FLOAT32
 from ..call.bind import as_int
 from ..call.dispatch import handle, intercepted
-from ..call.state import LOCAL, STATE
 from ..call.tracing import traced
+from ..context import CONTEXT, PROCESS
 from ..declare import composite, op, view
 from ..registry import ATEN, OPERATORS
-from ..tensor import alias, check_numel, check_writable, extent, strided_view, versions
+from ..tensor import alias, check_numel, check_writable, extent, strided_view
 from ..warn import warn_once
 from .common import M, T, Tensor, changed, contiguous_strides, dt, numel, wrap_dim
 
@@ -933,9 +933,9 @@ def inplace_view(self, out):
     self._shape, self._stride, self._offset = out._shape, out._stride, out._offset
     self._storage = out._storage
     self._ms = self._np = None
-    if MODE.grad and out._grad_fn is not None:
+    if CONTEXT.grad and out._grad_fn is not None:
         set_history(self, _of_inplace_form(out._grad_fn), out._output_nr)
-    if STATE.duals:
+    if PROCESS.duals:
         carry(out, self)
     self._bump()
     return self
@@ -950,7 +950,7 @@ def _as_it_is(self):
         self._output_nr,
         None,
     )
-    return carry(self, old) if STATE.duals else old
+    return carry(self, old) if PROCESS.duals else old
 
 
 def _of_inplace_form(node):
@@ -968,11 +968,11 @@ def _handed_over(name, args, kwargs):
     values = [bound[a.name] if a.name in bound else a.default_value for a in schema.positional]
     called = OPERATORS["torch"]["transpose" if name[:4] == "swap" else name]
     called = next((o for o in called if o.schema.overload == schema.overload_name), called[0])
-    if LOCAL.tracer is not None:
+    if CONTEXT.tracer is not None:
         return traced(called, tuple(values), lambda self, *given: getattr(self, name + "_")(*given), "_")
     self, *rest = values
     check_inplace(self)
-    before = _as_it_is(self) if MODE.grad and self._requires_grad else None
+    before = _as_it_is(self) if CONTEXT.grad and self._requires_grad else None
     out = handle(called, tuple(values), lambda self, *given: inplace_view(self, called.call(self, *given)), "_")
     if before is not None:
         node = called.record(alias(self), called.saving((before, *rest)))
@@ -984,9 +984,9 @@ def _geometry_methods():
     for name in ("transpose", "squeeze", "unsqueeze", "t", "swapaxes", "swapdims", "as_strided"):
 
         def f(self, *args, _n=name, **kw):
-            if STATE.interceptors and (LOCAL.tracer is not None or intercepted((self,))):
+            if PROCESS.interceptors and (CONTEXT.tracer is not None or intercepted((self,))):
                 return _handed_over(_n, (self, *args), kw)
-            if versions.new is not None:
+            if PROCESS.versions:
                 check_captured(self, lambda: f"aten::{_n}_{'.dim' if _n == 'squeeze' and (args or kw) else ''}")
             check_inplace(self)
             return inplace_view(self, getattr(T, _n)(_as_it_is(self) if _n == "as_strided" else self, *args, **kw))

@@ -9,10 +9,11 @@ from collections import OrderedDict
 from .. import dtypes as dt
 from ..autograd import no_grad
 from ..call.overrides import handle_torch_function, has_torch_function
-from ..call.state import LAZY
+from ..classes import lazy
 from ..device import HOST, LAYOUTS, META, QSCHEMES, Size
 from ..device import device as _device
 from ..device import layout as _layout
+from ..ops.conjugate import lazily
 from ..ops.quantized import STORED, PerChannel, PerTensor, QuantizedTensor, quantized
 from ..ops.sparse import INVARIANTS, SparseTensor, parts, sparse_compressed_tensor, sparse_coo_tensor
 from ..storage import UntypedStorage
@@ -92,9 +93,9 @@ def get_tensor_metadata(tensor):
 def set_tensor_metadata(tensor, metadata):
     """Apply saved conjugate and negative marks."""
     if metadata.get("conj"):
-        LAZY.mark("conj", tensor)
+        lazily("conj", tensor)
     if metadata.get("neg"):
-        LAZY.mark("neg", tensor)
+        lazily("neg", tensor)
 
 
 @_named("torch._utils")
@@ -227,9 +228,12 @@ def warn_if_has_hooks(tensor):
 @tensor_method
 def __reduce_ex__(self, proto):
     """Pickle as PyTorch does: a rebuild function over the storage."""
+    if self.layout is LAYOUTS["jagged"]:
+        function, given = self._pickled()
+        return _rebuild_from_type_v2, (function, type(self), (given,), {})
     warn_if_has_hooks(self)
     state = _get_obj_state(self)
-    if (type(self) is Tensor or type(self) in LAZY) and not state:
+    if (type(self) is Tensor or type(self) in lazy) and not state:
         return _reduce_plain(self)
     if has_torch_function((self,)):
         return handle_torch_function(Tensor.__reduce_ex__, (self,), self, proto)
@@ -251,7 +255,7 @@ def __setstate__(self, state):
 
 
 def _copied_storage(self, memo):
-    if type(self) in LAZY:
+    if type(self) in lazy:
         return self.clone()
     if self.device is not HOST:
         return alias(self).clone()
@@ -285,7 +289,7 @@ def __deepcopy__(self, memo):
     if id(self) in memo:
         return memo[id(self)]
     cls = type(self)
-    plain = cls is Tensor or cls in LAZY
+    plain = cls is Tensor or cls in lazy
     with no_grad():
         if plain or not (isinstance(self._storage, NoMemory) or self.device is META or not self.data_ptr()):
             new = _copied_storage(self, memo)

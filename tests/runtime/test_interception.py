@@ -6,7 +6,7 @@ from collections import Counter
 import torch
 
 from mindtorch_proxy.runtime.call.dispatch import intercept
-from mindtorch_proxy.runtime.call.state import STATE
+from mindtorch_proxy.runtime.context import PROCESS
 
 
 def counting(calls):
@@ -32,7 +32,7 @@ def test_calls_are_counted_under_pytorch_s_names():
     )  # a layer is a product with the transposed weight
     before = +calls
     x + y
-    assert calls == before and STATE.active == 0
+    assert calls == before and PROCESS.active == 0
 
 
 def test_it_is_below_autograd_and_the_node_hangs_on_the_result():

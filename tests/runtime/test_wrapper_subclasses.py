@@ -130,7 +130,7 @@ def test_calls_look_at_classes_from_the_first_instance_on(python):
     """A class alone costs nothing: torch.distributed.tensor has one, and transformers imports that."""
     code = """
 import torch, torch.distributed.tensor
-from mindtorch_proxy.runtime.call.state import STATE
+from mindtorch_proxy.runtime.context import PROCESS
 class Logged(torch.Tensor):
     seen = []
     @classmethod
@@ -138,10 +138,10 @@ class Logged(torch.Tensor):
         cls.seen.append(str(func))
         return torch.ones(2)
 x = torch.ones(2) + 1
-print(STATE.interceptors)
+print(PROCESS.interceptors)
 {make}
 y + 1
-print(STATE.interceptors, Logged.seen[0])
+print(PROCESS.interceptors, Logged.seen[0])
 """
     for make in (
         "y = x.as_subclass(Logged)",

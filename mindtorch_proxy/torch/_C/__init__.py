@@ -21,10 +21,7 @@ from mindtorch_proxy.runtime.call.overrides import (
 )
 from mindtorch_proxy.runtime import aten as _aten
 from mindtorch_proxy.runtime.aten import Argument, FunctionSchema  # noqa: F401
-from mindtorch_proxy.runtime.call.state import (
-    DisableTorchDispatch as _DisableTorchDispatch,
-    dispatching as _dispatching,
-)  # noqa: F401
+from mindtorch_proxy.runtime.classes import DisableTorchDispatch as _DisableTorchDispatch, dispatching as _dispatching  # noqa: F401
 from mindtorch_proxy.runtime.ops.linalg import _LinAlgError  # noqa: F401
 from mindtorch_proxy.runtime.ops.matmul import SDP_ENABLED as _SDP_ENABLED
 from mindtorch_proxy.runtime.ops.sparse import INVARIANTS as _INVARIANTS
@@ -109,15 +106,15 @@ def _is_tracing():
 
 
 def _is_torch_function_enabled():
-    from mindtorch_proxy.runtime.call.state import LOCAL
+    from mindtorch_proxy.runtime.context import CONTEXT
 
-    return not LOCAL.subclass_off
+    return not CONTEXT.subclass_off
 
 
 def _is_fwd_grad_enabled():
-    from mindtorch_proxy.runtime.call.state import LOCAL
+    from mindtorch_proxy.runtime.context import CONTEXT
 
-    return LOCAL.forward
+    return CONTEXT.forward
 
 
 def _set_fwd_grad_enabled(mode):
@@ -223,26 +220,27 @@ def _cuda_getDeviceCount():
 
 def _current_autograd_node():
     """The node whose backward is running."""
-    from mindtorch_proxy.runtime.autograd import TASK
+    from mindtorch_proxy.runtime.context import CONTEXT
 
-    return TASK.current if TASK.depth else None
+    return CONTEXT.node if CONTEXT.depth else None
 
 
 def _current_graph_task_id():
     """A number for the backward pass that is running, -1 outside."""
-    from mindtorch_proxy.runtime.autograd import TASK
+    from mindtorch_proxy.runtime.context import CONTEXT
 
-    return TASK.run.id if TASK.depth else -1
+    return CONTEXT.backward.id if CONTEXT.depth else -1
 
 
 def _will_engine_execute_node(node):
     """Whether the backward that is running in this thread runs a node."""
-    from mindtorch_proxy.runtime.autograd import TASK, will_execute
+    from mindtorch_proxy.runtime.context import CONTEXT
+    from mindtorch_proxy.runtime.autograd import will_execute
     from mindtorch_proxy.runtime.autograd.graph import Node
 
     if not isinstance(node, Node):
         raise RuntimeError(f"_will_engine_execute_node expects an grad_fn, but got {type(node).__name__}")
-    if not TASK.depth:
+    if not CONTEXT.depth:
         raise RuntimeError("_get_should_execute_nodes should only be called during the backward pass")
     return will_execute(node)
 
@@ -286,9 +284,9 @@ def _get_privateuse1_backend_name():
 
 
 def _len_torch_function_stack():
-    from mindtorch_proxy.runtime.call.state import LOCAL
+    from mindtorch_proxy.runtime.context import CONTEXT
 
-    return len(LOCAL.modes)
+    return len(CONTEXT.modes)
 
 
 def _set_print_stack_traces_on_fatal_signal(print):
@@ -418,23 +416,23 @@ _autograd.DeviceType = _enumeration(
 
 def _saved_tensors_hooks_is_enabled():
     """Whether nobody has disabled the hooks of saved tensors."""
-    from mindtorch_proxy.runtime.autograd import MODE
+    from mindtorch_proxy.runtime.context import CONTEXT
 
-    return MODE.saved_hooks_disabled is None
+    return CONTEXT.saved_hooks_disabled is None
 
 
 def _top_saved_tensors_default_hooks(ignore_is_tracing):
     """The innermost pair of hooks of saved tensors, or None."""
-    from mindtorch_proxy.runtime.autograd import MODE
+    from mindtorch_proxy.runtime.context import CONTEXT
 
-    return MODE.saved_hooks[-1] if MODE.saved_hooks else None
+    return CONTEXT.saved_hooks[-1] if CONTEXT.saved_hooks else None
 
 
 def _get_current_graph_task_keep_graph():
     """Whether the backward pass that is running keeps the graph; true outside."""
-    from mindtorch_proxy.runtime.autograd import TASK
+    from mindtorch_proxy.runtime.context import CONTEXT
 
-    return not TASK.depth or TASK.run.keep_graph
+    return not CONTEXT.depth or CONTEXT.backward.keep_graph
 
 
 def _unsafe_set_version_counter(tensors, versions):

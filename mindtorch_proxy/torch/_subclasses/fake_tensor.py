@@ -10,7 +10,7 @@ import weakref
 
 import torch
 from mindtorch_proxy.runtime import aten as _aten
-from mindtorch_proxy.runtime.call.state import DisableTorchDispatch
+from mindtorch_proxy.runtime.classes import DisableTorchDispatch
 from mindtorch_proxy.runtime.device import META
 from mindtorch_proxy.runtime.tensor import alias
 from torch.overrides import TorchFunctionMode

@@ -1,6 +1,7 @@
 """torch.autograd."""
 
-from mindtorch_proxy.runtime.autograd import MODE as _MODE, TASK as _TASK, backward as _backward, grad as _grad
+from mindtorch_proxy.runtime.context import CONTEXT as _CONTEXT
+from mindtorch_proxy.runtime.autograd import backward as _backward, grad as _grad
 from mindtorch_proxy.runtime.autograd.modes import upcoming_sequence as _upcoming_sequence
 from mindtorch_proxy.runtime.call.overrides import (
     handle_torch_function as _handle_torch_function,
@@ -123,7 +124,7 @@ def _get_sequence_nr():
 
 def is_multithreading_enabled():
     """Whether backward passes may use several threads, as a program has set it."""
-    return _MODE.multithreading
+    return _CONTEXT.multithreading
 
 
 def _profiler_enabled():
@@ -142,7 +143,7 @@ def _disable_profiler():
 
 def _is_checkpoint_valid():
     """Whether a reentrant checkpoint may run: not while backward or grad was asked for some inputs only."""
-    return not _TASK.restricted
+    return not _CONTEXT.restricted
 
 
 __all__ = [

@@ -2,7 +2,8 @@
 
 import torch
 
-from mindtorch_proxy.runtime.autograd import MODE, enable_grad, grad, set_grad_enabled
+from mindtorch_proxy.runtime.context import CONTEXT
+from mindtorch_proxy.runtime.autograd import enable_grad, grad, set_grad_enabled
 
 __all__ = ["vjp", "jvp", "jacobian", "hessian", "hvp", "vhp"]
 _NOT_STRICT = "This is not allowed in strict mode"
@@ -133,7 +134,7 @@ def vjp(func, inputs, v=None, create_graph=False, strict=False):
             _one_element(outputs, _OF_RESULT)
         else:
             v = _vector(v, outputs, out_tuple, create_graph, "vjp")
-    with set_grad_enabled(create_graph or MODE.grad):
+    with set_grad_enabled(create_graph or CONTEXT.grad):
         products = _filled(_gradients(outputs, inputs, v, create_graph), inputs, strict, create_graph, "back")
     return _finished(outputs, create_graph, out_tuple), _finished(products, create_graph, is_tuple)
 
@@ -152,7 +153,7 @@ def jvp(func, inputs, v=None, create_graph=False, strict=False):
         us = tuple(torch.zeros_like(o, requires_grad=True) for o in outputs)
         pulled = _gradients(outputs, inputs, us, True)
         _check_dependent(pulled, "grad_inputs", strict)
-    with set_grad_enabled(create_graph or MODE.grad):
+    with set_grad_enabled(create_graph or CONTEXT.grad):
         products = _filled(_gradients(pulled, us, v, create_graph), outputs, strict, create_graph, "back_trick")
     return _finished(outputs, create_graph, out_tuple), _finished(products, create_graph, out_tuple)
 
@@ -319,7 +320,7 @@ def vhp(func, inputs, v=None, create_graph=False, strict=False):
     """(value, v^T H) of a function that returns one number."""
     with enable_grad():
         is_tuple, inputs, v, output, gradient = _with_gradient(func, inputs, v, create_graph, strict, "vhp")
-    with set_grad_enabled(create_graph or MODE.grad):
+    with set_grad_enabled(create_graph or CONTEXT.grad):
         products = _filled(_gradients(gradient, inputs, v, create_graph), inputs, strict, create_graph, "double_back")
     return _finished((output,), create_graph, False), _finished(products, create_graph, is_tuple)
 
@@ -331,6 +332,6 @@ def hvp(func, inputs, v=None, create_graph=False, strict=False):
         us = tuple(torch.zeros_like(x, requires_grad=True) for x in inputs)
         pulled = _gradients(gradient, inputs, us, True)
         _check_dependent(gradient, "hessian", strict)
-    with set_grad_enabled(create_graph or MODE.grad):
+    with set_grad_enabled(create_graph or CONTEXT.grad):
         products = _filled(_gradients(pulled, us, v, create_graph), inputs, strict, create_graph, "double_back_trick")
     return _finished((output,), create_graph, False), _finished(products, create_graph, is_tuple)

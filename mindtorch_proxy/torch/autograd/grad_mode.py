@@ -1,13 +1,7 @@
 """torch.autograd.grad_mode."""
 
-from mindtorch_proxy.runtime.autograd.modes import (
-    MODE,
-    _SetGrad,
-    enable_grad,
-    inference_mode,
-    no_grad,
-    set_grad_enabled,
-)  # noqa: F401
+from mindtorch_proxy.runtime.context import CONTEXT
+from mindtorch_proxy.runtime.autograd.modes import _SetGrad, enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: F401
 
 _DecoratorContextManager = _SetGrad
 __all__ = [
@@ -24,17 +18,17 @@ class _Switch(_DecoratorContextManager):
     """A setting of this thread: set at once, set back at the end of a block."""
 
     def __init__(self, mode):
-        self.mode, self.prev = mode, getattr(MODE, self._field)
-        setattr(MODE, self._field, mode)
+        self.mode, self.prev = mode, getattr(CONTEXT, self._field)
+        setattr(CONTEXT, self._field, mode)
 
     def __new__(cls, *args, **kwargs):
         return object.__new__(cls)
 
     def __enter__(self):
-        setattr(MODE, self._field, self.mode)
+        setattr(CONTEXT, self._field, self.mode)
 
     def __exit__(self, *error):
-        setattr(MODE, self._field, self.prev)
+        setattr(CONTEXT, self._field, self.prev)
 
     def clone(self):
         return type(self)(self.mode)

@@ -8,14 +8,8 @@ import weakref
 from functools import partial
 from typing import NamedTuple
 
-from mindtorch_proxy.runtime.autograd import (
-    MODE,
-    TASK,
-    disable_saved_tensors_hooks,
-    edge,
-    saved_tensors_hooks,
-    will_execute,
-)
+from mindtorch_proxy.runtime.context import CONTEXT
+from mindtorch_proxy.runtime.autograd import disable_saved_tensors_hooks, edge, saved_tensors_hooks, will_execute
 from mindtorch_proxy.runtime.autograd import Node as _Node
 from mindtorch_proxy.runtime.autograd import RemovableHandle
 from mindtorch_proxy.runtime.call.dispatch import intercept, tensors_of
@@ -132,7 +126,7 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
     nodes = [e[0] for e in edges]
 
     def all_of(i, g):
-        run = TASK.run.id
+        run = CONTEXT.backward.id
         with lock:
             if run not in arrived:
                 arrived[run] = [sum(map(will_execute, nodes)), [None] * len(nodes)]
@@ -143,7 +137,7 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
             fn(gradients)
 
     def any_of(i, g):
-        run = TASK.run.id
+        run = CONTEXT.backward.id
         with lock:
             first = arrived.get("run") != run
             arrived["run"] = run
@@ -266,5 +260,4 @@ __all__ = [
     "GradientEdge",
     "get_gradient_edge",
     "increment_version",
-    "MODE",
 ]

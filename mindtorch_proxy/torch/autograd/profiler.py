@@ -3,8 +3,7 @@
 import contextlib
 
 import torch
-from mindtorch_proxy.runtime.autograd.modes import MODE as _MODE
-from mindtorch_proxy.runtime.call.state import LOCAL as _LOCAL
+from mindtorch_proxy.runtime.context import CONTEXT as _CONTEXT
 
 from .profiler_util import EventList, FunctionEvent, MemRecordsAcc
 
@@ -15,12 +14,12 @@ def _watch(nodes, composites):
     """From here on, each node that this thread's backward passes run stands within nodes(node), and what an operator of
     several others calls within
     composites(name, args); None ends it."""
-    _MODE.watch, _LOCAL.composites = nodes, composites
+    _CONTEXT.watch, _CONTEXT.composites = nodes, composites
 
 
 def _recording():
     """Whether gradients are recorded above the operator that a mode is asked about."""
-    return _LOCAL.recording
+    return _CONTEXT.recording
 
 
 class record_function(contextlib.ContextDecorator):

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import torch
 from mindtorch_proxy.runtime.call.dispatch import CLASSES
-from mindtorch_proxy.runtime.call.state import LOCAL, activate
+from mindtorch_proxy.runtime.context import CONTEXT, activate
 from torch._C import _TorchDispatchModeKey
 from torch._ops import called, checked, dispatching_classes, rule
 
@@ -102,21 +102,21 @@ def _rank(handler):
 
 def _push_mode(mode):
     """Put a mode on the stack; one of PyTorch's own goes below those of programs."""
-    new, stack = _Asked(mode), LOCAL.interceptors
+    new, stack = _Asked(mode), CONTEXT.interceptors
     rank = _rank(new)
     if mode._mode_key is not None and _get_dispatch_mode(mode._mode_key) is not None:
         raise RuntimeError(f"trying to set the current {mode._mode_key}, but one already exists")
     at = sum(_rank(h) <= rank for h in stack)
-    LOCAL.interceptors = (*stack[:at], new, *stack[at:])
+    CONTEXT.interceptors = (*stack[:at], new, *stack[at:])
     activate(1, 1)
 
 
 def _remove(mode):
-    stack = LOCAL.interceptors
+    stack = CONTEXT.interceptors
     at = next((i for i in reversed(range(len(stack))) if isinstance(stack[i], _Asked) and stack[i].mode is mode), None)
     if at is None:
         raise AssertionError(f"{mode} is not on the stack of dispatch modes")
-    LOCAL.interceptors = (*stack[:at], *stack[at + 1 :])
+    CONTEXT.interceptors = (*stack[:at], *stack[at + 1 :])
     activate(-1, -1)
     return mode
 
@@ -140,7 +140,7 @@ def _pop_mode_temporarily(k=None):
 
 def _get_current_dispatch_mode_stack():
     """The modes that are asked, the first of them last."""
-    return [h.mode for h in LOCAL.interceptors if isinstance(h, _Asked)]
+    return [h.mode for h in CONTEXT.interceptors if isinstance(h, _Asked)]
 
 
 def _get_current_dispatch_mode():

@@ -1,6 +1,6 @@
 """What both layouts of nested tensors share."""
 
-from ...autograd.modes import MODE
+from ...context import CONTEXT
 from ..valued import ValuedTensor
 
 
@@ -69,5 +69,5 @@ class Nested(ValuedTensor, raw=True):
 
 def check_leaf(t):
     """The error of writing to a leaf."""
-    if MODE.grad and t.requires_grad and t.is_leaf:
+    if CONTEXT.grad and t.requires_grad and t.is_leaf:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")

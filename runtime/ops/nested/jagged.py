@@ -154,9 +154,8 @@ class JaggedTensor(Nested, raw=True):
             )
         return g._v
 
-    def __reduce_ex__(self, proto):
-        from ...serialization import _rebuild_from_type_v2
-
+    def _pickled(self):
+        """(function, its argument) that make the tensor again: what Tensor.__reduce_ex__ pickles."""
         given = {
             "values": self._v.detach(),
             "offsets": self._offsets,
@@ -164,7 +163,7 @@ class JaggedTensor(Nested, raw=True):
             "_ragged_idx": self._ragged_idx,
         }
         given |= {"_metadata_cache": self._metadata_cache, "requires_grad": self.requires_grad}
-        return _rebuild_from_type_v2, (_rebuild_njt, type(self), (given,), {})
+        return _rebuild_njt, given
 
     def __setstate__(self, state):
         """What a file says beside the rows: attributes that a program has set."""

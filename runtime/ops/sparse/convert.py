@@ -2,7 +2,7 @@
 
 import math
 
-from ...autograd.modes import MODE
+from ...context import CONTEXT
 from ...declare import composite
 from ...device import strided
 from ..common import M, T, dt
@@ -116,7 +116,7 @@ def dense_to_sparse(self, sparse_dim, layout, blocksize, dense_dim):
 
 def _of_strided(self, name, out):
     """A sparse tensor made of a strided one, in the graph."""
-    return named(name, given_by(out, self)) if MODE.grad and self._requires_grad else out
+    return named(name, given_by(out, self)) if CONTEXT.grad and self._requires_grad else out
 
 
 @composite(

@@ -2,8 +2,8 @@
 
 import math
 
-from ...autograd.modes import MODE
 from ...call.geometry import broadcast_shapes
+from ...context import CONTEXT
 from ...device import Size, strided
 from ...tensor import contiguous_strides, wrap
 from ..common import T, Tensor, dt, wrap_dim
@@ -55,7 +55,7 @@ class CooTensor(SparseTensor, raw=True):
     def _become(self, name, result):
         if name != "zeros":
             return written(self, result)
-        if MODE.grad and self.requires_grad:
+        if CONTEXT.grad and self.requires_grad:
             raise RuntimeError(
                 "zeros(): functions with out=... arguments don't support automatic differentiation, "
                 "but one of the arguments requires grad."

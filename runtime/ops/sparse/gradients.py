@@ -6,14 +6,12 @@ a strided twin, of the same elements, where there is something that could receiv
 sparse, or a leaf.
 """
 
-import contextlib
 import functools
-import threading
 import weakref
 
 from ...autograd.function import Function
 from ...autograd.graph import add
-from ...autograd.modes import MODE
+from ...context import CONTEXT
 from ..common import T, Tensor
 
 
@@ -61,25 +59,9 @@ def given_by(t, source):
     return t
 
 
-class _Root(threading.local):
-    """The layout of the gradient that a backward pass started from, where that was compressed.
-
-    PyTorch's operators keep it up to the leaves.
-    """
-
-    layout = None
-
-
-_ROOT = _Root()
-
-
-@contextlib.contextmanager
 def starting_from(layout):
-    before, _ROOT.layout = _ROOT.layout, layout
-    try:
-        yield
-    finally:
-        _ROOT.layout = before
+    """A block for the backward pass that starts from a gradient of a layout."""
+    return CONTEXT.set(sparse_layout=layout)
 
 
 def has_twin(t):
@@ -158,7 +140,7 @@ def _of_leaf(t):
         if owner is not None:
             g, shadow.grad = shadow.grad, None
             owner._dense_grad = add(owner._dense_grad, g)
-            owner._layout_of_grad = _ROOT.layout
+            owner._layout_of_grad = CONTEXT.sparse_layout
 
     t._shadow.register_post_accumulate_grad_hook(accumulate)
     return t._shadow
@@ -245,7 +227,7 @@ def product(f):
     @functools.wraps(f)
     def recorded(self, other):
         factors = self, other
-        if not (MODE.grad and all(isinstance(a, Tensor) for a in factors) and any(a.requires_grad for a in factors)):
+        if not (CONTEXT.grad and all(isinstance(a, Tensor) for a in factors) and any(a.requires_grad for a in factors)):
             return f(self, other)
         # a number has no places, a chain of functions of sparse tensors only its values
         places = [a if not _sparse(a) else _place(a) for a in factors]
@@ -286,7 +268,7 @@ def reaching_all(func, kind, args, kwargs, result):
     receives them.
     """
     sparse = [a for a in args if _sparse(a)]
-    if kind is None or not MODE.grad or not any(map(has_twin, sparse)):
+    if kind is None or not CONTEXT.grad or not any(map(has_twin, sparse)):
         return result
     if not _sparse(result):
         if kind == "same":  # to_dense
@@ -350,7 +332,7 @@ def _node(name):
 def named(name, result, args=(), kwargs=None):
     """The result of a function, its node under the name that PyTorch's has."""
     values = result._v if _sparse(result) else result
-    if not isinstance(values, Tensor) or not MODE.grad or values.grad_fn is None:
+    if not isinstance(values, Tensor) or not CONTEXT.grad or values.grad_fn is None:
         return result
     name = _node_name(name, args, kwargs)
     if type(values.grad_fn).__name__ == name or values._view is not None and values is result:

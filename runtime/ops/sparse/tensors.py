@@ -12,8 +12,8 @@ import functools
 import inspect
 
 from ...autograd.graph import add
-from ...autograd.modes import MODE
 from ...call.overload import name_of, resolve
+from ...context import CONTEXT
 from ...device import HOST, LAYOUTS, META
 from ...registry import OPERATORS, operators
 from ...schema import bind
@@ -95,7 +95,7 @@ class SparseTensor(ValuedTensor, raw=True):
 
     def _take(self, other):
         """Become `other`: the in-place operators."""
-        if MODE.grad and self.requires_grad and self.is_leaf:
+        if CONTEXT.grad and self.requires_grad and self.is_leaf:
             raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
         for name in ("_twin", "_shadow"):
             self.__dict__.pop(name, None)
