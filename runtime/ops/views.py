@@ -1,5 +1,7 @@
 """Operators that only change the geometry: no kernel, no copy."""
 
+import itertools
+
 from ..aten import schemas
 from ..autograd import as_strided_backward, check_captured, check_inplace, set_history
 from ..autograd.graph import named, renamed
@@ -552,19 +554,43 @@ def _unbind_geometry(self, dim):
     return [(shape, rest, self._offset + i * st[d]) for i in range(self._shape[d])]
 
 
-def _zeros_for(gs, node):
-    """Gradients of a list of outputs with zeros where none came."""
-    return [
-        T.zeros(m[0], dtype=m[1], device=m[2]) if g is None else g
-        for g, m in zip(list(gs) + [None] * (len(node._out_meta) - len(gs)), node._out_meta)
-    ]
+def _blocks(gs, sizes, shape, d, like):
+    """Gradients of parts along a dimension, neighbours without one as one block of zeros.
+
+    The cost grows with the gradients that there are. like: (dtype, device) of the zeros.
+    """
+    dtype, device = like
+    for missing, run in itertools.groupby(range(len(gs)), lambda i: gs[i] is None):
+        if missing:
+            yield T.zeros(changed(shape, d, sum(sizes[i] for i in run)), dtype=dtype, device=device)
+        else:
+            yield from (gs[i] for i in run)
 
 
-view(
-    "unbind.int(Tensor(a) self, int dim=0) -> Tensor(a)[]",
-    _unbind_geometry,
-    derivative=lambda gs, node, dim: T.stack(_zeros_for(gs, node), dim),
-)
+def parts_put_together(gs, node, dim):
+    """The gradient of a tensor from those of its parts along a dimension, where some parts may have none."""
+    gs = [*gs, *[None] * (len(node._out_meta) - len(gs))]
+    shape, *like = node._out_meta[0][:3]
+    d = wrap_dim(dim, len(shape))
+    return T.cat([*_blocks(gs, [m[0][d] for m in node._out_meta], shape, d, like)], dim)
+
+
+def _rows_put_together(gs, node, dim):
+    """The gradient of a tensor from those of its rows along a dimension, where some rows may have none."""
+    gs = [*gs, *[None] * (len(node._out_meta) - len(gs))]
+    there = [i for i, g in enumerate(gs) if g is not None]
+    if len(there) == len(gs):
+        return T.stack(gs, dim)
+    shape, *like = node._out_meta[0][:3]
+    d = wrap_dim(dim, len(shape) + 1)
+    whole = (*shape[:d], len(gs), *shape[d:])
+    if len(there) == 1:
+        return ATEN.select_backward(gs[there[0]], whole, d, there[0])
+    rows = [None if g is None else T.unsqueeze(g, d) for g in gs]
+    return T.cat([*_blocks(rows, [1] * len(gs), whole, d, like)], d)
+
+
+view("unbind.int(Tensor(a) self, int dim=0) -> Tensor(a)[]", _unbind_geometry, derivative=_rows_put_together)
 
 
 def _split_geometry(self, split_sizes, dim):
@@ -585,7 +611,7 @@ def _equal_parts(self, split_size, dim):
     )
 
 
-_PARTS = dict(derivative=lambda gs, node, dim: T.cat(_zeros_for(gs, node), dim), method=False)
+_PARTS = dict(derivative=parts_put_together, method=False)
 _SPLIT_WITH_SIZES = dict(aten="split_with_sizes.default", node="SplitWithSizesBackward0", **_PARTS)
 view(
     "_split_with_sizes(Tensor(a) self, int[] split_sizes, int dim=0) -> Tensor(a)[]",

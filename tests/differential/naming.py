@@ -7,6 +7,7 @@ A dictionary that is built with a key which it has already would lose a result: 
 
 import ast
 import importlib.util
+from pathlib import Path
 
 
 class Results(dict):
@@ -28,6 +29,11 @@ def named(names, values):
     not unique.
     """
     return dict(zip(names, values)) if len(set(names)) == len(names) else list(values)
+
+
+def of_the_machine(file):
+    """The cases of a file whose results depend on the processor: compared beside a real torch, never with recordings."""
+    return getattr(load(Path(__file__).parent / "cases" / f"{file}.py"), "OF_THE_MACHINE", ())
 
 
 class _Names(ast.NodeTransformer):

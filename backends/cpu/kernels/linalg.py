@@ -6,6 +6,7 @@ from ....runtime import pyboost
 from ....runtime.ops import linalg
 from ... import thresholds
 from ...host import alias
+from .. import stacks
 from ..arrays import squares_last
 from ..table import decomposed, legacy, numpy, without
 
@@ -37,21 +38,38 @@ def vector_norm(x, ord, dim, keepdim, dtype):
     return np.sum(x.astype(wide) ** ord, dim, keepdims=keepdim) ** (1 / ord)
 
 
-# ------------------------------------------------------------------------------------------------ one matrix at a time
+# ------------------------------------------------------------------------------------------------ stacks of matrices
 def lapack(name, *like):
     from scipy.linalg import get_lapack_funcs
 
     return get_lapack_funcs((name,), like)[0]
 
 
-def each(f, *stacks):
+def each(f, *arrays):
     """f for every matrix of the stacks; results stacked again."""
-    batch = stacks[0].shape[:-2]
+    batch = arrays[0].shape[:-2]
     if not batch:
-        return f(*stacks)
-    out = [f(*[s[i] for s in stacks]) for i in np.ndindex(batch)]
+        return f(*arrays)
+    out = [f(*[s[i] for s in arrays]) for i in np.ndindex(batch)]
     parts = [np.stack([np.asarray(o[k]) for o in out]) for k in range(len(out[0]))]
     return [p.reshape(*batch, *p.shape[1:]) for p in parts]
+
+
+def in_one_call(f, *arrays):
+    """f of whole stacks by a function of numpy.linalg, which runs LAPACK for each matrix in compiled code.
+
+    None where there is one matrix or no element, or where LAPACK failed for one: which it was, numpy.linalg does not say.
+    """
+    if arrays[0].ndim < 3 or not all(a.size for a in arrays):
+        return None
+    try:
+        return f(*arrays)
+    except np.linalg.LinAlgError:
+        return None
+
+
+def _no_info(a):
+    return np.zeros(a.shape[:-2], np.int32)
 
 
 def _factor(a):
@@ -68,11 +86,15 @@ NO_INFO = "tells no failure: the primitives neither report nor raise on a singul
 
 @numpy("_linalg_lu_factor_ex", "no CPU kernel gives LAPACK's pivots")
 def lu_factor(a):
-    return each(_factor, a)
+    return stacks.factor(a) if stacks.is_stack_of_small(a) else each(_factor, a)
 
 
 @numpy("_linalg_inv_ex", NO_INFO + "; MatrixInverse is 4 times slower at 64k elements")
 def inv(a):
+    found = in_one_call(np.linalg.inv, a)
+    if found is not None:
+        return found, _no_info(a)
+
     def one(m):
         lu, piv, info = _factor(m)
         return lapack("getrs", m)(lu, piv - 1, np.eye(len(m), dtype=m.dtype))[0] if len(m) else lu, info
@@ -80,8 +102,16 @@ def inv(a):
     return each(one, a)
 
 
+def _turned(a):
+    return np.swapaxes(a, -1, -2)
+
+
 @numpy("_linalg_solve_ex", NO_INFO)
 def solve(a, b, left, vector):
+    found = in_one_call(np.linalg.solve, *((a, b) if left else (_turned(a), _turned(b))))
+    if found is not None:
+        return found if left else _turned(found), _no_info(a)
+
     def one(m, x):
         lu, piv, info = _factor(m)
         if not m.size or not x.size:
@@ -120,6 +150,10 @@ def slogdet(a):
     "the primitive tells no failure: it raises one error for a whole stack, which poisons later calls",
 )
 def cholesky(a, upper):
+    found = in_one_call(np.linalg.cholesky, _turned(a).conj() if upper else a)
+    if found is not None:
+        return _turned(found).conj() if upper else found, _no_info(a)
+
     def one(m):
         if not m.size:
             return m, np.int32(0)
@@ -131,6 +165,10 @@ def cholesky(a, upper):
 
 @numpy("cholesky_solve", "the primitive lacks complex dtypes and broadcasts nothing")
 def cholesky_solve(b, u, upper):
+    if stacks.is_stack_of_small(u, b) and np.diagonal(u, axis1=-2, axis2=-1).all():
+        adjoint = _turned(u).conj()
+        first, second = (adjoint, u) if upper else (u, adjoint)
+        return stacks.substitute(second, stacks.substitute(first, b, False, False), True, False)
     return each(lambda x, m: (lapack("potrs", m, x)(m, x, lower=not upper)[0] if x.size and m.size else x,), b, u)[0]
 
 
@@ -139,6 +177,11 @@ def cholesky_solve(b, u, upper):
     "MindSpore's SolveTriangular solves from the left only and reads beyond singular matrices",
 )
 def solve_triangular(a, b, upper, left, unit):
+    if stacks.is_stack_of_small(a, b) and (unit or np.diagonal(a, axis1=-2, axis2=-1).all()):
+        if left:
+            return stacks.substitute(a, b, upper, unit)
+        return _turned(stacks.substitute(_turned(a), _turned(b), not upper, unit))
+
     def one(m, x):
         if not m.size or not x.size:
             return (x,)
@@ -173,15 +216,7 @@ def _by_blas(m, x, upper, unit):
 
 @numpy("_lu_permutation", "row exchanges happen one after the other")
 def permutation(pivots, n, dtype):
-    def one(p):
-        order = np.arange(n)
-        for i, j in enumerate(p.reshape(-1)):
-            order[[i, j - 1]] = order[[j - 1, i]]
-        m = np.zeros((n, n), dtype.np)
-        m[order, np.arange(n)] = 1
-        return (m,)
-
-    return each(one, pivots[..., None])[0]
+    return stacks.permutation(pivots, n, dtype.np)
 
 
 @numpy("_linalg_ldl_factor_ex", "no primitive")
@@ -265,6 +300,9 @@ def _empty_qr(a, mode):
 
 @numpy("geqrf", "the legacy Geqrf takes single matrices only")
 def geqrf(a):
+    if a.ndim > 2 and a.size:
+        reflectors, tau = np.linalg.qr(a, "raw")
+        return _turned(reflectors), tau
     return each(lambda m: lapack("geqrf", m)(m)[:2] if m.size else (m, np.zeros(min(m.shape), m.dtype)), a)
 
 
@@ -349,6 +387,9 @@ def lstsq(a, b, rcond, driver, vector):
 @numpy("matrix_exp", "no CPU kernel")
 def matrix_exp(a):
     from scipy.linalg import expm
+
+    if stacks.is_stack_of_small(a) and np.isfinite(a).all():
+        return stacks.exponential(a)
 
     return expm(a) if a.size else a
 

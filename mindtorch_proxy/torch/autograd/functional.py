@@ -94,14 +94,15 @@ def _check_dependent(tensors, kind, strict):
             raise RuntimeError((_OUTPUT if t is None else _INDEPENDENT[kind]).format(i))
 
 
-def _gradients(outputs, inputs, vectors=None, create_graph=False, retain_graph=None):
-    """Gradients, None where there are none."""
+def _gradients(outputs, inputs, vectors=None, create_graph=False, retain_graph=None, run_batches=None):
+    """Gradients, None where there are none. run_batches: what walks the graph for vectors that are batches."""
     vectors = vectors or (None,) * len(outputs)
     pairs = [(o, v) for o, v in zip(outputs, vectors) if o is not None and o.requires_grad]
     if not pairs:
         return (None,) * len(inputs)
     outputs, vectors = zip(*pairs)
-    return grad(outputs, inputs, vectors, allow_unused=True, create_graph=create_graph, retain_graph=retain_graph)
+    settings = {"create_graph": create_graph, "retain_graph": retain_graph, "run_batches": run_batches}
+    return grad(outputs, inputs, vectors, allow_unused=True, **settings)
 
 
 def _filled(grads, like, strict, create_graph, stage):
@@ -237,18 +238,33 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
                 "Please either set `strict=False` or "
                 "`vectorize=False`."
             )
-        rows = [_rows(i, o, inputs, create_graph, strict, vectorize) for i, o in enumerate(outputs)]
+        if vectorize:
+            rows = _rows_at_once(outputs, inputs, create_graph)
+        else:
+            rows = [_rows(i, o, inputs, create_graph, strict) for i, o in enumerate(outputs)]
     rows = tuple(_finished(r, create_graph, is_tuple) for r in rows)
     return rows if out_tuple else rows[0]
 
 
-def _rows(i, output, inputs, create_graph, strict, given):
-    """The Jacobian of one output: a tensor for each input. given: the gradients of its elements are told, so that
-    complex ones have some.
-    """
+def _rows_at_once(outputs, inputs, create_graph):
+    """[a tensor for each input] for each output: the Jacobians, from one pass with all unit vectors as a batch."""
+    from torch._functorch.vmap import run_batches
+
+    sizes = tuple(o.numel() for o in outputs)
+    vectors = _construct_standard_basis_for(outputs, sizes)
+    found = _gradients([o.reshape(-1) for o in outputs], inputs, vectors, create_graph, None, run_batches)
+    columns = [
+        (x.new_zeros(()).expand((sum(sizes), *x.shape)) if g is None else g).split(sizes, 0)
+        for g, x in zip(found, inputs)
+    ]
+    return [[c[i].view(o.shape + x.shape) for c, x in zip(columns, inputs)] for i, o in enumerate(outputs)]
+
+
+def _rows(i, output, inputs, create_graph, strict):
+    """The Jacobian of one output: a tensor for each input."""
     columns = [[] for _ in inputs]
     for element in output.reshape(-1).unbind() if output.numel() else ():
-        found = _gradients((element,), inputs, (torch.ones_like(element),) if given else None, create_graph, True)
+        found = _gradients((element,), inputs, None, create_graph, True)
         for k, (column, g, x) in enumerate(zip(columns, found, inputs)):
             if strict and g is None:
                 raise RuntimeError(

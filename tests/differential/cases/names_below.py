@@ -13,6 +13,7 @@ from attempts import answer
 from comparing import STRICT
 
 TOLERANCE = STRICT
+OF_THE_MACHINE = ("case_processors",)
 
 __warningregistry__ = {}
 

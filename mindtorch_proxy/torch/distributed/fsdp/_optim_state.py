@@ -21,9 +21,9 @@ def _handles(model):
 
 
 def _keys(model, optim):
-    """(for each parameter of the optimizer its number, {id of a unit's parameter: (names, handle)}, {id of others.
+    """The optimizer's parameters by number, those of units, and the others.
 
-    name}).
+    Returns (for each parameter its number, {id of a unit's parameter: (names, handle)}, {id of another: name}).
     """
     numbers = {id(p): i for i, p in enumerate(p for g in optim.param_groups for p in g["params"])}
     flat, others = {}, {}
