@@ -26,6 +26,7 @@ SCAN = threshold(65536)  # cumulative sums in blocks
 SCAN_BLOCK = threshold(16384)
 TOPK = threshold(16384)  # the greatest elements by partition
 POOL = threshold(16384)  # maxima first, then where they are
+PARTITION = threshold(256)  # the k-th smallest without sorting
 NONZERO = threshold(4096)  # positions in the flat array
 SELECT = threshold(2048)  # a choice by bits
 VECTOR_NORM = threshold(65536)  # a norm over everything by one product

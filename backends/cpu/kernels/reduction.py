@@ -242,11 +242,30 @@ def _pick(x, i, dim):
 
 
 def _kth(x, k, dim):
-    """Values and positions of the k-th smallest; k an int or an array over the other dimensions. NaN is the largest."""
+    """Values and positions of the k-th smallest; k an int or an array over the other dimensions. NaN is the largest.
+
+    Of equal values the position is that of a stable sort.
+    """
+    if isinstance(k, (int, np.integer)) and x.size >= thresholds.PARTITION:
+        return _kth_by_partition(x, k, dim)
     order = np.argsort(x, dim, kind="stable")
     k = np.expand_dims(np.broadcast_to(k, x.shape[:dim] + x.shape[dim + 1 :]), dim)
     i = np.take_along_axis(order, k, dim)
     return np.take_along_axis(x, i, dim), i
+
+
+def _kth_by_partition(x, k, dim):
+    rows = np.moveaxis(x, dim, -1)
+    v = np.partition(rows, k, -1)[..., k : k + 1]
+    equal = rows == v
+    i, many = equal.argmax(-1), equal.sum(-1)
+    several, none = many > 1, many == 0
+    if several.any():
+        rank = k - (rows[several] < v[several]).sum(-1, keepdims=True)
+        i[several] = (np.cumsum(equal[several], -1) == rank + 1).argmax(-1)
+    if none.any():  # NaN equals nothing
+        i[none] = np.argsort(rows[none], -1, kind="stable")[..., k]
+    return np.moveaxis(v, -1, dim), np.expand_dims(i, dim)
 
 
 def _scalar_order(fn):
