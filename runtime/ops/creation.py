@@ -33,7 +33,7 @@ from ..device import device as Device
 from ..dlpack import from_dlpack, is_capsule
 from ..signatures import mismatch
 from ..storage import UntypedStorage
-from ..tensor import check_bytes, check_numel, extent, from_array, meta_tensor, strided_view, tensor_method
+from ..tensor import check_bytes, check_numel, extent, from_array, meta_tensor, number_in, strided_view, tensor_method
 from ..tensor import empty as _empty
 from ..typed_storage import TypedStorage
 from ..warn import warn_once
@@ -302,6 +302,8 @@ def _infer(data, want=None):
         flat, shape = alike
         a, d = _from_numbers(flat, _precise(dt.scalar_dtype(flat[0]), want), want)
         return a.reshape(shape), d
+    if not PROCESS.active and (d := _dtype_of_scalars(data)) is not None:
+        return _from_numbers([number_in(t) for t in data], _precise(d, want), want)
     shape, flat = [], []
     _flatten(data, 0, shape, flat, want)
     kinds = {x.__class__ for x in flat}
@@ -357,6 +359,17 @@ def _alike(data):
         if not kinds <= {list, tuple}:
             return (rows, shape) if kinds in ({float}, {int}, {bool}) else None
     return None
+
+
+def _dtype_of_scalars(data):
+    """The dtype of a sequence of plain tensors without dimensions on the host, all of one; None of anything else."""
+    if type(data) not in (list, tuple) or not data or data[0].__class__ is not Tensor:
+        return None
+    d = data[0].dtype
+    for t in data:
+        if t.__class__ is not Tensor or t._shape or t.dtype is not d or t.device is not HOST or t._requires_grad:
+            return None
+    return d
 
 
 def _rows(array, first):
