@@ -130,12 +130,14 @@ def _before_fork():
     LOCK.acquire()
     if _fork is not None:
         _fork.prepare_before_fork()
+        threads.before_fork()
         threads_sleep("KernelThread_", "ActorThread_")
 
 
 def _after_fork_in_parent():
     if _fork is not None:
         _fork.parent_at_fork()
+        threads.after_fork()
     LOCK.release()
 
 

@@ -98,6 +98,14 @@ class _Pools:
         return pool
 
 
+    def spin(self, much):
+        """Whether threads without work look for some for a while, or go to sleep at once."""
+        for pool in {self.alone, *self.shared.values()}:
+            if pool:
+                name = "Max" if much and pool != self.alone else "Min"
+                self.core[f"_ZN9mindspore10ThreadPool20SetSpinCount{name}ValueEv"](ctypes.c_void_p(pool))
+
+
 WORD = ctypes.sizeof(ctypes.c_void_p)
 
 
@@ -111,6 +119,22 @@ def work_alone(path):
         _pools = _Pools(path)
     except (OSError, AttributeError, ValueError):
         return
+
+
+def before_fork():
+    """The threads go to sleep at once.
+
+    A thread that looks for work gives up its core after each look. Beside other programs it would take seconds to get
+    through its looks, and a fork waits until it sleeps.
+    """
+    if _pools is not None and _pools.swappable:
+        _pools.spin(False)
+
+
+def after_fork():
+    """The threads look for work again."""
+    if _pools is not None and _pools.swappable:
+        _pools.spin(True)
 
 
 def in_child():
