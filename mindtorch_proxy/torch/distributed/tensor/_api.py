@@ -7,8 +7,6 @@ import torch
 
 from ..device_mesh import _mesh_resources
 from . import _collective_utils as comm
-from ._dispatch import dispatch
-from ._functions import FUNCTIONS
 from ._redistribute import _partition, redistribute_local_tensor
 from ._spec import (
     DTensorSpec,
@@ -131,12 +129,16 @@ class DTensor(torch.Tensor):
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
+        from ._functions import FUNCTIONS  # only tensors that are computed with need these, and the rules
+
         instead = FUNCTIONS.get(func)
         with torch._C.DisableTorchFunctionSubclass():
             return func(*args, **(kwargs or {})) if instead is None else instead(DTensor, func, *args, **(kwargs or {}))
 
     @classmethod
     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        from ._dispatch import dispatch
+
         return dispatch(DTensor, func, args, kwargs or {})
 
     def __repr__(self):
