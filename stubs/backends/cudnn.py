@@ -1,6 +1,6 @@
 """torch.backends.cudnn without cuDNN: the flags keep their values, nothing uses them."""
 
-from . import Precision, flag_module
+from ._flags import Precision, flag_module
 
 conv, rnn = Precision("tf32"), Precision("tf32")
 set_flags, _flags = flag_module(

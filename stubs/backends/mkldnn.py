@@ -1,6 +1,6 @@
 """torch.backends.mkldnn: tensors in oneDNN's own layouts do not exist here; the flags keep their values."""
 
-from . import Precision, flag_module
+from ._flags import Precision, flag_module
 
 VERBOSE_OFF, VERBOSE_ON, VERBOSE_ON_CREATION = 0, 1, 2
 conv, rnn, matmul = Precision(), Precision(), Precision()

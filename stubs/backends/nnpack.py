@@ -1,6 +1,6 @@
 """torch.backends.nnpack."""
 
-from . import flag_module
+from ._flags import flag_module
 
 set_flags, _flags = flag_module(__name__, enabled=False)
 

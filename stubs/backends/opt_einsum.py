@@ -1,6 +1,6 @@
 """torch.backends.opt_einsum: whether einsum looks for a good order of contraction with the package opt_einsum."""
 
-from . import flag_module
+from ._flags import flag_module
 
 try:
     import opt_einsum as _opt_einsum

@@ -1,10 +1,8 @@
 """torch.mps in a build without MPS."""
 
 from .. import _absent_device as _absent
-
-
-def _lacking(function):
-    return RuntimeError(f"Cannot execute {function}() without MPS backend.")
+from . import profiler
+from ._errors import lacking as _lacking
 
 
 def _set_fraction(fraction):
@@ -28,7 +26,5 @@ _absent.functions(
     (_lacking("getRecommendedMaxMemory"), "recommended_max_memory()"),
 )
 _absent.classes(globals(), (_lacking("acquireEvent"), "__init__", "event.Event(enable_timing=False)"))
-
-from . import profiler  # noqa: E402  (it needs the names above)
 
 _absent.export(globals(), hidden="event")

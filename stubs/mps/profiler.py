@@ -3,7 +3,7 @@
 from contextlib import contextmanager as _contextmanager
 
 from .. import _absent_device as _absent
-from . import _lacking
+from ._errors import lacking as _lacking
 
 __all__ = ["start", "stop", "profile", "metal_capture", "is_metal_capture_enabled", "is_capturing_metal"]  # noqa: F822  (made by functions)
 _absent.functions(

@@ -1,88 +1,81 @@
-"""No file imports another in a circle, imports inside functions counted."""
+"""No file imports another in a circle, nor does a package of the runtime; imports inside functions count.
 
-import ast
+tools/layers.py computes the graphs, and the table of layers in docs/architecture.md.
+"""
+
+import functools
+import importlib.util
+import re
 from pathlib import Path
 
 import pytest
 
-from mindtorch_proxy.runtime import ops
-
-ROOT = Path(ops.__file__).resolve().parents[2]
-
-
-def modules(folder):
-    """module name relative to the folder -> (path, is a package).
-
-    Of the hook's folder its own files, without the tree that it serves.
-    """
-    found = {}
-    for path in folder.glob("*.py") if folder.name == "mindtorch_proxy" else folder.rglob("*.py"):
-        parts = path.relative_to(folder).with_suffix("").parts
-        package = parts[-1] == "__init__"
-        found[".".join(parts[:-1] if package else parts)] = path, package
-    return found
+ROOT = Path(__file__).resolve().parents[2]
+spec = importlib.util.spec_from_file_location("layers", ROOT / "tools" / "layers.py")
+layers = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(layers)
+graph = functools.cache(layers.graph)
 
 
-def edges(folder):
-    """module -> the modules of the folder that it imports, wherever the import stands."""
-    known = modules(folder)
-    graph = {}
-    for name, (path, package) in known.items():
-        here = name.split(".") if name else []
-        targets = set()
-        tree = ast.parse(path.read_text())
-        for_types = {
-            id(n)
-            for i in ast.walk(tree)
-            if isinstance(i, ast.If) and "TYPE_CHECKING" in ast.dump(i.test)
-            for n in ast.walk(i)
-        }
-        for node in ast.walk(tree):
-            if not isinstance(node, ast.ImportFrom) or node.level == 0 or id(node) in for_types:
-                continue
-            up = node.level - package
-            if up > len(here):
-                continue  # above the folder
-            base = [*here[: len(here) - up], *((node.module or "").split(".") if node.module else [])]
-            for alias in node.names:
-                full = ".".join([*base, alias.name])
-                target = full if full in known else ".".join(base)
-                if target in known and target != name:
-                    targets.add(target)
-        graph[name] = targets
-    return graph
+def said(circle):
+    return circle and " -> ".join([*circle, circle[0]])
 
 
-def circle(graph):
-    """A list of modules in which each imports the next and the last the first, or None."""
-    done, stack = set(), []
-
-    def visit(name):
-        if name in stack:
-            return stack[stack.index(name) :]
-        if name in done:
-            return None
-        stack.append(name)
-        for target in sorted(graph[name]):
-            found = visit(target)
-            if found:
-                return found
-        stack.pop()
-        done.add(name)
-        return None
-
-    return next(filter(None, map(visit, sorted(graph))), None)
+@pytest.mark.parametrize("tree", layers.TREES)
+def test_no_circle_of_files(tree):
+    assert said(layers.circle(graph(tree))) is None
 
 
-@pytest.mark.parametrize(
-    "folder",
-    ["mindtorch_proxy", "runtime", "backends", "mindtorch_proxy/torch/nn", "stubs/distributions", "stubs/_dynamo"],
-)
-def test_no_circle_of_imports(folder):
-    found = circle(edges(ROOT / folder))
-    assert found is None, " -> ".join([*found, found[0]])
+@pytest.mark.parametrize("tree", ["mindtorch_proxy.runtime", "mindtorch_proxy.backends"])
+def test_no_circle_of_packages(tree):
+    assert said(layers.circle(layers.packages(graph(tree), tree))) is None
+
+
+def test_the_page_has_the_layers():
+    assert layers.PAGE.read_text() == layers.page(), "run `python tools/layers.py`"
+
+
+def test_the_folders_of_the_page_have_all_modules_of_the_runtime():
+    folders = layers.PAGE.read_text().partition("## Folders")[2].partition("\n## ")[0]
+    named = set(re.findall(r"`(?:runtime/)?(\w+)(?:\.py|/)`", folders))
+    found = layers.packages(graph(layers.RUNTIME), layers.RUNTIME).keys() - {layers.RUNTIME}
+    assert not {name.rpartition(".")[2] for name in found} - named
 
 
 def test_a_circle_is_found():
-    assert circle({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == ["b", "c"]
-    assert circle({"a": {"b", "c"}, "b": {"c"}, "c": set()}) is None
+    assert layers.circle({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == ["b", "c"]
+    assert layers.circle({"a": {"b", "c"}, "b": {"c"}, "c": set()}) is None
+
+
+def test_a_circle_of_packages_is_found():
+    files = {"t.a": {"t.a.x"}, "t.a.x": {"t.b.y"}, "t.a.z": set(), "t.b.y": set(), "t.b.w": {"t.a.z"}}
+    assert layers.circle(files) is None
+    assert layers.packages(files, "t") == {"t.a": {"t.b"}, "t.b": {"t.a"}}
+    assert layers.circle(layers.packages(files, "t")) == ["t.a", "t.b"]
+
+
+def test_a_circle_through_both_roots_is_found(tmp_path):
+    """By relative and by absolute names, inside a function and from a package, but not for types alone."""
+    for path, text in {
+        "mindtorch_proxy/torch/__init__.py": "from . import below, above",
+        "mindtorch_proxy/torch/below.py": "import torch\ndef f():\n    from torch.utils import above",
+        "mindtorch_proxy/torch/nn/__init__.py": "import torch.below",
+        "mindtorch_proxy/torch/nn/leaf.py": "if TYPE_CHECKING:\n    from .. import nn",
+        "stubs/utils/above.py": "from ..nn import leaf, Linear",
+    }.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    found = layers.graph("torch", tmp_path)
+    assert found == {
+        "torch.below": {"torch.utils.above"},
+        "torch.nn": {"torch.below"},
+        "torch.nn.leaf": set(),
+        "torch.utils.above": {"torch.nn", "torch.nn.leaf"},
+    }
+    assert layers.circle(found) == ["torch.below", "torch.utils.above", "torch.nn"]
+
+
+def test_layers_stand_on_those_below():
+    assert layers.layers({"a": {"b", "c"}, "b": {"c"}, "c": set(), "d": {"c"}}) == [["c"], ["b", "d"], ["a"]]
+    with pytest.raises(ValueError, match="circle among"):
+        layers.layers({"a": {"b"}, "b": {"a"}, "c": set()})

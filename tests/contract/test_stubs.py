@@ -126,7 +126,7 @@ def test_packages_above_the_operators_touch_no_engine():
             if names := engine_names(ast.parse(path.read_text())):
                 found[path.relative_to(SERVED).as_posix()] = names
     assert found == {
-        "_functorch/vmap.py": {"_ms", "_np", "_storage"},  # a batched tensor has no memory: its slots are emptied
+        "_functorch/_batched.py": {"_ms", "_np", "_storage"},  # a batched tensor has no memory: its slots are emptied
         "distributed/rpc/_wire.py": {"_array"},  # a message carries the memory of storages
     }
 

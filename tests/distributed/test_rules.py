@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from torch.distributed.tensor._dispatch import Call
-from torch.distributed.tensor._rules import RULES, pointwise
+from torch.distributed.tensor._call import RULES, Call
+from torch.distributed.tensor._rules import pointwise
 from torch.distributed.tensor._spec import DTensorSpec, TensorMeta
 from torch.distributed.tensor.placement_types import Partial, Replicate, Shard
 

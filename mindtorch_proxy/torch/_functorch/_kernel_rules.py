@@ -7,11 +7,11 @@ NotImplemented where it does not hold, and the operator runs for each sample.
 
 import torch
 
-from . import vmap
+from ._batched import _align, _is_batched, _shift, _shift_all, _value, _wrap, _wrap_tree
 
 
 def _size(args, level):
-    return next(x._value.shape[0] for x in args if vmap._is_batched(x, level))
+    return next(x._value.shape[0] for x in args if _is_batched(x, level))
 
 
 def _mapped(out, f):
@@ -19,14 +19,14 @@ def _mapped(out, f):
 
 
 def _batched_at(args, places, level):
-    return any(k < len(args) and vmap._is_batched(args[k], level) for k in places)
+    return any(k < len(args) and _is_batched(args[k], level) for k in places)
 
 
 def _passed(func, args, level):
     """The values as they are, which may have more dimensions in front; of the first argument alone."""
-    if not vmap._is_batched(args[0], level) or _batched_at(args, range(1, len(args)), level):
+    if not _is_batched(args[0], level) or _batched_at(args, range(1, len(args)), level):
         return NotImplemented
-    return vmap._wrap_tree(func(args[0]._value, *args[1:]), level)
+    return _wrap_tree(func(args[0]._value, *args[1:]), level)
 
 
 def _matrices(func, args, level):
@@ -35,13 +35,13 @@ def _matrices(func, args, level):
     n = max(x.dim() for x in tensors)
     if min(x.dim() for x in tensors) < 2:
         return NotImplemented
-    return vmap._wrap_tree(func(*(vmap._align(x, n, level) if isinstance(x, torch.Tensor) else x for x in args)), level)
+    return _wrap_tree(func(*(_align(x, n, level) if isinstance(x, torch.Tensor) else x for x in args)), level)
 
 
 def _product(func, args, level):
     """Of rows or stacks of matrices, which broadcast."""
     n = max(x.dim() for x in args)
-    return vmap._wrap(torch.matmul(*(vmap._align(x, n, level) for x in args)), level)
+    return _wrap(torch.matmul(*(_align(x, n, level) for x in args)), level)
 
 
 def _converted(func, args, level):
@@ -51,7 +51,7 @@ def _converted(func, args, level):
         rest[2] = (x.numel(), *rest[2])
     elif len(rest) > 2 and rest[2] not in (None, torch.preserve_format):
         return NotImplemented
-    return vmap._wrap(func(x._value, *rest), level)
+    return _wrap(func(x._value, *rest), level)
 
 
 def _along(place):
@@ -63,9 +63,9 @@ def _along(place):
         if not n or any(x.dim() != n for x in tensors):
             return NotImplemented
         size = _size(tensors, level)
-        args = [vmap._value(x, level, size) if isinstance(x, torch.Tensor) else x for x in args]
-        args[place] = vmap._shift_all(args[place], n)
-        return vmap._wrap_tree(func(*args), level)
+        args = [_value(x, level, size) if isinstance(x, torch.Tensor) else x for x in args]
+        args[place] = _shift_all(args[place], n)
+        return _wrap_tree(func(*args), level)
 
     return rule
 
@@ -73,12 +73,11 @@ def _along(place):
 def _index_write(func, args, level):
     """index_add and its like at the same places in every sample: (self, dim, index, source, ...)."""
     x, dim, index, source, *rest = args
-    if not x.dim() or not isinstance(source, torch.Tensor) or source.dim() != x.dim() or vmap._is_batched(index, level):
+    if not x.dim() or not isinstance(source, torch.Tensor) or source.dim() != x.dim() or _is_batched(index, level):
         return NotImplemented
     size = _size((x, source), level)
-    return vmap._wrap_tree(
-        func(vmap._value(x, level, size), vmap._shift(dim, x.dim()), index, vmap._value(source, level, size), *rest),
-        level,
+    return _wrap_tree(
+        func(_value(x, level, size), _shift(dim, x.dim()), index, _value(source, level, size), *rest), level
     )
 
 
@@ -92,11 +91,11 @@ def _folded(rank, sizes=None):
         if any(x.dim() != rank for x in tensors):
             return NotImplemented
         size = _size(tensors, level)
-        args = [vmap._value(x, level, size).flatten(0, 1) if isinstance(x, torch.Tensor) else x for x in args]
+        args = [_value(x, level, size).flatten(0, 1) if isinstance(x, torch.Tensor) else x for x in args]
         if sizes is not None and len(args[sizes]) == rank:
             args[sizes] = (size * args[sizes][0], *args[sizes][1:])
         inner = tensors[0].shape[0]
-        return vmap._wrap_tree(_mapped(func(*args), lambda o: o.unflatten(0, (size, inner))), level)
+        return _wrap_tree(_mapped(func(*args), lambda o: o.unflatten(0, (size, inner))), level)
 
     return rule
 
@@ -107,32 +106,32 @@ def _convolution(func, args, level):
     size, batch = _size(args[:3], level), x.shape[0]
     rest = (stride, padding, dilation, transposed, output_padding)
     if not _batched_at(args, (1, 2), level):
-        return vmap._wrap(func(x._value.flatten(0, 1), weight, bias, *rest, groups).unflatten(0, (size, batch)), level)
-    x, weight = vmap._value(x, level, size).movedim(0, 1).flatten(1, 2), vmap._value(weight, level, size).flatten(0, 1)
-    bias = None if bias is None else vmap._value(bias, level, size).flatten()
+        return _wrap(func(x._value.flatten(0, 1), weight, bias, *rest, groups).unflatten(0, (size, batch)), level)
+    x, weight = _value(x, level, size).movedim(0, 1).flatten(1, 2), _value(weight, level, size).flatten(0, 1)
+    bias = None if bias is None else _value(bias, level, size).flatten()
     out = func(x, weight, bias, *rest, groups * size)
-    return vmap._wrap(out.unflatten(1, (size, out.shape[1] // size)).movedim(1, 0), level)
+    return _wrap(out.unflatten(1, (size, out.shape[1] // size)).movedim(1, 0), level)
 
 
 def _convolution_weight(func, args, level):
     """The gradients of the samples' kernels: their channels are groups."""
     x, g, *rest, groups = args
     size = _size((x, g), level)
-    x, g = (vmap._value(t, level, size).movedim(0, 1).flatten(1, 2) for t in (x, g))
+    x, g = (_value(t, level, size).movedim(0, 1).flatten(1, 2) for t in (x, g))
     out = func(x, g, *rest, groups * size)
-    return vmap._wrap(out.unflatten(0, (size, out.shape[0] // size)), level)
+    return _wrap(out.unflatten(0, (size, out.shape[0] // size)), level)
 
 
 def _batch_norm(func, args, level):
     """(input, weight, bias, running_mean, running_var, training, ...): the samples' channels beside each other."""
     x, *vectors, training = args[:6]
-    if not vmap._is_batched(x, level) or training and any(v is not None for v in vectors[2:]):
+    if not _is_batched(x, level) or training and any(v is not None for v in vectors[2:]):
         return NotImplemented
     size, channels = x._value.shape[0], x.shape[1]
-    vectors = [None if v is None else vmap._value(v, level, size).flatten() for v in vectors]
+    vectors = [None if v is None else _value(v, level, size).flatten() for v in vectors]
     out, *statistics = func(x._value.movedim(0, 1).flatten(1, 2), *vectors, *args[5:])
     statistics = [s.unflatten(0, (size, channels)) if s.numel() else s.expand(size, 0) for s in statistics]
-    return vmap._wrap_tree((out.unflatten(1, (size, channels)).movedim(1, 0), *statistics), level)
+    return _wrap_tree((out.unflatten(1, (size, channels)).movedim(1, 0), *statistics), level)
 
 
 def _group_norm(func, args, level):
@@ -141,17 +140,17 @@ def _group_norm(func, args, level):
     size, own = _size(args[:3], level), _batched_at(args, (1, 2), level)
     given = (None, None) if own else (weight, bias)
     out = _mapped(
-        func(vmap._value(x, level, size).flatten(0, 1), *given, n * size, *rest), lambda o: o.unflatten(0, (size, n))
+        func(_value(x, level, size).flatten(0, 1), *given, n * size, *rest), lambda o: o.unflatten(0, (size, n))
     )
     if own:
         result = out[0]
         weight, bias = (
-            t if t is None else vmap._value(t, level, size).reshape(size, 1, -1, *(1,) * (x.dim() - 2))
+            t if t is None else _value(t, level, size).reshape(size, 1, -1, *(1,) * (x.dim() - 2))
             for t in (weight, bias)
         )
         result = result if weight is None else result * weight
         out = (result if bias is None else result + bias, *out[1:])
-    return vmap._wrap_tree(out, level)
+    return _wrap_tree(out, level)
 
 
 def _scores(func, args, level):
@@ -160,15 +159,15 @@ def _scores(func, args, level):
     if q.dim() != k.dim():
         return NotImplemented
     size = _size((q, k, mask), level)
-    mask = mask if mask is None else vmap._align(mask, q.dim(), level)
-    return vmap._wrap(func(vmap._value(q, level, size), vmap._value(k, level, size), mask, *rest), level)
+    mask = mask if mask is None else _align(mask, q.dim(), level)
+    return _wrap(func(_value(q, level, size), _value(k, level, size), mask, *rest), level)
 
 
 def _over_rows(func, args, level):
     """The sums of products of two rows: (..., n), (..., m) -> (n, m)."""
-    a, b = (x._value if vmap._is_batched(x, level) else x.unsqueeze(0) for x in args)
+    a, b = (x._value if _is_batched(x, level) else x.unsqueeze(0) for x in args)
     a, b = a.flatten(1, -2), b.flatten(1, -2)
-    return vmap._wrap(torch.matmul(a.transpose(1, 2), b), level)
+    return _wrap(torch.matmul(a.transpose(1, 2), b), level)
 
 
 def _reduced(place):
@@ -178,14 +177,13 @@ def _reduced(place):
         tensors = [x for x in args[:place] if isinstance(x, torch.Tensor)]
         n, size = max(x.dim() for x in tensors), _size(tensors, level)
         values = [
-            vmap._value(vmap._wrap(vmap._align(x, n, level), level) if vmap._is_batched(x, level) else x, level, size)
-            for x in tensors
+            _value(_wrap(_align(x, n, level), level) if _is_batched(x, level) else x, level, size) for x in tensors
         ]
         given = iter(values)
         args, reduction = [next(given) if isinstance(x, torch.Tensor) else x for x in args], args[place]
         args[place] = 0
         out = func(*args).reshape((size, -1)) if reduction else func(*args)
-        return vmap._wrap(out.mean(1) if reduction == 1 else out.sum(1) if reduction else out, level)
+        return _wrap(out.mean(1) if reduction == 1 else out.sum(1) if reduction else out, level)
 
     return rule
 
@@ -193,10 +191,10 @@ def _reduced(place):
 def _nll_loss(func, args, level):
     """(self, target, weight, reduction, ignore_index) -> (loss, the sum of the weights)."""
     x, target, weight, reduction, ignored = args
-    if vmap._is_batched(weight, level) or x.dim() != 2:
+    if _is_batched(weight, level) or x.dim() != 2:
         return NotImplemented
     size = _size((x, target), level)
-    x, target = (vmap._value(t, level, size) for t in (x, target))
+    x, target = (_value(t, level, size) for t in (x, target))
     losses = func(x.flatten(0, 1), target.flatten(), weight, 0, ignored)[0].reshape(target.shape)
     counts = (target != ignored).to(x.dtype)
     if weight is not None:
@@ -204,7 +202,7 @@ def _nll_loss(func, args, level):
     total = counts.sum(1)
     if reduction:
         losses = losses.sum(1)
-    return vmap._wrap_tree((losses / total if reduction == 1 else losses, total if reduction else total * 0), level)
+    return _wrap_tree((losses / total if reduction == 1 else losses, total if reduction else total * 0), level)
 
 
 RULES = {

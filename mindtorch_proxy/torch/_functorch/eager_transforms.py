@@ -10,13 +10,14 @@ import functools
 
 import torch
 from torch.autograd import forward_ad
+from torch.autograd._basis import _construct_standard_basis_for
 from torch.autograd.function import _differentiating, _made_inside, _transforming
-from torch.autograd.functional import _construct_standard_basis_for
 from torch.autograd.graph import disable_saved_tensors_hooks
 
 from ..utils._pytree import tree_flatten, tree_iter, tree_map, tree_unflatten
 from . import _functionalization
-from .vmap import _LEVELS, BatchedTensor, _is_batched, _value, _wrap, vmap
+from ._batched import BatchedTensor, _is_batched, _value, _wrap
+from .vmap import _LEVELS, vmap
 
 
 def _batched(x, levels):

@@ -10,7 +10,6 @@ import contextlib
 import functools
 import inspect
 import math
-import textwrap
 import types
 import warnings
 
@@ -20,8 +19,10 @@ from torch.autograd.function import _batching, _for_each, _tensors_of, _transfor
 from torch.overrides import TorchFunctionMode
 
 from ..utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_iter, tree_map, tree_unflatten
+from ._batched import BatchedTensor, _align, _is_batched, _shift, _shift_all, _value, _wrap, _wrap_tree
+from ._kernel_rules import RULES as KERNEL_RULES
 from ._random import Draws, draws
-from ._refused import ISSUE, REFUSED, Refusing, refuse
+from ._refused import ISSUE, REFUSED, refuse
 from .autograd_function import Batches
 from .utils import argument
 
@@ -29,73 +30,6 @@ FALLBACK = types.SimpleNamespace(
     enabled=True, warns=False
 )  # whether a function without a rule may run for each sample, and says so
 _LEVELS = []  # of the vmaps that run: (level, batch size, randomness)
-
-
-class BatchedTensor(Refusing, torch.Tensor):
-    """One sample to look at; the values of all samples in ``_value``."""
-
-    _below_autograd = True
-
-    @classmethod
-    def __torch_function__(cls, func, types, args=(), kwargs=None):
-        return _dispatch(func, args, kwargs or {})
-
-    def detach(self):
-        return _wrap(self._value.detach(), self._level)
-
-    def __repr__(self, *, tensor_contents=None):
-        """The samples together, and the level of vmap that they are of."""
-        return f"BatchedTensor(lvl={self._level}, bdim=0, value=\n{textwrap.indent(repr(self._value), '    ')}\n)"
-
-    def _of_one_sample(self):
-        raise _for_each(
-            NotImplementedError("vmap: this reads a sample's memory, and there is no rule for a batch of them")
-        )
-
-    _array = _mstensor = _get_storage = _of_one_sample
-
-    def is_conj(self):
-        return self._value.is_conj()
-
-    def is_neg(self):
-        return self._value.is_neg()
-
-    @property
-    def data(self):
-        raise RuntimeError("accessing `data` under vmap transform is not allowed")
-
-    @data.setter
-    def data(self, value):
-        raise RuntimeError("mutating directly with `.data` under vmap transform is not allowed.")
-
-
-def _wrap(value, level):
-    base, depth = value, 1
-    with torch._C.DisableTorchFunction():
-        while isinstance(base, BatchedTensor):
-            base, depth = base._value, depth + 1
-        empty = 0 in base.shape[:depth]
-        sample = base.new_empty(base.shape[depth:]) if empty else base[(0,) * depth]
-        if type(sample).__torch_dispatch__ is not Tensor.__torch_dispatch__:  # whose samples are no memory
-            sample = torch.empty_strided(
-                sample.shape,
-                sample.stride(),
-                dtype=sample.dtype,
-                device=sample.device,
-                requires_grad=sample.requires_grad,
-            )
-        t = sample.as_subclass(BatchedTensor)
-    t._ms = t._np = t._storage = None  # what reads the memory of one sample, and so misses the others, fails
-    t._value, t._level = value, level
-    return t
-
-
-def _is_batched(x, level):
-    return isinstance(x, BatchedTensor) and x._level == level
-
-
-def _wrap_tree(result, level):
-    return tree_map(lambda x: _wrap(x, level) if isinstance(x, torch.Tensor) else x, result)
 
 
 class _VmapMode(TorchFunctionMode):
@@ -163,6 +97,9 @@ def _dispatch(func, args, kwargs):
         run = _by_parts if hasattr(func, "ops") and not in_place and func not in _RUNNING else _each
         result = run(func, args, kwargs, level)
     return args[0] if in_place or name == "setitem" else result
+
+
+BatchedTensor._dispatch = staticmethod(_dispatch)
 
 
 def _is_pointwise(name, func):
@@ -367,16 +304,6 @@ _PASS = frozenset(
 )
 
 
-def _align(x, n, level):
-    """The values with dimensions of 1 after the batch, so that a sample has n."""
-    if not _is_batched(x, level):
-        return x
-    v = x._value
-    for _ in range(n - x.dim()):
-        v = v.unsqueeze(1)
-    return v
-
-
 def _POINTWISE_RULE(func, args, kwargs, level):
     tensors = [x for x in tree_iter((args, kwargs)) if isinstance(x, torch.Tensor)]
     n, name = max(x.dim() for x in tensors), _name(func)[0]
@@ -405,20 +332,6 @@ def _POINTWISE_RULE(func, args, kwargs, level):
 
     args, kwargs = tree_map(value, (args, kwargs))
     return _wrap_tree(func(*args, **kwargs), level)
-
-
-def _shift(d, n):
-    """A dimension of a sample as one of the values."""
-    if not -max(n, 1) <= d < max(n, 1):
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-max(n, 1)}, {max(n, 1) - 1}], but got {d})"
-        )
-    return d + 1 if d >= 0 else d + n + 1
-
-
-def _shift_all(dims, n):
-    """The same for one dimension or several."""
-    return tree_map(lambda d: _shift(d, n), tuple(dims) if isinstance(dims, range) else dims)
 
 
 def _move(args, kwargs, position, name, value):
@@ -894,11 +807,6 @@ def _autograd_grad(func, args, kwargs, level):
 _GRAD = inspect.signature(torch.autograd.grad)
 
 
-def _value(x, level, size):
-    """The values of all samples, those of a tensor that is the same for all too."""
-    return x._value if _is_batched(x, level) else x if x is None else x.expand(size, *x.shape)
-
-
 _diff_alone = _dims((2, "dim", -1))
 
 
@@ -932,13 +840,11 @@ def _call_operator(op, args):
     if op.promote is not None:  # kernels of formulas want tensors of one shape
         size = next(t._value.shape[0] for t in _tensors_of(args) if _is_batched(t, level))
         args = [_wrap(_value(x, level, size), level) if isinstance(x, Tensor) else x for x in args]
-    from ._kernel_rules import RULES
-
     try:
         if op.promote is not None:
             result = _POINTWISE_RULE(func, args, {}, level)
-        elif op.name in RULES:
-            result = RULES[op.name](func, args, level)
+        elif op.name in KERNEL_RULES:
+            result = KERNEL_RULES[op.name](func, args, level)
         else:
             result = _RULES[op.name](func, args, {}, level)
     except LookupError:  # no rule, a dimension that a sample has not, an argument that the operator has not

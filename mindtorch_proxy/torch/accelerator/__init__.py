@@ -2,7 +2,18 @@
 
 import torch
 
-from .._absent_device import functions
+from ._device_module import asking, device_module, is_available
+from .memory import (
+    empty_cache,
+    get_memory_info,
+    max_memory_allocated,
+    max_memory_reserved,
+    memory_allocated,
+    memory_reserved,
+    memory_stats,
+    reset_accumulated_memory_stats,
+    reset_peak_memory_stats,
+)
 
 __all__ = [
     "current_accelerator",
@@ -27,6 +38,7 @@ __all__ = [
     "set_stream",
     "synchronize",
 ]
+is_available.__module__ = __name__
 
 
 def device_count():
@@ -34,30 +46,19 @@ def device_count():
     return torch.npu.device_count()
 
 
-def is_available():
-    """Whether an accelerator can be used."""
-    return torch.npu.is_available()
-
-
 def current_accelerator(check_available=False):
     """The accelerator's device without an index, or None."""
     return torch.device("npu") if is_available() else None
 
 
-def _module():
-    if not is_available():
-        raise RuntimeError("Cannot access accelerator device when none is available.")
-    return torch.npu
-
-
 def current_device_index():
     """The index of the selected device."""
-    return _module().current_device()
+    return device_module().current_device()
 
 
 def set_device_index(device, /):
     """Select a device."""
-    _module().set_device(device)
+    device_module().set_device(device)
 
 
 current_device_idx, set_device_idx = current_device_index, set_device_index
@@ -79,29 +80,8 @@ class device_index:
             set_device_index(self.prev_idx)
 
 
-def _of_the_accelerator(*declarations):
-    """Functions of PyTorch's parameters that ask torch.npu's functions of these names, where there is an
-    accelerator.
-    """
-
-    def asking(name):
-        return lambda **arguments: getattr(_module(), name)(*arguments.values())
-
-    functions(globals(), *((asking(name), text) for name, text in declarations))
-
-
-_of_the_accelerator(
+asking(
+    globals(),
     *((name, f"{name}(device=None, /)") for name in ("current_stream", "synchronize", "get_device_capability")),
-    *(
-        (name, f"{name}(device_index=None, /)")
-        for name in (
-            "memory_allocated memory_reserved memory_stats max_memory_allocated max_memory_reserved "
-            "reset_accumulated_memory_stats reset_peak_memory_stats"
-        ).split()
-    ),
-    ("mem_get_info", "get_memory_info(device_index=None, /)"),
     ("set_stream", "set_stream(stream)"),
-    ("empty_cache", "empty_cache()"),
 )
-
-from . import memory  # noqa: E402, F401

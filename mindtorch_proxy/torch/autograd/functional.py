@@ -5,6 +5,8 @@ import torch
 from mindtorch_proxy.runtime.context import CONTEXT
 from mindtorch_proxy.runtime.autograd import enable_grad, grad, set_grad_enabled
 
+from ._basis import _construct_standard_basis_for
+
 __all__ = ["vjp", "jvp", "jacobian", "hessian", "hvp", "vhp"]
 _NOT_STRICT = "This is not allowed in strict mode"
 
@@ -174,19 +176,6 @@ def _check_forward(strict, vectorize):
             "Computing Jacobian using forward-AD or forward-over-reverse Hessian is only implemented for "
             "`vectorize=True`."
         )
-
-
-def _construct_standard_basis_for(tensors, tensor_numels):
-    """The unit vectors of the space of all the tensors together, as matrices with a row for each: a matrix for each
-    tensor.
-    """
-    before, parts = 0, []
-    for t, n in zip(tensors, tensor_numels):
-        part = t.new_zeros((sum(tensor_numels), n))
-        part.diagonal(-before).fill_(1)
-        parts.append(part)
-        before += n
-    return tuple(parts)
 
 
 def _forward_jacobian(func, inputs, strict, vectorize):

@@ -6,6 +6,10 @@ import re
 import torch
 
 _INLINE = ("prim::ListConstruct", "prim::TupleConstruct", "prim::DictConstruct", "prim::Constant")
+NO_GRAPH = (
+    "torch.jit.script runs Python as it is here, without compiling it: {} has no {}. "
+    "torch.jit.trace makes a graph, which can be saved"
+)
 
 
 class Constants:

@@ -4,18 +4,15 @@ import copy
 import functools
 import inspect
 import pickle
+import re
 
 import torch
 
-from ._code import Constants, code_of
+from ._code import NO_GRAPH, Constants, code_of
 from ._interpreter import function_of, parsed
 from . import _state
 from ._ir import ClassType, Graph, Node
-
-_NO_GRAPH = (
-    "torch.jit.script runs Python as it is here, without compiling it: {} has no {}. "
-    "torch.jit.trace makes a graph, which can be saved"
-)
+from ._writing import write
 
 
 def qualified_name(obj):
@@ -153,9 +150,7 @@ class ScriptModule(torch.nn.Module):
 
     def save(self, f, **kwargs):
         """Write an archive that torch.jit.load reads."""
-        from ._serialization import write
-
-        write(self, f, kwargs.get("_extra_files"))
+        write(self, RecursiveScriptModule, f, kwargs.get("_extra_files"))
 
     def save_to_buffer(self, *args, **kwargs):
         """The archive's bytes."""
@@ -207,7 +202,7 @@ class RecursiveScriptModule(ScriptModule):
 
     def _forward(self, what):
         if self._shadow is not None:
-            raise NotImplementedError(_NO_GRAPH.format(self.original_name, what))
+            raise NotImplementedError(NO_GRAPH.format(self.original_name, what))
         return getattr(ScriptMethod(self, self._method("forward")), what)
 
     graph = property(lambda self: self._forward("graph"), doc="The graph of ``forward``.")
@@ -352,7 +347,7 @@ class ScriptFunction:
 
     def _of_graph(self, what):
         if self._method is None:
-            raise NotImplementedError(_NO_GRAPH.format(self.name, what))
+            raise NotImplementedError(NO_GRAPH.format(self.name, what))
         return getattr(self._method, what)
 
     graph = property(lambda self: self._of_graph("graph"), doc="The graph of the function.")
@@ -366,9 +361,13 @@ class ScriptFunction:
 
     def save(self, f, _extra_files=None):
         """Write an archive that torch.jit.load reads."""
-        from ._serialization import write_function
-
-        write_function(self, f, _extra_files)
+        if self._method is None:
+            raise NotImplementedError(NO_GRAPH.format(self.name, "code to save"))
+        # a function's archive is that of a module whose forward it is
+        module = RecursiveScriptModule._made("PlaceholderModule", "__torch__.PlaceholderModule")
+        code = re.sub(r"^def \w+\(", "def forward(self, ", self.code, count=1).replace("(self, )", "(self)")
+        module._script_methods["forward"] = Method("forward", text=code, constants=self._method.constants)
+        module.save(f, _extra_files=_extra_files)
 
     save_to_buffer = ScriptModule.save_to_buffer
 

@@ -7,22 +7,16 @@ import io
 import os
 import pickle
 import re
-import sys
 import textwrap
 
-import torch
 from mindtorch_proxy.runtime.serialization import STORAGE_NAMES, StorageType, _open_file_like, storage_loader
-from mindtorch_proxy.runtime.serialization.archive import Reader, Writer
-from mindtorch_proxy.runtime.serialization.storages import Storages
+from mindtorch_proxy.runtime.serialization.archive import Reader
 
 from ._code import Constants
 from ._interpreter import function_of, parsed
-from ._script import Method, RecursiveScriptModule, _NO_GRAPH
-
-_VERSION = 10  # of PyTorch's operators: those of archives before it had other meanings
+from ._script import Method, RecursiveScriptModule
 
 
-# ------------------------------------------------------------------------------------------------ writing
 def save(m, f, _extra_files=None):
     """Write a script module or function to a path or a binary stream. _extra_files: {name: text or bytes} to lie
     beside.
@@ -31,139 +25,6 @@ def save(m, f, _extra_files=None):
         m.save(f, _extra_files=_extra_files or {})
     else:
         f.write(m.save_to_buffer(_extra_files=_extra_files or {}))
-
-
-class _Pickler(pickle._Pickler):  # type: ignore[name-defined, misc]
-    """A pickler that writes TorchScript's classes by their names, and storages as records."""
-
-    def __init__(self, stream, storages):
-        super().__init__(stream, protocol=2)
-        self.storages = storages
-
-    def persistent_id(self, o):
-        found = self.storages.describe(o)
-        return found and ("storage", found[0], str(found[1]), *found[2:])
-
-    def save(self, obj, save_persistent_id=True):
-        qualified = obj.__dict__.get("_qualified_name") if isinstance(obj, type) else None
-        if qualified is None:
-            return super().save(obj, save_persistent_id)
-        if id(obj) in self.memo:
-            return self.write(self.get(self.memo[id(obj)][0]))
-        module, _, last = qualified.rpartition(".")
-        self.write(pickle.GLOBAL + module.encode() + b"\n" + last.encode() + b"\n")
-        return self.memoize(obj)
-
-
-class _Archive:
-    """The classes and objects of a module, as they are written."""
-
-    def __init__(self, constants):
-        self.texts, self.constants, self.classes = {}, constants, {}
-
-    def object(self, module):
-        """What stands for a module in the pickle."""
-        if not isinstance(module, RecursiveScriptModule):
-            raise NotImplementedError(f"torch.jit.save: {type(module).__name__} is no script module")
-        if module._shadow is not None:
-            raise NotImplementedError(_NO_GRAPH.format(module.original_name, "code to save"))
-        state = {**module._parameters, **module._buffers}
-        state = {k: v if v is None else v.detach().requires_grad_(v.requires_grad) for k, v in state.items()}
-        own = {k: v for k, v in module.__dict__.items() if not k.startswith("_") and k != "training"}
-        settings = {k: v for k, v in own.items() if isinstance(v, (bool, int, float, str, type(None)))}
-        state |= {"training": module.training, "_is_full_backward_hook": None, **settings}
-        state |= {name: None if m is None else self.object(m) for name, m in module._modules.items()}
-        qualified = self._class(module, settings)
-        made = object.__new__(type(qualified.rpartition(".")[2], (), {"_qualified_name": qualified}))
-        made.__dict__.update(state)
-        return made
-
-    def _class(self, module, settings):
-        wanted = module._qualified_name
-        text = self._text(module, settings, "\0")
-        qualified, n = wanted, 0
-        while self.texts.get(qualified, text) != text:
-            base, _, last = wanted.rpartition(".")
-            qualified, n = f"{base}.___torch_mangle_{n}.{last}", n + 1
-        self.texts[qualified] = text
-        self.classes[id(module)] = qualified
-        return qualified
-
-    def _text(self, module, settings, own):
-        names = lambda table: "[" + "".join(f'"{n}", ' for n, v in table.items() if v is not None) + "]"  # noqa: E731
-        lines = [
-            f"class {own}(Module):",
-            f"  __parameters__ = {names(module._parameters)}",
-            f"  __buffers__ = {names(module._buffers)}",
-        ]
-        kinds = {
-            n: "Tensor" if v is not None else "NoneType"
-            for n, v in (*module._parameters.items(), *module._buffers.items())
-        }
-        kinds |= {"training": "bool", "_is_full_backward_hook": "Optional[bool]"}
-        kinds |= {n: "NoneType" if v is None else type(v).__name__ for n, v in settings.items()}
-        kinds |= {n: "NoneType" if m is None else self.classes[id(m)] for n, m in module._modules.items()}
-        lines += [f"  {n} : {k}" if n.isidentifier() else f'  __annotations__["{n}"] = {k}' for n, k in kinds.items()]
-        for method in module._script_methods.values():
-            code = self._renumbered(method)
-            code = re.sub(r"^def (\w+)\((\w+)", lambda m: f"def {m[1]}({m[2]}: {own}!", code, count=1)
-            lines.append(textwrap.indent(code, "  ").rstrip("\n"))
-        return "\n".join(lines) + "\n"
-
-    def _renumbered(self, method):
-        """A method's code, its constants by their numbers in this archive."""
-        return re.sub(
-            r"\bCONSTANTS\.c(\d+)\b", lambda m: self.constants.name(method.constants.tensors[int(m[1])]), method.code
-        )
-
-    def files(self):
-        """{path: text} of the code."""
-        found = {}
-        for qualified, text in self.texts.items():
-            module, _, last = qualified.rpartition(".")
-            path = f"code/{module.replace('.', '/')}.py"
-            found[path] = found.get(path, "") + text.replace("\0!", qualified).replace("\0", last)
-        return found
-
-
-def write(module, f, extra_files=None):
-    """Write a module's archive."""
-    constants = Constants()
-    archive = _Archive(constants)
-    root = archive.object(module)
-    name = (
-        os.path.basename(os.fspath(f)).rpartition(".")[0] or os.path.basename(os.fspath(f))
-        if isinstance(f, (str, os.PathLike))
-        else "archive"
-    )
-    with _open_file_like(f, "wb") as file:
-        out = Writer(file, name if name.isascii() else "archive")
-        for entry, text in (extra_files or {}).items():
-            out.record(f"extra/{entry}", text.encode() if isinstance(text, str) else text)
-        _write_pickle(out, "data", root)
-        for path, text in archive.files().items():
-            out.record(path, text.encode())
-        _write_pickle(out, "constants", tuple(t.detach() for t in constants.tensors))
-        out.record("byteorder", sys.byteorder.encode())
-        out.close(_VERSION)
-
-
-def _write_pickle(out, name, obj):
-    stream, storages = io.BytesIO(), Storages()
-    _Pickler(stream, storages).dump(obj)
-    for index, storage, _ in storages:
-        out.record(f"{name}/{index}", storage.cpu()._array())
-    out.record(f"{name}.pkl", stream.getbuffer())
-
-
-def write_function(function, f, extra_files=None):
-    """Write a function's archive: that of a module whose forward it is."""
-    if function._method is None:
-        raise NotImplementedError(_NO_GRAPH.format(function.name, "code to save"))
-    module = RecursiveScriptModule._made("PlaceholderModule", "__torch__.PlaceholderModule")
-    code = re.sub(r"^def \w+\(", "def forward(self, ", function.code, count=1).replace("(self, )", "(self)")
-    module._script_methods["forward"] = Method("forward", text=code, constants=function._method.constants)
-    write(module, f, extra_files)
 
 
 # ------------------------------------------------------------------------------------------------ reading

@@ -4,7 +4,6 @@ import torch
 
 from .._shard.sharded_tensor import ShardedTensor
 from ..tensor import DTensor
-from ..tensor._spec import local_shape_and_offset
 from .metadata import ChunkStorageMetadata, MetadataIndex, TensorProperties
 from .planner import LoadItemType, ReadItem
 
@@ -18,14 +17,7 @@ def chunks_of(value):
         ]
     if not isinstance(value, DTensor):
         return [(ChunkStorageMetadata(torch.Size([0] * value.ndim), torch.Size(value.shape)), value)]
-    if any(p.is_partial() for p in value.placements):
-        raise NotImplementedError(
-            f"a checkpoint of a DTensor with placements {value.placements} is not supported: redistribute it first"
-        )
-    sizes, offsets = local_shape_and_offset(value.shape, value.device_mesh, value.placements)
-    if value.device_mesh.get_coordinate() is None or 0 in sizes and 0 not in value.shape:
-        return []
-    return [(ChunkStorageMetadata(torch.Size(offsets), torch.Size(sizes)), value._local_tensor)]
+    return [(chunk, value._local_tensor) for chunk in value.__create_chunk_list__()]
 
 
 def in_pieces(value):

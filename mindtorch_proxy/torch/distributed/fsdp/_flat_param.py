@@ -3,6 +3,8 @@
 import torch
 
 from .. import distributed_c10d as c10d
+from ..device_mesh import DeviceMesh
+from ..tensor import Shard, distribute_tensor
 from ._fully_shard._param_group import ParamGroup
 
 
@@ -236,6 +238,14 @@ class FlatParamHandle:
                 a, b = self.slice_of(place)
                 flat[a:b] = place.own.grad
         return flat
+
+    def distributed(self, whole):
+        """A whole tensor, which every rank has, as one over the ranks that the unit is sharded over."""
+        if not whole.ndim:
+            return whole
+        if getattr(self, "mesh", None) is None:
+            self.mesh = DeviceMesh.from_group(self.group, "cpu")
+        return distribute_tensor(whole.detach(), self.mesh, [Shard(0)], src_data_rank=None)
 
     def trained(self):
         """The parameters that optimizers have of this unit."""

@@ -8,26 +8,15 @@ from ._common_utils import clean_tensor_name
 from .api import StateDictType
 
 
-def _handles(model):
-    """[(unit's name, handle)] of a model."""
-    from .fully_sharded_data_parallel import FullyShardedDataParallel
-
-    found = []
-    for name, module in model.named_modules():
-        if isinstance(module, FullyShardedDataParallel) and module._handle is not None:
-            name = clean_tensor_name(f"{name}." if name else "")
-            found.append((name, module._handle))
-    return found
-
-
-def _keys(model, optim):
+def _keys(model, handles, optim):
     """The optimizer's parameters by number, those of units, and the others.
 
-    Returns (for each parameter its number, {id of a unit's parameter: (names, handle)}, {id of another: name}).
+    handles: [(unit's name, handle)] of the model. Returns (for each parameter its number, {id of a unit's parameter:
+    (names, handle)}, {id of another: name}).
     """
     numbers = {id(p): i for i, p in enumerate(p for g in optim.param_groups for p in g["params"])}
     flat, others = {}, {}
-    for prefix, handle in _handles(model):
+    for prefix, handle in handles:
         for k, p in enumerate(handle.trained()):
             places = [handle.places[k]] if handle.use_orig_params else handle.places
             flat[id(p)] = [prefix + place.name for place in places], handle, places
@@ -37,9 +26,9 @@ def _keys(model, optim):
     return numbers, flat, others
 
 
-def collect(model, optim, state_dict, kind, config):
+def collect(model, handles, optim, state_dict, kind, config):
     """{"state": {name: state}, "param_groups": groups with names}."""
-    numbers, flat, others = _keys(model, optim)
+    numbers, flat, others = _keys(model, handles, optim)
     names_of, state = {}, {}
     for key, number in numbers.items():
         own = state_dict["state"].get(number, {})
@@ -61,8 +50,6 @@ def collect(model, optim, state_dict, kind, config):
 
 def _whole_states(own, handle, places, kind):
     """The states of the parameters of a flat one (or of one piece), each whole."""
-    from .fully_sharded_data_parallel import _sharded
-
     found = [{} for _ in places]
     for key, value in own.items():
         if not (isinstance(value, torch.Tensor) and value.ndim):
@@ -77,7 +64,7 @@ def _whole_states(own, handle, places, kind):
         whole = handle.gathered(piece)
         for f, place in zip(found, places):
             tensor = whole[place.start : place.stop].view(place.shape).clone()
-            f[key] = _sharded(tensor, handle) if kind is StateDictType.SHARDED_STATE_DICT else tensor
+            f[key] = handle.distributed(tensor) if kind is StateDictType.SHARDED_STATE_DICT else tensor
     return found
 
 
@@ -86,9 +73,9 @@ def _copied(value):
     return value.clone() if isinstance(value, torch.Tensor) else value
 
 
-def distribute(model, optim, state_dict):
+def distribute(model, handles, optim, state_dict):
     """A state by names as the optimizer's load_state_dict takes it: by number, in this rank's pieces."""
-    numbers, flat, others = _keys(model, optim)
+    numbers, flat, others = _keys(model, handles, optim)
     state, names_of = {}, {}
     for key, number in numbers.items():
         names = flat[key][0] if key in flat else [others[key]]

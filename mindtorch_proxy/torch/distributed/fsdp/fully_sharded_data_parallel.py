@@ -12,11 +12,11 @@ from torch.utils._pytree import tree_map
 
 from .. import distributed_c10d as c10d
 from .._composable_state import _State
-from ..device_mesh import DeviceMesh
-from ..tensor import DTensor, Shard, distribute_tensor
+from ..tensor import DTensor
 from ._common_utils import FSDP_PREFIX, FSDP_WRAPPED_MODULE, clean_tensor_name
 from ._flat_param import FlatParameter, FlatParamHandle
 from ._fully_shard._param_group import freeing_hooks, runs_again, whole_in_backward
+from ._optim_state import collect, distribute
 from .api import (
     BackwardPrefetch,
     CPUOffload,
@@ -422,11 +422,10 @@ class FullyShardedDataParallel(nn.Module, _State):
     @staticmethod
     def optim_state_dict(model, optim, optim_state_dict=None, group=None):
         """The optimizer's state with parameters by name and state whole, or sharded as the type of state dicts says."""
-        from ._optim_state import collect
-
         settings = FullyShardedDataParallel.get_state_dict_type(model)
         return collect(
             model,
+            _handles(model),
             optim,
             optim_state_dict or optim.state_dict(),
             settings.state_dict_type,
@@ -438,9 +437,7 @@ class FullyShardedDataParallel(nn.Module, _State):
         model, optim, optim_state_dict, is_named_optimizer=False, load_directly=False, group=None
     ):
         """What the optimizer's load_state_dict takes, of what optim_state_dict gave."""
-        from ._optim_state import distribute
-
-        made = distribute(model, optim, optim_state_dict)
+        made = distribute(model, _handles(model), optim, optim_state_dict)
         if load_directly:
             optim.load_state_dict(made)
         return made
@@ -448,10 +445,9 @@ class FullyShardedDataParallel(nn.Module, _State):
     @staticmethod
     def full_optim_state_dict(model, optim, optim_input=None, rank0_only=True, group=None):
         """The optimizer's whole state, on the first rank (or all)."""
-        from ._optim_state import collect
-
         return collect(
             model,
+            _handles(model),
             optim,
             optim.state_dict(),
             StateDictType.FULL_STATE_DICT,
@@ -461,25 +457,24 @@ class FullyShardedDataParallel(nn.Module, _State):
     @staticmethod
     def sharded_optim_state_dict(model, optim, group=None):
         """The optimizer's state in pieces."""
-        from ._optim_state import collect
-
         return collect(
-            model, optim, optim.state_dict(), StateDictType.SHARDED_STATE_DICT, ShardedOptimStateDictConfig()
+            model,
+            _handles(model),
+            optim,
+            optim.state_dict(),
+            StateDictType.SHARDED_STATE_DICT,
+            ShardedOptimStateDictConfig(),
         )
 
     @staticmethod
     def shard_full_optim_state_dict(full_optim_state_dict, model, optim_input=None, optim=None):
         """What the optimizer's load_state_dict takes, of a whole state."""
-        from ._optim_state import distribute
-
-        return distribute(model, optim, full_optim_state_dict)
+        return distribute(model, _handles(model), optim, full_optim_state_dict)
 
     @staticmethod
     def flatten_sharded_optim_state_dict(sharded_optim_state_dict, model, optim):
         """What the optimizer's load_state_dict takes, of a sharded state."""
-        from ._optim_state import distribute
-
-        return distribute(model, optim, sharded_optim_state_dict)
+        return distribute(model, _handles(model), optim, sharded_optim_state_dict)
 
     @staticmethod
     def scatter_full_optim_state_dict(full_optim_state_dict, model, optim_input=None, optim=None, group=None):
@@ -606,6 +601,16 @@ def _named(module, ignored, ignored_modules):
     return [(name, found[p], p) for name, p in order]
 
 
+def _handles(model):
+    """[(unit's name, handle)] of the units in a model that have parameters."""
+    found = []
+    for name, module in model.named_modules():
+        if isinstance(module, FullyShardedDataParallel) and module._handle is not None:
+            name = clean_tensor_name(f"{name}." if name else "")
+            found.append((name, module._handle))
+    return found
+
+
 def _before_state_dict(unit, prefix, keep_vars):
     handle = unit._handle
     if unit._state_dict_type is StateDictType.LOCAL_STATE_DICT:
@@ -633,25 +638,13 @@ def _after_state_dict(unit, state, prefix, metadata):
         name = prefix + key[len(inner) :] if key.startswith(inner) else key
         if name[len(prefix) :] in own:
             if unit._state_dict_type is StateDictType.SHARDED_STATE_DICT:
-                value = _sharded(value, handle)
+                value = handle.distributed(value)
             elif config.rank0_only and c10d.get_rank() != 0:
                 continue
         elif unit._state_dict_type is StateDictType.FULL_STATE_DICT and config.rank0_only and c10d.get_rank() != 0:
             continue
         state[name] = value
     return state
-
-
-def mesh_of(handle):
-    """A mesh over the ranks that a unit is sharded over."""
-    if getattr(handle, "mesh", None) is None:
-        handle.mesh = DeviceMesh.from_group(handle.group, "cpu")
-    return handle.mesh
-
-
-def _sharded(whole, handle):
-    """A whole tensor, which every rank has, as a distributed one."""
-    return distribute_tensor(whole.detach(), mesh_of(handle), [Shard(0)], src_data_rank=None) if whole.ndim else whole
 
 
 def _before_load(unit, state, prefix, *args):

@@ -20,6 +20,7 @@ from .constants import UNSET_RPC_TIMEOUT
 
 __all__ = ["RRef", "References", "rebuild"]
 T = TypeVar("T")
+CALLS: dict = {}  # {name: function that runs another on a worker}, filled where these functions are defined
 
 
 class _Owned:
@@ -252,9 +253,7 @@ class RRef(Generic[T]):
         return self._proxy("remote", timeout)
 
     def _proxy(self, name, timeout):
-        from . import api
-
-        return _Proxy(self, getattr(api, name), timeout)
+        return _Proxy(self, CALLS[name], timeout)
 
     def backward(self, dist_autograd_ctx_id=-1, retain_graph=False):
         """Gradients of the value, a tensor, on its owner.

@@ -8,7 +8,7 @@ import threading
 import torch
 
 from . import _workers
-from ._rref import RRef
+from ._rref import CALLS, RRef
 from ._workers import WorkerInfo, current  # noqa: F401
 from .constants import DEFAULT_SHUTDOWN_TIMEOUT, UNSET_RPC_TIMEOUT
 
@@ -71,6 +71,9 @@ def remote(to, func, args=None, kwargs=None, timeout=UNSET_RPC_TIMEOUT):
     rref = RRef._of(agent, owner, reference, owned=agent.references.value(reference), made=made)
     agent.references.end(reference, fork)
     return rref
+
+
+CALLS.update(rpc_async=rpc_async, rpc_sync=rpc_sync, remote=remote)
 
 
 @_require_initialized

@@ -7,7 +7,7 @@ import torch
 
 from ..device_mesh import _mesh_resources
 from . import _collective_utils as comm
-from ._redistribute import redistribute_local_tensor
+from ._redistribute import _partition, redistribute_local_tensor
 from ._spec import (
     DTensorSpec,
     TensorMeta,
@@ -15,6 +15,7 @@ from ._spec import (
     compute_local_shape,
     contiguous_strides,
     is_shard,
+    local_shape_and_offset,
     normalize_placements,
 )
 from .placement_types import Replicate, Shard
@@ -128,17 +129,17 @@ class DTensor(torch.Tensor):
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
-        from ._functions import FUNCTIONS
+        from ._functions import FUNCTIONS  # only tensors that are computed with need these, and the rules
 
         instead = FUNCTIONS.get(func)
         with torch._C.DisableTorchFunctionSubclass():
-            return func(*args, **(kwargs or {})) if instead is None else instead(func, *args, **(kwargs or {}))
+            return func(*args, **(kwargs or {})) if instead is None else instead(DTensor, func, *args, **(kwargs or {}))
 
     @classmethod
     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
         from ._dispatch import dispatch
 
-        return dispatch(func, args, kwargs or {})
+        return dispatch(DTensor, func, args, kwargs or {})
 
     def __repr__(self):
         return (
@@ -254,9 +255,16 @@ class DTensor(torch.Tensor):
 
     def __create_chunk_list__(self):
         """What this rank holds, for torch.distributed.checkpoint."""
-        from ..checkpoint._pieces import chunks_of
+        from ..checkpoint.metadata import ChunkStorageMetadata
 
-        return [chunk for chunk, _ in chunks_of(self)]
+        if any(p.is_partial() for p in self.placements):
+            raise NotImplementedError(
+                f"a checkpoint of a DTensor with placements {self.placements} is not supported: redistribute it first"
+            )
+        sizes, offsets = local_shape_and_offset(self.shape, self.device_mesh, self.placements)
+        if self.device_mesh.get_coordinate() is None or 0 in sizes and 0 not in self.shape:
+            return []
+        return [ChunkStorageMetadata(torch.Size(offsets), torch.Size(sizes))]
 
 
 def _rebuild(local, mesh, placements, shape, stride, requires_grad):
@@ -321,8 +329,6 @@ def _local_piece(local, mesh, placements, src_data_rank):
                 local = local.clone(memory_format=torch.contiguous_format)
                 comm.mesh_broadcast(local, mesh, i, group_src=src_data_rank)
             if p.is_partial():
-                from ._redistribute import _partition
-
                 local = _partition(local, p, mesh.size(i), coordinate[i])
         else:
             raise RuntimeError(

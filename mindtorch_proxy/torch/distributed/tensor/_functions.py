@@ -1,9 +1,12 @@
-"""Functions that make plain tensors on the way, which stand for whole or for local ones."""
+"""Functions that make plain tensors on the way, which stand for whole or for local ones.
+
+Each is given the class of distributed tensors, and the function in whose place it runs.
+"""
 
 import torch
 import torch.nn.functional as F
 
-from ._dispatch import STATE
+from ._call import STATE
 from ._spec import contiguous_strides
 from .placement_types import Replicate
 
@@ -17,10 +20,8 @@ def _with_whole_masks(func, *args, **kwargs):
         STATE.replicate_plain = held
 
 
-def _attention(func, query, key, value, attn_mask=None, *args, **kwargs):
+def _attention(DTensor, func, query, key, value, attn_mask=None, *args, **kwargs):
     """Batches and heads that all three have in pieces alike are attended to on their ranks."""
-    from ._api import DTensor
-
     three = query, key, value = [_added_up(t) if isinstance(t, DTensor) else t for t in (query, key, value)]
     if attn_mask is None and all(isinstance(t, DTensor) for t in three) and _alike(three):
         local = func(*(t.to_local() for t in three), None, *args, **kwargs)
@@ -49,12 +50,10 @@ def _alike(tensors):
     return allowed and all(t.placements == first.placements and t.ndim == first.ndim for t in tensors) and even
 
 
-def _dropout(func, input, p=0.5, training=True, inplace=False):
+def _dropout(DTensor, func, input, p=0.5, training=True, inplace=False):
     """What is dropped, each rank says of its own elements, as PyTorch's does on CPUs."""
     if not training or p == 0:
         return input
-    from ._api import DTensor
-
     input = _added_up(input)
     with torch.no_grad():
         noise = F.dropout(torch.ones_like(input._local_tensor), p, True)

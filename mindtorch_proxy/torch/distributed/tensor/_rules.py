@@ -9,32 +9,13 @@ import numbers
 
 import torch
 
-from ._dispatch import local_shape, redistribute_local_tensor, replicated, run
-from ._rules_views import LOCALIZE as _VIEW_LOCALIZE
-from ._rules_views import RULES as _VIEW_RULES
-from ._spec import is_shard
+from . import _rules_views  # noqa: F401
+from ._call import LOCALIZE, RULES, choose, everything_replicated, handler, replicated, rule, run, spec_like
+from ._redistribute import redistribute_local_tensor
+from ._spec import is_shard, local_shape
 from .placement_types import Partial, Replicate, Shard, _StridedShard
 
 R, P = Replicate(), Partial()
-RULES, LOCALIZE, HANDLERS = {}, dict(_VIEW_LOCALIZE), {}
-
-
-def rule(*names):
-    def register(function):
-        for name in names:
-            RULES[name] = function
-        return function
-
-    return register
-
-
-def handler(*names):
-    def register(function):
-        for name in names:
-            HANDLERS[name] = function
-        return function
-
-    return register
 
 
 # ------------------------------------------------------------------------------------------------ elementwise
@@ -406,16 +387,12 @@ def embedding_of_rows(call):
         found = torch.nn.functional.embedding((local - offset) * here, weight._local_tensor) * here.unsqueeze(-1)
     else:
         found = weight._local_tensor.new_zeros((*local.shape, weight.shape[1]))
-    from ._dispatch import spec_like, wrap
-
     placements = tuple(P if i == row else p for i, p in enumerate(wanted))
-    return wrap(found, [spec_like(mesh, placements, (*indices.shape, weight.shape[1]), weight.dtype)])
+    return call.wrap(found, [spec_like(mesh, placements, (*indices.shape, weight.shape[1]), weight.dtype)])
 
 
 def _cheapest(call, chosen, i):
-    from ._dispatch import _choose, _everything_replicated
-
-    return _choose(call, [*chosen(call, i), _everything_replicated(call)], i)
+    return choose(call, [*chosen(call, i), everything_replicated(call)], i)
 
 
 @rule("embedding_dense_backward")
@@ -560,10 +537,5 @@ def equal(call):
 @handler("nonzero")
 def nonzero(call):
     """Where a tensor is not zero: of the whole."""
-    from ._dispatch import spec_like, wrap
-
     found = replicated(call.args[0]).nonzero()
-    return wrap(found, [spec_like(call.mesh, (R,) * call.mesh.ndim, found.shape, found.dtype)])
-
-
-RULES.update(_VIEW_RULES)
+    return call.wrap(found, [spec_like(call.mesh, (R,) * call.mesh.ndim, found.shape, found.dtype)])

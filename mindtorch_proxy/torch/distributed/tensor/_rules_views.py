@@ -2,28 +2,11 @@
 
 import torch
 
+from ._call import localize, rule
+from ._spec import local_shape
 from .placement_types import Replicate, Shard
 
 R = Replicate()
-RULES, LOCALIZE = {}, {}
-
-
-def rule(*names):
-    def register(function):
-        for name in names:
-            RULES[name] = function
-        return function
-
-    return register
-
-
-def localize(*names):
-    def register(function):
-        for name in names:
-            LOCALIZE[name] = function
-        return function
-
-    return register
 
 
 def _partial(call, i):
@@ -89,8 +72,6 @@ def squeeze(call, i):
 @localize("squeeze")
 def _squeeze(call, args, kwargs, specs):
     """Of the whole: a piece may have one element where the whole has more."""
-    from ._dispatch import local_shape
-
     return args[0].reshape(local_shape(specs[0]))
 
 
@@ -104,8 +85,6 @@ def expand(call, i):
 
 @localize("expand")
 def _expand(call, args, kwargs, specs):
-    from ._dispatch import local_shape
-
     return args[0].expand(local_shape(specs[0]))
 
 
@@ -152,8 +131,6 @@ def view(call, i):
 
 @localize("view", "reshape", "_unsafe_view", "_reshape_alias", "flatten", "unflatten", "view_as")
 def _view(call, args, kwargs, specs):
-    from ._dispatch import local_shape
-
     if isinstance(call.args[1], torch.dtype):
         raise NotImplementedError("view(dtype) of a DTensor is not supported")
     return args[0].reshape(local_shape(specs[0]))
@@ -195,8 +172,6 @@ def along_one(call, i):
 
 @localize("slice_backward", "select_backward")
 def _cut_backward(call, args, kwargs, specs):
-    from ._dispatch import local_shape
-
     return call.func(args[0], list(local_shape(specs[0])), *args[2:], **kwargs)
 
 

@@ -113,6 +113,11 @@ def compute_local_shape(global_shape, mesh, placements):
     return local_shape_and_offset(global_shape, mesh, placements)[0]
 
 
+def local_shape(spec):
+    """The shape of this rank's piece."""
+    return compute_local_shape(spec.shape, spec.mesh, spec.placements)
+
+
 def compute_global_tensor_info(tensor, mesh, placements):
     """(shape, strides) of the whole of which all ranks hold equal pieces."""
     shape, stride = list(tensor.shape), list(tensor.stride())

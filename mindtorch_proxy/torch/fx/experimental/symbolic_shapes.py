@@ -1,11 +1,14 @@
 """Sizes here are always integers: nothing is symbolic, every question about sizes has its answer."""
 
+from torch.utils._sympy._strides import eval_is_non_overlapping_and_dense
 from torch.utils._sympy.functions import FloorDiv as FloorDiv
 from torch.utils._sympy.functions import Max as Max
 from torch.utils._sympy.functions import Mod as Mod
 from torch.utils._sympy.numbers import int_oo as int_oo
 from torch.utils._sympy.value_ranges import ValueRanges as ValueRanges
 from torch.utils._sympy.value_ranges import bound_sympy as bound_sympy
+
+eval_is_non_overlapping_and_dense.__module__ = __name__
 
 
 def statically_known_true(x):
@@ -35,18 +38,6 @@ has_free_unbacked_symbols = has_free_symbols
 def is_symbolic(val):
     """Whether a number is symbolic: never."""
     return False
-
-
-def eval_is_non_overlapping_and_dense(sizes, strides):
-    """1 where elements of these sizes and strides fill their memory without a gap or an overlap, else 0."""
-    if len(sizes) == 1 and sizes[0] < 2:
-        return 1
-    expected = 1
-    for stride, size in sorted((stride, size) for size, stride in zip(sizes, strides) if size != 1):
-        if stride != expected:
-            return 0
-        expected *= size
-    return 1
 
 
 class GuardOnDataDependentSymNode(RuntimeError):

@@ -19,6 +19,7 @@ from sympy.core.operations import LatticeOp, ShortCircuit
 from sympy.core.sorting import ordered
 from sympy.printing.precedence import PRECEDENCE
 
+from ._strides import eval_is_non_overlapping_and_dense
 from .numbers import int_oo, is_infinite
 
 __all__ = [
@@ -469,8 +470,6 @@ class IsNonOverlappingAndDenseIndicator(sympy.Function):
     def eval(cls, *args):
         if len(args) % 2:
             raise AssertionError(f"expected an even number of arguments, got {len(args)}")
-        from torch.fx.experimental.symbolic_shapes import eval_is_non_overlapping_and_dense
-
         dim = len(args) // 2
         sizes, strides = args[:dim], args[dim:]
         if dim == 1 and (strides[0] == 1 or (sizes[0].is_Number and sizes[0] < 2)):

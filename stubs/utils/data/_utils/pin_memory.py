@@ -3,8 +3,9 @@
 import queue
 
 import torch
+from torch._utils import ExceptionWrapper
 
-from . import MP_STATUS_CHECK_INTERVAL, ExceptionWrapper
+from ._waiting import MP_STATUS_CHECK_INTERVAL
 from .collate import _like_mapping, _like_sequence
 
 

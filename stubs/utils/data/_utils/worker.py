@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch._utils import ExceptionWrapper
 
 from .. import graph_settings
 from ..datapipes.datapipe import IterDataPipe, MapDataPipe
-from . import MP_STATUS_CHECK_INTERVAL, ExceptionWrapper
+from ._waiting import MP_STATUS_CHECK_INTERVAL
 
 
 @dataclass(frozen=True, slots=True)

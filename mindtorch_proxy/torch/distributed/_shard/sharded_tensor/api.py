@@ -260,3 +260,6 @@ class ShardedTensor(ShardedTensorBase):
 
     def __repr__(self):
         return f"ShardedTensor({self._metadata})"
+
+
+ShardingSpec._assembled = ShardedTensor._init_from_local_shards_and_global_metadata

@@ -1,11 +1,13 @@
 """How a tensor is cut into pieces, and which rank has each."""
 
-from abc import ABC, abstractmethod
+from abc import ABC
 from dataclasses import dataclass
 
 from ...remote_device import _remote_device
 from ..metadata import ShardMetadata
+from ._base import ShardingSpec
 from ._internals import check_tensor, get_chunked_dim_size, get_split_size, validate_non_overlapping_shards_metadata
+from .chunk_sharding_spec import ChunkShardingSpec
 
 __all__ = []
 
@@ -23,18 +25,6 @@ class DevicePlacementSpec(PlacementSpec):
     def __post_init__(self):
         if not isinstance(self.device, _remote_device):
             self.device = _remote_device(self.device)
-
-
-class ShardingSpec(ABC):
-    """How tensors are sharded."""
-
-    @abstractmethod
-    def build_metadata(self, tensor_sizes, tensor_properties):
-        """The pieces of a tensor of some sizes."""
-
-    @abstractmethod
-    def shard(self, tensor, src_rank=0, process_group=None):
-        """A rank's whole tensor as a ShardedTensor."""
 
 
 @dataclass
@@ -66,8 +56,6 @@ class EnumerableShardingSpec(ShardingSpec):
 
 def _infer_sharding_spec_from_shards_metadata(shards_metadata):
     """ChunkShardingSpec, where pieces are equal chunks of one dimension; else an enumeration."""
-    from .chunk_sharding_spec import ChunkShardingSpec
-
     cut = {tuple(d for d, n in enumerate(s.shard_offsets) if n) for s in shards_metadata} - {()}
     if len(cut) == 1 and len(dims := cut.pop()) == 1:
         (dim,) = dims

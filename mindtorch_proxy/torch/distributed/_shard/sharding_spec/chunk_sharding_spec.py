@@ -7,8 +7,8 @@ import torch
 from ... import distributed_c10d as c10d
 from ...remote_device import _remote_device
 from ..metadata import ShardMetadata
+from ._base import ShardingSpec
 from ._internals import get_chunked_dim_size, get_split_size
-from .api import ShardingSpec
 
 __all__ = ["ChunkShardingSpec"]
 
@@ -59,7 +59,8 @@ class ChunkShardingSpec(ShardingSpec):
 
     def shard(self, tensor, src_rank=0, process_group=None):
         """A rank's whole tensor as a ShardedTensor: ``src_rank``, of the group, gives each rank its chunk."""
-        from ..sharded_tensor import Shard, ShardedTensor, TensorProperties
+        from ..sharded_tensor.metadata import TensorProperties
+        from ..sharded_tensor.shard import Shard
 
         rank, here = c10d.get_rank(process_group), c10d.get_rank()
         metadata = self.build_metadata(tensor.size(), TensorProperties.create_from_tensor(tensor))
@@ -82,8 +83,6 @@ class ChunkShardingSpec(ShardingSpec):
             .contiguous()
             .requires_grad_(tensor.requires_grad)
         )
-        made = ShardedTensor._init_from_local_shards_and_global_metadata(
-            [Shard(local, mine)], metadata, process_group=process_group
-        )
+        made = self._assembled([Shard(local, mine)], metadata, process_group=process_group)
         made._sharding_spec = self
         return made

@@ -2,6 +2,7 @@
 
 from contextlib import contextmanager
 
+from .._call import STATE
 from ._attention import context_parallel
 from ._func_map import local_map
 
@@ -11,8 +12,6 @@ __all__ = ["context_parallel", "implicit_replication", "local_map"]
 @contextmanager
 def implicit_replication():
     """Inside, plain tensors beside distributed ones count as replicated."""
-    from .._dispatch import STATE
-
     held, STATE.replicate_plain = STATE.replicate_plain, True
     try:
         yield

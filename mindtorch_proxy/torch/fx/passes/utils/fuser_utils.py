@@ -6,6 +6,7 @@ import heapq
 from ...graph import Graph
 from ...proxy import Proxy
 from ..tools_common import stable_topological_sort
+from ._partitions import validate_partition
 from .common import lift_subgraph_as_module
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "topo_sort",
     "validate_partition",
 ]
+validate_partition.__module__ = __name__
 
 
 def topo_sort(nodes):
@@ -36,20 +38,6 @@ def topo_sort(nodes):
     if len(ordered) != len(nodes):
         raise AssertionError("topological sorted nodes doesn't have same length as input nodes")
     return ordered
-
-
-def validate_partition(partition):
-    """Whether nothing outside of the nodes lies between two of them."""
-    inside, seen = set(partition), set()
-    waiting = [user for node in inside for user in node.users if user not in inside]
-    while waiting:
-        node = waiting.pop()
-        if node in inside:
-            return False
-        if node not in seen:
-            seen.add(node)
-            waiting.extend(node.users)
-    return True
 
 
 def fuse_as_graphmodule(gm, nodes, module_name, partition_lookup_table=None, *, always_return_tuple=False):

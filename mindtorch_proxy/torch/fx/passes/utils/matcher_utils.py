@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import torch
 
 from ...node import Node
+from ._partitions import validate_partition
 
 __all__ = ["InternalMatch", "SubgraphMatcher"]
 
@@ -159,8 +160,6 @@ class SubgraphMatcher:
     @staticmethod
     def _is_convex(nodes_map):
         """Nothing outside lies between two of the nodes, so that one call may stand for them."""
-        from .fuser_utils import validate_partition
-
         return validate_partition(
             [n for p, n in nodes_map.items() if p.op not in ("placeholder", "output") and isinstance(n, Node)]
         )

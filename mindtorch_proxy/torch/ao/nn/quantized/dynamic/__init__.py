@@ -41,7 +41,7 @@ class Linear(_layers.Linear):
     @classmethod
     def from_float(cls, mod, use_precomputed_fake_quant=False):
         """From a layer of floating point, by its configuration or the default one."""
-        from torch.ao.quantization import default_dynamic_qconfig
+        from torch.ao.quantization.qconfig import default_dynamic_qconfig
 
         layer = mod[0] if isinstance(mod, nni._FusedModule) else mod
         config = getattr(mod, "qconfig", None)

@@ -1,0 +1,225 @@
+"""A call of an operator on distributed tensors: what rules ask of it, the choice among what they allow, and its run."""
+
+import functools
+
+import torch
+from torch.utils._pytree import tree_flatten, tree_unflatten
+
+from ._redistribute import redistribute_local_tensor
+from ._spec import DTensorSpec, TensorMeta, contiguous_strides, is_shard
+from .placement_types import Partial, Replicate
+
+
+class STATE:
+    """replicate_plain: whether plain tensors beside distributed ones count as replicated."""
+
+    replicate_plain = False
+
+
+RULES: dict = {}  # {operator: function of a call and a mesh dimension that says which placements give which}
+LOCALIZE: dict = {}  # {operator: what runs on local tensors in its place}
+HANDLERS: dict = {}  # {operator: what takes a call in whole}
+
+
+def _registering(table):
+    def naming(*names):
+        """Put a function into the table under the operators' names."""
+
+        def register(function):
+            table.update(dict.fromkeys(names, function))
+            return function
+
+        return register
+
+    return naming
+
+
+rule, localize, handler = map(_registering, (RULES, LOCALIZE, HANDLERS))
+
+
+class Call:
+    """One call of an operator: the class of distributed tensors, the arguments, and what rules ask of them.
+
+    tensors: specs of the tensors among the arguments in order; placed: for each where it stands; out: meta data of the
+    results.
+    """
+
+    def __init__(self, kind, func, args, kwargs):
+        self.kind, self.func, self.args, self.kwargs = kind, func, args, kwargs
+        self.full_name = str(func)
+        self.name = self.full_name.split(".")[1]
+        self.leaves, self.tree = tree_flatten((args, kwargs))
+        self.at = [i for i, leaf in enumerate(self.leaves) if isinstance(leaf, torch.Tensor)]
+        self.mesh = next(self.leaves[i]._spec.mesh for i in self.at if isinstance(self.leaves[i], kind))
+        self.specs = [self._spec(self.leaves[i]) for i in self.at]
+        self.schema = getattr(func, "_schema", None)
+        self.inplace = bool(
+            self.name.endswith("_")
+            and not self.name.endswith("__")
+            and self.schema is not None
+            and self.schema.is_mutable
+        )
+        if self.inplace:
+            self.name = self.name[:-1]
+
+    def _spec(self, leaf):
+        if isinstance(leaf, self.kind):
+            if leaf._spec.mesh != self.mesh:
+                raise NotImplementedError(
+                    f"{self.full_name}: DTensor does not support cross-mesh operation yet: got {leaf._spec.mesh} and "
+                    f"{self.mesh}"
+                )
+            return leaf._spec
+        if leaf.numel() == 1 or STATE.replicate_plain or self.name in PLAIN_TENSORS:
+            meta = TensorMeta(leaf.shape, tuple(leaf.stride()), leaf.dtype)
+            return DTensorSpec(self.mesh, (Replicate(),) * self.mesh.ndim, meta)
+        raise RuntimeError(
+            f"{self.full_name} got mixed torch.Tensor and DTensor, need to convert all torch.Tensor to DTensor "
+            f"before calling distributed operators!"
+        )
+
+    def local(self, i):
+        """The local tensor of a tensor argument."""
+        leaf = self.leaves[self.at[i]]
+        return leaf._local_tensor if isinstance(leaf, self.kind) else leaf
+
+    def wrap(self, results, specs):
+        """Results of an operator on local tensors as distributed tensors."""
+        made = [
+            self.kind(r, spec) if isinstance(r, torch.Tensor) and spec is not None else r
+            for r, spec in zip(results if isinstance(results, (list, tuple)) else [results], specs)
+        ]
+        return type(results)(made) if isinstance(results, (list, tuple)) else made[0]
+
+    def arg(self, name, default=None):
+        """An argument by its name in the schema."""
+        if name in self.kwargs:
+            return self.kwargs[name]
+        for i, a in enumerate(self.schema.arguments):
+            if a.name == name and i < len(self.args):
+                return self.args[i]
+        return default
+
+    def shape(self, i=0):
+        """The whole shape of a tensor argument."""
+        return self.specs[i].shape
+
+    @functools.cached_property
+    def out(self):
+        """Meta tensors of the results, a list."""
+        return _meta(self.func, self.leaves, self.at, self.specs, self.tree)
+
+
+PLAIN_TENSORS = frozenset(
+    {"nll_loss_backward", "nll_loss2d_backward"}
+)  # what their derivative makes of a missing weight
+_METAS: dict = {}
+
+
+def _meta(func, leaves, at, specs, tree):
+    """The operator's results for meta tensors of the whole shapes, remembered."""
+    key = (str(func), tuple((s.tensor_meta.shape, s.tensor_meta.stride, s.tensor_meta.dtype) for s in specs))
+    others = [leaf for i, leaf in enumerate(leaves) if i not in at]
+    key = (*key, tree if not at else tuple(at), tuple((type(o), repr(o)) for o in others))
+    if key not in _METAS:
+        metas = list(leaves)
+        for i, s in zip(at, specs):
+            m = s.tensor_meta
+            metas[i] = torch.empty_strided(tuple(m.shape), tuple(m.stride), dtype=m.dtype, device="meta")
+        args, kwargs = tree_unflatten(metas, tree)
+        if "device" in kwargs:
+            kwargs["device"] = "meta"
+        results = func(*args, **kwargs)
+        _METAS[key] = results if isinstance(results, (list, tuple)) else [results]
+    return _METAS[key]
+
+
+def _size(spec):
+    count = spec.tensor_meta.dtype.itemsize
+    for s in spec.shape:
+        count *= s
+    return count
+
+
+def _cost(spec, i, wanted):
+    """What redistributing along mesh dimension ``i`` costs, in bytes sent; None: cannot be done."""
+    current, n = spec.placements[i], spec.mesh.size(i)
+    if wanted is None or current == wanted:
+        return 0
+    size, share = _size(spec), (n - 1) / n
+    if isinstance(wanted, Partial):
+        return 1 if isinstance(current, Replicate) and wanted.reduce_op == "sum" else None
+    if isinstance(current, Replicate):
+        return 0
+    # as PyTorch has it, what is gathered may as well be whole: pieces of another kind cost a little more
+    return size * share * (2 if isinstance(current, Partial) else 1) + (17 if is_shard(wanted) else 16)
+
+
+def choose(call, candidates, i):
+    """The cheapest candidate along mesh dimension ``i``; of equals the one that moves the fewest arguments."""
+    best = None
+    for inputs, outputs in candidates:
+        if call.inplace and _one(outputs) != call.specs[0].placements[i]:
+            continue
+        costs = [_cost(spec, i, wanted) for spec, wanted in zip(call.specs, inputs)]
+        if None in costs:
+            continue
+        moved = [wanted is not None and spec.placements[i] != wanted for spec, wanted in zip(call.specs, inputs)]
+        rank = (sum(costs), sum(moved))
+        if best is None or rank < best[0]:
+            best = rank, inputs, outputs
+    if best is None:
+        raise RuntimeError(
+            f"{call.full_name}: in-place operations that require placement changes are not supported: "
+            f"{[s.placements for s in call.specs]}"
+        )
+    return best[1:]
+
+
+def _one(outputs):
+    return outputs[0] if isinstance(outputs, (list, tuple)) else outputs
+
+
+def everything_replicated(call):
+    return [Replicate()] * len(call.specs), Replicate()
+
+
+def run(call, placements, outputs):
+    """Redistribute the arguments, run the operator on local tensors, and wrap what it gives.
+
+    Both lists: for each mesh dimension.
+    """
+    moved = list(call.leaves)
+    for k, (position, spec) in enumerate(zip(call.at, call.specs)):
+        target = tuple(p[k] if p[k] is not None else spec.placements[i] for i, p in enumerate(placements))
+        moved[position] = redistribute_local_tensor(call.local(k), spec, target)
+    args, kwargs = tree_unflatten(moved, call.tree)
+    specs = _result_specs(call, outputs)
+    instead = LOCALIZE.get(call.name)
+    results = instead(call, args, kwargs, specs) if instead else call.func(*args, **kwargs)
+    if call.inplace:
+        return call.args[0]
+    return call.wrap(results, specs)
+
+
+def _result_specs(call, outputs):
+    if call.inplace:
+        return []
+    specs = []
+    for k, meta in enumerate(call.out):
+        if not isinstance(meta, torch.Tensor):
+            specs.append(None)
+            continue
+        placements = tuple(o[k] if isinstance(o, (list, tuple)) else o for o in outputs)
+        specs.append(DTensorSpec(call.mesh, placements, TensorMeta(meta.shape, tuple(meta.stride()), meta.dtype)))
+    return specs
+
+
+def replicated(x):
+    """A distributed tensor's whole value, as a plain tensor on each rank, below autograd."""
+    return redistribute_local_tensor(x._local_tensor, x._spec, (Replicate(),) * x._spec.mesh.ndim)
+
+
+def spec_like(mesh, placements, shape, dtype):
+    """A spec of a contiguous tensor."""
+    return DTensorSpec(mesh, placements, TensorMeta(torch.Size(shape), contiguous_strides(shape), dtype))

@@ -1,0 +1,13 @@
+"""How elements of some sizes and strides lie in memory."""
+
+
+def eval_is_non_overlapping_and_dense(sizes, strides):
+    """1 where elements of these sizes and strides fill their memory without a gap or an overlap, else 0."""
+    if len(sizes) == 1 and sizes[0] < 2:
+        return 1
+    expected = 1
+    for stride, size in sorted((stride, size) for size, stride in zip(sizes, strides) if size != 1):
+        if stride != expected:
+            return 0
+        expected *= size
+    return 1
