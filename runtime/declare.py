@@ -72,6 +72,9 @@ class Options:
     empty_ok: bool = False  # the kernel is asked for empty results too
     non_differentiable: tuple = ()  # results without gradients
     integral: bool = False  # PyTorch's formula is for types that have no gradients here
+    # a composite's function hands calls over to interceptors itself, under the names that PyTorch's dispatcher has for
+    # what it does
+    hands_over: bool = False
     memory: bool = False  # makes or copies memory: no kernel of a table
     mutates: tuple = ()  # arguments that a composite changes; the first may be offered to the backend as one kernel
     operator: Any = None  # what a composite does when it is given its first two arguments alone

@@ -267,10 +267,6 @@ class Tensor(metaclass=TensorMeta):
             st = self._storage = backend(self.device).storage(self)
         return st
 
-    def is_pinned(self, device=None):
-        """Whether the memory is the host's and an accelerator may read it at any time."""
-        return self._storage is not None and self._storage.is_pinned()
-
     def _replace(self, other):
         """Take over another tensor's memory and metadata (`.data =`, set_, resize_)."""
         self._ms, self._np, self._storage = other._ms, other._np, other._storage
@@ -421,15 +417,6 @@ class Tensor(metaclass=TensorMeta):
     def is_distributed(self):
         """Whether it lies on several machines: False."""
         return False
-
-    def is_set_to(self, other):
-        """Whether two tensors are the same part of the same storage."""
-        return (
-            self.data_ptr() == other.data_ptr()
-            and self._shape == other._shape
-            and self.stride() == other.stride()
-            and self._get_storage() is other._get_storage()
-        )
 
     def get_device(self):
         """The index of the tensor's device; -1 on the CPU."""
