@@ -194,7 +194,7 @@ class Op:
     def intercepted(self):
         """The same for calls that an interceptor sees."""
         if self._intercepted is None:
-            self._intercepted = pipeline.make_intercepted(self)
+            self._intercepted = self.fn if self.options.hands_over else pipeline.make_intercepted(self)
         return self._intercepted
 
     @property

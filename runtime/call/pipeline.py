@@ -377,8 +377,6 @@ def make_intercepted(op):
     """The call of an operator while interceptors or levels of forward mode are active in some thread, or classes with a
     __torch_dispatch__ exist.
     """
-    if op.options.hands_over:
-        return op.fn
     backend(HOST)  # with the backends come the decompositions, IMPLICIT's among them
     direct, schema = op.make_call(), op.schema
     defaults = tuple(a.default for a in schema.args)

@@ -1665,7 +1665,7 @@ def _removed(instead):
     raise RuntimeError(f"This function was deprecated since version 1.9 and is now removed.{instead}")
 
 
-# functions that PyTorch has removed, and methods of theirs, which still tell of arguments that they would not have taken
+# functions that PyTorch has removed, and their methods: they still tell of arguments that they would not have taken
 _REMOVED = {
     "eig": lambda self, eigenvectors=False, *, e=None, v=None: _removed(_INSTEAD.format("eig", "eig")),
     "lstsq": lambda input, A, *, out=None: _removed(_INSTEAD.format("lstsq", "lstsq")),

@@ -18,8 +18,8 @@ ROOT = Path(ops.__file__).resolve().parents[2]
 
 
 def formulas():
-    """(operator, function) of every derivative, composite and decomposition; none of what moves tensors, and changes the
-    memory under them, as PyTorch's own of these names do.
+    """(operator, function) of every derivative, composite and decomposition; not those of methods that move tensors or
+    change the memory under them, as PyTorch's own of these names do.
     """
     for o in operators():
         found = o.derivative.values() if isinstance(o.derivative, dict) else (o.derivative,)
