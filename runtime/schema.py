@@ -10,9 +10,8 @@ from .device import Size, contiguous_format, preserve_format, strided
 from .device import device as Device
 from .device import layout as Layout
 from .device import memory_format as MemoryFormat
-from .signatures import type_name
 from .storage import UntypedStorage
-from .tensor import Tensor
+from .tensor import Tensor, type_name
 from .typed_storage import TypedStorage
 
 _CONSTANTS = {

@@ -24,7 +24,6 @@ from .call.state import (
 from .device import HOST, META, Size, channels_last, channels_last_3d, contiguous_format, new_tensor_device, strided
 from .device import device as Device
 from .device import memory_format as MemoryFormat
-from .signatures import type_name
 from .storage import UntypedStorage
 
 
@@ -858,6 +857,16 @@ class Tensor(metaclass=TensorMeta):
 
 
 _new = object.__new__
+
+
+def type_name(v):
+    """A value's class as PyTorch's messages call it."""
+    c = type(v)
+    return (
+        f"{c.__module__}.{c.__name__}"
+        if c.__module__ in ("torch", "numpy") and c.__name__ not in ("Tensor", "Parameter")
+        else c.__name__
+    )
 
 
 def tensor_method(fn):

@@ -17,8 +17,7 @@ from ..call.state import LOCAL, STATE, direct
 from ..call.tracing import TracedInt
 from ..declare import BY_PARTS, composite, op, view
 from ..device import HOST, META
-from ..schema import type_name
-from ..tensor import from_array, meta_tensor
+from ..tensor import from_array, meta_tensor, type_name
 from ..warn import warn_once
 from .common import (
     T,

@@ -41,6 +41,7 @@ ALLOWED = {
     ("runtime/call/operators.py", "_REFLECTED"): "Python's operators by their own names",
     ("runtime/call/operators.py", "_INPLACE"): "Python's operators by their own names",
     ("runtime/ops/__init__.py", "FAMILIES"): "names of files",
+    ("runtime/signatures.py", "_NOT_BY_SCHEMA"): "functions whose arguments PyTorch does not read by its schemas",
     ("runtime/ops/loss.py", "POINTWISE"): "the table from which these losses are declared",
     ("runtime/ops/nn.py", "BAGS"): "values of the argument `mode`",
     ("runtime/ops/resample.py", "UPSAMPLE"): "the table from which these operators are declared",
