@@ -48,13 +48,13 @@ class Argument:
 
     def __init__(self, declared, name, default, kwarg_only, alias):
         self.declared, self.name, self.kwarg_only, self.alias_info = declared, name, kwarg_only, alias
-        self._default = default
+        self.default_text = default
         self.default_value = None if default is None else _value(default, declared)
         self.type = self.real_type = _type(declared)
         self.N = int(m.group(1)) if (m := re.search(r"\[(\d+)\]", declared)) else None
 
     def has_default_value(self):
-        return self._default is not None
+        return self.default_text is not None
 
     def means_another(self, v):
         """Whether a number that a caller leaves out, since it is its own default, is not this schema's."""
@@ -63,7 +63,9 @@ class Argument:
     def is_default(self, v):
         """Whether a value is what the argument is without one, and of its type: PyTorch's dispatcher leaves it out."""
         d = self.default_value
-        return self._default is not None and (v is d or v.__class__ is d.__class__ and v.__class__ in _PLAIN and v == d)
+        return self.default_text is not None and (
+            v is d or v.__class__ is d.__class__ and v.__class__ in _PLAIN and v == d
+        )
 
     def spelled(self, v):
         """A value as PyTorch's dispatcher hands it on: sequences are lists."""
@@ -183,7 +185,7 @@ def _split(text):
 
 
 _PART = re.compile(
-    r"(?P<type>\w+(?:\([^()]*\))?)(?:\((?P<alias>[^()]*)\))?(?P<rest>[\[\]\d?]*)(?:\s+(?P<name>\w+))?(?:=(?P<default>.*))?$",
+    r"(?P<type>[\w.]+(?:\([^()]*\))?)(?:\((?P<alias>[^()]*)\))?(?P<rest>[\[\]\d?]*)(?:\s+(?P<name>\w+))?(?:=(?P<default>.*))?$",
     re.DOTALL,
 )
 
@@ -220,7 +222,7 @@ class FunctionSchema:
                 self.arguments.append(_argument(part, starred))
         returned = returns[1:-1] if returns[:1] == "(" else returns
         self.returns = [_argument(part, False) for part in _split(returned)]
-        self.implicit, self.numbers = "I" in flags, "N" in flags
+        self.implicit, self.numbers, self.generated = "I" in flags, "N" in flags, "G" in flags
         self.tags = frozenset(_TAGS[f] for f in flags if f in _TAGS)
         self._text = f"{self.name}{'.' + self.overload_name if self.overload_name else ''}({arguments}) -> {returns}"
         self.by_name = {a.name: a for a in self.arguments}
@@ -264,7 +266,7 @@ class FunctionSchema:
             if a.name in values:
                 if not fits(a, values[a.name], self.numbers):
                     return None
-            elif a._default is None:
+            elif a.default_text is None:
                 return None
         args = [a.spelled(values[a.name]) if a.name in values else a.default_value for a in self.positional]
         while args and self.positional[len(args) - 1].is_default(args[-1]):
@@ -297,7 +299,7 @@ class FunctionSchema:
             if name not in self.by_name:
                 return f"Unknown keyword argument '{name}' for operator '{self.name}'. Schema: {self}"
         for a in self.arguments[len(args) :]:
-            if a._default is None and a.name not in kwargs:
+            if a.default_text is None and a.name not in kwargs:
                 return f"{self.name}() is missing value for argument '{a.name}'. Declaration: {self}"
         return None
 
@@ -305,7 +307,7 @@ class FunctionSchema:
         """Whether a call fits."""
         values = self.bound(args, kwargs)
         return values is not None and all(
-            fits(a, values[a.name], self.numbers) if a.name in values else a._default is not None
+            fits(a, values[a.name], self.numbers) if a.name in values else a.default_text is not None
             for a in self.arguments
         )
 

@@ -72,6 +72,9 @@ class Options:
     empty_ok: bool = False  # the kernel is asked for empty results too
     non_differentiable: tuple = ()  # results without gradients
     integral: bool = False  # PyTorch's formula is for types that have no gradients here
+    # a composite's function hands calls over to interceptors itself, under the names that PyTorch's dispatcher has for
+    # what it does
+    hands_over: bool = False
     memory: bool = False  # makes or copies memory: no kernel of a table
     mutates: tuple = ()  # arguments that a composite changes; the first may be offered to the backend as one kernel
     operator: Any = None  # what a composite does when it is given its first two arguments alone
@@ -191,7 +194,7 @@ class Op:
     def intercepted(self):
         """The same for calls that an interceptor sees."""
         if self._intercepted is None:
-            self._intercepted = pipeline.make_intercepted(self)
+            self._intercepted = self.fn if self.options.hands_over else pipeline.make_intercepted(self)
         return self._intercepted
 
     @property

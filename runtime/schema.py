@@ -10,8 +10,9 @@ from .device import Size, contiguous_format, preserve_format, strided
 from .device import device as Device
 from .device import layout as Layout
 from .device import memory_format as MemoryFormat
-from .signatures import type_name
-from .tensor import Tensor
+from .storage import UntypedStorage
+from .tensor import Tensor, type_name
+from .typed_storage import TypedStorage
 
 _CONSTANTS = {
     "None": None,
@@ -186,6 +187,7 @@ _CHECKS = {
     "MemoryFormat": lambda v: isinstance(v, MemoryFormat),
     "Generator": lambda v: type(v).__name__ == "Generator",
     "Any": lambda v: True,
+    "Storage": lambda v: isinstance(v, (TypedStorage, UntypedStorage)),
     "Dimname": lambda v: isinstance(v, str),
 }
 _SPOKEN = {
@@ -196,6 +198,8 @@ _SPOKEN = {
     "MemoryFormat": "torch.memory_format",
     "Generator": "torch.Generator",
     "Tensor|Scalar": "Tensor",
+    "Any": "object",
+    "Storage": "torch.Storage",
 }
 
 
@@ -275,14 +279,16 @@ def ints_error(function, name, v, position=1):
     )
 
 
-def bind(schema, args, kwargs):
-    """Values in schema order, or None when the call does not fit this schema (count, names or types)."""
+def bind(schema, args, kwargs, method=False):
+    """Values in schema order, or None when the call does not fit this schema (count, names or types).
+
+    A method may be given the ints of its only positional argument one by one.
+    """
     positional = [a for a in schema.args if not a.kwonly]
     if len(args) > len(positional):
         last = positional[-1] if positional else None
-        if not (
-            last and last.list and last.base == "int" and len(positional) == 2 and all(_is_int(a) for a in args[1:])
-        ):
+        starred = method and len(positional) == 2 and last.list and last.base == "int" and last.required
+        if not (starred and not last.optional and all(_is_int(a) for a in args[1:])):
             return None
         args = (args[0], tuple(args[1:]))
     out, used = [], 0
@@ -302,7 +308,7 @@ def bind(schema, args, kwargs):
             v, used = kwargs[key], used + 1
         if (
             not accepts(a, v)
-            and not (v is None and a.default is None and not a.required)
+            and not (v is None and not a.required and (a.default is None or a.default == ()))
             and not (a.list and a.base == "int" and _is_int(v))
         ):
             return None

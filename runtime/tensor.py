@@ -17,7 +17,6 @@ from .context import CONTEXT, PROCESS
 from .device import HOST, META, Size, channels_last, channels_last_3d, contiguous_format, new_tensor_device, strided
 from .device import device as Device
 from .device import memory_format as MemoryFormat
-from .signatures import type_name
 from .storage import UntypedStorage
 from .versions import INFERENCE, new_version
 
@@ -233,10 +232,6 @@ class Tensor(metaclass=TensorMeta):
             st = self._storage = backend(self.device).storage(self)
         return st
 
-    def is_pinned(self, device=None):
-        """Whether the memory is the host's and an accelerator may read it at any time."""
-        return self._storage is not None and self._storage.is_pinned()
-
     def _replace(self, other):
         """Take over another tensor's memory and metadata (`.data =`, set_, resize_)."""
         self._ms, self._np, self._storage = other._ms, other._np, other._storage
@@ -387,15 +382,6 @@ class Tensor(metaclass=TensorMeta):
     def is_distributed(self):
         """Whether it lies on several machines: False."""
         return False
-
-    def is_set_to(self, other):
-        """Whether two tensors are the same part of the same storage."""
-        return (
-            self.data_ptr() == other.data_ptr()
-            and self._shape == other._shape
-            and self.stride() == other.stride()
-            and self._get_storage() is other._get_storage()
-        )
 
     def get_device(self):
         """The index of the tensor's device; -1 on the CPU."""
@@ -837,6 +823,16 @@ class Tensor(metaclass=TensorMeta):
 
 
 _new = object.__new__
+
+
+def type_name(v):
+    """A value's class as PyTorch's messages call it."""
+    c = type(v)
+    return (
+        f"{c.__module__}.{c.__name__}"
+        if c.__module__ in ("torch", "numpy") and c.__name__ not in ("Tensor", "Parameter")
+        else c.__name__
+    )
 
 
 def tensor_method(fn):

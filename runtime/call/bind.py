@@ -8,10 +8,10 @@ from ...tracebacks import shorten
 from .. import dtypes as dt
 from ..classes import NUMBERS_OR_NONE, direct
 from ..schema import NUMPY_NAMES, Arg, accepts, begins_with_bool, ints_error, is_int, spoken_signature, type_error
-from ..signatures import mismatch, signatures, type_name
+from ..signatures import mismatch, signatures
 from ..storage import not_allocated
 from ..symbolic import SymInt
-from ..tensor import Tensor, numel, too_large
+from ..tensor import Tensor, numel, too_large, type_name
 from ..warn import warn_once
 from .geometry import broadcast_shapes
 from .tracing import NUMBERS as TRACED

@@ -259,11 +259,10 @@ _BEFORE_CALL = 2 + 4 * ("PRECALL" in dis.opmap)  # bytes between the two
 
 # methods written by hand: no wrapper of an operator asks for overrides before they run
 BY_HAND = """detach detach_ item tolist numpy size dim ndimension numel nelement element_size is_contiguous stride
- storage_offset data_ptr untyped_storage requires_grad_ register_hook register_post_accumulate_grad_hook retain_grad
- backward is_floating_point is_complex is_signed get_device new_tensor is_inference is_set_to type squeeze_ unsqueeze_
- transpose_ t_ swapaxes_ swapdims_ as_strided_ resize_ resize_as_ storage storage_type is_shared share_memory_
- pin_memory __dlpack__ __reversed__ __bool__ __float__ __int__ __complex__ __index__ __len__ __contains__ __repr__
- __array__""".split()
+ storage_offset data_ptr untyped_storage requires_grad_ register_hook register_post_accumulate_grad_hook
+ retain_grad backward is_floating_point is_complex is_signed get_device new_tensor is_inference storage
+ storage_type is_shared share_memory_ __dlpack__ __reversed__ __bool__ __float__ __int__ __complex__ __index__
+ __len__ __contains__ __repr__ __array__""".split()
 
 
 _FOR_MODES = "__format__ __dir__ __deepcopy__".split()

@@ -16,7 +16,7 @@ from .. import registry
 from ..classes import direct
 from ..codegen import Source
 from ..context import PROCESS
-from ..device import layout, memory_format
+from ..device import device, layout, memory_format
 from ..generator import Generator
 from ..schema import NUMPY_NAMES, bind
 from ..tensor import Tensor
@@ -126,6 +126,7 @@ _NAMES = {
     "as_scalar": as_scalar,
     "check_tensors": check_tensors,
     "direct": direct,
+    "device_class": device,
     "direct_list": direct_list,
     "direct_or_none": direct.with_none,
     "direct_or_number": direct.with_numbers,
@@ -252,6 +253,7 @@ def _may_be_none(a, strict):
 _EXPECTED = {
     "bool": "bool",
     "str": "str",
+    "Device": "device_class",
     "Layout": "layout",
     "MemoryFormat": "memory_format",
     "Generator": "generator",
@@ -375,7 +377,7 @@ def _write(op, name, kind):
 # ------------------------------------------------------------------------------------------------ several schemas
 def _overloaded(ops, parts, name, kind):
     """Several schemas under one name: the first that the arguments fit."""
-    chosen = {}
+    chosen, method = {}, kind in ("method", "inplace")
 
     def dispatch(*args, **kwargs):
         try:
@@ -395,7 +397,7 @@ def _overloaded(ops, parts, name, kind):
                 if r is not NOT_TAKEN:
                     return r
             for o, p in zip(ops, parts):
-                values = bind(o.schema, args, kwargs)
+                values = bind(o.schema, args, kwargs, method)
                 if values is not None:
                     if out is None and "out" not in kwargs and _settled(o, values, args, kwargs):
                         chosen[key] = p

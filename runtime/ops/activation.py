@@ -640,7 +640,8 @@ def _softmaxes(name, o):
         out=SAME_DTYPE,
         autocast=FLOAT32_ON_ACCELERATORS,
     )(typed)
-    composite(f"special.{name}(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", out=False)(typed)
+    star = "*, " * (name == "log_softmax")  # so PyTorch has them
+    composite(f"special.{name}(Tensor self, int dim, {star}ScalarType? dtype=None) -> Tensor", out=False)(typed)
     composite(
         f"nn.functional.{name}(Tensor input, int? dim=None, int _stacklevel=3, ScalarType? dtype=None) -> Tensor",
         out=False,

@@ -480,12 +480,15 @@ def _fused_sdp_choice(query, key, value, attn_mask, dropout_p, is_causal, scale,
     return int(has_flash_attention(query, key, value, attn_mask, dropout_p, enable_gqa))
 
 
-for _dtype in ("Byte", "Char", "Double", "Float", "Int", "Long", "Short", "Half"):
-
-    @composite(f"aten._cast_{_dtype}(Tensor self, bool non_blocking=False) -> Tensor", out=False)
-    def _cast(self, non_blocking, _name=_dtype.lower()):
+def _cast(name):
+    @composite(f"aten._cast_{name}(Tensor self, bool non_blocking=False) -> Tensor", out=False)
+    def cast(self, non_blocking):
         """The tensor in another dtype."""
-        return getattr(self, _name)()
+        return getattr(self, name.lower())()
+
+
+for _name in ("Byte", "Char", "Double", "Float", "Int", "Long", "Short", "Half"):
+    _cast(_name)
 
 
 def _pooled(name, dims):

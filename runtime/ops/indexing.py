@@ -17,8 +17,7 @@ from ..classes import direct
 from ..context import CONTEXT, PROCESS
 from ..declare import BY_PARTS, composite, op, view
 from ..device import HOST, META
-from ..schema import type_name
-from ..tensor import from_array, meta_tensor
+from ..tensor import from_array, meta_tensor, type_name
 from ..warn import warn_once
 from .common import T, Tensor, changed, check_filling_mask, check_number, dt, has_values, like_self, numel, wrap_dim
 from .memory import copy_, fill_

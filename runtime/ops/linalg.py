@@ -1662,13 +1662,29 @@ def _deprecated(name, instead, *replacements):
     )
 
 
-def _removed(name, instead):
-    def gone(*args, **kwargs):
-        raise RuntimeError(f"This function was deprecated since version 1.9 and is now removed.{instead}")
+def _removed(instead):
+    raise RuntimeError(f"This function was deprecated since version 1.9 and is now removed.{instead}")
 
-    gone.__name__ = gone.__qualname__ = name
-    gone.__module__ = "torch._linalg_utils"
-    return gone
+
+# functions that PyTorch has removed, and their methods: they still tell of arguments that they would not have taken
+_REMOVED = {
+    "eig": lambda self, eigenvectors=False, *, e=None, v=None: _removed(_INSTEAD.format("eig", "eig")),
+    "lstsq": lambda input, A, *, out=None: _removed(_INSTEAD.format("lstsq", "lstsq")),
+    "matrix_rank": lambda input, tol=None, symmetric=False, *, out=None: _removed(_RENAMED),
+    "solve": lambda input, A, *, out=None: _removed(_INSTEAD.format("solve", "solve")),
+    "symeig": lambda input, eigenvectors=False, upper=True, *, out=None: _removed(_INSTEAD.format("symeig", "eigh")),
+}
+_REMOVED_METHODS = {
+    "eig": lambda self, eigenvectors=False: T.eig(self, eigenvectors),
+    "lstsq": lambda self, other: T.lstsq(self, other),
+    "solve": lambda self, other: T.solve(self, other),
+    "symeig": lambda self, eigenvectors=False: T.symeig(self, eigenvectors),
+}
+_INSTEAD = " `torch.{}` is deprecated in favor of `torch.linalg.{}`."
+_RENAMED = (
+    "\nPlease use the `torch.linalg.matrix_rank` function instead. The parameter 'symmetric' was renamed in "
+    "`torch.linalg.matrix_rank()` to 'hermitian'."
+)
 
 
 def _lu_method(self, pivot=True, get_infos=False):
@@ -1680,19 +1696,16 @@ _lu_method.__name__, _lu_method.__qualname__, _lu_method.__module__ = "lu", "Ten
 
 
 def _hand_written():
-    made = {"lu": lu}
-    for name in ("eig", "symeig", "lstsq", "solve"):
-        made[name] = _removed(
-            name, f" `torch.{name}` is deprecated in favor of `torch.linalg.{'eigh' if name == 'symeig' else name}`."
-        )
-    said = "The parameter 'symmetric' was renamed in `torch.linalg.matrix_rank()` to 'hermitian'."
-    made["matrix_rank"] = _removed(
-        "matrix_rank", f"\nPlease use the `torch.linalg.matrix_rank` function instead. {said}"
-    )
-    for name, f in made.items():
-        provide("torch", name, f)
-        if name != "matrix_rank":
-            provide("Tensor", name, overridable(_lu_method) if f is lu else f)
+    provide("torch", "lu", lu)
+    provide("Tensor", "lu", overridable(_lu_method))
+    for ns, where, functions in (("torch", "", _REMOVED), ("Tensor", "Tensor.", _REMOVED_METHODS)):
+        for name, f in functions.items():
+            f.__name__, f.__qualname__, f.__module__ = (
+                name,
+                where + name,
+                "torch._linalg_utils" if ns == "torch" else "torch",
+            )
+            provide(ns, name, f)
 
 
 _hand_written()

@@ -292,65 +292,65 @@ def _overridable(f):
 
 
 Tensor.to = _overridable(_to)
+# their functions hand calls over to interceptors themselves
+_BY_HAND = dict(hands_over=True)
+_FORMAT = "MemoryFormat? memory_format=preserve_format"
 CONVERSIONS = "float double half bfloat16 long int short char byte bool chalf cfloat cdouble".split()
 _TYPES = "float32 float64 float16 bfloat16 int64 int32 int16 int8 uint8 bool_ complex32 complex64 complex128".split()
 
 
+_MOVED = "Tensor(a) self, Device? device=None, bool non_blocking=False, *, MemoryFormat? memory_format=preserve_format"
+
+
 def _conversion(name, d):
-    def f(self, *, memory_format=preserve_format):
+    @composite(f"Tensor.{name}(Tensor(a) self, *, {_FORMAT}) -> Tensor(a)", **_BY_HAND)
+    def f(self, memory_format):
         if memory_format is preserve_format:
             return self if self.dtype is d else T._to_copy(self, d)
         return _to(self, d, memory_format=memory_format)
 
-    f.__name__, f.__qualname__, f.__doc__ = (
-        name,
-        "Tensor." + name,
-        f"The tensor as {d}: itself if that is its dtype, else a converted copy.",
-    )
-    setattr(Tensor, name, _overridable(f))
+    f.__doc__ = f"The tensor as {d}: itself if that is its dtype, else a converted copy."
 
 
 for _name, _dtype in zip(CONVERSIONS, _TYPES):
     _conversion(_name, getattr(dt, _dtype))
 
 
-def _cpu(self, *, memory_format=preserve_format):
+@composite(f"Tensor.cpu(Tensor(a) self, *, {_FORMAT}) -> Tensor(a)", **_BY_HAND)
+def cpu(self, memory_format):
     """The tensor in the CPU's memory: itself if it is there, else a copy."""
     return _to(self, HOST, memory_format=memory_format)
 
 
-def _npu(self, device=None, non_blocking=False, memory_format=preserve_format):
+@composite(f"Tensor.npu({_MOVED}) -> Tensor(a)", **_BY_HAND)
+def npu(self, device, non_blocking, memory_format):
     """The tensor on an NPU: itself if it is there, else a copy. RuntimeError where there is none."""
     return _to(self, Device("npu" if device is None else device), memory_format=memory_format)
 
 
-def _cuda(self, device=None, non_blocking=False, memory_format=preserve_format):
-    """AssertionError, as of a PyTorch without CUDA."""
-    return _to(self, "cuda")
+def _absent(name, error):
+    @composite(f"Tensor.{name}({_MOVED}) -> Tensor(a)", **_BY_HAND)
+    def f(self, device, non_blocking, memory_format):
+        return _to(self, name)
+
+    f.__doc__ = f"{error}, as of a PyTorch without {name.upper()}."
 
 
-def _xpu(self, device=None, non_blocking=False, memory_format=preserve_format):
-    """AssertionError, as of a PyTorch without XPU."""
-    return _to(self, "xpu")
+for _name, _error in {
+    "cuda": "AssertionError",
+    "xpu": "AssertionError",
+    "ipu": "RuntimeError",
+    "mtia": "AssertionError",
+}.items():
+    _absent(_name, _error)
 
 
-def _ipu(self, device=None, non_blocking=False, memory_format=preserve_format):
-    """RuntimeError, as of a PyTorch without IPU."""
-    return _to(self, "ipu")
-
-
-def _mtia(self, device=None, non_blocking=False, memory_format=preserve_format):
-    """AssertionError, as of a PyTorch without MTIA."""
-    return _to(self, "mtia")
-
-
-for _f in (_cpu, _npu, _cuda, _xpu, _ipu, _mtia):
-    _f.__name__ = _f.__name__[1:]
-    _f.__qualname__ = "Tensor." + _f.__name__
-    setattr(Tensor, _f.__name__, _overridable(_f))
-
-
-def _type(self, dtype=None, non_blocking=False, **kw):
+@composite(
+    "Tensor.type(Tensor(a) self, Any dtype=None, bool non_blocking=False, *, MemoryFormat? memory_format=None) -> Any",
+    out=False,
+    **_BY_HAND,
+)
+def type_(self, dtype, non_blocking, memory_format):
     """The name of the legacy tensor type, or a cast to a dtype or legacy type."""
     if dtype is None:
         return (
@@ -371,8 +371,6 @@ def _type(self, dtype=None, non_blocking=False, **kw):
     return self if d is self.dtype else T._to_copy(self, d)
 
 
-_type.__name__ = "type"
-Tensor.type = _overridable(_type)
 composite("Tensor.type_as(Tensor self, Tensor other) -> Tensor")(lambda self, other: self.to(other.dtype))
 
 
@@ -400,16 +398,11 @@ def _copied_specially(self, src):
     return None if src.layout is strided else src.TABLE["copy_"](self, src)
 
 
+@composite("Tensor.copy_(Tensor(a!) self, Tensor|Scalar other, bool non_blocking=False) -> Tensor(a!)", **_BY_HAND)
 def copy_(self, src, non_blocking=False):
     """Copy src's values here, broadcast and converted."""
-    if non_blocking.__class__ is not bool:
-        raise TypeError(
-            f"copy_(): argument 'non_blocking' (position 2) must be bool, not {type(non_blocking).__name__}"
-        )
     if not isinstance(src, Tensor):
-        if isinstance(src, (int, float, complex)):
-            return fill_(self, src)
-        raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
+        return fill_(self, src)
     done = _copied_specially(self, src)
     if done is not None:
         return done
@@ -469,9 +462,6 @@ def _written(op, self, source, given):
         write(self if op is _copy else _once(self), _source(given, self) if source is None else source)
 
 
-Tensor.copy_ = _overridable(copy_)
-
-
 @tensor_method
 def module_load(self, other, assign=False):
     """What Module.load_state_dict swaps a parameter with, where tensors are swapped.
@@ -501,6 +491,7 @@ _ZERO = dict(function=False, method=False, memory=True, aten="zero.default", nod
 _zero = op("_zero(Tensor self, Scalar value=0) -> Tensor", derivative=lambda g: T.zeros_like(g), **_ZERO)
 
 
+@composite("fill_(Tensor(a!) self, Tensor|Scalar value) -> Tensor(a!)", out=False, **_BY_HAND)
 def fill_(self, value):
     """Set every element to a number or to a 0-d tensor's value."""
     return _filled(self, value, _fill)
@@ -513,8 +504,6 @@ def _filled(self, value, op):
             raise RuntimeError(
                 f"fill_ only supports 0-dimension value tensor but got tensor with {len(value._shape)} dimensions."
             )
-    elif not isinstance(value, (int, float, complex)) and not hasattr(value, "item"):
-        raise mismatch("fill_", True, (value,), {})
     if PROCESS.interceptors and CONTEXT.tracer is not None:
         return traced(op, (self, value), lambda self, value: _filled(self, value, op), "_")
     if PROCESS.duals and (level := innermost((self, value))) is not None:
@@ -549,14 +538,12 @@ def _source(value, like):
     return T.full((), value, dtype=like.dtype, device=like.device)
 
 
-Tensor.fill_ = _overridable(fill_)
-
-
+@composite("zero_(Tensor(a!) self) -> Tensor(a!)", out=False, **_BY_HAND)
 def zero_(self):
+    """Set every element to zero."""
     return _filled(self, 0, _zero)
 
 
-Tensor.zero_ = _overridable(zero_)
 composite("fill(Tensor self, Tensor|Scalar value) -> Tensor", method=False, out=False, inplace_function=True)(
     lambda self, value: self.clone().fill_(value)
 )
@@ -615,22 +602,26 @@ _resize_memory_as = op(
 )
 
 
-@tensor_method
+_PART = "int storage_offset, int[] size, int[] stride=[]"
+
+
+@composite("Tensor.set_(Tensor(a!) self) -> Tensor(a!)", **_BY_HAND)
+@composite("Tensor.set_.source_Storage(Tensor(a!) self, Storage source) -> Tensor(a!)", **_BY_HAND)
+@composite(
+    f"Tensor.set_.source_Storage_storage_offset(Tensor(a!) self, Storage source, {_PART}) -> Tensor(a!)", **_BY_HAND
+)
+@composite("Tensor.set_.source_Tensor(Tensor(a!) self, Tensor source) -> Tensor(a!)", **_BY_HAND)
+@composite(
+    f"Tensor.set_.source_Tensor_storage_offset(Tensor(a!) self, Tensor source, {_PART}) -> Tensor(a!)", **_BY_HAND
+)
 def set_(self, source=None, storage_offset=0, size=None, stride=None):
     """Put the tensor over another storage or another tensor's memory."""
-    if (
-        not isinstance(source, (Tensor, TypedStorage, UntypedStorage, type(None)))
-        or storage_offset != 0
-        and size is None
-    ):
-        raise mismatch("set_", True, (source, storage_offset)[: 1 + (storage_offset != 0)], {})
     if source is not None and PROCESS.interceptors and intercepted((self, source)):
         source = source.untyped() if isinstance(source, TypedStorage) else source
         if size is None:
             called = _set_tensor if isinstance(source, Tensor) else _set_storage
             return handle(called, (self, source), _set, "_")
-        size = (size,) if isinstance(size, int) else tuple(size)
-        stride = contiguous_strides(size) if stride is None else stride
+        stride = stride or contiguous_strides(size)
         return handle(_set_part, (self, source, storage_offset, size, stride), _set, "_")
     return _set(self, source, storage_offset, size, stride)
 
@@ -678,12 +669,8 @@ def _set(self, source=None, storage_offset=0, size=None, stride=None):
     st = source._get_storage() if isinstance(source, Tensor) else source
     if size is None:
         size = (st.nbytes() // self.dtype.itemsize,)
-    elif isinstance(size, int):
-        size = (size,)
-    size = tuple(int(s) for s in size)
-    given = stride if stride is None else tuple(int(s) for s in ((stride,) if isinstance(stride, int) else stride))
-    unchanged = size == self._shape and given in (None, self.stride())
-    stride = given or (self.stride() if unchanged else contiguous_strides(size))
+    unchanged = size == self._shape and (not stride or stride == self.stride())
+    given, stride = stride, stride or (self.stride() if unchanged else contiguous_strides(size))
     need = (
         0 if 0 in size else (storage_offset + sum((s - 1) * t for s, t in zip(size, stride)) + 1) * self.dtype.itemsize
     )
@@ -728,7 +715,11 @@ def resize_as(self, other):
 composite("is_same_size(Tensor self, Tensor other) -> bool")(lambda self, other: self._shape == other._shape)
 
 
-@composite("Tensor.resize_(Tensor self, int[] size, *, MemoryFormat? memory_format=None) -> Tensor", varargs="size")
+@composite(
+    "Tensor.resize_(Tensor(a!) self, int[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
+    varargs="size",
+    **_BY_HAND,
+)
 def resize_(self, size, memory_format):
     """Change the shape in place; memory grows when it must, and keeps its leading elements."""
     if PROCESS.interceptors and intercepted((self,)):
@@ -765,8 +756,12 @@ def _resized(self, size, memory_format=None):
     return self
 
 
-@tensor_method
-def resize_as_(self, the_template, *, memory_format=None):
+@composite(
+    "resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
+    out=False,
+    **_BY_HAND,
+)
+def resize_as_(self, the_template, memory_format):
     """Take the shape of another tensor in place."""
     if PROCESS.interceptors and intercepted((self, the_template)):
         return handle(_resize_memory_as, (self, the_template, memory_format), _resized_as, "_")
@@ -781,8 +776,25 @@ def _resized_as(self, the_template, memory_format=None):
     return _resized(self, tuple(the_template._shape), memory_format)
 
 
-@tensor_method
-def pin_memory(self, device=None):
+@composite("Tensor.is_pinned(Tensor self, Device? device=None) -> bool", **_BY_HAND)
+def is_pinned(self, device):
+    """Whether the memory is the host's and an accelerator may read it at any time."""
+    return self._storage is not None and self._storage.is_pinned()
+
+
+@composite("Tensor.is_set_to(Tensor self, Tensor tensor) -> bool", **_BY_HAND)
+def is_set_to(self, tensor):
+    """Whether two tensors are the same part of the same storage."""
+    return (
+        self.data_ptr() == tensor.data_ptr()
+        and self._shape == tensor._shape
+        and self.stride() == tensor.stride()
+        and self._get_storage() is tensor._get_storage()
+    )
+
+
+@composite("Tensor.pin_memory(Tensor(a) self, Device? device=None) -> Tensor(a)", **_BY_HAND)
+def pin_memory(self, device):
     """The tensor in memory of the host that the accelerator may read at any time; itself where it is there."""
     accelerator = of_type(ACCELERATOR)
     if not accelerator.device_count():
@@ -800,5 +812,5 @@ def share_memory_(self):
 
 
 # methods that are functions of torch as well
-for _name in ("detach", "detach_", "zero_", "fill_", "resize_as_"):
+for _name in ("detach", "detach_"):
     provide("torch", _name, getattr(Tensor, _name))

@@ -237,9 +237,12 @@ def sum_to_size(self, size):
     return r.reshape(size) if lead else r
 
 
-@composite("count_nonzero(Tensor self, int[1]? dim=None) -> Tensor")
+@composite("count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor")
+@composite("count_nonzero(Tensor self, int? dim=None) -> Tensor")
 def count_nonzero(self, dim):
-    dims = None if dim is None else wrap_dims(dim, len(self._shape))  # whose errors come first
+    dims = (
+        None if dim is None else wrap_dims((dim,) if dim.__class__ is int else dim, len(self._shape))
+    )  # whose errors come first
     return (self if self.dtype is dt.bool_ else self != 0).sum(dims)
 
 

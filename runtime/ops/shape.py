@@ -377,6 +377,8 @@ op(
 
 @composite("repeat_interleave(Tensor repeats, *, int? output_size=None) -> Tensor", method=False, out=False)
 def repeat_interleave_index(repeats, output_size):
+    if repeats.dtype.category != dt.INT:
+        raise NotImplementedError(f"\"repeat_interleave_cpu\" not implemented for '{dt.scalar_name(repeats.dtype)}'")
     if len(repeats._shape) != 1:
         raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
     if repeats.dtype not in (dt.int32, dt.int64):
@@ -749,7 +751,7 @@ def cartesian_prod(tensors):
     return T.stack([g.reshape((-1,)) for g in T.meshgrid(tensors, indexing="ij")], 1)
 
 
-@composite("combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor", out=False)
+@composite("combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor", method=False, out=False)
 def combinations(self, r, with_replacement):
     if len(self._shape) != 1:
         raise RuntimeError(f"Expect a 1D vector, but got shape {list(self._shape)}")

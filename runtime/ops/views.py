@@ -2,7 +2,6 @@
 
 import itertools
 
-from ..aten import schemas
 from ..autograd import as_strided_backward, check_captured, check_inplace, set_history
 from ..autograd.graph import named, renamed
 from ..autograd.tangents import carry
@@ -15,7 +14,7 @@ from ..declare import composite, op, view
 from ..registry import ATEN, OPERATORS
 from ..tensor import alias, check_numel, check_writable, extent, strided_view
 from ..warn import warn_once
-from .common import M, T, Tensor, changed, contiguous_strides, dt, numel, wrap_dim
+from .common import M, T, Tensor, changed, contiguous_strides, dt, numel, wrap_dim, wrap_dims
 
 
 def _norm(shape, stride):
@@ -366,7 +365,7 @@ def _drop(self, dims):
 
 def _squeeze_dims(self, dims):
     n = len(self._shape)
-    ds = {wrap_dim(d, n) for d in dims}
+    ds = wrap_dims(dims, n, empty_is_all=False)
     return _drop(self, {d for d in ds if n and self._shape[d] == 1})
 
 
@@ -985,45 +984,44 @@ def _of_inplace_form(node):
     return renamed(node, f"{name}Backward{int(number) + (3 if name == 'Squeeze' else 1)}") if number.isdigit() else node
 
 
-def _handed_over(name, args, kwargs):
+def _handed_over(called, args):
     """The call as one operator, for whoever is asked below autograd."""
-    schema = next((s for s in schemas(name + "_") if s.accepts(args, kwargs)), None)
-    if schema is None:  # the view's own error
-        return inplace_view(args[0], getattr(T, name)(*args, **kwargs))
-    bound = schema.bound(args, kwargs)
-    values = [bound[a.name] if a.name in bound else a.default_value for a in schema.positional]
-    called = OPERATORS["torch"]["transpose" if name[:4] == "swap" else name]
-    called = next((o for o in called if o.schema.overload == schema.overload_name), called[0])
+    method = called.name + "_"
     if CONTEXT.tracer is not None:
-        return traced(called, tuple(values), lambda self, *given: getattr(self, name + "_")(*given), "_")
-    self, *rest = values
+        return traced(called, args, lambda self, *given: getattr(self, method)(*given), "_")
+    self, *rest = args
     check_inplace(self)
     before = _as_it_is(self) if CONTEXT.grad and self._requires_grad else None
-    out = handle(called, tuple(values), lambda self, *given: inplace_view(self, called.call(self, *given)), "_")
+    out = handle(called, args, lambda self, *given: inplace_view(self, called.call(self, *given)), "_")
     if before is not None:
         node = called.record(alias(self), called.saving((before, *rest)))
         set_history(self, _of_inplace_form(node), 0)
     return out
 
 
-def _geometry_methods():
-    for name in ("transpose", "squeeze", "unsqueeze", "t", "swapaxes", "swapdims", "as_strided"):
+def _in_place(view, name, called):
+    """Tensor.NAME_, with the arguments of a view, which is another name of the operator `called`."""
+    keeps, overloads = called.name == "as_strided", len(OPERATORS["torch"][name]) > 1
+    key = f"{name}_.{view.schema.overload}" if overloads and view.schema.overload else name + "_"
+    arguments = view.schema.text.partition("(")[2].replace("(a)", "(a!)")
 
-        def f(self, *args, _n=name, **kw):
-            if PROCESS.interceptors and (CONTEXT.tracer is not None or intercepted((self,))):
-                return _handed_over(_n, (self, *args), kw)
-            if PROCESS.versions:
-                check_captured(self, lambda: f"aten::{_n}_{'.dim' if _n == 'squeeze' and (args or kw) else ''}")
-            check_inplace(self)
-            return inplace_view(self, getattr(T, _n)(_as_it_is(self) if _n == "as_strided" else self, *args, **kw))
+    @composite(f"Tensor.{key}({arguments}", hands_over=True, out=False)
+    def f(self, *args):
+        if PROCESS.interceptors and (CONTEXT.tracer is not None or intercepted((self,))):
+            return _handed_over(called, (self, *args))
+        if PROCESS.versions:
+            check_captured(self, lambda: f"aten::{key}")
+        check_inplace(self)
+        return inplace_view(self, called.call(_as_it_is(self) if keeps else self, *args))
 
-        f.__name__ = f.__qualname__ = name + "_"
-        f.__doc__ = (
-            f"As ``{name}``, but the tensor itself gets the new shape and strides; its memory stays as it "
-            f"is. Returns it."
-        )
-        setattr(Tensor, name + "_", f)
+    f.__doc__ = (
+        f"As ``{name}``, but the tensor itself gets the new shape and strides; its memory stays as it is. Returns it."
+    )
 
 
-_geometry_methods()
+for _name in ("transpose", "squeeze", "unsqueeze", "t", "as_strided"):
+    for _op in OPERATORS["torch"][_name]:
+        _in_place(_op, _name, _op)
+for _name in ("swapaxes", "swapdims"):
+    _in_place(OPERATORS["torch"][_name][0], _name, OPERATORS["torch"]["transpose"][0])
 __all__ = ["op", "strided_view", "slice_bounds", "infer_size"]

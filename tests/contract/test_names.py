@@ -10,10 +10,13 @@ import pytest
 from mindtorch_proxy.backends import plan  # noqa: F401  (the decompositions)
 from mindtorch_proxy.runtime import ops
 from mindtorch_proxy.runtime.call.dispatch import dispatch_name
+from mindtorch_proxy.runtime.device import TYPES
+from mindtorch_proxy.runtime.ops.memory import CONVERSIONS
 from mindtorch_proxy.runtime.registry import operators
 
 ROOT = Path(ops.__file__).resolve().parents[2]
-NAMES = {name for o in operators() for name in (o.name, o.full, *o.options.alias)}
+# Tensor.float() and Tensor.cpu() are no operators where a list names dtypes or devices
+NAMES = {name for o in operators() for name in (o.name, o.full, *o.options.alias)} - {*CONVERSIONS, *TYPES}
 # what declares operators or enters kernels in a table; a list of names that such a call or its loop reads is a
 # declaration
 DECLARING = {
@@ -38,6 +41,7 @@ ALLOWED = {
     ("runtime/call/operators.py", "_REFLECTED"): "Python's operators by their own names",
     ("runtime/call/operators.py", "_INPLACE"): "Python's operators by their own names",
     ("runtime/ops/__init__.py", "FAMILIES"): "names of files",
+    ("runtime/signatures.py", "_NOT_BY_SCHEMA"): "functions whose arguments PyTorch does not read by its schemas",
     ("runtime/ops/loss.py", "POINTWISE"): "the table from which these losses are declared",
     ("runtime/ops/nn.py", "BAGS"): "values of the argument `mode`",
     ("runtime/ops/resample.py", "UPSAMPLE"): "the table from which these operators are declared",

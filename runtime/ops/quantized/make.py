@@ -60,14 +60,17 @@ def _per_tensor(input, scale, zero_point, dtype):
 
 
 @composite(
-    "quantize_per_tensor.tensor_qparams(Tensor input, Tensor scale, Tensor zero_point, ScalarType dtype) -> Tensor",
+    "quantize_per_tensor.tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, ScalarType dtype) -> Tensor",
+    method=False,
     out=False,
 )
 def quantize_by_tensors(input, scale, zero_point, dtype):
     return _per_tensor(input, float(scale.item()), int(zero_point.item()), dtype)
 
 
-@composite("quantize_per_tensor(Tensor input, float scale, int zero_point, ScalarType dtype) -> Tensor", out=False)
+@composite(
+    "quantize_per_tensor(Tensor self, float scale, int zero_point, ScalarType dtype) -> Tensor", method=False, out=False
+)
 def quantize_per_tensor(input, scale, zero_point, dtype):
     return _per_tensor(input, float(scale), zero_point, dtype)
 
@@ -82,7 +85,9 @@ def quantize_tensors(tensors, scales, zero_points, dtype):
     )
 
 
-@composite("quantize_per_tensor_dynamic(Tensor input, ScalarType dtype, bool reduce_range) -> Tensor", out=False)
+@composite(
+    "quantize_per_tensor_dynamic(Tensor self, ScalarType dtype, bool reduce_range) -> Tensor", method=False, out=False
+)
 def quantize_dynamic(input, dtype, reduce_range):
     if dtype is dt.float16:
         return input.to(dt.float16)
@@ -94,7 +99,8 @@ def quantize_dynamic(input, dtype, reduce_range):
 
 
 @composite(
-    "quantize_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, ScalarType dtype) -> Tensor",
+    "quantize_per_channel(Tensor self, Tensor scales, Tensor zero_points, int axis, ScalarType dtype) -> Tensor",
+    method=False,
     out=False,
 )
 def quantize_per_channel(input, scales, zero_points, axis, dtype):

@@ -108,9 +108,11 @@ Tensor._dimV(Tensor self) -> Any
 Tensor.sparse_resize_(Tensor self, int[] size, int sparse_dim, int dense_dim) -> Tensor
 Tensor.sparse_resize_and_clear_(Tensor self, int[] size, int sparse_dim, int dense_dim) -> Tensor
 resize_as_sparse_(Tensor self, Tensor the_template) -> Tensor
-smm(Tensor self, Tensor mat2) -> Tensor
-sspaddmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor""".splitlines():
+smm(Tensor self, Tensor mat2) -> Tensor""".splitlines():
     _of_sparse(_schema)
+_of_sparse(
+    "sspaddmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", numbers_between=True
+)
 for _schema in """hspmm(Tensor mat1, Tensor mat2) -> Tensor
 hsmm(Tensor mat1, Tensor mat2) -> Tensor
 native_norm(Tensor self, Scalar p=2) -> Tensor

@@ -1,0 +1,112 @@
+"""Every operator is declared with the arguments that PyTorch's operator of its name has in runtime/aten.txt: their names,
+their order, which are given by name alone, and their defaults.
+"""
+
+import pytest
+
+from mindtorch_proxy.backends import plan  # noqa: F401  (the decompositions)
+from mindtorch_proxy.runtime import aten, ops  # noqa: F401
+from mindtorch_proxy.runtime import dtypes as dt
+from mindtorch_proxy.runtime.call.overload import name_of
+from mindtorch_proxy.runtime.device import contiguous_format, preserve_format, strided
+from mindtorch_proxy.runtime.registry import operators
+
+# torch.signal.windows is Python in PyTorch, and what lies in torch._C is for our own callers
+NAMESPACES = ("torch", "Tensor", "linalg", "special", "fft", "nn.functional", "aten")
+ABOVE = ("requires_grad", "out", "as_tuple")  # what PyTorch's Python functions do above its operators
+
+# operator -> why its arguments are not those of PyTorch's operator
+EXCEPTIONS = {
+    "copy_": "Tensor.copy_ is bound by hand in PyTorch, and calls its source `other`",
+    "linalg.matrix_rank": "joins overloads of which one takes `hermitian` by name alone, the other by position too",
+    "linalg.pinv": "joins overloads of which one takes `hermitian` by name alone, the other by position too",
+    "randint": "no dtype is that of out=, else int64",
+    "randint.low": "no dtype is that of out=, else int64",
+    "randperm": "no dtype is that of out=, else int64",
+    "where": "joins where(condition), which has no second argument, with the functions of three arguments",
+}
+
+
+def compared():
+    """The operators that programs call under PyTorch's names, and that PyTorch has below autograd.
+
+    Not those that are Python functions in PyTorch, whose arguments are its own, nor kernels of ours, which begin with an
+    underscore or that nobody calls by name.
+    """
+    for op in operators():
+        private = op.name.startswith("_") and op.namespace != "aten" or not (op.is_function or op.is_method)
+        if not (private or op.python) and op.namespace in NAMESPACES and overloads(op):
+            yield op
+
+
+def overloads(op):
+    return [s for s in aten.schemas(name_of(op)[0]) if not s.outs]
+
+
+def parameters(arguments, method):
+    """(positional, keyword-only) {name: argument}; a method's tensor comes first, wherever it stands in the schema."""
+    found = [a for a in arguments if a.name not in ABOVE]
+    if method:
+        found.sort(key=lambda a: a.name != "self")
+    by_name = [a for a in found if getattr(a, "kwonly", False) or getattr(a, "kwarg_only", False)]
+    return {a.name: a for a in found if a not in by_name}, {a.name: a for a in by_name}
+
+
+def differences(op):
+    """What is different from PyTorch's overloads of the name that an operator stands for: those that have all that it
+    requires, and nothing that it has not. What some of them lack, it may lack as well: a default of it is our own.
+    """
+    ours, ours_by_name = parameters(op.schema.args, op.namespace == "Tensor")
+    theirs = [parameters(s.arguments, op.namespace == "Tensor") for s in overloads(op)]
+    joined = [
+        (positional, by_name)
+        for positional, by_name in theirs
+        if [n for n in ours if n in positional] == [*positional]
+        and by_name.keys() <= ours_by_name.keys()
+        and {n for n, a in (ours | ours_by_name).items() if a.required} <= (positional | by_name).keys()
+    ]
+    if not joined:
+        yield f"({', '.join([*ours, '*', *ours_by_name])}) is none of {[str(s) for s in overloads(op)]}"
+        return
+    for name, a in {**ours, **ours_by_name}.items():
+        found = [(positional, by_name)[a.kwonly].get(name) for positional, by_name in joined]
+        if not any(found):
+            yield f"PyTorch has no {name}"
+        elif not any(f is None or a.required != f.has_default_value() for f in found):
+            yield f"{name} is {'required' if a.required else 'optional'}"
+        elif not a.required and (values := [f for f in found if f is not None and f.has_default_value()]):
+            if not any(same_default(a, f) for f in values):
+                yield f"{name}={a.default!r}, not {values[0].default_value!r}"
+
+
+def same_default(ours, theirs):
+    """Whether two defaults are one, as a schema and a Python function write it."""
+    v, w = ours.default, theirs.default_value
+    if ours.name == "pin_memory":  # the Python functions say that memory is not pinned
+        return v is False and w is None or v is w
+    if ours.name == "reduction":  # Mean: 0 to the Python functions, which is no reduction, and 1 to the operators
+        return (v, w) in ((0, 1), (w, w))
+    if isinstance(w, list):  # one number for all dimensions; none of them, as the Python functions write it
+        return [*v] == w if isinstance(v, tuple) else [v] * len(w) == w if w else v is None
+    if isinstance(v, dt.dtype):  # TorchScript's numbers for dtypes
+        return (v, w) in ((dt.int64, 4), (dt.float32, 6))
+    if v in (contiguous_format, preserve_format, strided):
+        return w in (0, None)
+    return v == w and isinstance(v, bool) == isinstance(w, bool)
+
+
+COMPARED = [*compared()]
+
+
+@pytest.mark.parametrize("op", [pytest.param(op, id=op.full) for op in COMPARED if op.full not in EXCEPTIONS])
+def test_arguments_are_pytorch_s(op):
+    assert not [*differences(op)], op.schema.text
+
+
+@pytest.mark.parametrize("name", sorted(EXCEPTIONS))
+def test_exceptions_differ(name):
+    assert any([*differences(op)] for op in COMPARED if op.full == name), "this is gone: take it off the list"
+
+
+def test_most_operators_are_compared():
+    assert len(COMPARED) > 750
