@@ -21,7 +21,8 @@ from mindtorch_proxy.runtime import pyboost, registry  # noqa: E402
 PATH = Path(__file__).resolve().parents[1] / "docs" / "kernels.md"
 HEAD = """# Kernels
 
-Written by `python tools/kernel_table.py` with MindSpore {version}; do not edit. `tools/kernel_table.py --check` compares.
+Written by `python tools/kernel_table.py` with MindSpore {version}; do not edit.
+`tools/kernel_table.py --check` compares.
 
 CPU kernels in the order of preference, with the dtypes they take; other dtypes go through a wider one. "from n" is the
 size from which a kernel goes first. Dtypes are named as in `backends/host.py`: u8 is uint8, i64 int64, bf16 bfloat16,
