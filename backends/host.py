@@ -1,7 +1,8 @@
-"""What backends have alike: letters for dtypes, which wider ones stand in, numbers as arrays, casts in the host's
+"""What backends have alike: short names of dtypes, which wider ones stand in, numbers as arrays, casts in the host's
 memory, MindSpore's dtypes.
 """
 
+import functools
 import os
 
 import numpy as np
@@ -12,28 +13,32 @@ from ..runtime.tensor import Tensor, numel
 from .quiet import quiet
 from .thresholds import PIECE
 
-CODES = {
-    "b": dt.bool_,
-    "B": dt.uint8,
-    "a": dt.int8,
-    "s": dt.int16,
-    "i": dt.int32,
-    "l": dt.int64,
-    "e": dt.float16,
-    "z": dt.bfloat16,
-    "f": dt.float32,
-    "d": dt.float64,
-    "F": dt.complex64,
-    "D": dt.complex128,
-    "t": dt.uint16,
-    "u": dt.uint32,
-    "v": dt.uint64,
-    "x": dt.float8_e4m3fn,
-    "y": dt.float8_e5m2,
-    "w": dt.float8_e4m3fnuz,
-    "q": dt.float8_e5m2fnuz,
-    "E": dt.complex32,
+# what declarations and tables call the dtypes
+DTYPES = {
+    "bool": dt.bool_,
+    "u8": dt.uint8,
+    "i8": dt.int8,
+    "i16": dt.int16,
+    "i32": dt.int32,
+    "i64": dt.int64,
+    "u16": dt.uint16,
+    "u32": dt.uint32,
+    "u64": dt.uint64,
+    "f16": dt.float16,
+    "bf16": dt.bfloat16,
+    "f32": dt.float32,
+    "f64": dt.float64,
+    "c32": dt.complex32,
+    "c64": dt.complex64,
+    "c128": dt.complex128,
+    "f8_e4m3fn": dt.float8_e4m3fn,
+    "f8_e5m2": dt.float8_e5m2,
+    "f8_e4m3fnuz": dt.float8_e4m3fnuz,
+    "f8_e5m2fnuz": dt.float8_e5m2fnuz,
 }
+ALL = " ".join(DTYPES)
+INTS, UNSIGNED = "u8 i8 i16 i32 i64", "u16 u32 u64"  # the latter PyTorch stores, and computes with in few operators
+HALVES, FLOATS, COMPLEXES = "f16 bf16", "f32 f64", "c64 c128"
 # where a kernel lacks a dtype: the wider ones in which the result is the same
 WIDER = {
     dt.float16: (dt.float32, dt.float64),
@@ -46,6 +51,31 @@ WIDER = {
     dt.int16: (dt.int32, dt.int64),
     dt.int32: (dt.int64,),
 }
+
+
+@functools.cache
+def dtype_set(names):
+    """The dtypes that a declaration names, such as "f32 f64"."""
+    words = names.split()
+    if unknown := [word for word in words if word not in DTYPES]:
+        raise ValueError(f"no dtype: {' '.join(unknown)}. Those that there are: {' '.join(DTYPES)}")
+    return frozenset(DTYPES[word] for word in words)
+
+
+def words(dtypes):
+    """The names of dtypes, as a declaration has them."""
+    return " ".join(name for name, d in DTYPES.items() if d in dtypes)
+
+
+def phrase(dtypes):
+    """The dtypes for people to read, whole groups by what they have in common: "bool, all integers, f16 f32 f64"."""
+    others = dtype_set(ALL) - dtypes
+    if len(others) < 3:
+        return f"all but {words(others)}" if others else "all"
+    groups = [dtype_set("bool"), dtype_set(f"{INTS} {UNSIGNED}"), dtype_set(f"{HALVES} {FLOATS}")]
+    names = {groups[1]: "all integers", groups[2]: "all floats"}
+    groups.append(dtype_set(ALL).difference(*groups))
+    return ", ".join(names.get(part) or words(part) for group in groups if (part := group & dtypes))
 
 
 def number_array(value, dtype):

@@ -19,10 +19,13 @@ mindtorch-activate | Out-String | Invoke-Expression
 mindtorch-activate deactivate             in its stead: no longer
     --shell bash|zsh|fish|nu|powershell   for another shell than the one that calls
 mindtorch-activate run CMD ARG...         one command
-mindtorch-activate --install              write a .pth file, so that MINDTORCH_ACTIVATE=1 alone activates this environment's Python; in a conda
-                                          environment scripts as well, with which `conda activate` activates it
-    --with-metadata                       and what pip takes for an installed torch, so that it brings no other; refused where another is
-    --with-types                          and the stubs that mypy, pyright, jedi and editors read: signatures of everything under `torch`
+mindtorch-activate --install              write a .pth file, so that MINDTORCH_ACTIVATE=1 alone activates this
+                                          environment's Python; in a conda environment scripts as well, with which
+                                          `conda activate` activates it
+    --with-metadata                       and what pip takes for an installed torch, so that it brings no other;
+                                          refused where another is
+    --with-types                          and the stubs that mypy, pyright, jedi and editors read: signatures of
+                                          everything under `torch`
 mindtorch-activate --uninstall            remove what --install has written
 mindtorch-activate constraints            print the path of the file with which pip leaves this environment whole:
                                           pip install -c "$(mindtorch-activate constraints)" pandas datasets

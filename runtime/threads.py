@@ -97,7 +97,6 @@ class _Pools:
         self.core["_ZN9mindspore10ThreadPool14SetWorkerIdMapEv"](ctypes.c_void_p(pool))
         return pool
 
-
     def spin(self, much):
         """Whether threads without work look for some for a while, or go to sleep at once."""
         for pool in {self.alone, *self.shared.values()}:

@@ -67,10 +67,23 @@ _TYPED_FORMS = (
 )
 _LEGACY_FORMS = "no arguments\n * (int size)\n * (Sequence data)\n * (*, UntypedStorage wrap_storage)"
 _CONVERSIONS = dict(
-    double=dt.float64, float=dt.float32, half=dt.float16, long=dt.int64, int=dt.int32, short=dt.int16, char=dt.int8, byte=dt.uint8, bool=dt.bool_,
-    bfloat16=dt.bfloat16, complex_double=dt.complex128, complex_float=dt.complex64, float8_e5m2=dt.ALL["float8_e5m2"],
-    float8_e4m3fn=dt.ALL["float8_e4m3fn"], float8_e5m2fnuz=dt.ALL["float8_e5m2fnuz"], float8_e4m3fnuz=dt.ALL["float8_e4m3fnuz"],
-)  # fmt: skip
+    double=dt.float64,
+    float=dt.float32,
+    half=dt.float16,
+    long=dt.int64,
+    int=dt.int32,
+    short=dt.int16,
+    char=dt.int8,
+    byte=dt.uint8,
+    bool=dt.bool_,
+    bfloat16=dt.bfloat16,
+    complex_double=dt.complex128,
+    complex_float=dt.complex64,
+    float8_e5m2=dt.ALL["float8_e5m2"],
+    float8_e4m3fn=dt.ALL["float8_e4m3fn"],
+    float8_e5m2fnuz=dt.ALL["float8_e5m2fnuz"],
+    float8_e4m3fnuz=dt.ALL["float8_e4m3fnuz"],
+)
 
 
 class TypedStorage:

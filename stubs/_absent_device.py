@@ -136,15 +136,17 @@ def accelerator(namespace, error):
         namespace,
         (
             error,
-            f"""current_device() current_stream(device=None) get_device_capability(device=None) get_device_name(device=None)
-            get_device_properties(device=None) get_stream_from_external(data_ptr, device=None) init() _lazy_init() synchronize(device=None)
-            memory.get_per_process_memory_fraction(device=None) memory.mem_get_info(device=None)
-            memory.set_per_process_memory_fraction(fraction, device=None) random.get_rng_state(device='{kind}') random.initial_seed()""",
+            f"""current_device() current_stream(device=None) get_device_capability(device=None)
+            get_device_name(device=None) get_device_properties(device=None) init() _lazy_init()
+            get_stream_from_external(data_ptr, device=None) synchronize(device=None) memory.mem_get_info(device=None)
+            memory.get_per_process_memory_fraction(device=None)
+            memory.set_per_process_memory_fraction(fraction, device=None)
+            random.get_rng_state(device='{kind}') random.initial_seed()""",
         ),
         (
             0,
-            """device_count() memory.memory_allocated(device=None) memory.max_memory_allocated(device=None) memory.memory_reserved(device=None)
-            memory.max_memory_reserved(device=None)""",
+            """device_count() memory.memory_allocated(device=None) memory.max_memory_allocated(device=None)
+            memory.memory_reserved(device=None) memory.max_memory_reserved(device=None)""",
         ),
         (
             False,

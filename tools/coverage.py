@@ -34,7 +34,8 @@ def look(module, names):
             continue
         else:
             home = getattr(value, "__module__", None)
-            if wanted is not None or not isinstance(home, str) or home.startswith("torch"):  # what a module has imported from elsewhere is not its own
+            # what a module has imported from elsewhere is not its own
+            if wanted is not None or not isinstance(home, str) or home.startswith("torch"):
                 found[name] = parameters(value) if callable(value) else None
     return found
 wanted = json.loads(sys.stdin.read())
@@ -42,7 +43,8 @@ surface = {}
 if wanted is None:
     names = ["torch"]
     for info in pkgutil.walk_packages(torch.__path__, "torch.", onerror=lambda name: None):
-        if not any(part.startswith("_") for part in info.name.split(".")) and not info.name.startswith(("torch.utils.benchmark.examples", "torch.testing._")):
+        private = any(part.startswith("_") for part in info.name.split("."))
+        if not private and not info.name.startswith(("torch.utils.benchmark.examples", "torch.testing._")):
             names.append(info.name)
     for name in names:
         try:

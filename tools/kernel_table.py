@@ -15,19 +15,25 @@ import torch  # noqa: E402, F401
 
 from mindtorch_proxy.backends.ascend import table as ascend  # noqa: E402
 from mindtorch_proxy.backends.cpu import table  # noqa: E402
+from mindtorch_proxy.backends.host import phrase  # noqa: E402
 from mindtorch_proxy.runtime import pyboost, registry  # noqa: E402
 
 PATH = Path(__file__).resolve().parents[1] / "docs" / "kernels.md"
 HEAD = """# Kernels
 
-Written by `python tools/kernel_table.py` with MindSpore {version}; do not edit. `tools/kernel_table.py --check` compares.
+Written by `python tools/kernel_table.py` with MindSpore {version}; do not edit.
+`tools/kernel_table.py --check` compares.
 
-CPU kernels in the order of preference, with the dtypes they take; other dtypes go through a wider one. "from n" is the size from which
-a kernel goes first. Letters: {letters}.
+CPU kernels in the order of preference, with the dtypes they take; other dtypes go through a wider one. "from n" is the
+size from which a kernel goes first. Dtypes are named as in `backends/host.py`: u8 is uint8, i64 int64, bf16 bfloat16,
+f32 float32, c64 complex64, f8_e5m2 float8_e5m2. "All integers" are those with a sign and those without, "all floats"
+f16, bf16, f32 and f64.
 
-A composite or NumPy kernel, or another primitive than the declared one, gives its reason. With `MINDTORCH_KERNELS=fastest` a NumPy kernel goes first where
-`backends/cpu/measured.json`, or `python -m mindtorch_proxy tune` on this machine, found it faster; those "for `fastest`" run nowhere else.
-Ascend has the declared primitive unless it says otherwise. Views, factories and functions over other operators need no kernel and are not listed.
+A composite or NumPy kernel, or another primitive than the declared one, gives its reason. With
+`MINDTORCH_KERNELS=fastest` a NumPy kernel goes first where `backends/cpu/measured.json`, or
+`python -m mindtorch_proxy tune` on this machine, found it faster; those "for `fastest`" run nowhere else.
+Ascend has the declared primitive unless it says otherwise. Views, factories and functions over other operators need no
+kernel and are not listed.
 
 {summary}
 
@@ -44,11 +50,6 @@ def operators():
     )
 
 
-def letters(dtypes):
-    s = "".join(c for c in table.CODES if dtypes is None or table.CODES[c] in dtypes)
-    return "all" if s == table.ALL else s
-
-
 def cpu(op, kernels):
     """The kernels of an operator, one line each; a size limit with the kernel that it prefers."""
     lines = {}
@@ -56,7 +57,7 @@ def cpu(op, kernels):
         what = (
             k.kind,
             k.primitive if k.primitive != op.prim else None,
-            letters(k.dtypes) + ", where its reason holds" * (k.when is not None),
+            phrase(k.dtypes) + ", where its reason holds" * (k.when is not None),
             k.why,
         )
         lines.setdefault(what, []).append(k.above)
@@ -66,7 +67,7 @@ def cpu(op, kernels):
             f", {'first ' * (0 in sizes)}{'where it spreads' if n == table.SPREAD else f'from {n}'}" for n in sizes if n
         )
         cells.append(f"**{kind}** {primitive + ' ' if primitive else ''}({dtypes}{size}){': ' + why if why else ''}")
-    cells += [f"**numpy** ({letters(k.dtypes)}) for `fastest`" for k in table.quick_kernels(op)]
+    cells += [f"**numpy** ({phrase(k.dtypes)}) for `fastest`" for k in table.quick_kernels(op)]
     return "<br>".join(cells).replace("|", "\\|") or "none"
 
 
@@ -78,7 +79,7 @@ def rows():
         kernels = table.kernels(op)
         bar = table._without.get(op.full) if op.prim else None
         refused = (
-            f"**not {op.prim}** ({letters(bar[1])}): {bar[0]}<br>"
+            f"**not {op.prim}** ({'all' if bar[1] is None else phrase(bar[1])}): {bar[0]}<br>"
             if bar and bar[0] not in [k.why for k in kernels]
             else ""
         )
@@ -95,8 +96,7 @@ def text():
     summary = (
         f"{total} operators; first choice on the CPU: " + ", ".join(f"{k} {n}" for k, n in first.most_common()) + "."
     )
-    names = ", ".join(f"{c} {d.name}" for c, d in table.CODES.items())
-    return HEAD.format(version=pyboost.version(), letters=names, summary=summary) + "\n".join(lines) + "\n"
+    return HEAD.format(version=pyboost.version(), summary=summary) + "\n".join(lines) + "\n"
 
 
 def differences():

@@ -65,30 +65,34 @@ def trainer(batches=4, lengths=(4, 16)):
 
 # expressions over: x, y of one shape; m a mask; i indices into the last dimension; w a matrix to multiply with; c a
 # number; d a dimension
-OPERATORS = """x + c; x - c; x * c; x / c; c - x; c / x; x + y; x - y; x * y; x / y; x ** 2; x.abs() ** c; -x; x.abs(); x.exp(); x.abs().log();
- x.abs().sqrt(); torch.rsqrt(x.abs() + c); x.sin(); x.cos(); x.tanh(); x.sigmoid(); F.relu(x); F.silu(x); F.gelu(x); F.gelu(x, approximate="tanh");
- F.leaky_relu(x, c); F.elu(x, c); F.softplus(x); F.hardtanh(x, -c, c); x.clamp(-c, c); x.clamp(min=c); x.floor(); x.round(); x.sign(); x.erf();
- torch.addcmul(x, x, y, value=c); torch.addcdiv(x, x, y.abs() + 1, value=c); x.lerp(y, c); torch.add(x, y, alpha=c); x > c; x == y; x.isnan();
- torch.where(m, x, y); torch.where(m, x, c); x.masked_fill(m, c); m & m; m | ~m; x.to(torch.float64); x.to(torch.bfloat16); x.long(); i.float();
- x @ w; x @ w.t().contiguous().t(); F.linear(x, w.t()); F.linear(x, w.t(), w[0]); torch.einsum("...i,ij->...j", x, w); x.transpose(0, -1).contiguous();
- x.softmax(d); x.log_softmax(d); F.layer_norm(x, x.shape[-1:], eps=c * 1e-5); F.rms_norm(x, x.shape[-1:], eps=1e-5); F.dropout(x, min(c, 0.9));
- F.group_norm(x[None], 1, eps=c * 1e-5); F.batch_norm(x, torch.zeros(x.shape[1]), torch.ones(x.shape[1]), eps=c);
- x.sum(); x.sum(d); x.mean(); x.mean(d, keepdim=True); x.var(d); x.std(); x.max(); x.max(d); x.amax(d); x.argmax(d); x.norm(); x.prod(d); x.logsumexp(d);
- x.cumsum(d); m.any(); m.all(d); x.topk(1); x.sort(d); x.argsort(d); torch.cat((x, y), d); torch.stack((x, y), d); x.split(1, d); x.chunk(2, d);
- x.repeat(2, *(1,) * (x.dim() - 1));
- x.expand(2, *x.shape).contiguous(); x.unsqueeze(d).squeeze(d); x.flip(d); x.roll(1, d); F.pad(x, (1, 2), value=c); x.tril(); x.triu(1); x.flatten(1) + c;
- x.index_select(-1, i); x[..., i]; x[m]; x.gather(-1, i.expand(*x.shape[:-1], -1));
- torch.zeros(x.shape).scatter(-1, i.expand(*x.shape[:-1], -1), x[..., :len(i)]);
- torch.zeros(x.shape).index_add(-1, i, x[..., :len(i)]); F.embedding(i, w); F.one_hot(i); x.new_full(x.shape, c); torch.full_like(x, c);
- torch.arange(len(i)) * c;
- torch.linspace(0, c, 7); F.mse_loss(x, y); F.cross_entropy(w, torch.zeros(len(w), dtype=torch.long), label_smoothing=min(c, 1));
- F.smooth_l1_loss(x, y, beta=c);
- F.binary_cross_entropy_with_logits(x, y.sigmoid()); F.cosine_similarity(x, y, dim=d); F.normalize(x, dim=d);
- F.conv1d(w[None, :, :], w[:, :1].t()[:, :, None].expand(3, len(w), 1));
- F.max_pool1d(x.flatten(0, -2), 1); F.avg_pool1d(x.flatten(0, -2), 1); F.interpolate(x.flatten(0, -2)[None], scale_factor=2.0);
- x.clone().add_(c).mul_(c).sub_(y);
- x.clone().masked_fill_(m, c); x.clone().clamp_(-c, c); x.isfinite().all().item(); torch.meshgrid(i, i, indexing="ij");
- torch.outer(w[0], w[0]) * c""".split(";")
+OPERATORS = """
+    x + c; x - c; x * c; x / c; c - x; c / x; x + y; x - y; x * y; x / y; x ** 2; x.abs() ** c; -x; x.abs(); x.exp();
+    x.abs().log(); x.abs().sqrt(); torch.rsqrt(x.abs() + c); x.sin(); x.cos(); x.tanh(); x.sigmoid(); F.relu(x);
+    F.silu(x); F.gelu(x); F.gelu(x, approximate="tanh"); F.leaky_relu(x, c); F.elu(x, c); F.softplus(x);
+    F.hardtanh(x, -c, c); x.clamp(-c, c); x.clamp(min=c); x.floor(); x.round(); x.sign(); x.erf();
+    torch.addcmul(x, x, y, value=c); torch.addcdiv(x, x, y.abs() + 1, value=c); x.lerp(y, c); torch.add(x, y, alpha=c);
+    x > c; x == y; x.isnan(); torch.where(m, x, y); torch.where(m, x, c); x.masked_fill(m, c); m & m; m | ~m;
+    x.to(torch.float64); x.to(torch.bfloat16); x.long(); i.float(); x @ w; x @ w.t().contiguous().t();
+    F.linear(x, w.t()); F.linear(x, w.t(), w[0]); torch.einsum("...i,ij->...j", x, w); x.transpose(0, -1).contiguous();
+    x.softmax(d); x.log_softmax(d); F.layer_norm(x, x.shape[-1:], eps=c * 1e-5); F.rms_norm(x, x.shape[-1:], eps=1e-5);
+    F.dropout(x, min(c, 0.9)); F.group_norm(x[None], 1, eps=c * 1e-5);
+    F.batch_norm(x, torch.zeros(x.shape[1]), torch.ones(x.shape[1]), eps=c); x.sum(); x.sum(d); x.mean();
+    x.mean(d, keepdim=True); x.var(d); x.std(); x.max(); x.max(d); x.amax(d); x.argmax(d); x.norm(); x.prod(d);
+    x.logsumexp(d); x.cumsum(d); m.any(); m.all(d); x.topk(1); x.sort(d); x.argsort(d); torch.cat((x, y), d);
+    torch.stack((x, y), d); x.split(1, d); x.chunk(2, d); x.repeat(2, *(1,) * (x.dim() - 1));
+    x.expand(2, *x.shape).contiguous(); x.unsqueeze(d).squeeze(d); x.flip(d); x.roll(1, d); F.pad(x, (1, 2), value=c);
+    x.tril(); x.triu(1); x.flatten(1) + c; x.index_select(-1, i); x[..., i]; x[m];
+    x.gather(-1, i.expand(*x.shape[:-1], -1));
+    torch.zeros(x.shape).scatter(-1, i.expand(*x.shape[:-1], -1), x[..., :len(i)]);
+    torch.zeros(x.shape).index_add(-1, i, x[..., :len(i)]); F.embedding(i, w); F.one_hot(i); x.new_full(x.shape, c);
+    torch.full_like(x, c); torch.arange(len(i)) * c; torch.linspace(0, c, 7); F.mse_loss(x, y);
+    F.cross_entropy(w, torch.zeros(len(w), dtype=torch.long), label_smoothing=min(c, 1));
+    F.smooth_l1_loss(x, y, beta=c); F.binary_cross_entropy_with_logits(x, y.sigmoid());
+    F.cosine_similarity(x, y, dim=d); F.normalize(x, dim=d);
+    F.conv1d(w[None, :, :], w[:, :1].t()[:, :, None].expand(3, len(w), 1)); F.max_pool1d(x.flatten(0, -2), 1);
+    F.avg_pool1d(x.flatten(0, -2), 1); F.interpolate(x.flatten(0, -2)[None], scale_factor=2.0);
+    x.clone().add_(c).mul_(c).sub_(y); x.clone().masked_fill_(m, c); x.clone().clamp_(-c, c); x.isfinite().all().item();
+    torch.meshgrid(i, i, indexing="ij"); torch.outer(w[0], w[0]) * c""".split(";")
 OPERATORS = [compile(e.strip(), e.strip(), "eval") for e in OPERATORS]
 
 

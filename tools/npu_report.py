@@ -20,7 +20,8 @@ import torch
 import torch.nn.functional as F
 
 from mindtorch_proxy.backends.ascend import devices
-from mindtorch_proxy.backends.ascend.primitives import DTYPES
+from mindtorch_proxy.backends.ascend.primitives import TAKES
+from mindtorch_proxy.backends.host import FLOATS, HALVES, INTS, dtype_set
 from mindtorch_proxy.runtime import pyboost
 
 NAN, INF = math.nan, math.inf
@@ -119,23 +120,23 @@ def layer_norm_trains(device):
     return x.grad
 
 
-def dtypes_of(primitive, codes):
-    """The dtypes that an elementwise function of one tensor takes, of those that CANN states for it."""
-    letters = dict(zip("ezfdaBsilb", "float16 bfloat16 float32 float64 int8 uint8 int16 int32 int64 bool".split()))
+def refusals_of(primitive, stated):
+    """{dtype: why} of the dtypes that an elementwise function of one tensor refuses, of those that CANN states for
+    it.
+    """
     call, refused = pyboost.primitive(primitive, target="Ascend"), {}
-    for letter in codes:
-        if letter in letters:
-            try:
-                call(torch.ones(4, dtype=getattr(torch, letters[letter])).npu()._mstensor())
-                torch.npu.synchronize()
-            except Exception as e:  # noqa: BLE001  (the report tells it)
-                refused[letters[letter]] = str(e).strip().splitlines()[0][:200]
+    for dtype in sorted(stated & dtype_set(f"bool {INTS} {HALVES} {FLOATS}"), key=str):
+        try:
+            call(torch.ones(4, dtype=dtype).npu()._mstensor())
+            torch.npu.synchronize()
+        except Exception as e:  # noqa: BLE001  (the report tells it)
+            refused[dtype.name] = str(e).strip().splitlines()[0][:200]
     return refused
 
 
 ONE_TENSOR = """
-Abs Ceil Cos Cosh Erf Erfc Erfinv Exp Exp2 Expm1 Floor Frac IsInf Log Log10 Log1p Log2 Neg ReLU Reciprocal Rsqrt SiLU Sigmoid Sign Sin Sqrt Square Tan
-Tanh Trunc"""
+Abs Ceil Cos Cosh Erf Erfc Erfinv Exp Exp2 Expm1 Floor Frac IsInf Log Log10 Log1p Log2 Neg ReLU Reciprocal Rsqrt SiLU
+Sigmoid Sign Sin Sqrt Square Tan Tanh Trunc"""
 
 
 def compared(fn):
@@ -158,7 +159,7 @@ def main(path):
         )
         return 77
     differs = {name: found for name, fn in ASSUMPTIONS.items() if (found := compared(fn)) is not None}
-    refused = {p: found for p in ONE_TENSOR.split() if (found := dtypes_of(p, DTYPES.get(p, "")))}
+    refused = {p: found for p in ONE_TENSOR.split() if (found := refusals_of(p, TAKES.get(p, frozenset())))}
     report = {
         "chip": devices.chip(),
         "mindspore": pyboost.version(),

@@ -30,28 +30,14 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy import special
 
-from mindtorch_proxy.backends.host import alias
+from mindtorch_proxy.backends import host
 from mindtorch_proxy.runtime import pyboost
 
-CODES = dict(
-    e=np.float16,
-    z=ml_dtypes.bfloat16,
-    f=np.float32,
-    d=np.float64,
-    a=np.int8,
-    B=np.uint8,
-    s=np.int16,
-    i=np.int32,
-    l=np.int64,
-    b=np.bool_,
-    F=np.complex64,
-    D=np.complex128,
-    t=np.uint16,
-    u=np.uint32,
-    v=np.uint64,
-)
-WIDE = dict(e=np.float64, z=np.float64, f=np.float64, F=np.complex128)
-TOLERANCE = dict(e=4e-3, z=3e-2, f=1e-4, F=1e-4, d=1e-10, D=1e-10)  # a double kernel that computes in float32 is wrong
+# asked for in this order: what is measured is measured of the first that works
+DTYPES = "f32 f64 i64 i32 bool f16 i8 bf16 u8 i16 c64 c128 u16 u32 u64".split()
+WIDE = {"f16": np.float64, "bf16": np.float64, "f32": np.float64, "c64": np.complex128}
+# a double kernel that computes in float32 is wrong
+TOLERANCE = {"f16": 4e-3, "bf16": 3e-2, "f32": 1e-4, "c64": 1e-4, "f64": 1e-10, "c128": 1e-10}
 SHAPES = {
     "": "rn",
     "t": "nr",
@@ -75,14 +61,14 @@ CALLS = 1000
 
 
 class Samples(dict):
-    """The values behind a recipe's letters, made when first named.
+    """The values behind a recipe's letters, of one dtype, made when first named.
 
     `wide` ones hold the same values for the reference.
     """
 
-    def __init__(self, code, size=6, edges="", wide=False):
-        super().__init__(r=size, n=size + 2 if size < 100 else size, T=np.dtype(CODES[code]).type)
-        self.code, self.edges, self.wide = code, edges, wide
+    def __init__(self, dtype, size=6, edges="", wide=False):
+        super().__init__(r=size, n=size + 2 if size < 100 else size, T=host.DTYPES[dtype].np.type)
+        self.dtype, self.edges, self.wide = dtype, edges, wide
 
     def __missing__(self, name):
         m = re.fullmatch(r"([xyzpqugwmij])(|[01345ntsbc]|c4|c5)", name)
@@ -91,12 +77,12 @@ class Samples(dict):
         r = self["r"] if self["r"] < 100 else {"3": 724, "4": 360, "5": 64}.get(m[2], self["r"])
         shape = tuple(int(s) if s.isdigit() else self["n"] if s == "n" else r for s in SHAPES[m[2]])
         a = self._values(m[1], shape, np.random.default_rng(sum(map(ord, name))))
-        self[name] = a = a.astype(WIDE.get(self.code, a.dtype)) if self.wide and m[1] not in "mij" else a
+        self[name] = a = a.astype(WIDE.get(self.dtype, a.dtype)) if self.wide and m[1] not in "mij" else a
         return a
 
     def _values(self, letter, shape, rng):
-        dtype = np.dtype(CODES[self.code])
-        kind = "f" if self.code == "z" else dtype.kind
+        dtype = host.DTYPES[self.dtype].np
+        kind = "f" if self.dtype == "bf16" else dtype.kind
         if letter == "j":
             return rng.permuted(
                 np.broadcast_to(np.arange(self["r"]).reshape(-1, *[1] * (len(shape) - 1)), shape), axis=0
@@ -181,24 +167,29 @@ def prepared(name, init, arguments, samples):
 
     def results():
         out = prim(*args)
-        return [np.array(alias(t)) for t in (out if isinstance(out, (tuple, list)) else (out,))]
+        return [np.array(host.alias(t)) for t in (out if isinstance(out, (tuple, list)) else (out,))]
 
     def written():
-        return any(isinstance(a, np.ndarray) and a.tobytes() != alias(b).tobytes() for a, b in zip(given, args))
+        return any(isinstance(a, np.ndarray) and a.tobytes() != host.alias(b).tobytes() for a, b in zip(given, args))
 
     return lambda: prim(*args), results, written
 
 
-def difference(got, want, code):
+def name_of(np_dtype):
+    """What NumPy's dtype is called here, or None."""
+    return next((name for name in DTYPES if host.DTYPES[name].np == np_dtype), None)
+
+
+def difference(got, want, dtype):
     """What is wrong with a result, or ""."""
     want = np.asarray(want)
     if got.shape != want.shape:
         return f"shape {got.shape}, not {want.shape}"
     if want.dtype.kind == "c":
-        part = code.translate({70: "f", 68: "d"})
+        part = {"c64": "f32", "c128": "f64"}.get(dtype, dtype)
         with np.errstate(all="ignore"):  # close as a whole is close
             got = np.where(
-                np.isfinite(want) & (abs(got - want) <= TOLERANCE.get(code, 1e-4) * (1 + abs(want))), want, got
+                np.isfinite(want) & (abs(got - want) <= TOLERANCE.get(dtype, 1e-4) * (1 + abs(want))), want, got
             )
         return difference(got.real, want.real, part) or difference(got.imag, want.imag, part)
     got = got.astype(np.float32) if got.dtype == ml_dtypes.bfloat16 else got
@@ -206,9 +197,9 @@ def difference(got, want, code):
         if want.dtype.kind in "biu":
             bad = got != want
         else:
-            fit = want.astype(CODES[code] if code in "efd" else np.float32)
+            fit = want.astype(host.DTYPES[dtype].np if dtype in ("f16", "f32", "f64") else np.float32)
             bad = (np.isnan(got) != np.isnan(want)) | ~np.isnan(want) & (np.isinf(fit) | np.isinf(got)) & (got != fit)
-            tolerance = max(TOLERANCE.get(code, 1e-4), TOLERANCE.get(want.dtype.char, 0))
+            tolerance = max(TOLERANCE.get(dtype, 1e-4), TOLERANCE.get(name_of(want.dtype), 0))
             bad |= np.isfinite(fit) & (abs(got.astype(np.float64) - want) > tolerance * (1 + abs(want)))
     if not bad.any():
         return ""
@@ -216,23 +207,23 @@ def difference(got, want, code):
     return f"{got[at]} at {list(at)}, not {want[at]}"
 
 
-def compare(outs, reference, samples, code):
+def compare(outs, reference, samples, dtype):
     if re.search(r"\bout\b", reference):
-        fits = evaluate(reference, samples, out=[o.astype(WIDE.get(o.dtype.char, o.dtype)) for o in outs])
+        fits = evaluate(reference, samples, out=[o.astype(WIDE.get(name_of(o.dtype), o.dtype)) for o in outs])
         return "" if fits else "the parts do not make the whole"
     want = evaluate(reference, samples)
     wants = want if isinstance(want, tuple) else (want,)
-    return next(filter(None, (difference(g, w, code) for g, w in zip(outs, wants))), "")
+    return next(filter(None, (difference(g, w, dtype) for g, w in zip(outs, wants))), "")
 
 
-def attempt(name, recipe, code, measure, emit):
+def attempt(name, recipe, dtype, measure, emit):
     """In the child: run, check, check at the edges, measure. What has been emitted outlives a crash."""
     flag, arguments, init, reference = recipe
-    call, results, written = prepared(name, init, arguments, Samples(code))
+    call, results, written = prepared(name, init, arguments, Samples(dtype))
     outs = results()
     emit(ran=True, writes=written())
     try:
-        wrong = compare(outs, reference, Samples(code, wide=True), code)
+        wrong = compare(outs, reference, Samples(dtype, wide=True), dtype)
     except TypeError as e:  # NumPy has no such operation for the dtype either
         return emit(unchecked=str(e))
     emit(wrong=wrong)
@@ -240,12 +231,12 @@ def attempt(name, recipe, code, measure, emit):
         return
     if measure:
         emit(**cost(call))
-    if flag in "=~" and code != "b":
+    if flag in "=~" and dtype != "bool":
         emit(edges="crash")
-        outs = prepared(name, init, arguments, Samples(code, 14, flag))[1]()
-        emit(edges=compare(outs, reference, Samples(code, 14, flag, wide=True), code))
+        outs = prepared(name, init, arguments, Samples(dtype, 14, flag))[1]()
+        emit(edges=compare(outs, reference, Samples(dtype, 14, flag, wide=True), dtype))
     if measure and flag != ".":
-        call, results, _ = prepared(name, init, arguments, Samples(code, 1024))
+        call, results, _ = prepared(name, init, arguments, Samples(dtype, 1024))
         got, took = results()[0], []
         while len(took) < 6 and sum(took) < 0.3:
             start = time.perf_counter()
@@ -253,7 +244,7 @@ def attempt(name, recipe, code, measure, emit):
             took.append(time.perf_counter() - start)
         emit(ms_1M=float(f"{min(took) * 1e3:.3g}"))
         if got.dtype == np.float32:
-            want = evaluate(reference, Samples(code, 1024, wide=True))
+            want = evaluate(reference, Samples(dtype, 1024, wide=True))
             want = np.asarray(want[0] if isinstance(want, tuple) else want)
             emit(err_1M=float(f"{np.nanmax(abs(got - want) / (1e-5 + 1.3e-6 * abs(want))):.2g}"))
 
@@ -317,29 +308,30 @@ def probe(name, recipe):
     row = dict.fromkeys(COLUMNS, "") | {"primitive": name + (f"{{{recipe[2]}}}" if recipe[2] else "")}
     if pyboost.primitive_class(name.removeprefix("L."), name.startswith("L.")) is None:
         return row | {"state": "no class"}
-    remarks = {}
-    for code in "fdlibeazBsFDtuv":
+    found, remarks = {column: [] for column in ("dtypes", "wrong", "edges", "unchecked")}, {}
+    for dtype in DTYPES:
         measure = row["us"] == "" and not re.search(r"\bT\b", recipe[1])
-        got = forked(lambda emit, code=code, measure=measure: attempt(name, recipe, code, measure, emit))
+        got = forked(lambda emit, dtype=dtype, measure=measure: attempt(name, recipe, dtype, measure, emit))
         error = got.get("error", "")
         if absent(error):
             return row | {"state": "unregistered"}
         if got.get("wrong") == "":
-            row["dtypes"] += code
+            found["dtypes"].append(dtype)
             if got.get("edges"):
-                row["edges"] += code
-                remarks.setdefault("edges", f"{code}: {error if got['edges'] == 'crash' else got['edges']}")
+                found["edges"].append(dtype)
+                remarks.setdefault("edges", f"{dtype}: {error if got['edges'] == 'crash' else got['edges']}")
         elif "wrong" in got or got.get("ran") and error:
-            row["wrong"] += code
-            remarks.setdefault("wrong", f"{code}: {got.get('wrong', error)}")
+            found["wrong"].append(dtype)
+            remarks.setdefault("wrong", f"{dtype}: {got.get('wrong', error)}")
         elif "unchecked" in got:
-            row["unchecked"] += code
-        elif code == "f" or "killed" in error:
-            remarks.setdefault("error", f"{code}: {error}")
+            found["unchecked"].append(dtype)
+        elif dtype == "f32" or "killed" in error:
+            remarks.setdefault("error", f"{dtype}: {error}")
         if got.get("writes"):
             remarks["writes"] = "into its argument"
         row.update((k, got[k]) for k in ("us", "ms_1M", "err_1M", "lost") if k in got)
-    state = "ok" if row["dtypes"] else "wrong" if row["wrong"] else "error"
+    state = "ok" if found["dtypes"] else "wrong" if found["wrong"] else "error"
+    row |= {column: " ".join(dtypes) for column, dtypes in found.items()}
     return row | {"state": state, "remark": "; ".join(f"{k} {v}" for k, v in remarks.items())}
 
 
@@ -401,46 +393,43 @@ def read(path):
     for line in path.read_text().splitlines()[1:]:
         row = dict(zip(COLUMNS, line.split("\t")))
         name = re.sub(r"^L\.|\{.*", "", row["primitive"])
-        found[name] = found.get(name, set(CODES)) & (set(row["dtypes"]) - (set(row["edges"]) & set("aBsiltuv")))
-    return {name: "".join(c for c in CODES if c in codes) for name, codes in sorted(found.items()) if codes}
+        inexact = host.dtype_set(row["edges"]) & host.dtype_set(f"{host.INTS} {host.UNSIGNED}")
+        right = host.dtype_set(row["dtypes"]) - inexact
+        found[name] = found.get(name, right) & right
+    return {name: takes for name, takes in found.items() if takes}
 
 
 def table(*paths):
     """The text of backends/cpu/primitives.py."""
 
-    def block(entries):
-        lines = [""]
-        for e in entries:
-            lines[-1:] = [f"{lines[-1]} {e}".lstrip()] if len(lines[-1]) + len(e) < 140 else [lines[-1], e]
-        return "\n".join(lines)
+    def rows(entries):
+        return "".join(f'    "{name}": "{host.words(takes)}",\n' for name, takes in sorted(entries))
 
     old, new = map(read, paths)
     versions = [p.stem.partition("-")[2] for p in paths]
     return TEMPLATE.format(
         *versions,
         tuple(map(int, versions[1].split(".")[:2])),
-        block(f"{n}:{c}" for n, c in old.items()),
-        block(f"{n}:{new.get(n, '')}" for n in sorted(old | new) if new.get(n) != old.get(n)),
+        rows(old.items()),
+        rows((n, new.get(n, ())) for n in old | new if new.get(n) != old.get(n)),
     )
 
 
-TEMPLATE = '''"""Which dtypes each MindSpore primitive takes on CPU and gets right (letters as in table.CODES).
+TEMPLATE = '''"""Which dtypes each MindSpore primitive takes on CPU and gets right.
 
 Written by `python tools/probe.py --table tools/probe-{0}.tsv tools/probe-{1}.tsv`.
 """
 
 from ...runtime import pyboost
+from ..host import dtype_set
 
-_MEASURED = """
-{3}
-"""
+MEASURED = {{
+{3}}}
 # where {1} differs
-_CHANGES = """
-{4}
-"""
-DTYPES = dict(e.split(":") for e in _MEASURED.split())
-if tuple(map(int, pyboost.version().split(".")[:2])) >= {2}:
-    DTYPES.update(e.split(":") for e in _CHANGES.split())
+CHANGES = {{
+{4}}}
+_installed = MEASURED | CHANGES if tuple(map(int, pyboost.version().split(".")[:2])) >= {2} else MEASURED
+TAKES = {{primitive: dtype_set(names) for primitive, names in _installed.items()}}
 '''
 
 

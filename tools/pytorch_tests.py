@@ -17,10 +17,11 @@ PAGE = Path(__file__).parents[1] / "docs" / "pytorch-tests.md"
 
 HEAD = """# PyTorch's own test files
 
-Unmodified test files of PyTorch, under PyTorch's own harness (`torch.testing._internal` of its wheel), run on the real torch 2.13 and under the hook on
-the same machine; counted are the tests that the real torch passes. The trees are of April 2023 (pt) and of August 2026, changed for NPUs and run on
-the CPU (npu). A file is sampled where it has more tests than is said: the same tests each time. Processes that a test of distributed/ spawns get the
-harness as their parent has it.
+Unmodified test files of PyTorch, under PyTorch's own harness (`torch.testing._internal` of its wheel), run on the real
+torch 2.13 and under the hook on the same machine; counted are the tests that the real torch passes. The trees are of
+April 2023 (pt) and of August 2026, changed for NPUs and run on the CPU (npu). A file is sampled where it has more tests
+than is said: the same tests each time. Processes that a test of distributed/ spawns get the harness as their parent has
+it.
 `python tools/pytorch_tests.py` made this page from the runner's figures.
 
 | file | tree and sample | real torch passes | pass here | | what is left |

@@ -49,11 +49,13 @@ STEPS = [
     ("Removed", "mindtorch-activate --uninstall; python train.py"),
     (
         "bash",
-        """bash -c 'eval "$(mindtorch-activate)"; python train.py; eval "$(mindtorch-activate deactivate)"; python train.py'""",
+        """bash -c 'eval "$(mindtorch-activate)"; python train.py; """
+        """eval "$(mindtorch-activate deactivate)"; python train.py'""",
     ),
     (
         "zsh",
-        """zsh -c 'eval "$(mindtorch-activate)"; python train.py; eval "$(mindtorch-activate deactivate)"; python train.py'""",
+        """zsh -c 'eval "$(mindtorch-activate)"; python train.py; """
+        """eval "$(mindtorch-activate deactivate)"; python train.py'""",
     ),
     (
         "fish",

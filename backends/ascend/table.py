@@ -7,10 +7,10 @@ import os
 from ...runtime import dtypes as dt
 from ...runtime import pyboost
 from ...runtime.registry import DECOMPOSITIONS, operators
-from ..host import CODES, WIDER
+from ..host import WIDER, dtype_set
 from ..plan import Kernel
 from .bindings import arity, exists, used
-from .primitives import DTYPES
+from .primitives import TAKES
 
 REFUSED = {
     dt.complex32: "no aclnn function computes in complex32",
@@ -37,7 +37,7 @@ def pyboost_(names, primitive, why, fn=None, dtypes=None, broadcasts=True):
     """Another primitive, or other arguments, than the operator declares; fn(prim, *args) maps them."""
     for name in names.split():
         _kernels[name] = Kernel(
-            "pyboost", fn, primitive, dtypes and frozenset(CODES[c] for c in dtypes), why=why, broadcasts=broadcasts
+            "pyboost", fn, primitive, None if dtypes is None else dtype_set(dtypes), why=why, broadcasts=broadcasts
         )
 
 
@@ -126,8 +126,7 @@ def kernels(op):
 
 def stated(k):
     """The dtypes that a kernel takes, or None where none are refused."""
-    codes = DTYPES.get(k.primitive) if k.kind == "pyboost" else None
-    return k.dtypes or (codes and frozenset(CODES[c] for c in codes))
+    return k.dtypes or (TAKES.get(k.primitive) if k.kind == "pyboost" else None)
 
 
 def check(op, dtype):

@@ -1,7 +1,7 @@
 """Which kind of kernel was fastest, by operator, dtype and size: what `python -m mindtorch_proxy tune` measured here,
 or the table that comes along.
 
-{"mindspore": its version, "kernels": {operator: {letter of a dtype: a kind for each class of sizes}}}
+{"mindspore": its version, "kernels": {operator: {dtype: a kind for each class of sizes}}}
 """
 
 import json
@@ -10,12 +10,12 @@ from pathlib import Path
 
 from ...runtime import pyboost
 from ...runtime.backend import CHOICE
-from ..host import CODES
+from ..host import DTYPES
 
 SIZES = 64, 4096, 65536, 1 << 20  # measured at
 CLASSES = (0, 512), (512, 16384), (16384, 262144), (262144, float("inf"))  # and said of these numbers of elements
 BUNDLED = Path(__file__).with_name("measured.json")
-_LETTERS = {d: c for c, d in CODES.items()}
+_NAMES = {d: name for name, d in DTYPES.items()}
 
 
 def own():
@@ -39,4 +39,4 @@ _TABLE = load() if CHOICE == "fastest" else {}
 
 def kinds(full, dtype):
     """The fastest kind for each of CLASSES, or None where nothing was measured."""
-    return _TABLE.get(full, {}).get(_LETTERS[dtype])
+    return _TABLE.get(full, {}).get(_NAMES.get(dtype))

@@ -8,21 +8,20 @@ from collections import Counter
 from ...runtime import dtypes as dt
 from ...runtime.backend import CHOICE
 from ...runtime.registry import DECOMPOSITIONS
-from ..host import CODES, WIDER
+from ..host import ALL, FLOATS, WIDER, dtype_set
 from ..plan import KINDS, SPREAD, Kernel
 from . import measured
-from .primitives import DTYPES
+from .primitives import TAKES
 
-ALL, INTS, FLOATS, COMPLEXES, REALS = "".join(CODES), "Basil", "fd", "FD", "Basilfd"
 MOVES = Counter()
 _entries = {}
 _resolved = {}
 
 
 def _kernel(kind, fn, primitive=None, dtypes=None, **rest):
-    """A row of the table; dtypes are codes, for a primitive what was measured."""
-    codes = dtypes if dtypes is not None else DTYPES.get(primitive, "") if kind in ("pyboost", "legacy") else ALL
-    return Kernel(kind, fn, primitive, frozenset(CODES[c] for c in codes), **rest)
+    """A row of the table; dtypes are names, or None for those that a primitive was measured to take."""
+    takes = TAKES.get(primitive, frozenset()) if dtypes is None else dtype_set(dtypes)
+    return Kernel(kind, fn, primitive, takes, **rest)
 
 
 def _add(names, kernel):
@@ -105,7 +104,7 @@ _without = {}
 def without(names, why, dtypes=None):
     """The declared primitive must not be used on CPU (missing, wrong, leaking or slow), for all or some dtypes."""
     for n in names.split():
-        _without[n] = (why, None if dtypes is None else frozenset(CODES[c] for c in dtypes))
+        _without[n] = (why, None if dtypes is None else dtype_set(dtypes))
 
 
 def instead(names, why, fn, dtypes=ALL):
@@ -120,20 +119,12 @@ def kernels(op):
     if ks is None:
         ks = []
         bar = _without.get(op.full)
-        codes = DTYPES.get(op.prim)
-        if op.prim and codes and not (bar and bar[1] is None):
-            ks.append(
-                _kernel(
-                    "pyboost",
-                    None,
-                    op.prim,
-                    "".join(c for c in codes if not bar or CODES[c] not in bar[1]),
-                    where=op.where,
-                )
-            )
+        takes = TAKES.get(op.prim)
+        if takes and not (bar and bar[1] is None):
+            ks.append(Kernel("pyboost", None, op.prim, takes - bar[1] if bar else takes, where=op.where))
         ks += _entries.get(op.full, ())
         if all(k.above or k.when for k in ks) and op.full in DECOMPOSITIONS:
-            ks.append(_kernel("composite", DECOMPOSITIONS[op.full], why="no primitive"))
+            ks.append(_kernel("composite", DECOMPOSITIONS[op.full], dtypes=ALL, why="no primitive"))
         ks.sort(key=lambda k: KINDS.index(k.kind))
         _resolved[op] = ks
     return ks

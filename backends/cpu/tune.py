@@ -17,7 +17,7 @@ from ...runtime import ops, pyboost  # noqa: F401  (the operators)
 from ...runtime.autograd import no_grad
 from ...runtime.registry import operators
 from ...runtime.tensor import from_array
-from ..host import CODES
+from ..host import DTYPES
 from . import measured, table
 from .backend import BACKEND
 
@@ -155,20 +155,20 @@ def _elementwise(op):
 
 
 def _cases():
-    """(operator, letter, dtype, arguments by size) where NumPy has a kernel beside another."""
+    """(operator, the dtype's name, dtype, arguments by size) where NumPy has a kernel beside another."""
     for op in operators():
         sample = SAMPLES.get(op.full) or (_elementwise(op) if op.promote is not None else None)
         if sample is None or op.fn is not None:
             continue
-        for letter in "fdlb":
-            d = CODES[letter]
+        for name in ("f32", "f64", "i64", "bool"):
+            d = DTYPES[name]
             try:
                 steps = table.ladder(op, d, fastest=False)
             except NotImplementedError:
                 continue
             kernel = table.numpy_kernel(op, d)
             if kernel is not None and any(k.fn is not kernel.fn for _, k, _ in steps):
-                yield op, letter, d, sample
+                yield op, name, d, sample
 
 
 def _choose(op, dtype, kernel):
@@ -213,17 +213,17 @@ def _fastest(op, dtype, args, size):
 
 
 def measure(names=None, report=lambda text: None):
-    """{operator: {letter: [kind for each size]}} of those with this name, or all."""
+    """{operator: {name of a dtype: [kind for each size]}} of those with this name, or all."""
     found = {}
     before = BACKEND.ladder
     try:
         with no_grad():
-            for op, letter, d, sample in _cases():
+            for op, name, d, sample in _cases():
                 if names is None or op.full in names:
                     kinds = [_fastest(op, d, sample(d, n), n) for n in measured.SIZES]
                     report(f"{op.full} {d}: {' '.join(kinds)}")
                     if "numpy" in kinds:
-                        found.setdefault(op.full, {})[letter] = kinds
+                        found.setdefault(op.full, {})[name] = kinds
     finally:
         BACKEND.ladder = before
         BACKEND._plans.clear()

@@ -123,10 +123,10 @@ _LAZY = {
         "serialization": "save load PyTorchFileReader PyTorchFileWriter",
         "random": "manual_seed seed initial_seed get_rng_state set_rng_state default_generator thread_safe_generator",
         "_C": """
-        AnyType BoolType ClassType ComplexType DeviceObjType DictType FileCheck FloatType IntType JitType ListType NoneType NumberType OptionalType
-        StringType TensorType TupleType
-        DisableTorchFunction DisableTorchFunctionSubclass Future Generator ScriptFunction ScriptMethod ScriptModule ScriptObject StorageBase Tag
-        is_anomaly_check_nan_enabled is_anomaly_enabled set_flush_denormal""",
+        AnyType BoolType ClassType ComplexType DeviceObjType DictType FileCheck FloatType IntType JitType ListType
+        NoneType NumberType OptionalType StringType TensorType TupleType DisableTorchFunction
+        DisableTorchFunctionSubclass Future Generator ScriptFunction ScriptMethod ScriptModule ScriptObject StorageBase
+        Tag is_anomaly_check_nan_enabled is_anomaly_enabled set_flush_denormal""",
         "_classes": "classes",
         "_compile": "_disable_dynamo",
         "_tensor_str": "set_printoptions",
@@ -141,19 +141,22 @@ _LAZY = {
         _weight_int8pack_mm _convert_weight_to_int4pack _convert_weight_to_int4pack_for_cpu _weight_int4pack_mm
         _weight_int4pack_mm_for_cpu""",
         "_runtime_names": """
-        _cast_Byte _cast_Char _cast_Double _cast_Float _cast_Half _cast_Int _cast_Long _cast_Short _has_compatible_shallow_copy_type
-        typename is_tensor is_storage is_floating_point is_complex is_signed is_conj is_neg is_nonzero is_inference numel result_type
-        set_default_tensor_type set_default_dtype use_deterministic_algorithms are_deterministic_algorithms_enabled get_num_threads set_num_threads
-        get_num_interop_threads set_num_interop_threads set_float32_matmul_precision get_float32_matmul_precision is_deterministic_algorithms_warn_only_enabled
-        get_deterministic_debug_mode set_deterministic_debug_mode is_warn_always_enabled set_warn_always compile set_autocast_enabled is_autocast_enabled
-        get_autocast_dtype set_autocast_dtype autocast_increment_nesting autocast_decrement_nesting set_autocast_cache_enabled is_autocast_cache_enabled
-        clear_autocast_cache get_autocast_gpu_dtype get_autocast_cpu_dtype set_autocast_cpu_dtype set_autocast_gpu_dtype is_autocast_cpu_enabled
-        set_autocast_cpu_enabled is_autocast_available sym_int sym_float sym_not sym_max sym_min sym_ite sym_sqrt sym_sum SymInt SymFloat SymBool
+        _cast_Byte _cast_Char _cast_Double _cast_Float _cast_Half _cast_Int _cast_Long _cast_Short
+        _has_compatible_shallow_copy_type typename is_tensor is_storage is_floating_point is_complex is_signed is_conj
+        is_neg is_nonzero is_inference numel result_type set_default_tensor_type set_default_dtype
+        use_deterministic_algorithms are_deterministic_algorithms_enabled get_num_threads set_num_threads
+        get_num_interop_threads set_num_interop_threads set_float32_matmul_precision get_float32_matmul_precision
+        is_deterministic_algorithms_warn_only_enabled get_deterministic_debug_mode set_deterministic_debug_mode
+        is_warn_always_enabled set_warn_always compile set_autocast_enabled is_autocast_enabled get_autocast_dtype
+        set_autocast_dtype autocast_increment_nesting autocast_decrement_nesting set_autocast_cache_enabled
+        is_autocast_cache_enabled clear_autocast_cache get_autocast_gpu_dtype get_autocast_cpu_dtype
+        set_autocast_cpu_dtype set_autocast_gpu_dtype is_autocast_cpu_enabled set_autocast_cpu_enabled
+        is_autocast_available sym_int sym_float sym_not sym_max sym_min sym_ite sym_sqrt sym_sum SymInt SymFloat SymBool
         _sym_sqrt _sym_cos _sym_cosh _sym_sin _sym_sinh _sym_tan _sym_tanh _sym_asin _sym_acos _sym_atan _sym_log2
-        broadcast_shapes get_device_module
-        get_device AcceleratorError OutOfMemoryError set_anomaly_enabled is_distributed is_vulkan_available as_strided_ classproperty
-        has_lapack has_mkl has_openmp has_spectral compiled_with_cxx11_abi _assert _is_functional_tensor
-        _check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_tensor_all_with _check_type _check_value _check_with""",
+        broadcast_shapes get_device_module get_device AcceleratorError OutOfMemoryError set_anomaly_enabled
+        is_distributed is_vulkan_available as_strided_ classproperty has_lapack has_mkl has_openmp has_spectral
+        compiled_with_cxx11_abi _assert _is_functional_tensor _check _check_index _check_is_size _check_not_implemented
+        _check_tensor_all _check_tensor_all_with _check_type _check_value _check_with""",
     }.items()
     for n in names.split()
 }

@@ -67,7 +67,8 @@ def _tensor_query(name):
     detach_,
 ) = map(
     _tensor_query,
-    "is_floating_point is_complex is_signed is_conj is_neg is_inference is_nonzero numel get_device detach detach_".split(),
+    "is_floating_point is_complex is_signed is_conj is_neg is_inference is_nonzero numel get_device "
+    "detach detach_".split(),
 )
 
 

@@ -153,9 +153,24 @@ def _is_plain(pse, keep_prob, before, after, sparse_mode, mask, key):
 
 
 def npu_fusion_attention(
-    query, key, value, head_num, input_layout, pse=None, padding_mask=None, atten_mask=None, scale=1.0, keep_prob=1.0, pre_tockens=2147483647,
-    next_tockens=2147483647, inner_precise=0, prefix=None, sparse_mode=0, gen_mask_parallel=True, sync=False,
-):  # fmt: skip
+    query,
+    key,
+    value,
+    head_num,
+    input_layout,
+    pse=None,
+    padding_mask=None,
+    atten_mask=None,
+    scale=1.0,
+    keep_prob=1.0,
+    pre_tockens=2147483647,
+    next_tockens=2147483647,
+    inner_precise=0,
+    prefix=None,
+    sparse_mode=0,
+    gen_mask_parallel=True,
+    sync=False,
+):
     """Attention. input_layout: BSH, SBH, BSND or BNSD. atten_mask: true hides. sparse_mode: 0 the mask, 1 all, 2 and 3
     causal from the upper left or
     lower right corner. Returns (attention, the scores' maximum, the sum of their exponentials, None, seed, offset,
@@ -207,9 +222,23 @@ def npu_fusion_attention(
 
 
 def npu_prompt_flash_attention(
-    query, key, value, *, pse_shift=None, padding_mask=None, atten_mask=None, actual_seq_lengths=None, num_heads=1, scale_value=1.0,
-    pre_tokens=2147483647, next_tokens=0, input_layout="BSH", num_key_value_heads=0, actual_seq_lengths_kv=None, sparse_mode=0,
-):  # fmt: skip
+    query,
+    key,
+    value,
+    *,
+    pse_shift=None,
+    padding_mask=None,
+    atten_mask=None,
+    actual_seq_lengths=None,
+    num_heads=1,
+    scale_value=1.0,
+    pre_tokens=2147483647,
+    next_tokens=0,
+    input_layout="BSH",
+    num_key_value_heads=0,
+    actual_seq_lengths_kv=None,
+    sparse_mode=0,
+):
     """Attention for inference; see npu_fusion_attention.
 
     Lengths of single sequences are not supported (NotImplementedError).
@@ -221,15 +250,34 @@ def npu_prompt_flash_attention(
         )
     limit = math.inf if atten_mask is not None or sparse_mode else next_tokens
     return npu_fusion_attention(
-        query, key, value, num_heads, input_layout, pse=pse_shift, atten_mask=atten_mask, scale=scale_value, pre_tockens=pre_tokens,
-        next_tockens=limit, sparse_mode=sparse_mode,
-    )[0]  # fmt: skip
+        query,
+        key,
+        value,
+        num_heads,
+        input_layout,
+        pse=pse_shift,
+        atten_mask=atten_mask,
+        scale=scale_value,
+        pre_tockens=pre_tokens,
+        next_tockens=limit,
+        sparse_mode=sparse_mode,
+    )[0]
 
 
 def npu_incre_flash_attention(
-    query, key, value, *, padding_mask=None, atten_mask=None, actual_seq_lengths=None, num_heads=1, scale_value=1.0, input_layout="BSH",
-    num_key_value_heads=0, pse_shift=None,
-):  # fmt: skip
+    query,
+    key,
+    value,
+    *,
+    padding_mask=None,
+    atten_mask=None,
+    actual_seq_lengths=None,
+    num_heads=1,
+    scale_value=1.0,
+    input_layout="BSH",
+    num_key_value_heads=0,
+    pse_shift=None,
+):
     """Attention of one further position with those before it; see npu_fusion_attention.
 
     Lengths of single sequences are not supported (NotImplementedError).

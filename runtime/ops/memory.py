@@ -630,12 +630,8 @@ def _check_set(self, source):
     check_writable(self)
     check_inplace(self)
     if PROCESS.versions:
-        check_captured(
-            self,
-            lambda: (
-                f"aten::set_{'' if source is None else '.source_Tensor' if isinstance(source, Tensor) else '.source_Storage'}"
-            ),
-        )
+        form = "" if source is None else ".source_Tensor" if isinstance(source, Tensor) else ".source_Storage"
+        check_captured(self, lambda: f"aten::set_{form}")
     if forward.has_tangent(self):
         raise forward.refuse("set_")
 

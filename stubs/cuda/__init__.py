@@ -50,8 +50,9 @@ _absent.functions(
     globals(),
     (
         _error,
-        """can_device_access_peer(device, peer_device) cudart() current_blas_handle() current_solver_handle() default_stream(device=None) get_sync_debug_mode()
-        ipc_collect() set_sync_debug_mode(debug_mode) memory.caching_allocator_alloc(size, device=None, stream=None)""",
+        """can_device_access_peer(device, peer_device) cudart() current_blas_handle() current_solver_handle()
+        default_stream(device=None) get_sync_debug_mode() ipc_collect() set_sync_debug_mode(debug_mode)
+        memory.caching_allocator_alloc(size, device=None, stream=None)""",
     ),
     (_absent.without("_cuda_sleep"), "_sleep(cycles)"),
     (_record_history, "memory._record_memory_history(enabled='all', *args, **kwargs)"),

@@ -49,7 +49,8 @@ _absent.functions(
     (_set_device, "set_device(device)"),
     (
         _lacking("getCurrentDevice"),
-        """attach_out_of_memory_observer(observer) current_device() set_rng_state(new_state, device='mtia') set_stream(stream) stream(stream)""",
+        "attach_out_of_memory_observer(observer) current_device() set_rng_state(new_state, device='mtia') "
+        "set_stream(stream) stream(stream)",
     ),
     (_on_a_device(_error), "current_stream(device=None) default_stream(device=None)"),
     (_on_a_device(_lacking("getDeviceCapability")), "get_device_capability(device=None)"),

@@ -128,7 +128,8 @@ from mindtorch_proxy.runtime import pyboost
 
 pyboost.mindspore()  # MindSpore 2.10 refuses the first call with a number beside NumPy 2
 rank = int(sys.argv[1])
-os.environ.update(RANK=str(rank), RANK_ID=str(rank), WORLD_SIZE="2", MASTER_ADDR="127.0.0.1", MASTER_PORT=sys.argv[2], DEVICE_ID="0")
+os.environ.update(RANK=str(rank), RANK_ID=str(rank), WORLD_SIZE="2", DEVICE_ID="0")
+os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=sys.argv[2])
 ms.set_device("Ascend")
 ms.runtime.launch_blocking()
 d.init_process_group(init_method=f"tcp://127.0.0.1:{sys.argv[2]}", world_size=2, rank=rank)

@@ -230,7 +230,8 @@ def together(npu, tmp_path_factory):
 def test_without_an_npu_torch_npu_is_not_there(python):
     program = """
 import importlib.util, torch
-print(importlib.util.find_spec("torch_npu"), torch.npu.is_available(), torch.npu.device_count(), torch.npu.memory_allocated())
+npu = torch.npu
+print(importlib.util.find_spec("torch_npu"), npu.is_available(), npu.device_count(), npu.memory_allocated())
 for use in (torch.npu.current_device, torch.npu.synchronize, torch.npu.Stream):
     try: use()
     except AssertionError as e: print(e)

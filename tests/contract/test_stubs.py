@@ -33,7 +33,8 @@ for name in names:
     value = torch
     for part in name.split(".")[1:]:
         try:
-            value = getattr(value, part) if hasattr(value, part) else importlib.import_module(f"{value.__name__}.{part}")
+            inner = f"{value.__name__}.{part}"
+            value = getattr(value, part) if hasattr(value, part) else importlib.import_module(inner)
         except Exception as e:
             print(f"{name}: {type(e).__name__}: {e}")
             break

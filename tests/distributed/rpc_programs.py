@@ -190,9 +190,16 @@ def calls():
 def errors():
     x = torch.ones(2)
     cases = [
-        ("zz", name), (7, name), (3.5, name), ("w1", fails), ("w0", fails), ("w1", fails_oddly), ("w1", unpicklable), ("w1", lambda: 1),
+        ("zz", name),
+        (7, name),
+        (3.5, name),
+        ("w1", fails),
+        ("w0", fails),
+        ("w1", fails_oddly),
+        ("w1", unpicklable),
+        ("w1", lambda: 1),
         ("w1", same, (torch.ones(2, device="meta"),)),
-    ]  # fmt: skip
+    ]
     found = [told(rpc.rpc_sync, *case) for case in cases]
     found += [
         told(rpc.rpc_sync, "w1", sleeps, args=(1,), timeout=0.2),

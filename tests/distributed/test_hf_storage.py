@@ -9,7 +9,11 @@ import torch
 import torch.distributed.checkpoint as dcp
 
 way, folder = sys.argv[1:]
-state = {"a.weight": torch.arange(6.0).reshape(2, 3), "b": torch.tensor([1, 2], dtype=torch.int64), "c": torch.ones(2, dtype=torch.bfloat16)}
+state = {
+    "a.weight": torch.arange(6.0).reshape(2, 3),
+    "b": torch.tensor([1, 2], dtype=torch.int64),
+    "c": torch.ones(2, dtype=torch.bfloat16),
+}
 if way == "save":
     dcp.save(state, storage_writer=dcp.HuggingFaceStorageWriter(folder), no_dist=True)
 else:

@@ -27,7 +27,8 @@ def test_script_arguments_path_and_main(python, tmp_path):
 import pickle, sys, __main__, beside
 def f(): pass
 assert pickle.loads(pickle.dumps(f)) is f and __main__.f is f
-assert __name__ == "__main__" and __file__ == {str(script)!r} and sys.argv == [__file__, "-c", "--x"], (sys.argv, __file__)
+assert __name__ == "__main__" and __file__ == {str(script)!r}, __file__
+assert sys.argv == [__file__, "-c", "--x"], sys.argv
 assert sys.path[0] == {str(tmp_path)!r}
 {WHICH}
 sys.exit(7)
@@ -80,8 +81,8 @@ if __name__ == "__main__":
         print(method, "mindtorch_proxy" in queue.get(timeout=60))
         process.join()
     subprocess.run([sys.executable, "-c", {WHICH!r}])
-    subprocess.run("'{{}}' -c 'import subprocess, sys; subprocess.run([sys.executable, \\"-c\\", sys.argv[1]])' \\"$W\\"".format(
-        sys.executable), shell=True, env=os.environ | {{"W": {WHICH!r}}})
+    program = "import subprocess, sys; subprocess.run([sys.executable, \\"-c\\", sys.argv[1]])"
+    subprocess.run(f"'{{sys.executable}}' -c '{{program}}' \\"$W\\"", shell=True, env=os.environ | {{"W": {WHICH!r}}})
 """
 
 

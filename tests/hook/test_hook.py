@@ -107,7 +107,8 @@ before = list(sys.meta_path), dict(sys.modules), dict(os.environ)
 try:
     mindtorch_proxy.install()
 except RuntimeError as error:
-    assert "modules torch" in str(error) and torch.__file__ in str(error) and "python -m mindtorch_proxy" in str(error), error
+    for part in ("modules torch", torch.__file__, "python -m mindtorch_proxy"):
+        assert part in str(error), error
     assert not mindtorch_proxy.installed()
     assert before == (list(sys.meta_path), dict(sys.modules), dict(os.environ))
     print("refused")
@@ -120,7 +121,8 @@ def test_metadata(python):
 import importlib.metadata as m, sys
 import mindtorch_proxy; mindtorch_proxy.install()
 d = m.distribution("torch")
-assert d.metadata["Name"] == "torch" and d.read_text("top_level.txt") == "functorch\\ntorch\\n" and d.read_text("entry_points.txt") is None
+assert d.metadata["Name"] == "torch" and d.read_text("top_level.txt") == "functorch\\ntorch\\n"
+assert d.read_text("entry_points.txt") is None
 assert d.version == m.version("TORCH") == mindtorch_proxy.finder.TORCH_VERSION
 assert "torch" in m.packages_distributions()["torch"] and not list(d.entry_points)
 assert len(d.files) > 20 and all(f.locate().exists() for f in d.files)
@@ -171,7 +173,8 @@ def test_the_trees_do_not_overlap():
 def test_pickles_name_torch(python):
     code = """
 import pickle, pickletools, torch
-for thing in (torch.nn.Linear, torch.add, torch.nn.functional.relu, torch.float32, torch.optim.SGD, torch.Size([1]), torch.device("cpu")):
+functions_and_classes = torch.nn.Linear, torch.add, torch.nn.functional.relu, torch.optim.SGD
+for thing in (*functions_and_classes, torch.float32, torch.Size([1]), torch.device("cpu")):
     data = pickle.dumps(thing)
     assert b"mindtorch_proxy" not in data and b"runtime" not in data, data
     again = pickle.loads(data)
@@ -184,7 +187,8 @@ import copy; assert copy.deepcopy(torch.float32) is torch.float32
 def test_threads_import_at_once(python):
     code = """
 import importlib, sys, threading, mindtorch_proxy
-names = ["torch", "torch.optim", "torch.utils.data", "torch.nn", "torch.autograd", "torch.nn", "torch"]  # no child beside its parent: see below
+# no child beside its parent: see below
+names = ["torch", "torch.optim", "torch.utils.data", "torch.nn", "torch.autograd", "torch.nn", "torch"]
 start, got = threading.Barrier(len(names)), []
 def work(name):
     start.wait()
@@ -211,8 +215,8 @@ def work(f):
     start.wait()
     got.append(f())
 sys.setswitchinterval(1e-5)
-fs = [lambda: torch.nn.functional.relu, lambda: torch.nn.Linear, lambda: torch.optim.SGD, lambda: torch.nn.functional.relu, lambda: torch.utils.data.DataLoader,
-      lambda: torch.relu]
+fs = [lambda: torch.nn.functional.relu, lambda: torch.nn.Linear, lambda: torch.optim.SGD,
+      lambda: torch.nn.functional.relu, lambda: torch.utils.data.DataLoader, lambda: torch.relu]
 threads = [threading.Thread(target=work, args=(f,)) for f in fs]
 [t.start() for t in threads]; [t.join() for t in threads]
 print(len(got))
@@ -225,7 +229,8 @@ def test_uninstall_restores_exactly(python):
 import os, sys, mindtorch_proxy
 sys.modules["torch.blocked"] = None
 def state():
-    return list(sys.meta_path), {n for n in sys.modules if n.startswith("torch")}, dict(os.environ), list(sys.path), list(sys.path_hooks)
+    modules = {n for n in sys.modules if n.startswith("torch")}
+    return list(sys.meta_path), modules, dict(os.environ), list(sys.path), list(sys.path_hooks)
 meta_path, before = sys.meta_path, state()
 mindtorch_proxy.uninstall()
 assert state() == before
@@ -257,7 +262,8 @@ with mindtorch_proxy.install():
 assert not mindtorch_proxy.installed() and "torch" not in sys.modules
 with mindtorch_proxy.install():
     import torch as again
-    assert again is torch and again.Tensor is Tensor and os.environ["MINDTORCH_ACTIVATE"] == os.path.realpath(sys.prefix)
+    assert again is torch and again.Tensor is Tensor
+    assert os.environ["MINDTORCH_ACTIVATE"] == os.path.realpath(sys.prefix)
 try:
     with mindtorch_proxy.install():
         raise KeyError
@@ -288,7 +294,8 @@ importlib.metadata.version("torch")
 after = [dict(vars(m)) for m in (importlib, importlib.metadata, importlib.util)] + [builtins.__import__]
 assert machinery == after
 names = {n.partition(".")[0] for n, m in sys.modules.items() if getattr(m, "__file__", None)}
-print(sorted(n for n in names - set(sys.stdlib_module_names) if not n.startswith(("__", "sitecustomize", "_distutils_hack"))))
+names -= set(sys.stdlib_module_names)
+print(sorted(n for n in names if not n.startswith(("__", "sitecustomize", "_distutils_hack"))))
 """
     assert python("-c", code) == "['mindtorch_proxy']"
 

@@ -145,7 +145,10 @@ def test_a_complex_number_takes_the_precision_of_the_tensor(dtype, expected):
 
 PAIRS = """
 import torch
-kinds = "bool uint8 int8 int16 int32 int64 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex32 complex64 complex128 float8_e4m3fn float8_e5m2"
+kinds = (
+    "bool uint8 int8 int16 int32 int64 uint16 uint32 uint64 float16 bfloat16 float32 float64 "
+    "complex32 complex64 complex128 float8_e4m3fn float8_e5m2"
+)
 kinds = [getattr(torch, name) for name in kinds.split()]
 for a in kinds:
     for b in kinds:

@@ -169,9 +169,12 @@ for options, e in pickle.load(sys.stdin.buffer):
     with torch._tensor_str.printoptions(**eval(options)):
         text = torch.Tensor.__repr__(t)
     d = t.detach()
-    raw = None if d.is_meta else d.as_subclass(torch.Tensor).contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
+    plain = d.as_subclass(torch.Tensor)
+    raw = None if d.is_meta else plain.contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
     node = None if t.grad_fn is None else type(t.grad_fn).__name__
-    out.append((text, raw, str(t.dtype)[6:], tuple(t.shape), str(t.device), t.requires_grad, node, type(t).__module__, type(t).__name__))
+    cls = type(t)
+    facts = str(t.dtype)[6:], tuple(t.shape), str(t.device), t.requires_grad, node, cls.__module__, cls.__name__
+    out.append((text, raw, *facts))
 pickle.dump(out, sys.stdout.buffer)
 """
 

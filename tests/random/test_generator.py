@@ -137,7 +137,8 @@ out = {}
 for i, e in enumerate(pickle.load(sys.stdin.buffer)):
     torch.manual_seed(i)
     r = eval(e)
-    bits = r.contiguous().view(torch.uint8 if r.dtype == torch.bool or r.element_size() == 1 else dt(f"int{8 * r.element_size()}"))
+    bytewise = r.dtype == torch.bool or r.element_size() == 1
+    bits = r.contiguous().view(torch.uint8 if bytewise else dt(f"int{8 * r.element_size()}"))
     out[e] = bits.numpy().tobytes(), str(r.dtype)[6:], tuple(r.shape), torch.get_rng_state().numpy().tobytes()
 pickle.dump(out, sys.stdout.buffer)
 """

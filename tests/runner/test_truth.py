@@ -270,9 +270,11 @@ def test_progress_knows_what_is_left():
 
 FRAME = """<!doctype html><iframe id="f" src="{page}" style="width:{width}px;height:900px;border:0"></iframe><script>
 f.onload = () => {{ const d = f.contentDocument, e = d.documentElement;
-  const out = [...d.querySelectorAll("td, th, .row > *, summary, input")].filter(n => n.getBoundingClientRect().right > {width} + 1);
-  document.body.append(JSON.stringify({{scroll: e.scrollWidth, client: e.clientWidth, out: out.length, rows: d.querySelectorAll(".row").length,
-    causes: d.querySelectorAll(".cause").length, text: d.body.innerText}})); }}</script>"""
+  const out = [...d.querySelectorAll("td, th, .row > *, summary, input")].filter(
+    n => n.getBoundingClientRect().right > {width} + 1);
+  document.body.append(JSON.stringify({{scroll: e.scrollWidth, client: e.clientWidth, out: out.length,
+    rows: d.querySelectorAll(".row").length, causes: d.querySelectorAll(".cause").length,
+    text: d.body.innerText}})); }}</script>"""
 COLORS = {"light": [], "dark": ["--blink-settings=preferredColorScheme=0"]}
 
 

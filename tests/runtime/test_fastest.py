@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from mindtorch_proxy.backends.cpu import measured, table, tune
+from mindtorch_proxy.backends.host import DTYPES
 from mindtorch_proxy.runtime.registry import operators
 
 ADD = next(o for o in operators() if o.full == "add")
@@ -72,7 +73,7 @@ def test_ladder(monkeypatch):
 def test_measuring(tmp_path):
     said = []
     found = tune.measure(["mm", "bitwise_or"], said.append)
-    assert found["mm"]["f"][0] == "numpy" and len(found["mm"]["f"]) == len(measured.SIZES)
+    assert found["mm"]["f32"][0] == "numpy" and len(found["mm"]["f32"]) == len(measured.SIZES)
     assert {line.partition(":")[0] for line in said} == {
         "mm torch.float32",
         "mm torch.float64",
@@ -87,5 +88,5 @@ def test_the_bundled_table_names_operators_with_such_a_kernel():
     kernels = json.loads(measured.BUNDLED.read_text())["kernels"]
     assert len(kernels) > 50
     for full, of in kernels.items():
-        for letter in of:
-            assert table.numpy_kernel(known[full], table.CODES[letter]) is not None
+        for name in of:
+            assert table.numpy_kernel(known[full], DTYPES[name]) is not None

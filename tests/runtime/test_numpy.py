@@ -107,7 +107,8 @@ pyboost.mindspore()
 assert sys.stderr is shown and sys.excepthook is hook and sys.last_value is kept and not hasattr(sys, "last_type")
 assert not ctypes.pythonapi.PyErr_Occurred() and "NumPy" not in shown.getvalue()
 x = torch.arange(3, dtype=torch.int32)._mstensor()
-print(pyboost.primitive("AddExt")(x, x, 2), (torch.ones(2, 2, requires_grad=True) * 2).sum().item(), torch.ones(4).reshape(2, 2).sum(1).tolist())
+doubled = (torch.ones(2, 2, requires_grad=True) * 2).sum().item()
+print(pyboost.primitive("AddExt")(x, x, 2), doubled, torch.ones(4).reshape(2, 2).sum(1).tolist())
 """
     done = python("-m", "mindtorch_proxy", "-c", code, check=False)
     assert done.returncode == 0 and "NumPy" not in done.stderr, done.stderr

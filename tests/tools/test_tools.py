@@ -45,11 +45,11 @@ def test_primitives_are_what_was_measured(probe):
 
 
 def test_the_installed_version_chooses_its_dtypes(probe):
-    from mindtorch_proxy.backends.cpu.primitives import DTYPES
+    from mindtorch_proxy.backends.cpu.primitives import TAKES
 
     installed = tuple(map(int, pyboost.version().split(".")[:2]))
     path = [p for p in MEASURED if version(p)[:2] <= installed][-1]
-    assert probe.read(path) == {name: codes for name, codes in DTYPES.items() if codes}
+    assert probe.read(path) == {name: takes for name, takes in TAKES.items() if takes}
 
 
 def test_references_are_sound(probe):
@@ -57,11 +57,12 @@ def test_references_are_sound(probe):
     np = probe.np
     for name, several in probe.recipes().items():
         for _, arguments, init, reference in several:
-            code = "i" if any(word in reference for word in ("&", "|", "^", "~", "shift", "np.gcd", "np.lcm")) else "d"
-            probe.evaluate(arguments + ",", probe.Samples(code))
+            whole = any(word in reference for word in ("&", "|", "^", "~", "shift", "np.gcd", "np.lcm"))
+            dtype = "i32" if whole else "f64"
+            probe.evaluate(arguments + ",", probe.Samples(dtype))
             probe.evaluate(f"({init},)" if init else "()", {})
             if "out[" not in reference:
-                want = probe.evaluate(reference, probe.Samples(code, wide=True))
+                want = probe.evaluate(reference, probe.Samples(dtype, wide=True))
                 assert all(
                     np.asarray(w).dtype.kind in "biufc" for w in (want if isinstance(want, tuple) else (want,))
                 ), name
@@ -70,11 +71,11 @@ def test_references_are_sound(probe):
 def test_differences_are_seen(probe):
     np = probe.np
     one = np.array([1, np.nan, np.inf], np.float32)
-    assert probe.difference(one, one.astype(np.float64), "f") == ""
-    assert "nan" in probe.difference(np.ones(3, np.float32), one, "f")
-    assert "shape" in probe.difference(one, one[:2], "f")
-    assert probe.difference(np.array([1 + 1e-7]), np.ones(1), "d"), "a double kernel that computes in float32"
-    assert probe.difference(np.array([2**53], np.int64), np.array([2**53 + 1]), "l")
+    assert probe.difference(one, one.astype(np.float64), "f32") == ""
+    assert "nan" in probe.difference(np.ones(3, np.float32), one, "f32")
+    assert "shape" in probe.difference(one, one[:2], "f32")
+    assert probe.difference(np.array([1 + 1e-7]), np.ones(1), "f64"), "a double kernel that computes in float32"
+    assert probe.difference(np.array([2**53], np.int64), np.array([2**53 + 1]), "i64")
 
 
 def test_a_crash_and_a_hang_are_told(probe):
@@ -92,11 +93,11 @@ def test_probing(python):
     head, *rows = (line.split("\t") for line in lines)
     rows = {r[0]: dict(zip(head, r)) for r in rows}
     assert (
-        set("fdli") <= set(rows["Abs"]["dtypes"])
+        {"f32", "f64", "i64", "i32"} <= set(rows["Abs"]["dtypes"].split())
         and float(rows["Abs"]["us"]) > 0
         and rows["Abs"]["wrong"] == rows["Abs"]["edges"] == ""
     )
-    assert set("fd") <= set(rows["Maximum"]["edges"]), "ignores NaN"
+    assert {"f32", "f64"} <= set(rows["Maximum"]["edges"].split()), "ignores NaN"
     assert rows["AcosExt"]["state"] == "unregistered"
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from ....runtime.ops.activation import SELU_ALPHA, SELU_SCALE
 from ....runtime.ops.common import numel
 from ... import thresholds
-from ...host import in_pieces, ms_dtype_of
+from ...host import INTS, in_pieces, ms_dtype_of
 from ...quiet import quiet
 from ..arrays import select, special, total_last, zeroed
 from ..backend import BACKEND
@@ -34,7 +34,7 @@ def _select(condition, a, b):
     )
 
 
-def _kernel(name, primitive, why, dtypes="fd", above=0):
+def _kernel(name, primitive, why, dtypes="f32 f64", above=0):
     """The decorated function (x, *args) computes the operator by primitives.
 
     `primitive` is the one that weighs most.
@@ -59,18 +59,18 @@ def _blocks(fn):
 
 
 # Maximum(a, b) returns b unless a is greater: a NaN in b stays, so b must be the tensor that is clamped
-without("relu", "turns NaN into 0", "efd")
+without("relu", "turns NaN into 0", "f16 f32 f64")
 _maximum, _ZERO = against(np.maximum), {np.dtype(d): np.zeros((), d) for d in "fd"}
 numpy(
     "relu",
     "ReLU turns NaN into 0, Maximum is 7 times slower at 64k elements",
     lambda x: _maximum(x, _ZERO[x.dtype]),
-    dtypes="fd",
+    dtypes="f32 f64",
 )
 without("relu_backward", "takes NaN for negative")
 
 
-@numpy("relu_backward", "ReluGrad takes NaN for negative; Select is 9 times slower at 1M elements", dtypes="fd")
+@numpy("relu_backward", "ReluGrad takes NaN for negative; Select is 9 times slower at 1M elements", dtypes="f32 f64")
 def _relu_backward(g, y):
     return zeroed(y <= 0, g) if g.size <= thresholds.PIECE else _large_relu_backward(g, y)
 
@@ -88,19 +88,19 @@ pyboost_(
     "Maximum",
     "Hardtanh has no CPU kernel",
     lambda p, x, low, high: _prim("Minimum")(_s(x, high), p(_s(x, low), x)),
-    dtypes="fdilas",
+    dtypes="i8 i16 i32 i64 f32 f64",
 )
 LEAKY = "LeakyReLUExt has no CPU kernel; Mul and Maximum are 6 times slower than NumPy at 64k elements"
 numpy(
     "_C._nn.leaky_relu",
     LEAKY,
     lambda x, slope: (np.maximum if slope <= 1 else np.minimum)(x * x.dtype.type(slope), x),
-    dtypes="fd",
+    dtypes="f32 f64",
 )
 PIECES = "composed of comparisons, products and Select {} times slower at 64k elements"
 
 
-@numpy("leaky_relu_backward", PIECES.format(11), dtypes="fd")
+@numpy("leaky_relu_backward", PIECES.format(11), dtypes="f32 f64")
 @_blocks
 def _leaky_relu_backward(g, x, slope, out):
     out[...] = select(x > 0, g, g * g.dtype.type(slope))
@@ -112,13 +112,13 @@ def _hardtanh_backward(g, x, low, high, out):
     out[...] = zeroed((x <= low) | (x >= high), g)
 
 
-@numpy("elu_backward", PIECES.format(8), dtypes="fd")
+@numpy("elu_backward", PIECES.format(8), dtypes="f32 f64")
 @_blocks
 def _elu_backward(g, x, alpha, out):
     out[...] = select(x > 0, g, g * np.exp(x) * g.dtype.type(alpha))
 
 
-_kernel("threshold", "Select", "Threshold has no CPU kernel", "fdilasB")(
+_kernel("threshold", "Select", "Threshold has no CPU kernel", f"{INTS} f32 f64")(
     lambda x, t, v: _select(_do("LessEqual", x, t), v, x)
 )
 without("hardshrink nn.functional.softshrink", "turns NaN into 0")
@@ -142,20 +142,22 @@ numpy(
     "_C._nn.elu",
     "EluExt has no CPU kernel; Elu takes alpha=1 only, with a relative error of 2e-2 near 0",
     _elu,
-    dtypes="fd",
+    dtypes="f32 f64",
 )
 numpy(
     "selu",
     "SeLUExt has no CPU kernel, SeLU is wrong",
     lambda x: _elu(x, SELU_ALPHA * SELU_SCALE, SELU_SCALE),
-    dtypes="fd",
+    dtypes="f32 f64",
 )
-decomposed("celu", "no PyBoost primitive, and CeLU has Elu's error", "fd")
+decomposed("celu", "no PyBoost primitive, and CeLU has Elu's error", "f32 f64")
 without("nn.functional.softplus", "2.7.2 has no CPU kernel, 2.10 is wrong for NaN")
 
 
 @numpy(
-    "nn.functional.softplus", "Softplus has a relative error of 1e-2 below 0, and gives infinity for NaN", dtypes="fd"
+    "nn.functional.softplus",
+    "Softplus has a relative error of 1e-2 below 0, and gives infinity for NaN",
+    dtypes="f32 f64",
 )
 @_blocks
 def _softplus(x, beta, threshold, out):
@@ -167,7 +169,7 @@ def _softplus(x, beta, threshold, out):
     out[...] = select(y > threshold, x, soft)
 
 
-@numpy("softplus_backward", PIECES.format(18), dtypes="fd")
+@numpy("softplus_backward", PIECES.format(18), dtypes="f32 f64")
 @_blocks
 def _softplus_backward(g, x, beta, threshold, out):
     y = x if beta == 1 else x * beta
@@ -179,7 +181,7 @@ def _softplus_backward(g, x, beta, threshold, out):
 @numpy(
     "nn.functional.logsigmoid",
     "LogSigmoid has no CPU kernel; composed of primitives nine times slower at 64k elements",
-    dtypes="fd",
+    dtypes="f32 f64",
 )
 @_blocks
 def _logsigmoid(x, out):
@@ -258,25 +260,28 @@ def _gelu_backward(g, x, approximate, out):
 
 
 GELU = "GeluExt and GeluGradExt have no CPU kernel; Erf's composite and GeLU are 4 and 12 times slower at 64k elements"
-numpy("nn.functional.gelu", GELU, _gelu, dtypes="fd")
-numpy("gelu_backward", GELU, _gelu_backward, dtypes="fd")
+numpy("nn.functional.gelu", GELU, _gelu, dtypes="f32 f64")
+numpy("gelu_backward", GELU, _gelu_backward, dtypes="f32 f64")
 
 
 # ------------------------------------------------------------------------------------------------ the other smooth ones
-without("_C._nn.silu", "0 where exp(-x) overflows and PyTorch gives NaN", "FD")
+without("_C._nn.silu", "0 where exp(-x) overflows and PyTorch gives NaN", "c64 c128")
 numpy(
-    "_C._nn.silu", "SiLU gives 0 where exp(-x) overflows and PyTorch NaN", lambda x: x / (1 + np.exp(-x)), dtypes="FD"
+    "_C._nn.silu",
+    "SiLU gives 0 where exp(-x) overflows and PyTorch NaN",
+    lambda x: x / (1 + np.exp(-x)),
+    dtypes="c64 c128",
 )
-without("silu_backward", "3 times slower at 64k elements, 6 times at 1M", "fd")
+without("silu_backward", "3 times slower at 64k elements, 6 times at 1M", "f32 f64")
 numpy(
     "silu_backward",
     "SiLUGrad lacks the dtype",
     lambda g, x: np.conj((s := 1 / (1 + np.exp(-x))) * (1 + x * (1 - s))) * g,
-    dtypes="FD",
+    dtypes="c64 c128",
 )
 
 
-@numpy("_C._nn.silu", "SiLU is 3 times slower at 1M elements", dtypes="fd", above=1 << 18)
+@numpy("_C._nn.silu", "SiLU is 3 times slower at 1M elements", dtypes="f32 f64", above=1 << 18)
 @_blocks
 def _np_silu(x, out):
     np.negative(x, out=out)
@@ -285,7 +290,7 @@ def _np_silu(x, out):
     np.divide(x, out, out=out)
 
 
-@numpy("silu_backward", "SiLUGrad is 3 times slower at 64k elements, 6 times at 1M", dtypes="fd")
+@numpy("silu_backward", "SiLUGrad is 3 times slower at 64k elements, 6 times at 1M", dtypes="f32 f64")
 @_blocks
 def _np_silu_backward(g, x, out):
     s = np.negative(x)
@@ -299,8 +304,8 @@ def _np_silu_backward(g, x, out):
     out *= g
 
 
-numpy("tanh_backward", "TanhGrad lacks the dtype", lambda g, y: g * np.conj(1 - y * y), dtypes="FD")
-without("tanh_backward", "TanhGrad takes no conjugate", "FD")
+numpy("tanh_backward", "TanhGrad lacks the dtype", lambda g, y: g * np.conj(1 - y * y), dtypes="c64 c128")
+without("tanh_backward", "TanhGrad takes no conjugate", "c64 c128")
 without("_C._nn.hardswish", "gives 0 for minus infinity")
 _kernel("_C._nn.hardswish", "HSigmoid", "HSwish gives 0 for minus infinity")(
     lambda x: _do("Mul", x, _prim("HSigmoid")(x))
@@ -318,9 +323,9 @@ legacy(
     "Mish",
     "MishExt has no CPU kernel; Mish gives NaN for infinity",
     lambda p, x: _select(_do("LessEqual", x, 20), p(x), x),
-    dtypes="f",
+    dtypes="f32",
 )
-numpy("_C._nn.mish", "Mish is wrong in float64", lambda x: x * np.tanh(np.logaddexp(x, 0)), dtypes="d")
+numpy("_C._nn.mish", "Mish is wrong in float64", lambda x: x * np.tanh(np.logaddexp(x, 0)), dtypes="f64")
 
 
 # ------------------------------------------------------------------------------------------------ softmax
@@ -403,12 +408,12 @@ FEW_ELEMENTS = 8192
 WRONG_ROWS = "rows of -inf, NaN or inf are wrong"
 AMONG_FEW = WRONG_ROWS + ", and looking for them takes longer than few elements"
 without("_softmax", WRONG_ROWS)
-numpy("_softmax", AMONG_FEW, np_softmax, dtypes="fd", when=lambda x, dim: numel(x._shape) <= FEW_ELEMENTS)
+numpy("_softmax", AMONG_FEW, np_softmax, dtypes="f32 f64", when=lambda x, dim: numel(x._shape) <= FEW_ELEMENTS)
 numpy(
     "_safe_softmax",
     AMONG_FEW,
     np_safe_softmax,
-    dtypes="fd",
+    dtypes="f32 f64",
     when=lambda x, dim, dtype: x._shape and dtype in (None, x.dtype) and numel(x._shape) <= FEW_ELEMENTS,
 )
 pyboost_(
@@ -416,7 +421,7 @@ pyboost_(
     "Softmax",
     "rows without a finite maximum are computed by NumPy, because they are wrong",
     _softmax,
-    dtypes="fd",
+    dtypes="f32 f64",
     tensors=True,
 )
 without("_log_softmax", "LogSoftmax is off by 7e-6 in float32 and computes float64 in float32")
@@ -425,7 +430,7 @@ numpy(
     "LogSoftmax is off by 7e-6, which float32 tolerances of 1.3e-6 see in gradients; composed of primitives it takes "
     "six calls",
     lambda x, dim: _np_log_softmax(x, dim) if x.shape else x - x,
-    dtypes="fd",
+    dtypes="f32 f64",
 )
 decomposed("_softmax_backward_data", "SoftmaxBackward has no CPU kernel")
 
@@ -448,7 +453,7 @@ numpy(
     "_softmax_backward_data",
     "composed of primitives 2 to 10 times slower at 1M elements",
     above=4096,
-    dtypes="fd",
+    dtypes="f32 f64",
     fn=lambda g, y, dim, dtype: _np_softmax_backward(g, y, dim),
 )
 without("_log_softmax_backward_data", "the axis is an attribute")
@@ -457,11 +462,11 @@ pyboost_(
     "LogSoftmaxGrad",
     "the axis is an attribute",
     lambda p, g, out, dim, dtype: p.of(dim)(out, g) if g.shape else _do("Sub", g, g),
-    dtypes="f",
+    dtypes="f32",
 )
 numpy(
     "_log_softmax_backward_data",
     "LogSoftmaxGrad computes float64 in float32",
-    dtypes="d",
+    dtypes="f64",
     fn=lambda g, y, dim, dtype: _np_log_softmax_backward(g, y, dim) if g.shape else g - g,
 )

@@ -205,12 +205,12 @@ def _conv_weight(prim, x, g, kernel, stride, padding, dilation, groups):
     return on_all_cores(prim, numel(gs) * math.prod(shape[1:]))(_flat(g), _flat(x), shape)
 
 
-legacy("convolution", "Conv2D", "Convolution has no CPU kernel", fn=_conv, dtypes="f", tensors=True)
+legacy("convolution", "Conv2D", "Convolution has no CPU kernel", fn=_conv, dtypes="f32", tensors=True)
 legacy(
     "_C.convolution_weight",
     "Conv2DBackpropFilter",
     "ConvolutionGrad has no CPU kernel",
     fn=_conv_weight,
-    dtypes="f",
+    dtypes="f32",
     tensors=True,
 )

@@ -4,8 +4,8 @@ import numpy as np
 
 from ....runtime.ops.loss import POINTWISE
 from ... import thresholds
-from ...host import in_pieces
-from ..table import ALL, FLOATS, decomposed, numpy, without
+from ...host import DTYPES, FLOATS, in_pieces
+from ..table import decomposed, numpy, without
 
 
 # ------------------------------------------------------------------------------------------------ elementwise
@@ -47,10 +47,11 @@ def _losses(name, tensors, why, loss, derivative):
 
     for n, kernel in ((name, forward), (name + "_backward", backward)):
         decomposed(n, why, OTHERS)
-        numpy(n, why, kernel, dtypes="fd")
+        numpy(n, why, kernel, dtypes=FLOATS)
 
 
-OTHERS = "".join(c for c in ALL if c not in FLOATS)  # dtypes that the operators compute which a loss is made of
+# the dtypes that are left to the operators which a loss is made of
+OTHERS = " ".join(name for name in DTYPES if name not in FLOATS.split())
 for _name, (_between, _prim, *_) in POINTWISE.items():
     if _prim:
         without("_C._nn." + _name, f"{_prim} has no CPU kernel for every reduction and argument")
@@ -154,14 +155,14 @@ def _targets(x, t, weight, ignore):
     return at, np.where(kept, weight[at[1]], 0)
 
 
-@numpy("_C._nn.nll_loss", WHY_NLL, dtypes="fd")
+@numpy("_C._nn.nll_loss", WHY_NLL, dtypes="f32 f64")
 def np_nll(x, t, weight, reduction, ignore):
     at, w = _targets(x, t, weight, ignore)
     out = np.where(w, -x[at] * w, 0)
     return (out, x.dtype.type(0)) if reduction == 0 else (out.sum() / (w.sum() if reduction == 1 else 1), w.sum())
 
 
-@numpy("_C._nn.nll_loss_backward", WHY_NLL, dtypes="fd")
+@numpy("_C._nn.nll_loss_backward", WHY_NLL, dtypes="f32 f64")
 def np_nll_backward(g, x, t, weight, reduction, ignore, total):
     at, w = _targets(x, t, weight, ignore)
     grad = np.zeros_like(x)

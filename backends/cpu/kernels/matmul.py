@@ -10,7 +10,7 @@ from ....runtime.decompositions.matmul import attention_scores, plus
 from ....runtime.ops.common import T, dt, numel
 from ....runtime.tensor import canonical, strided_view
 from ....runtime.threads import on_all_cores
-from ...host import alias
+from ...host import INTS, alias
 from ...quiet import unwarned
 from ..arrays import plus_in_place
 from ..blas import dot, matmul
@@ -24,7 +24,7 @@ BIASED = (
 SCALED = FLAGGED + "; NumPy scales it and adds the mask in place: Mul and Add take 5 times as long at 64k elements"
 LACKING = "the primitives lack complex128"
 # BatchMatMul conjugates a complex operand that it transposes: _operand never asks for that
-STACKS = "efdaBsilF"
+STACKS = f"{INTS} f16 f32 f64 c64"
 
 
 @cache
@@ -157,7 +157,7 @@ for _names, _primitive, _why, _fn, _dtypes in (
     ("mm _mm", "MatMul", FLAGGED, _mm, None),
     ("bmm _bmm", "BatchMatMul", FLAGGED, _bmm, STACKS),
     ("_over_rows", "MatMul", FLAGGED, _over_rows, None),
-    ("_attention_scores", "BatchMatMul", SCALED, _attention_scores, "fd"),
+    ("_attention_scores", "BatchMatMul", SCALED, _attention_scores, "f32 f64"),
     ("addmm", "MatMul", BIASED, _addmm, None),
     ("_linear", "MatMul", BIASED, _linear, None),
 ):
@@ -221,31 +221,31 @@ def np_addmm(c, a, b, beta, alpha):
     return out
 
 
-numpy("mm", THIN, dot, dtypes="fd", when=_thin_product)
-numpy("_mm", THIN, by_rows, dtypes="fd", when=_thin_product)
+numpy("mm", THIN, dot, dtypes="f32 f64", when=_thin_product)
+numpy("_mm", THIN, by_rows, dtypes="f32 f64", when=_thin_product)
 numpy(
     "_over_rows",
     THIN,
     np_over_rows,
-    dtypes="fd",
+    dtypes="f32 f64",
     when=lambda a, b: _thin(a._shape[-1], numel(a._shape[:-1]), b._shape[-1]),
 )
-numpy("_linear", THIN, np_linear, dtypes="fd", when=_thin_product)
-numpy("addmm", THIN, np_addmm, dtypes="fd", when=lambda c, a, b, beta, alpha: _thin_product(a, b))
-numpy("bmm _bmm", THIN, matmul, dtypes="fd", when=lambda a, b: _thin_stack(a, b._shape[-1]))
+numpy("_linear", THIN, np_linear, dtypes="f32 f64", when=_thin_product)
+numpy("addmm", THIN, np_addmm, dtypes="f32 f64", when=lambda c, a, b, beta, alpha: _thin_product(a, b))
+numpy("bmm _bmm", THIN, matmul, dtypes="f32 f64", when=lambda a, b: _thin_stack(a, b._shape[-1]))
 numpy(
     "_attention_scores",
     THIN,
     np_attention_scores,
-    dtypes="fd",
+    dtypes="f32 f64",
     when=lambda query, key, *how: _thin_stack(query, key._shape[-2]),
 )
 
 # ------------------------------------------------------------------------------------------------ without a primitive
-numpy("mm _mm bmm _bmm", LACKING, matmul, dtypes="D")
-numpy("_over_rows", LACKING, np_over_rows, dtypes="D")
-numpy("_linear", LACKING, lambda x, w, b: x @ w.T if b is None else x @ w.T + b, dtypes="D")
-numpy("addmm", LACKING, lambda c, a, b, beta, alpha: (beta * c if beta else 0) + alpha * (a @ b), dtypes="D")
+numpy("mm _mm bmm _bmm", LACKING, matmul, dtypes="c128")
+numpy("_over_rows", LACKING, np_over_rows, dtypes="c128")
+numpy("_linear", LACKING, lambda x, w, b: x @ w.T if b is None else x @ w.T + b, dtypes="c128")
+numpy("addmm", LACKING, lambda c, a, b, beta, alpha: (beta * c if beta else 0) + alpha * (a @ b), dtypes="c128")
 decomposed("baddbmm", "Baddbmm has no CPU kernel")
 decomposed("addmv", "Addmv has no CPU kernel")
 decomposed("dot", "Dot has no CPU kernel")
@@ -273,11 +273,11 @@ pyboost_(
     fn=lambda prim, a, b, p: (
         pyboost.primitive("Cdist", p)(a, b) if a.shape[-1] else np.zeros((*a.shape[:-1], b.shape[-2]), np.float32)
     ),
-    dtypes="f",
+    dtypes="f32",
 )
 
 
-@numpy("_cdist", "Cdist computes float64 in single precision", dtypes="d")
+@numpy("_cdist", "Cdist computes float64 in single precision", dtypes="f64")
 def cdist(a, b, p):
     from scipy.spatial import distance
 

@@ -58,4 +58,4 @@ def _linspace(start, end, steps, dtype, device):
 
 
 without("_complex", "Complex is a legacy primitive, and does not broadcast")
-legacy("_complex", "Complex", "no PyBoost primitive of that name", dtypes="fd", broadcasts=False)
+legacy("_complex", "Complex", "no PyBoost primitive of that name", dtypes="f32 f64", broadcasts=False)

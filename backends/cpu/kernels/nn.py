@@ -51,7 +51,7 @@ legacy(
     "ScatterNd",
     "EmbeddingDenseBackward has no CPU kernel",
     fn=_scatter_rows,
-    dtypes="fdeF",
+    dtypes="f16 f32 f64 c64",
 )
 
 

@@ -248,7 +248,7 @@ def _group(prim, x, weight, bias, N, C, HxW, group, eps):
 
 
 without("native_group_norm", "GroupNorm needs weight and bias, and fails on empty inputs")
-pyboost_("native_group_norm", "GroupNorm", "weight and bias are filled in where absent", fn=_group, dtypes="f")
+pyboost_("native_group_norm", "GroupNorm", "weight and bias are filled in where absent", fn=_group, dtypes="f32")
 numpy("native_group_norm", "GroupNorm is 3.7 times slower at 64k elements", group_norm, above=32768)
 numpy("native_group_norm", "GroupNorm needs float32 parameters of the input's dtype", group_norm)
 
@@ -295,7 +295,7 @@ def _batch(prim, x, weight, bias, running_mean, running_var, training, momentum,
     return out[0], mean, 1 / np.sqrt(var + np.float32(eps))
 
 
-legacy("_C.native_batch_norm", "BatchNorm", "BatchNormExt has no CPU kernel", fn=_batch, dtypes="f")
+legacy("_C.native_batch_norm", "BatchNorm", "BatchNormExt has no CPU kernel", fn=_batch, dtypes="f32")
 
 
 @numpy("_C.native_batch_norm", "the legacy BatchNorm lacks the dtype")

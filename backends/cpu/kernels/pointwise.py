@@ -12,13 +12,13 @@ from ....runtime.dtypes import bool_
 from ....runtime.ops.common import T
 from ....runtime.ops.misc import adam_numbers
 from ... import thresholds
-from ...host import alias, in_pieces, ms_dtype_of
+from ...host import COMPLEXES, INTS, UNSIGNED, alias, in_pieces, ms_dtype_of
 from ..arrays import number_in, select
 from ..backend import BACKEND
-from ..table import INTS, SPREAD, composite, decomposed, instead, legacy, numpy, pyboost_, update, without
+from ..table import SPREAD, composite, decomposed, instead, legacy, numpy, pyboost_, update, without
 
 LACKING = "the primitive lacks the dtype"
-REST = "FDtuv"  # what PyBoost's elementwise primitives lack, or take in part
+REST = f"{UNSIGNED} {COMPLEXES}"  # what PyBoost's elementwise primitives lack, or take in part
 ORDERED = "lt le gt ge maximum minimum _clamp_min _clamp_max atan2 hypot fmax floor ceil trunc _round sign".split()
 
 
@@ -60,73 +60,73 @@ def _inverse(x):
 # ------------------------------------------------------------------------------------------------ slow for large
 # tensors
 # name: (NumPy's function, elements from which it is faster, times slower at 64k elements, its dtypes there)
-for _name, (_fn, _above, _ratio, _codes) in {
-    "sqrt": (np.sqrt, 32768, 3.4, "fd"),
-    "rsqrt": (lambda x: 1 / np.sqrt(x), 8192, 9.5, "fd"),
-    "exp": (np.exp, 2048, 17, "d"),
-    "log": (np.log, 2048, 37, "d"),
-    "sin": (np.sin, 1024, 40, "fd"),
-    "cos": (np.cos, 1024, 31, "fd"),
-    "tan": (np.tan, 1024, 30, "fd"),
-    "sinh": (np.sinh, 1024, 42, "fd"),
-    "cosh": (np.cosh, 2048, 22, "fd"),
-    "asin": (np.arcsin, 1024, 50, "fd"),
-    "acos": (np.arccos, 1024, 44, "fd"),
-    "atan": (np.arctan, 1024, 26, "fd"),
-    "asinh": (np.arcsinh, 1024, 29, "fd"),
-    "acosh": (np.arccosh, 1024, 20, "fd"),
-    "atanh": (np.arctanh, 1024, 41, "fd"),
-    "floor": (np.floor, 4096, 20, "fd"),
-    "ceil": (np.ceil, 4096, 20, "fd"),
-    "trunc": (np.trunc, 4096, 18, "fd"),
-    "_round": (np.rint, 4096, 28, "fd"),
-    "square": (np.square, 16384, 9, "fd"),
-    "sign": (lambda x: ((x > 0).view(np.int8) - (x < 0).view(np.int8)).astype(x.dtype), 4096, 7, "fd"),
-    "reciprocal": (_inverse, 16384, 6, "fd"),
-    "neg": (np.negative, 16384, 9, "fdil"),
-    "abs": (np.abs, 16384, 9, "fdil"),
-    "sinc": (np.sinc, 4096, 6, "fd"),
-    "isfinite": (np.isfinite, 4096, 26, "fd"),
-    "isnan": (np.isnan, 8192, 15, "fd"),
-    "isinf": (np.isinf, 8192, 15, "fd"),
+for _name, (_fn, _above, _ratio, _dtypes) in {
+    "sqrt": (np.sqrt, 32768, 3.4, "f32 f64"),
+    "rsqrt": (lambda x: 1 / np.sqrt(x), 8192, 9.5, "f32 f64"),
+    "exp": (np.exp, 2048, 17, "f64"),
+    "log": (np.log, 2048, 37, "f64"),
+    "sin": (np.sin, 1024, 40, "f32 f64"),
+    "cos": (np.cos, 1024, 31, "f32 f64"),
+    "tan": (np.tan, 1024, 30, "f32 f64"),
+    "sinh": (np.sinh, 1024, 42, "f32 f64"),
+    "cosh": (np.cosh, 2048, 22, "f32 f64"),
+    "asin": (np.arcsin, 1024, 50, "f32 f64"),
+    "acos": (np.arccos, 1024, 44, "f32 f64"),
+    "atan": (np.arctan, 1024, 26, "f32 f64"),
+    "asinh": (np.arcsinh, 1024, 29, "f32 f64"),
+    "acosh": (np.arccosh, 1024, 20, "f32 f64"),
+    "atanh": (np.arctanh, 1024, 41, "f32 f64"),
+    "floor": (np.floor, 4096, 20, "f32 f64"),
+    "ceil": (np.ceil, 4096, 20, "f32 f64"),
+    "trunc": (np.trunc, 4096, 18, "f32 f64"),
+    "_round": (np.rint, 4096, 28, "f32 f64"),
+    "square": (np.square, 16384, 9, "f32 f64"),
+    "sign": (lambda x: ((x > 0).view(np.int8) - (x < 0).view(np.int8)).astype(x.dtype), 4096, 7, "f32 f64"),
+    "reciprocal": (_inverse, 16384, 6, "f32 f64"),
+    "neg": (np.negative, 16384, 9, "i32 i64 f32 f64"),
+    "abs": (np.abs, 16384, 9, "i32 i64 f32 f64"),
+    "sinc": (np.sinc, 4096, 6, "f32 f64"),
+    "isfinite": (np.isfinite, 4096, 26, "f32 f64"),
+    "isnan": (np.isnan, 8192, 15, "f32 f64"),
+    "isinf": (np.isinf, 8192, 15, "f32 f64"),
     "add": (np.add, 2048, 76, INTS),
     "sub": (np.subtract, 2048, 65, INTS),
     "_rsub": (np.subtract, 2048, 65, INTS),
     "mul": (np.multiply, 2048, 48, INTS),
-    "_div": (np.divide, 1024, 190, "fd"),
-    "eq": (np.equal, 16384, 9.7, "fdBasilb"),
-    "ne": (np.not_equal, 16384, 10, "fdBasilb"),
-    "lt": (np.less, 16384, 10, "fdBasilb"),
-    "le": (np.less_equal, 16384, 10, "fdBasilb"),
-    "gt": (np.greater, 16384, 9, "fdBasilb"),
-    "ge": (np.greater_equal, 16384, 9, "fdBasilb"),
-    "maximum": (against(np.maximum), 4096, 7.7, "Basil"),
-    "minimum": (against(np.minimum), 4096, 7, "Basil"),
-    "_clamp_min": (against(np.maximum), 4096, 7.7, "Basil"),
-    "_clamp_max": (against(np.minimum), 4096, 7, "Basil"),
-    "logical_and": (np.logical_and, 16384, 14, "b"),
-    "logical_or": (np.logical_or, 16384, 14, "b"),
-    "logical_xor": (np.logical_xor, 16384, 14, "b"),
-    "logical_not": (np.logical_not, 16384, 15, "b"),
-    "bitwise_and": (np.bitwise_and, 16384, 18, "b"),
-    "bitwise_or": (np.bitwise_or, 16384, 18, "b"),
-    "bitwise_xor": (np.bitwise_xor, 16384, 18, "b"),
-    "bitwise_not": (np.bitwise_not, 16384, 15, "b"),
-    "atan2": (np.arctan2, 1024, 77, "fd"),
-    "hypot": (np.hypot, 8192, 4, "fd"),
-    "fmax": (np.fmax, 4096, 27, "fd"),
+    "_div": (np.divide, 1024, 190, "f32 f64"),
+    "eq": (np.equal, 16384, 9.7, f"bool {INTS} f32 f64"),
+    "ne": (np.not_equal, 16384, 10, f"bool {INTS} f32 f64"),
+    "lt": (np.less, 16384, 10, f"bool {INTS} f32 f64"),
+    "le": (np.less_equal, 16384, 10, f"bool {INTS} f32 f64"),
+    "gt": (np.greater, 16384, 9, f"bool {INTS} f32 f64"),
+    "ge": (np.greater_equal, 16384, 9, f"bool {INTS} f32 f64"),
+    "maximum": (against(np.maximum), 4096, 7.7, INTS),
+    "minimum": (against(np.minimum), 4096, 7, INTS),
+    "_clamp_min": (against(np.maximum), 4096, 7.7, INTS),
+    "_clamp_max": (against(np.minimum), 4096, 7, INTS),
+    "logical_and": (np.logical_and, 16384, 14, "bool"),
+    "logical_or": (np.logical_or, 16384, 14, "bool"),
+    "logical_xor": (np.logical_xor, 16384, 14, "bool"),
+    "logical_not": (np.logical_not, 16384, 15, "bool"),
+    "bitwise_and": (np.bitwise_and, 16384, 18, "bool"),
+    "bitwise_or": (np.bitwise_or, 16384, 18, "bool"),
+    "bitwise_xor": (np.bitwise_xor, 16384, 18, "bool"),
+    "bitwise_not": (np.bitwise_not, 16384, 15, "bool"),
+    "atan2": (np.arctan2, 1024, 77, "f32 f64"),
+    "hypot": (np.hypot, 8192, 4, "f32 f64"),
+    "fmax": (np.fmax, 4096, 27, "f32 f64"),
 }.items():
-    numpy(_name, _slower(_ratio), _fn, dtypes=_codes, above=_above)
-    numpy(_name, LACKING, _fn, dtypes="tuv" if _name in ORDERED else REST)
+    numpy(_name, _slower(_ratio), _fn, dtypes=_dtypes, above=_above)
+    numpy(_name, LACKING, _fn, dtypes=UNSIGNED if _name in ORDERED else REST)
     if _name == "sign":
-        numpy("sgn", _slower(_ratio), _fn, dtypes=_codes, above=_above)
+        numpy("sgn", _slower(_ratio), _fn, dtypes=_dtypes, above=_above)
 
 for _name, _fn in {"add": np.add, "sub": np.subtract, "_rsub": np.subtract, "mul": np.multiply}.items():
     numpy(
         _name,
         "the primitive's loop for broadcasting is 45 times slower; after writing the operand out still twice",
         _fn,
-        dtypes="fd",
+        dtypes="f32 f64",
         above=SPREAD,
     )
 
@@ -137,18 +137,26 @@ for _name, _fn, _error in (
     ("log", np.log, "a relative error of 6e-2 near 1, and is 37 times slower"),
     ("tanh", np.tanh, "an absolute error of 1e-4, and is 61 times slower"),
 ):
-    without(_name, f"the primitive has {_error} in float32", "f")
-    numpy(_name, f"the primitive has {_error} at 64k elements", _fn, dtypes="f")
+    without(_name, f"the primitive has {_error} in float32", "f32")
+    numpy(_name, f"the primitive has {_error} at 64k elements", _fn, dtypes="f32")
 without("_clamp", "ClampTensor loses NaN")
 decomposed("_clamp", "Maximum and Minimum keep NaN")
 without("expm1 log1p", "no exact digit near 0, which the function is for")
 numpy(
-    "expm1", "Expm1 computes exp(x) - 1: near 0, which the function is for, no digit is exact", np.expm1, dtypes="fdFD"
+    "expm1",
+    "Expm1 computes exp(x) - 1: near 0, which the function is for, no digit is exact",
+    np.expm1,
+    dtypes="f32 f64 c64 c128",
 )
-numpy("log1p", "Log1p computes log(1 + x): near 0, which the function is for, no digit is exact", np.log1p, dtypes="fd")
-without("logical_xor", "takes NaN for 0", "FD")
-without("reciprocal rsqrt square mul", "infinity or 0 for complex numbers with a NaN part", "FD")
-without("sigmoid", "0 where exp(-x) overflows and PyTorch gives NaN", "FD")
+numpy(
+    "log1p",
+    "Log1p computes log(1 + x): near 0, which the function is for, no digit is exact",
+    np.log1p,
+    dtypes="f32 f64",
+)
+without("logical_xor", "takes NaN for 0", "c64 c128")
+without("reciprocal rsqrt square mul", "infinity or 0 for complex numbers with a NaN part", "c64 c128")
+without("sigmoid", "0 where exp(-x) overflows and PyTorch gives NaN", "c64 c128")
 for _name, _legacy in {
     "acos": "ACos",
     "asin": "Asin",
@@ -164,47 +172,53 @@ for _name, _legacy in {
     "lcm": "Lcm",
 }.items():
     legacy(_name, _legacy, "PyBoost has no CPU kernel", broadcasts=False)
-for _name, (_fn, _codes) in {
-    "gcd": (np.gcd, "Ba"),
-    "lcm": (np.lcm, "Bas"),
-    "sigmoid": (lambda x: 1 / (1 + np.exp(-x)), "FD"),
-    "bitwise_and": (np.bitwise_and, "tuv"),
-    "bitwise_or": (np.bitwise_or, "tuv"),
-    "bitwise_xor": (np.bitwise_xor, "tuv"),
-    "logical_not": (np.logical_not, REST),
-    "isinf": (np.isinf, "Basilb"),
-    "sign": (np.sign, "Bas"),
-    "_where": (np.where, "Dtuv"),
-    "masked_fill": (lambda x, mask, v: np.where(mask, v, x), "Dtuv"),
+for _name, (_fn, _dtypes) in {
+    "gcd": (np.gcd, "u8 i8"),
+    "lcm": (np.lcm, "u8 i8 i16"),
+    "sigmoid": (lambda x: 1 / (1 + np.exp(-x)), "c64 c128"),
+    "isinf": (np.isinf, f"bool {INTS}"),
+    "sign": (np.sign, "u8 i8 i16"),
+    "_where": (np.where, "u16 u32 u64 c128"),
+    "masked_fill": (lambda x, mask, v: np.where(mask, v, x), "u16 u32 u64 c128"),
 }.items():
-    numpy(_name, LACKING, _fn, dtypes=_codes)
+    numpy(_name, LACKING, _fn, dtypes=_dtypes)
 BRANCHES = (
     "Select and MaskedFill branch for every element: 3 to 4 times slower at 64k elements than selection by "
     "bits, 9 times at 1M"
 )
-instead("_where", BRANCHES, select, "fdeilasBbFz")
-instead("masked_fill", BRANCHES, lambda x, mask, v: select(mask, v, x), "fdeilasBbFz")
-pyboost_("bitwise_not", "LogicalNot", "BitwiseNot has no CPU kernel", dtypes="b")
+instead("_where", BRANCHES, select, f"bool {INTS} f16 bf16 f32 f64 c64")
+instead("masked_fill", BRANCHES, lambda x, mask, v: select(mask, v, x), f"bool {INTS} f16 bf16 f32 f64 c64")
+pyboost_("bitwise_not", "LogicalNot", "BitwiseNot has no CPU kernel", dtypes="bool")
 composite("floor ceil trunc _round", why="integers stay as they are", dtypes=INTS)(lambda x: x.clone())
-decomposed("frac", "Frac has no CPU kernel", "fd")
-decomposed("isneginf", "IsNegInf has no CPU kernel", "fd")
-decomposed("isposinf", "no primitive", "fd")
-composite("isneginf isposinf", why="integers are finite", dtypes="Basilb")(lambda x: T.zeros_like(x, dtype=bool_))
-numpy("exp2", "Exp2 has no CPU kernel, and exp(x ln 2) is not exact at whole numbers", np.exp2, dtypes="fd")
+decomposed("frac", "Frac has no CPU kernel", "f32 f64")
+decomposed("isneginf", "IsNegInf has no CPU kernel", "f32 f64")
+decomposed("isposinf", "no primitive", "f32 f64")
+composite("isneginf isposinf", why="integers are finite", dtypes=f"bool {INTS}")(lambda x: T.zeros_like(x, dtype=bool_))
+numpy("exp2", "Exp2 has no CPU kernel, and exp(x ln 2) is not exact at whole numbers", np.exp2, dtypes="f32 f64")
 
 
-@numpy("exp2", "Exp2 has no CPU kernel", dtypes="FD")
+@numpy("exp2", "Exp2 has no CPU kernel", dtypes="c64 c128")
 def exp2(x):
     scaled = np.empty_like(x)  # part by part: the product of complex numbers makes NaN of infinities
     scaled.real, scaled.imag = x.real * np.log(2), x.imag * np.log(2)
     return np.exp(scaled)
 
 
-numpy("log2", "Log2 has no CPU kernel, and log(x) / ln 2 is not exact at powers of two", np.log2, dtypes="fdFD")
-numpy("log10", "Log10 has no CPU kernel, and log(x) / ln 10 is not exact at powers of ten", np.log10, dtypes="fdFD")
+numpy(
+    "log2",
+    "Log2 has no CPU kernel, and log(x) / ln 2 is not exact at powers of two",
+    np.log2,
+    dtypes="f32 f64 c64 c128",
+)
+numpy(
+    "log10",
+    "Log10 has no CPU kernel, and log(x) / ln 10 is not exact at powers of ten",
+    np.log10,
+    dtypes="f32 f64 c64 c128",
+)
 numpy("fmin", "Fmin has no CPU kernel; -fmax(-a, -b) is wrong for the least integer", np.fmin)
-numpy("copysign", "no primitive", np.copysign, dtypes="fd")
-numpy("frexp", "no primitive", np.frexp, dtypes="fd")
+numpy("copysign", "no primitive", np.copysign, dtypes="f32 f64")
+numpy("frexp", "no primitive", np.frexp, dtypes="f32 f64")
 
 
 @numpy("signbit", "no primitive")
@@ -247,25 +261,25 @@ def _div(prim, a, b):
 
 
 without("_div", "NaN / 0 and 1 / -0 are wrong")
-pyboost_("_div", "Div", "NaN / 0 and 1 / -0 are wrong", _div, dtypes="fd")
+pyboost_("_div", "Div", "NaN / 0 and 1 / -0 are wrong", _div, dtypes="f32 f64")
 
 
 LOST = "the primitive loses a NaN in its first operand, and is 7 times slower at 64k elements"
 for _names, _fn in (("maximum _clamp_min", np.maximum), ("minimum _clamp_max", np.minimum)):
-    without(_names, LOST, "fd")
-    numpy(_names, LOST, against(_fn), dtypes="fd")
-legacy("nextafter", "NextAfter", "no PyBoost primitive of that name", dtypes="d", broadcasts=False)
-numpy("nextafter", "NextAfter does not leave infinity in float32", np.nextafter, dtypes="f")
-legacy("heaviside", "Heaviside", "no PyBoost primitive of that name", dtypes="aBsil", broadcasts=False)
+    without(_names, LOST, "f32 f64")
+    numpy(_names, LOST, against(_fn), dtypes="f32 f64")
+legacy("nextafter", "NextAfter", "no PyBoost primitive of that name", dtypes="f64", broadcasts=False)
+numpy("nextafter", "NextAfter does not leave infinity in float32", np.nextafter, dtypes="f32")
+legacy("heaviside", "Heaviside", "no PyBoost primitive of that name", dtypes=INTS, broadcasts=False)
 numpy(
     "heaviside",
     "Heaviside takes small floats for 0, and lacks bool",
     lambda x, v: np.where(x == 0, v, x > 0),
-    dtypes="fdb",
+    dtypes="bool f32 f64",
 )
 
 
-@numpy("nextafter", "NextAfter lacks the half types", dtypes="ez")
+@numpy("nextafter", "NextAfter lacks the half types", dtypes="f16 bf16")
 def _half_nextafter(x, y):
     """One step of the integer that a half type's bits are."""
     wide_x, wide_y = x.astype(np.float32), y.astype(np.float32)
@@ -288,17 +302,24 @@ def _checked(prim, a, b):
 
 
 without("floor_divide", "infinite and zero divisors of floats are wrong; integers are checked for zero first")
-pyboost_("floor_divide", "FloorDiv", "division by zero must raise before the kernel", _checked, dtypes="Basi")
-numpy("floor_divide", "FloorDiv is wrong for infinite and zero divisors", np.floor_divide, dtypes="fd")
-legacy("remainder", "FloorMod", "RemainderTensorTensor has no CPU kernel", _checked, dtypes="Basi", broadcasts=False)
+pyboost_("floor_divide", "FloorDiv", "division by zero must raise before the kernel", _checked, dtypes="u8 i8 i16 i32")
+numpy("floor_divide", "FloorDiv is wrong for infinite and zero divisors", np.floor_divide, dtypes="f32 f64")
+legacy(
+    "remainder",
+    "FloorMod",
+    "RemainderTensorTensor has no CPU kernel",
+    _checked,
+    dtypes="u8 i8 i16 i32",
+    broadcasts=False,
+)
 numpy(
     "remainder",
     "FloorMod gives NaN for infinite divisors",
     lambda a, b: np.where((r := np.remainder(a, b)) == 0, np.copysign(r, a), r),
-    dtypes="fd",
+    dtypes="f32 f64",
 )
-legacy("fmod", "TruncateMod", "FmodTensor has no CPU kernel", dtypes="efd", broadcasts=False)
-legacy("fmod", "TruncateMod", "FmodTensor has no CPU kernel", _checked, dtypes="aBi", broadcasts=False)
+legacy("fmod", "TruncateMod", "FmodTensor has no CPU kernel", dtypes="f16 f32 f64", broadcasts=False)
+legacy("fmod", "TruncateMod", "FmodTensor has no CPU kernel", _checked, dtypes="u8 i8 i32", broadcasts=False)
 
 
 def _exactly(fn):
@@ -311,7 +332,7 @@ def _exactly(fn):
     return kernel
 
 
-numpy("fmod", "TruncateMod lacks the dtype", _exactly(np.fmod), dtypes="sl")
+numpy("fmod", "TruncateMod lacks the dtype", _exactly(np.fmod), dtypes="i16 i64")
 for _name, _fn in {
     "floor_divide": np.floor_divide,
     "remainder": np.remainder,
@@ -319,7 +340,7 @@ for _name, _fn in {
         np.floor_divide(a, b) if mode == "floor" else np.floor_divide(a - np.fmod(a, b), b)
     ),
 }.items():
-    numpy(_name, "the primitives compute int64 in floating point", _exactly(_fn), dtypes="l")
+    numpy(_name, "the primitives compute int64 in floating point", _exactly(_fn), dtypes="i64")
 
 
 without("_div_round", "DivMod is inexact for int64, and zero divisors must raise before the kernel")
@@ -327,12 +348,12 @@ legacy(
     "_div_round",
     "TruncateDiv",
     "DivMod is inexact for int64",
-    dtypes="Basi",
+    dtypes="u8 i8 i16 i32",
     broadcasts=False,
     fn=lambda p, a, b, mode: _checked(p if mode == "trunc" else _prim("FloorDiv"), a, b),
 )
-decomposed("_div_round", "DivMod is wrong for zero and infinite divisors", "fd")
-decomposed("_trunc_quotient", "every step in the half type", "ez")
+decomposed("_div_round", "DivMod is wrong for zero and infinite divisors", "f32 f64")
+decomposed("_trunc_quotient", "every step in the half type", "f16 bf16")
 
 
 # ------------------------------------------------------------------------------------------------ powers
@@ -373,13 +394,15 @@ def _np_power(x, e):
 
 without("_pow.Tensor_Tensor", "computes integers in floating point", INTS)
 without("_pow.Tensor_Scalar", "whole and half powers go to cheaper primitives, integers overflow as in C")
-pyboost_("_pow.Tensor_Scalar", "Pow", "PowTensorScalar is 10 to 20 times slower for whole powers", _power, dtypes="fd")
-numpy("_pow.Tensor_Scalar", _slower(9), _np_power, dtypes="fd", above=16384)
+pyboost_(
+    "_pow.Tensor_Scalar", "Pow", "PowTensorScalar is 10 to 20 times slower for whole powers", _power, dtypes="f32 f64"
+)
+numpy("_pow.Tensor_Scalar", _slower(9), _np_power, dtypes="f32 f64", above=16384)
 numpy(
     "_pow.Tensor_Scalar _pow.Tensor_Tensor",
     "Pow computes integers in floating point, and loses NaN in complex",
     _np_power,
-    dtypes=INTS + "FD",
+    dtypes=f"{INTS} {COMPLEXES}",
 )
 
 
@@ -388,7 +411,7 @@ numpy(
 without("lerp", "not exact at weight 1")
 
 
-@numpy("lerp", "Lerp is not exact at weight 1, and nine times slower at 64k elements", dtypes="fdFD")
+@numpy("lerp", "Lerp is not exact at weight 1, and nine times slower at 64k elements", dtypes="f32 f64 c64 c128")
 def _lerp(a, b, w):
     if w.size == 1:
         return a + w * (b - a) if abs(w.item()) < 0.5 else b - (b - a) * (1 - w)
@@ -546,17 +569,17 @@ def _isclose(a, b, rtol, atol, equal_nan):
     return close | np.isfinite(a - b) & (np.abs(a - b) <= atol + np.abs(rtol * b))
 
 
-@numpy("_nan_to_num", "NanToNum takes the numbers as attributes, and lacks float64", dtypes="fdFD")
+@numpy("_nan_to_num", "NanToNum takes the numbers as attributes, and lacks float64", dtypes="f32 f64 c64 c128")
 def _nan_to_num(x, nan, posinf, neginf):
     if x.dtype.kind == "c":
         return np.stack([_nan_to_num(part, nan, posinf, neginf) for part in (x.real, x.imag)], -1).view(x.dtype)[..., 0]
     return np.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
 
 
-decomposed("logit", "Logit takes eps as an attribute", "fd")
+decomposed("logit", "Logit takes eps as an attribute", "f32 f64")
 
 
-@numpy("_round.decimals", "Round takes no decimals on CPU", dtypes="fd")
+@numpy("_round.decimals", "Round takes no decimals on CPU", dtypes="f32 f64")
 def _round_decimals(x, n):
     ten = x.dtype.type(10.0 ** abs(n))
     return np.rint(x * ten) / ten if n > 0 else np.rint(x / ten) * ten
@@ -564,15 +587,15 @@ def _round_decimals(x, n):
 
 # ------------------------------------------------------------------------------------------------ complex numbers
 without("polar", "does not broadcast")
-pyboost_("polar", "Polar", "does not broadcast", dtypes="fd", broadcasts=False)
-legacy("angle", "Angle", "PyBoost has no CPU kernel", dtypes="F")
-legacy("_conj", "Conj", "PyBoost has no CPU kernel", dtypes="F")
-numpy("_conj", "Conj lacks complex128", np.conj, dtypes="D")
+pyboost_("polar", "Polar", "does not broadcast", dtypes="f32 f64", broadcasts=False)
+legacy("angle", "Angle", "PyBoost has no CPU kernel", dtypes="c64")
+legacy("_conj", "Conj", "PyBoost has no CPU kernel", dtypes="c64")
+numpy("_conj", "Conj lacks complex128", np.conj, dtypes="c128")
 
 
-@numpy("angle", "Angle takes complex64 only", dtypes="fdD")
+@numpy("angle", "Angle takes complex64 only", dtypes="f32 f64 c128")
 def _angle(x):
     return np.angle(x) if x.dtype.kind == "c" else np.where(x != x, x, np.where(x < 0, x.dtype.type(np.pi), 0))
 
 
-numpy("sgn", "Sign lacks the dtype", np.sign, dtypes="Bas")
+numpy("sgn", "Sign lacks the dtype", np.sign, dtypes="u8 i8 i16")

@@ -180,6 +180,6 @@ def _avg3d(prim, x, kernel, stride, padding, ceil, include, divisor):
 
 
 AVG = "_C._nn.avg_pool1d _C._nn.avg_pool2d _C._nn.avg_pool3d"
-legacy(AVG, "AvgPool3D", "AvgPool2D has no CPU kernel", fn=_avg3d, dtypes="f")
+legacy(AVG, "AvgPool3D", "AvgPool2D has no CPU kernel", fn=_avg3d, dtypes="f32")
 numpy(AVG, "AvgPool3D takes 5.8 times as long at 64k elements", avg_pool, above=16384)
 numpy(AVG, "AvgPool3D lacks the dtype", avg_pool)

@@ -301,5 +301,5 @@ _WHY = (
     "by 128)"
 )
 for _name, (_forward, _back) in _MODES.items():
-    numpy(f"_{_name}_layer", _WHY, _layer(_forward), dtypes="fd")
-    numpy(f"_{_name}_layer_backward", _WHY, _layer_backward(_back), dtypes="fd")
+    numpy(f"_{_name}_layer", _WHY, _layer(_forward), dtypes="f32 f64")
+    numpy(f"_{_name}_layer_backward", _WHY, _layer_backward(_back), dtypes="f32 f64")

@@ -171,7 +171,7 @@ legacy(
     "cumsum",
     "CumSum",
     "CumsumExt has no CPU kernel",
-    dtypes="l",
+    dtypes="i64",
     fn=lambda prim, x, dim, dtype: prim(x, dim) if x.shape and 0 not in x.shape else alias(x),
 )
 numpy(

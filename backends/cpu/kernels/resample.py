@@ -183,7 +183,7 @@ for _name, (_mode, _dims, _prim) in UPSAMPLE.items():
         without("_C._nn." + _name, "takes the output's size or the scales, not both")
         _why = "UpsampleTrilinear3D takes size or scales, not both"
     elif _mode == "linear":
-        legacy("_C._nn." + _name, "ResizeBilinearV2", _why, fn=_bilinear, dtypes="f")
+        legacy("_C._nn." + _name, "ResizeBilinearV2", _why, fn=_bilinear, dtypes="f32")
     without(f"_C._nn.{_name}_backward", "takes the output's size or the scales, not both")
     numpy("_C._nn." + _name, _why, upsample(_mode))
     numpy(f"_C._nn.{_name}_backward", _why, upsample_backward(_mode))
@@ -219,10 +219,10 @@ def _col2im(prim, x, size, kernel, dilation, padding, stride):
     )
 
 
-legacy("_C._nn.col2im", "Col2Im", "Col2ImExt has no CPU kernel", fn=_col2im, dtypes="f")
-without("_C.grid_sampler_2d _C.grid_sampler_3d", "half types are rounded at every step", "ez")
+legacy("_C._nn.col2im", "Col2Im", "Col2ImExt has no CPU kernel", fn=_col2im, dtypes="f32")
+without("_C.grid_sampler_2d _C.grid_sampler_3d", "half types are rounded at every step", "f16 bf16")
 decomposed(
     "_C.grid_sampler_2d _C.grid_sampler_3d",
     "half types are rounded at every step; GridSampler2D computes float64 in float32",
-    "dez",
+    "f16 bf16 f64",
 )

@@ -5,7 +5,7 @@ Tile, Triu where they keep up, NumPy's copies where MindSpore walks views elemen
 
 import numpy as np
 
-from ...host import alias
+from ...host import INTS, alias
 from ..arrays import check_places, zeroed
 from ..table import instead, legacy, numpy, pyboost_, without
 
@@ -40,7 +40,7 @@ pyboost_(
     "Tile",
     "fails on 0-d tensors",
     lambda prim, x, repeats: prim(x, repeats) if x.shape else np.tile(alias(x), repeats),
-    "fdaBsilbF",
+    f"bool {INTS} f32 f64 c64",
 )
 numpy(
     "_repeat_interleave",
@@ -49,7 +49,7 @@ numpy(
 )
 
 # ------------------------------------------------------------------------------------------------ triangles
-legacy("tril", "Tril", "TrilExt has no CPU kernel", lambda prim, x, k: prim.of(k)(x), "fdaBsilb")
+legacy("tril", "Tril", "TrilExt has no CPU kernel", lambda prim, x, k: prim.of(k)(x), f"bool {INTS} f32 f64")
 numpy("tril", "Tril lacks the dtype", np.tril)
 numpy("triu", "Triu lacks the dtype", np.triu)
 for _name, _gone in {
@@ -60,7 +60,7 @@ for _name, _gone in {
         _name,
         f"{_name.title()} is 7 to 19 times slower at 1M elements",
         lambda x, k, gone=_gone: zeroed(gone(x, k), x),
-        "fdaBsilb",
+        f"bool {INTS} f32 f64",
         above=32768,
     )
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ... import thresholds
-from ...host import alias
+from ...host import INTS, alias
 from ..table import legacy, numpy, without
 
 
@@ -76,9 +76,9 @@ def _topk_primitive(prim, x, k, dim, largest, sorted):
     return prim.of(True)(x, k)
 
 
-legacy("_sort", "Sort", "SortExt has no CPU kernel", _sort_primitive, "faBsil")
+legacy("_sort", "Sort", "SortExt has no CPU kernel", _sort_primitive, f"{INTS} f32")
 numpy("_sort", "Sort lacks the dtype, and rounds float64 to float32", _sort)
-legacy("topk", "TopK", "TopkExt has no CPU kernel", _topk_primitive, "fdaBsil")
+legacy("topk", "TopK", "TopkExt has no CPU kernel", _topk_primitive, f"{INTS} f32 f64")
 LONG_ROWS = "TopK is 10 to 15 times slower at 64k elements in long rows"
 numpy("topk", LONG_ROWS, _topk, when=lambda x, k, dim, largest, sorted: bool(x._shape) and 8 * k <= x._shape[dim])
 numpy("topk", "TopK lacks the dtype", _topk)

@@ -15,10 +15,10 @@ for _name, _prim in {
     "special.i1": "BesselI1",
     "special.i1e": "BesselI1e",
 }.items():
-    legacy(_name, _prim, "PyBoost has no such primitive", dtypes="fd")
+    legacy(_name, _prim, "PyBoost has no such primitive", dtypes="f32 f64")
 without("erfinv", "wrong by up to 0.9")
 without("digamma", "relative error 0.1 near the root")
-numpy("log1p", "Log1p computes log(1 + x), and np.log1p of complex numbers too", sp.log1p, dtypes="FD")
+numpy("log1p", "Log1p computes log(1 + x), and np.log1p of complex numbers too", sp.log1p, dtypes="c64 c128")
 MISSING = "no primitive, or one that is wrong at the edges"
 
 
@@ -86,15 +86,15 @@ for _name, _fn in {
     "special.scaled_modified_bessel_k1": sp.k1e,
     "special.spherical_bessel_j0": lambda x: np.where(np.isinf(x), 0, np.sinc(x / np.pi)),
 }.items():
-    numpy(_name, MISSING, _fn, dtypes="fd")
+    numpy(_name, MISSING, _fn, dtypes="f32 f64")
 without("xlogy", "NaN for 0 log 0")
-numpy("xlogy", "Xlogy gives NaN for 0 log 0", sp.xlogy, dtypes="fd")
+numpy("xlogy", "Xlogy gives NaN for 0 log 0", sp.xlogy, dtypes="f32 f64")
 COMPOSED = "no CPU kernel; composed of eight primitives it is wrong between equal infinities"
-numpy("logaddexp", COMPOSED, np.logaddexp, dtypes="fd")
-numpy("logaddexp2", COMPOSED, np.logaddexp2, dtypes="fd")
+numpy("logaddexp", COMPOSED, np.logaddexp, dtypes="f32 f64")
+numpy("logaddexp2", COMPOSED, np.logaddexp2, dtypes="f32 f64")
 
 
-@numpy("logaddexp", "LogAddExp has no CPU kernel", dtypes="FD")
+@numpy("logaddexp", "LogAddExp has no CPU kernel", dtypes="c64 c128")
 def _complex_logaddexp(a, b):
     low, high = np.where(a.real < b.real, a, b), np.where(a.real < b.real, b, a)
     return np.where(np.isinf(low.real) & (a == b), a, high + np.log1p(np.exp(low - high)))
@@ -126,6 +126,6 @@ def _polynomial(f, shifted=False):
 
 
 for _name, _fn in _POLYNOMIALS.items():
-    numpy(f"special.{_name}", "no primitive", _polynomial(_fn), dtypes="fd")
+    numpy(f"special.{_name}", "no primitive", _polynomial(_fn), dtypes="f32 f64")
     if _name.startswith("chebyshev"):
-        numpy(f"special.shifted_{_name}", "no primitive", _polynomial(_fn, True), dtypes="fd")
+        numpy(f"special.shifted_{_name}", "no primitive", _polynomial(_fn, True), dtypes="f32 f64")

@@ -183,7 +183,10 @@ class Operator:
                 found = found if isinstance(found, tuple) else (found,)
                 return (*found, *(None,) * (len(args) - len(found)))[: len(args)]
 
-        Formula.__name__ = f"GeneratedBackwardFor_{op.overload.namespace}_{op.overload.overloadpacket.__name__}_{op.overload._overloadname}"
+        overload = op.overload
+        Formula.__name__ = (
+            f"GeneratedBackwardFor_{overload.namespace}_{overload.overloadpacket.__name__}_{overload._overloadname}"
+        )
         Formula._backward_cls.__name__ = Formula.__name__ + "Backward"
         return Formula.apply(*args)
 

@@ -6,7 +6,8 @@ from mindtorch_proxy.runtime.dtypes import scalar_name
 # ------------------------------------------------------------------------------------------------ types
 _SCALAR_TYPES = [
     torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.float32, torch.float64,
-    torch.complex32, torch.complex64, torch.complex128, torch.bool, torch.qint8, torch.quint8, torch.qint32, torch.bfloat16,
+    torch.complex32, torch.complex64, torch.complex128, torch.bool, torch.qint8, torch.quint8, torch.qint32,
+    torch.bfloat16,
 ]  # fmt: skip
 _LAYOUTS = [
     getattr(torch, name, None)

@@ -144,9 +144,18 @@ def trace(
         given = example_kwarg_inputs if example_inputs is None else example_inputs
         method = "forward"
         return trace_module(
-            func, {method: given}, optimize, check_trace, _wrap_checks(check_inputs, method), check_tolerance, strict, _force_outplace, _module_class,
-            example_inputs_is_kwarg=isinstance(example_kwarg_inputs, dict), _store_inputs=_store_inputs,
-        )  # fmt: skip
+            func,
+            {method: given},
+            optimize,
+            check_trace,
+            _wrap_checks(check_inputs, method),
+            check_tolerance,
+            strict,
+            _force_outplace,
+            _module_class,
+            example_inputs_is_kwarg=isinstance(example_kwarg_inputs, dict),
+            _store_inputs=_store_inputs,
+        )
     owner = getattr(func, "__self__", None)
     if isinstance(owner, torch.nn.Module) and func.__name__ == "forward":
         return trace(

@@ -10,9 +10,11 @@ from ._contextlib import context_decorator
 @functools.lru_cache(1)
 def _device_constructors():
     """The functions that make tensors on the default device."""
-    names = """empty empty_permuted empty_strided ones arange bartlett_window blackman_window eye full hamming_window hann_window kaiser_window linspace
-    logspace rand randn randint randperm range sparse_coo_tensor sparse_compressed_tensor sparse_csr_tensor sparse_csc_tensor sparse_bsr_tensor
-    sparse_bsc_tensor tril_indices triu_indices zeros asarray tensor as_tensor scalar_tensor"""
+    names = """
+    empty empty_permuted empty_strided ones arange bartlett_window blackman_window eye full hamming_window hann_window
+    kaiser_window linspace logspace rand randn randint randperm range sparse_coo_tensor sparse_compressed_tensor
+    sparse_csr_tensor sparse_csc_tensor sparse_bsr_tensor sparse_bsc_tensor tril_indices triu_indices zeros asarray
+    tensor as_tensor scalar_tensor"""
     return {getattr(torch, n) for n in names.split()} | {torch.fft.fftfreq, torch.fft.rfftfreq}
 
 

@@ -106,7 +106,8 @@ class BackwardHook:
                         warnings.warn(
                             "Full backward hook is firing when gradients are computed with respect to module outputs "
                             "since no inputs require gradients. See "
-                            "https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.register_full_backward_hook "
+                            "https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html"
+                            "#torch.nn.Module.register_full_backward_hook "
                             "for more details.",
                             stacklevel=5,
                         )

@@ -121,14 +121,14 @@ def adam(var, m, v, greatest, grad, step, lr, beta1, beta2, decay, eps, amsgrad,
     return var.float() * (1 - lr * decay) - lr * update, m, v, top if amsgrad else None
 
 
-def cross_entropy(x, target, weight, reduction, ignore, smoothing):
+def cross_entropy(x, target, weight, reduction, ignore, smoothing, scale, with_z, *, loss, log_prob, z, lse):
     if smoothing:
         raise Refused("labels are not smoothed inside the loss here")
     log_prob = torch.log_softmax(x.float(), 1)
     return F.nll_loss(log_prob, target, weight, ignore_index=ignore, reduction=reduction), log_prob, None, None
 
 
-def cross_entropy_grad(grad, log_prob, target, weight, reduction, ignore):
+def cross_entropy_grad(grad, log_prob, target, weight, grad_z, lse, reduction, ignore, smoothing, scale, *, out):
     p = log_prob.float()  # a softmax of logarithms of probabilities gives these again
     grad = grad.reshape(() if reduction != "none" else (-1,))
     return gradients(lambda x: F.cross_entropy(x, target, weight, ignore_index=ignore, reduction=reduction), grad, p)
@@ -178,6 +178,10 @@ def heads(layout, heads_q, *tensors):
     )
 
 
+def convolution_grad(grad, x, w, sizes, stride, padding, dilation, transposed, more, groups, mask, cube, *, dx, dw, db):
+    return wide(aten.convolution_backward, grad, x, w, sizes, stride, padding, dilation, transposed, more, groups, mask)
+
+
 def attention_scores(q, k, mask, scale, pse, sparse, before, after):
     k = k.repeat_interleave(q.shape[1] // k.shape[1], 1)
     scores = q.float() @ k.float().transpose(-1, -2) * scale
@@ -191,7 +195,29 @@ def attention_scores(q, k, mask, scale, pse, sparse, before, after):
     return scores if mask is None else scores.masked_fill(mask.bool(), -torch.inf)
 
 
-def attention(q, k, v, pse, drop, pad, mask, prefix, scale, keep, before, after, n, layout, inner, sparse):
+def attention(
+    q,
+    k,
+    v,
+    pse,
+    drop,
+    pad,
+    mask,
+    prefix,
+    scale,
+    keep,
+    before,
+    after,
+    n,
+    layout,
+    inner,
+    sparse,
+    *,
+    top,
+    total,
+    saved,
+    out,
+):
     if drop is not None or keep != 1:
         raise Refused("dropout inside the attention is not emulated")
     (q, k, v), back = heads(layout, n, q, k, v)
@@ -229,6 +255,11 @@ def attention_grad(
     layout,
     inner,
     sparse,
+    *,
+    dq,
+    dk,
+    dv,
+    dpse,
 ):
     def run(q, k, v):
         (a, b, c), back = heads(layout, n, q, k, v)
@@ -257,8 +288,9 @@ def method(name, n):
     }[n]
 
 
-UNARY = """Abs Acos Acosh Asin Asinh Atan Atanh Ceil Cos Cosh Erf Erfc Erfinv Exp Exp2 Expm1 Floor Frac Log Log10 Log1p Log2 Neg Reciprocal Relu Round Rsqrt
-Selu Sigmoid Sin Sinc Sinh Sqrt Tan Tanh Trunc Square Digamma Lgamma Signbit"""
+UNARY = """
+    Abs Acos Acosh Asin Asinh Atan Atanh Ceil Cos Cosh Erf Erfc Erfinv Exp Exp2 Expm1 Floor Frac Log Log10 Log1p Log2
+    Neg Reciprocal Relu Round Rsqrt Selu Sigmoid Sin Sinc Sinh Sqrt Tan Tanh Trunc Square Digamma Lgamma Signbit"""
 OTHER_UNARY = dict(
     BitwiseNot="bitwise_not",
     LogicalNot="logical_not",
@@ -274,25 +306,103 @@ ACTIVATIONS = dict(
     Silu=F.silu, Mish=F.mish, Hardsigmoid=F.hardsigmoid, Hardswish=F.hardswish, Gelu=F.gelu, Softsign=F.softsign
 )
 BINARY = dict(
-    Atan2="atan2", BitwiseAndTensor="bitwise_and", BitwiseOrTensor="bitwise_or", BitwiseXorTensor="bitwise_xor", BitwiseAndScalar="bitwise_and", Div="div",
-    BitwiseOrScalar="bitwise_or", BitwiseXorScalar="bitwise_xor", Divs="div", EqTensor="eq", NeTensor="ne", GtTensor="gt", GeTensor="ge", LtTensor="lt",
-    LeTensor="le", EqScalar="eq", NeScalar="ne", GtScalar="gt", GeScalar="ge", LtScalar="lt", LeScalar="le", FloorDivide="floor_divide",
-    FloorDivides="floor_divide", FmodTensor="fmod", FmodScalar="fmod", Gcd="gcd", LogAddExp="logaddexp", LogAddExp2="logaddexp2", LogicalAnd="logical_and",
-    LogicalOr="logical_or", LogicalXor="logical_xor", Maximum="maximum", Minimum="minimum", Mul="mul", Muls="mul", PowTensorTensor="pow",
-    PowTensorScalar="pow", PowScalarTensor="pow", RemainderTensorTensor="remainder", RemainderTensorScalar="remainder", RemainderScalarTensor="remainder",
-    XLogYTensor="xlogy", XLogYScalarOther="xlogy", XLogYScalarSelf="xlogy", Dot="dot", Polar="polar", Ger="ger", Complex="complex", Heaviside="heaviside",
-    BitwiseLeftShift="bitwise_left_shift", BitwiseRightShift="bitwise_right_shift", Equal="eq", Hypot="hypot", Copysign="copysign",
-)  # fmt: skip
+    Atan2="atan2",
+    BitwiseAndTensor="bitwise_and",
+    BitwiseOrTensor="bitwise_or",
+    BitwiseXorTensor="bitwise_xor",
+    BitwiseAndScalar="bitwise_and",
+    Div="div",
+    BitwiseOrScalar="bitwise_or",
+    BitwiseXorScalar="bitwise_xor",
+    Divs="div",
+    EqTensor="eq",
+    NeTensor="ne",
+    GtTensor="gt",
+    GeTensor="ge",
+    LtTensor="lt",
+    LeTensor="le",
+    EqScalar="eq",
+    NeScalar="ne",
+    GtScalar="gt",
+    GeScalar="ge",
+    LtScalar="lt",
+    LeScalar="le",
+    FloorDivide="floor_divide",
+    FloorDivides="floor_divide",
+    FmodTensor="fmod",
+    FmodScalar="fmod",
+    Gcd="gcd",
+    LogAddExp="logaddexp",
+    LogAddExp2="logaddexp2",
+    LogicalAnd="logical_and",
+    LogicalOr="logical_or",
+    LogicalXor="logical_xor",
+    Maximum="maximum",
+    Minimum="minimum",
+    Mul="mul",
+    Muls="mul",
+    PowTensorTensor="pow",
+    PowTensorScalar="pow",
+    PowScalarTensor="pow",
+    RemainderTensorTensor="remainder",
+    RemainderTensorScalar="remainder",
+    RemainderScalarTensor="remainder",
+    XLogYTensor="xlogy",
+    XLogYScalarOther="xlogy",
+    XLogYScalarSelf="xlogy",
+    Dot="dot",
+    Polar="polar",
+    Ger="ger",
+    Complex="complex",
+    Heaviside="heaviside",
+    BitwiseLeftShift="bitwise_left_shift",
+    BitwiseRightShift="bitwise_right_shift",
+    Equal="eq",
+    Hypot="hypot",
+    Copysign="copysign",
+)
 INPLACE = dict(
-    Mul=("mul_", 1), Muls=("mul_", 1), Div=("div_", 1), Divs=("div_", 1), Copy=("copy_", 1), FillScalar=("fill_", 1), FillTensor=("fill_", 1),
-    FloorDivide=("floor_divide_", 1), FloorDivides=("floor_divide_", 1), RemainderTensorTensor=("remainder_", 1), RemainderTensorScalar=("remainder_", 1),
-    Zero=("zero_", 0), Exp=("exp_", 0), Relu=("relu_", 0), Sigmoid=("sigmoid_", 0), Tanh=("tanh_", 0), Neg=("neg_", 0), Sqrt=("sqrt_", 0), Log=("log_", 0),
-    LogicalNot=("logical_not_", 0), MaskedFillScalar=("masked_fill_", 2), MaskedFillTensor=("masked_fill_", 2), MaskedScatter=("masked_scatter_", 2),
-    IndexCopy=("index_copy_", 3), Hardtanh=("hardtanh_", 2), IndexFill=("index_fill_", 3), BitwiseAndTensor=("bitwise_and_", 1), Floor=("floor_", 0),
-    BitwiseOrTensor=("bitwise_or_", 1), BitwiseXorTensor=("bitwise_xor_", 1), BitwiseNot=("bitwise_not_", 0), PowTensorScalar=("pow_", 1), Ceil=("ceil_", 0),
-    PowTensorTensor=("pow_", 1), Reciprocal=("reciprocal_", 0), Rsqrt=("rsqrt_", 0), Abs=("abs_", 0), Clamp=("clamp_", 2), Erfinv=("erfinv_", 0),
+    Mul=("mul_", 1),
+    Muls=("mul_", 1),
+    Div=("div_", 1),
+    Divs=("div_", 1),
+    Copy=("copy_", 1),
+    FillScalar=("fill_", 1),
+    FillTensor=("fill_", 1),
+    FloorDivide=("floor_divide_", 1),
+    FloorDivides=("floor_divide_", 1),
+    RemainderTensorTensor=("remainder_", 1),
+    RemainderTensorScalar=("remainder_", 1),
+    Zero=("zero_", 0),
+    Exp=("exp_", 0),
+    Relu=("relu_", 0),
+    Sigmoid=("sigmoid_", 0),
+    Tanh=("tanh_", 0),
+    Neg=("neg_", 0),
+    Sqrt=("sqrt_", 0),
+    Log=("log_", 0),
+    LogicalNot=("logical_not_", 0),
+    MaskedFillScalar=("masked_fill_", 2),
+    MaskedFillTensor=("masked_fill_", 2),
+    MaskedScatter=("masked_scatter_", 2),
+    IndexCopy=("index_copy_", 3),
+    Hardtanh=("hardtanh_", 2),
+    IndexFill=("index_fill_", 3),
+    BitwiseAndTensor=("bitwise_and_", 1),
+    Floor=("floor_", 0),
+    BitwiseOrTensor=("bitwise_or_", 1),
+    BitwiseXorTensor=("bitwise_xor_", 1),
+    BitwiseNot=("bitwise_not_", 0),
+    PowTensorScalar=("pow_", 1),
+    Ceil=("ceil_", 0),
+    PowTensorTensor=("pow_", 1),
+    Reciprocal=("reciprocal_", 0),
+    Rsqrt=("rsqrt_", 0),
+    Abs=("abs_", 0),
+    Clamp=("clamp_", 2),
+    Erfinv=("erfinv_", 0),
     Sin=("sin_", 0),
-)  # fmt: skip
+)
 
 
 def padded(fn):
@@ -582,12 +692,8 @@ RULES = {
         grad, self, target, reduction, beta
     ),
     "SoftMarginLoss": lambda self, target, reduction, *, out: aten.soft_margin_loss(self, target, reduction),
-    "CrossEntropyLoss": lambda self, target, weight, reduction, ignore, smoothing, scale, with_z, *, loss, log_prob, z, lse: (
-        cross_entropy(self, target, weight, reduction, ignore, smoothing)
-    ),
-    "CrossEntropyLossGrad": lambda grad, log_prob, target, weight, grad_z, lse, reduction, ignore, smoothing, scale, *, out: (
-        cross_entropy_grad(grad, log_prob, target, weight, reduction, ignore)
-    ),
+    "CrossEntropyLoss": cross_entropy,
+    "CrossEntropyLossGrad": cross_entropy_grad,
     "NLLLoss": lambda self, target, weight, reduction, ignore, *, out, total: aten.nll_loss_forward(
         self, target, weight, reduction, ignore
     ),
@@ -605,9 +711,7 @@ RULES = {
         wide(aten.convolution, x, w, b, stride, padding, dilation, transposed, more, groups),
         None,
     ),
-    "ConvolutionBackward": lambda grad, x, w, sizes, stride, padding, dilation, transposed, more, groups, mask, cube, *, dx, dw, db: (
-        wide(aten.convolution_backward, grad, x, w, sizes, stride, padding, dilation, transposed, more, groups, mask)
-    ),
+    "ConvolutionBackward": convolution_grad,
     "AvgPool2d": lambda self, kernel, stride, padding, ceil, include, divisor, cube, *, out: aten.avg_pool2d(
         self, kernel, stride, padding, ceil, include, divisor or None
     ),
@@ -689,34 +793,8 @@ RULES = {
     "DropoutGenMaskV2": lambda shape, p, seed, offset, dtype, *, out: kept(shape, p, seed, offset, out),
     "DropoutDoMask": lambda self, mask, p, *, out: self * unpacked(mask, self) / (1 - p),
     # ------------------------------------------------------------ fused
-    "FlashAttentionScore": lambda q, k, v, pse, drop, pad, mask, prefix, scale, keep, before, after, n, layout, inner, sparse, *, top, total, saved, out: (
-        attention(q, k, v, pse, drop, pad, mask, prefix, scale, keep, before, after, n, layout, inner, sparse)
-    ),
-    "FlashAttentionScoreGrad": lambda q, k, v, dy, pse, drop, pad, mask, top, total, saved, out, prefix, scale, keep, before, after, n, layout, inner, sparse, *, dq, dk, dv, dpse: (  # noqa: E501
-        attention_grad(
-            q,
-            k,
-            v,
-            dy,
-            pse,
-            drop,
-            pad,
-            mask,
-            top,
-            total,
-            saved,
-            out,
-            prefix,
-            scale,
-            keep,
-            before,
-            after,
-            n,
-            layout,
-            inner,
-            sparse,
-        )
-    ),
+    "FlashAttentionScore": attention,
+    "FlashAttentionScoreGrad": attention_grad,
     "SwiGlu": lambda x, dim, *, out: swiglu(x, dim),
     "SwiGluGrad": lambda grad, x, dim, *, out: gradients(lambda a: swiglu(a, dim), grad, x),
     "RotaryPositionEmbedding": lambda x, cos, sin, mode, *, out: rotary(x, cos, sin, mode),

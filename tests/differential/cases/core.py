@@ -819,7 +819,8 @@ def case_products_with_an_activation(torch):
 
 def case_reductions_of_too_many_dimensions(torch):
     x = torch.randn([1] * 65)
-    names = "sum mean prod amax amin any all argmax argmin std var nansum nanmean logsumexp count_nonzero hash_tensor".split()
+    names = "sum mean prod amax amin any all argmax argmin std var nansum nanmean logsumexp count_nonzero hash_tensor"
+    names = names.split()
     made = torch.zeros([1] * 20 + [2] + [1] * 30, dtype=torch.float64)
     return [
         *_words(*[lambda f=getattr(torch, n), d=d: f(x, d) for n in names for d in (0, -1)]),
@@ -932,7 +933,8 @@ def case_logcumsumexp_of_complex(torch):
 
 def case_identities_of_masked_reductions(torch):
     identity = torch.masked._reduction_identity
-    names = "sum cumsum prod amax argmax amin argmin logaddexp logsumexp mean var std median norm softmax masked.sum".split()
+    names = "sum cumsum prod amax argmax amin argmin logaddexp logsumexp mean var std median norm softmax masked.sum"
+    names = names.split()
     dtypes = (torch.float32, torch.bfloat16, torch.int8, torch.uint8, torch.bool, torch.uint16, torch.int64)
     return [
         *_words(*[lambda n=n, d=d: identity(n, torch.ones(2, dtype=d)) for n in names for d in dtypes]),

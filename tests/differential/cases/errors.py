@@ -14,10 +14,10 @@ TOLERANCE = STRICT
 def outcomes(torch, programs):
     """What the last expression of each program gives, or its error.
 
-    Programs are statements before it, separated by semicolons.
+    Programs are statements before it, separated by semicolons. What is indented further continues a program.
     """
     found = []
-    for text in programs.strip().splitlines():
+    for text in programs.strip().replace("\n" + " " * 8, " ").splitlines():
         names = {
             "torch": torch,
             "F": torch.nn.functional,
@@ -273,14 +273,16 @@ _CAPTURED_TENSORS = r"""
     torch.func.jacrev(lambda x: x.clone().mul_(2))(torch.ones(2))
     torch.func.jacfwd(lambda x: x.clone().mul_(2))(torch.ones(2))
     torch.func.hessian(lambda x: (x.clone().mul_(2)**2).sum())(torch.ones(2))
-    torch.func.grad(lambda x: torch.func.grad(lambda y: (x.clone().mul_(2)*y).sum())(torch.ones(2)).sum())(torch.ones(2))
+    torch.func.grad(lambda x: torch.func.grad(lambda y:
+        (x.clone().mul_(2)*y).sum())(torch.ones(2)).sum())(torch.ones(2))
     torch.func.vmap(torch.func.grad(lambda x: torch.zeros(()).add(x.clone().add_(1)).sum()))(torch.ones(2))
     w=torch.ones(2); torch.func.vmap(torch.func.grad(lambda x: (w.add_(1)*x).sum()))(torch.ones(2,2))
     w=torch.ones(2); torch.func.vmap(lambda x: w.add_(1)*x)(torch.ones(2,2)), w
     w=torch.ones(2); torch.func.grad(lambda x: torch.func.vmap(lambda y: w.add_(1)*y)(x).sum())(torch.ones(2,2))
     w=torch.ones(2); torch.func.grad(lambda x: (w.clone().add_(x), w.sum())[0].sum())(torch.ones(2))
     bn=torch.nn.BatchNorm1d(2); torch.func.grad(lambda x: bn(x).sum())(torch.ones(3,2))
-    lin=torch.nn.Linear(2,2); torch.func.grad(lambda p: torch.func.functional_call(lin,p,(torch.ones(2),)).sum())(dict(lin.named_parameters()))['bias']
+    lin=torch.nn.Linear(2,2); torch.func.grad(lambda p:
+        torch.func.functional_call(lin,p,(torch.ones(2),)).sum())(dict(lin.named_parameters()))['bias']
     torch.func.grad(lambda x: torch.nn.functional.relu(x*1, inplace=True).sum())(torch.ones(2))
     torch.func.grad(lambda x: torch.nn.functional.dropout(x*1, 0.0, inplace=True).sum())(torch.ones(2))
     w=torch.ones(2); torch.func.grad(lambda x: (w.detach().add_(1), x.sum())[1])(torch.ones(2))

@@ -617,8 +617,9 @@ def case_functions_of_torch_and_the_operators_behind_them(torch):
     from torch.fx.operator_schemas import get_signature_for_torch_op
     from torch.jit._builtins import _find_builtin
 
-    functional = """adaptive_avg_pool1d avg_pool1d avg_pool2d bilinear celu_ conv2d cosine_similarity elu_ gelu hardshrink linear logsigmoid one_hot pdist
-    prelu relu relu_ selu_ softmax softplus threshold threshold_"""
+    functional = """
+    adaptive_avg_pool1d avg_pool1d avg_pool2d bilinear celu_ conv2d cosine_similarity elu_ gelu hardshrink linear
+    logsigmoid one_hot pdist prelu relu relu_ selu_ softmax softplus threshold threshold_"""
     functions = [getattr(torch.nn.functional, n) for n in functional.split()]
     functions += [torch._assert_async, torch.linalg.lu, torch.linalg.norm, torch.norm, torch._segment_reduce, torch.mm]
     functions += [torch.sparse.mm, torch.sparse.addmm, torch.sparse.sum]

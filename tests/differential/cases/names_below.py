@@ -288,10 +288,19 @@ def case_shapes_of_attention(torch):
     check = torch.nn.functional._mha_shape_check
     one, two, three, four = torch.ones(2), torch.ones(4, 6), torch.ones(2, 4, 6), torch.ones(2, 2, 4, 6)
     cases = [
-        (three, three, three, None, None), (two, two, two, None, None), (four, two, two, None, None), (three, two, three, None, None),
-        (two, two, three, None, None), (three, three, three, one, None), (two, two, two, two, None), (three, three, three, two, one),
-        (two, two, two, one, one), (two, two, two, one, torch.ones(2, 4, 5)), (two, two, two, one, torch.ones(2, 4, 4)), (two, two, two, one, two),
-    ]  # fmt: skip
+        (three, three, three, None, None),
+        (two, two, two, None, None),
+        (four, two, two, None, None),
+        (three, two, three, None, None),
+        (two, two, three, None, None),
+        (three, three, three, one, None),
+        (two, two, two, two, None),
+        (three, three, three, two, one),
+        (two, two, two, one, one),
+        (two, two, two, one, torch.ones(2, 4, 5)),
+        (two, two, two, one, torch.ones(2, 4, 4)),
+        (two, two, two, one, two),
+    ]
     return [answer(lambda case=case: check(*case, 2)) for case in cases]
 
 

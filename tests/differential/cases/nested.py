@@ -283,8 +283,10 @@ torch.arange(12.0).view(2, 3, 2) - nt
 nt + torch.ones(2, 4, 2)
 nt + torch.ones(1, 2, 3, 2)
 nt + nt.transpose(1, 2)
-[F.relu(nt - 2), F.gelu(nt), F.silu(nt), F.leaky_relu(nt - 2), torch.sin(nt), nt.clamp(1, 3), nt > 2, nt.bool(), nt.isnan(), -nt, 1 / (nt + 1)]
-[torch.where(nt > 1, nt, 0.0), nt.where(nt > 1, torch.zeros(2)), nt.masked_fill(nt > 1, 7.0), torch.maximum(nt, nt), nt.pow(2), nt.round()]
+[F.relu(nt - 2), F.gelu(nt), F.silu(nt), F.leaky_relu(nt - 2), torch.sin(nt), nt.clamp(1, 3), nt > 2, nt.bool(),
+    nt.isnan(), -nt, 1 / (nt + 1)]
+[torch.where(nt > 1, nt, 0.0), nt.where(nt > 1, torch.zeros(2)), nt.masked_fill(nt > 1, 7.0), torch.maximum(nt, nt),
+    nt.pow(2), nt.round()]
 nt.clone().add_(1).mul_(nt)
 nt.unbind()
 [nt[0], nt[-1], nt[1, 0], nt[..., 0], nt[..., 0:1], nt[0, ...], nt[..., 1, 0, 1], nt[1, -1, 0:1]]
@@ -294,35 +296,44 @@ nt[..., :, 0]
 nt[torch.tensor([0])]
 nt[None]
 nt.unbind(1)
-[nt.to_padded_tensor(0.0), torch.nested.to_padded_tensor(nt, -1, (2, 5, 2)), nt.to_padded_tensor(0.0, (2, 2, 2)), nt.transpose(1, 2).to_padded_tensor(9.0)]
-[nt.sum(), nt.sum(1), nt.sum(-1), nt.sum((0, 1)), nt.sum(1, keepdim=True), nt.sum((0, 1), keepdim=True), nt.mean(1), nt.mean(), nt.mean((0, 1)), nt.prod(1)]
-[nt.max(), nt.max(1), nt.max(2), nt.min(2), nt.amax((0, 1)), nt.argmax(1), nt.argmax(-1), nt.argmin(1, keepdim=True), nt.any(), nt.all(1), nt.amin(2)]
+[nt.to_padded_tensor(0.0), torch.nested.to_padded_tensor(nt, -1, (2, 5, 2)), nt.to_padded_tensor(0.0, (2, 2, 2)),
+    nt.transpose(1, 2).to_padded_tensor(9.0)]
+[nt.sum(), nt.sum(1), nt.sum(-1), nt.sum((0, 1)), nt.sum(1, keepdim=True), nt.sum((0, 1), keepdim=True), nt.mean(1),
+    nt.mean(), nt.mean((0, 1)), nt.prod(1)]
+[nt.max(), nt.max(1), nt.max(2), nt.min(2), nt.amax((0, 1)), nt.argmax(1), nt.argmax(-1), nt.argmin(1, keepdim=True),
+    nt.any(), nt.all(1), nt.amin(2)]
 nt.sum(0)
 nt.sum((1, 2))
-[nt.softmax(-1), nt.softmax(1), nt.log_softmax(-1), F.layer_norm(nt, (2,)), F.rms_norm(nt, (2,)), F.dropout(nt, 0.5, training=False)]
+[nt.softmax(-1), nt.softmax(1), nt.log_softmax(-1), F.layer_norm(nt, (2,)), F.rms_norm(nt, (2,)), F.dropout(nt, 0.5,
+    training=False)]
 nt.softmax(0)
 nt.log_softmax(1)
-[F.linear(nt, torch.ones(3, 2), torch.ones(3)), nt @ torch.ones(2, 4), nt @ torch.ones(2, 2, 3), nt.transpose(1, 2) @ nt, torch.bmm(nt, torch.ones(2, 2, 3))]
+[F.linear(nt, torch.ones(3, 2), torch.ones(3)), nt @ torch.ones(2, 4), nt @ torch.ones(2, 2, 3), nt.transpose(1,
+    2) @ nt, torch.bmm(nt, torch.ones(2, 2, 3))]
 nt @ nt
 nt @ torch.ones(2)
 F.linear(nt.transpose(1, 2), torch.ones(3, 2))
-[nt.transpose(1, 2), nt.permute(0, 2, 1), nt.mT, nt.unsqueeze(-1), nt.unsqueeze(1), nt.unsqueeze(-1).squeeze(-1), nt.transpose(1, 2).contiguous()]
+[nt.transpose(1, 2), nt.permute(0, 2, 1), nt.mT, nt.unsqueeze(-1), nt.unsqueeze(1), nt.unsqueeze(-1).squeeze(-1),
+    nt.transpose(1, 2).contiguous()]
 nt.transpose(0, 1)
 nt.permute(0, 1)
 nt.unsqueeze(0)
 nt.squeeze(1)
-[nt.view(2, -1, 2, 1), nt.view(2, nt.size(1), 1, 2), nt.reshape(2, -1, 2), nt.view(nt.shape), nt.unflatten(-1, (2, 1)).flatten(-2)]
+[nt.view(2, -1, 2, 1), nt.view(2, nt.size(1), 1, 2), nt.reshape(2, -1, 2), nt.view(nt.shape), nt.unflatten(-1, (2,
+    1)).flatten(-2)]
 nt.view(10)
 nt.view(2, 3, 2)
 nt.flatten(1)
 [nt.unsqueeze(-1).expand(-1, -1, -1, 3), nt.unsqueeze(-1).expand(2, nt.size(1), 2, 3)]
 nt.expand(2, 3, 2)
-[nt.chunk(2, -1), nt.chunk(2, 0), nt.split([1, 1], -1), nt.narrow(-1, 1, 1), nt.select(2, 1), torch.cat([nt, nt], -1), torch.stack([nt, nt], -1)]
+[nt.chunk(2, -1), nt.chunk(2, 0), nt.split([1, 1], -1), nt.narrow(-1, 1, 1), nt.select(2, 1), torch.cat([nt, nt], -1),
+    torch.stack([nt, nt], -1)]
 nt.chunk(2, 1)
 nt.narrow(0, 0, 1)
 torch.cat([nt, nt])
 torch.stack([nt, nt], 1)
-[nt.clone(), nt.detach(), nt.double(), nt.to(torch.int32), nt.type_as(nt.double()), torch.zeros_like(nt), torch.full_like(nt, 2), copy.deepcopy(nt)]
+[nt.clone(), nt.detach(), nt.double(), nt.to(torch.int32), nt.type_as(nt.double()), torch.zeros_like(nt),
+    torch.full_like(nt, 2), copy.deepcopy(nt)]
 [nt.new_zeros(()), torch.empty_like(nt).shape == nt.shape, nt.is_same_size(nt), nt.is_same_size(other)]
 nt.new_zeros(2)
 nt.clone().copy_(other)
@@ -350,17 +361,19 @@ torch.nested.nested_tensor_from_jagged(torch.arange(10.0).view(5, 2), lengths=to
 torch.nested.nested_tensor_from_jagged(torch.arange(10.0).view(2, 5), torch.tensor([0, 2, 5]), jagged_dim=2)
 torch.nested.nested_tensor_from_jagged(torch.arange(10.0).view(5, 2))
 torch.nested.nested_tensor_from_jagged(torch.ones(5, 2), torch.tensor([0, 2, 5]), jagged_dim=0)
-[h, h.unbind(), h.sin(), h.contiguous(), h.clone(), h.is_contiguous(), h._max_seqlen, h.numel(), h[1], h.mean(-1), h.transpose(1, 2)]
+[h, h.unbind(), h.sin(), h.contiguous(), h.clone(), h.is_contiguous(), h._max_seqlen, h.numel(), h[1], h.mean(-1),
+    h.transpose(1, 2)]
 h.sum(1)
 h.to_padded_tensor(0)
 h.softmax(1)
 h.permute(0, 2, 1)
-torch.nested.narrow(torch.arange(24.0).view(2, 4, 3), 1, torch.tensor([1, 0]), torch.tensor([1, 3]), layout=torch.jagged)
+torch.nested.narrow(torch.arange(24.0).view(2, 4, 3), 1, torch.tensor([1, 0]), torch.tensor([1, 3]),
+    layout=torch.jagged)
 torch.nested.narrow(torch.arange(24.0).view(2, 4, 3), 1, 1, 2, layout=torch.jagged)
 torch.nested.narrow(torch.arange(24.0).view(2, 4, 3), 2, 0, 1, layout=torch.jagged)
 torch.nested.masked_select(torch.arange(6.0).view(2, 3), torch.tensor([[True, False, True], [True, False, False]]))
 pickle.loads(pickle.dumps(nt))
-torch.Size([2, nt.size(1)])""".split("\n")
+torch.Size([2, nt.size(1)])""".replace("\n    ", " ").split("\n")
 
 
 def case_jagged_functions(torch):

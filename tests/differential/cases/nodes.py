@@ -189,14 +189,15 @@ def case_results_of_ambiguous_formats(torch):
 
 
 _NAMES = """
-    x.sum(); x.sum(0); x.sum((0, 1), True); x.mean(); x.mean(1); x.prod(); x.prod(0); x.max(); x.max(0)[0]; x.min(); x.median(); x.median(0)[0];
-    x.nanmedian(0)[0];
-    x.squeeze(); x[None].squeeze(0); x[None].squeeze((0,)); x.pow(2); x**x; 2**x; x.square(); 1 - x; torch.rsub(x, x); x.clamp(0, 1); x.clamp(min=0);
-    x.clamp(x.detach(), None); torch.div(x, 2, rounding_mode="floor"); x.masked_fill(x > 0.5, 0); x.masked_fill(x > 0.5, torch.tensor(0.0));
-    x.fmod(2); x.fmod(x);
-    x % 2; x % x; torch.lerp(x, x, 0.5); torch.lerp(x, x, x); F.linear(x, w, b); F.linear(x, w); F.linear(x[None], w, b); F.linear(x[None], w); x @ w.t();
-    x[None] @ w.t(); x[None].expand(2, 4, 3) @ x.t(); x.split(1)[0]; x.split([1, 3])[0]; x.chunk(2)[0]; x.norm(); torch.linalg.matrix_norm(x);
-    torch.linalg.qr(x)[0]; torch.matrix_exp(x[:3]); torch.cross(x, x, dim=1); F.rms_norm(x, (3,)); F.selu(x); F.logsigmoid(x); (x * 1).fill_(2)
+    x.sum(); x.sum(0); x.sum((0, 1), True); x.mean(); x.mean(1); x.prod(); x.prod(0); x.max(); x.max(0)[0]; x.min();
+    x.median(); x.median(0)[0]; x.nanmedian(0)[0]; x.squeeze(); x[None].squeeze(0); x[None].squeeze((0,)); x.pow(2);
+    x**x; 2**x; x.square(); 1 - x; torch.rsub(x, x); x.clamp(0, 1); x.clamp(min=0); x.clamp(x.detach(), None);
+    torch.div(x, 2, rounding_mode="floor"); x.masked_fill(x > 0.5, 0); x.masked_fill(x > 0.5, torch.tensor(0.0));
+    x.fmod(2); x.fmod(x); x % 2; x % x; torch.lerp(x, x, 0.5); torch.lerp(x, x, x); F.linear(x, w, b); F.linear(x, w);
+    F.linear(x[None], w, b); F.linear(x[None], w); x @ w.t(); x[None] @ w.t(); x[None].expand(2, 4, 3) @ x.t();
+    x.split(1)[0]; x.split([1, 3])[0]; x.chunk(2)[0]; x.norm(); torch.linalg.matrix_norm(x); torch.linalg.qr(x)[0];
+    torch.matrix_exp(x[:3]); torch.cross(x, x, dim=1); F.rms_norm(x, (3,)); F.selu(x); F.logsigmoid(x);
+    (x * 1).fill_(2)
 """
 
 

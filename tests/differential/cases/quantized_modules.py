@@ -171,11 +171,16 @@ def case_observers(torch):
     warnings.simplefilter("ignore")
     q, found = torch.ao.quantization, []
     observers = [
-        q.HistogramObserver(), q.HistogramObserver(reduce_range=True, bins=256), q.HistogramObserver(dtype=torch.qint8, qscheme=torch.per_tensor_symmetric),
-        q.MovingAveragePerChannelMinMaxObserver(), q.MovingAveragePerChannelMinMaxObserver(ch_axis=1, averaging_constant=0.5),
-        q.PerChannelMinMaxObserver(), q.MinMaxObserver(quant_min=0, quant_max=200, reduce_range=True), q.FixedQParamsObserver(0.1, 3),
+        q.HistogramObserver(),
+        q.HistogramObserver(reduce_range=True, bins=256),
+        q.HistogramObserver(dtype=torch.qint8, qscheme=torch.per_tensor_symmetric),
+        q.MovingAveragePerChannelMinMaxObserver(),
+        q.MovingAveragePerChannelMinMaxObserver(ch_axis=1, averaging_constant=0.5),
+        q.PerChannelMinMaxObserver(),
+        q.MinMaxObserver(quant_min=0, quant_max=200, reduce_range=True),
+        q.FixedQParamsObserver(0.1, 3),
         q.MovingAverageMinMaxObserver(),
-    ]  # fmt: skip
+    ]
     for o in observers:
         torch.manual_seed(5)
         for size in (1, 3, 3, 0.5):
@@ -257,7 +262,7 @@ def case_functions(torch):
 
 def case_older_names(torch):
     """torch.quantization and torch.nn's are torch.ao's, object for object."""
-    from torch.quantization import (
+    from torch.quantization import (  # noqa: F401
         fake_quantize,
         fuse_modules,
         observer,
@@ -267,20 +272,30 @@ def case_older_names(torch):
         quantize,
         stubs,
         utils,
-    )  # noqa: F401
+    )
 
     q, n = torch.ao.quantization, torch.ao.nn
     pairs = [
-        (observer.HistogramObserver, q.HistogramObserver), (qconfig.QConfig, q.QConfig), (torch.quantization.prepare, q.prepare),
-        (stubs.QuantStub, q.QuantStub), (fake_quantize.FakeQuantize, q.FakeQuantize), (quant_type.QuantType, q.QuantType),
-        (torch.quantization.fuse_modules, q.fuse_modules), (torch.quantization.QuantType, q.QuantType),
+        (observer.HistogramObserver, q.HistogramObserver),
+        (qconfig.QConfig, q.QConfig),
+        (torch.quantization.prepare, q.prepare),
+        (stubs.QuantStub, q.QuantStub),
+        (fake_quantize.FakeQuantize, q.FakeQuantize),
+        (quant_type.QuantType, q.QuantType),
+        (torch.quantization.fuse_modules, q.fuse_modules),
+        (torch.quantization.QuantType, q.QuantType),
         (torch.quantization.get_fuser_method, q.get_fuser_method),
-        (quantization_mappings.get_static_quant_module_class, q.get_static_quant_module_class), (utils.is_per_tensor, q.utils.is_per_tensor),
-        (torch.nn.quantized.Linear, n.quantized.Linear), (torch.nn.quantized.dynamic.Linear, n.quantized.dynamic.Linear),
-        (torch.nn.quantized.FloatFunctional, n.quantized.FloatFunctional), (torch.nn.qat.Linear, n.qat.Linear),
-        (torch.nn.intrinsic.LinearReLU, n.intrinsic.LinearReLU), (torch.nn.intrinsic._FusedModule, n.intrinsic._FusedModule),
-        (torch.nn.intrinsic.qat.ConvReLU2d, n.intrinsic.qat.ConvReLU2d), (torch.nn.intrinsic.quantized.ConvReLU2d, n.intrinsic.quantized.ConvReLU2d),
-    ]  # fmt: skip
+        (quantization_mappings.get_static_quant_module_class, q.get_static_quant_module_class),
+        (utils.is_per_tensor, q.utils.is_per_tensor),
+        (torch.nn.quantized.Linear, n.quantized.Linear),
+        (torch.nn.quantized.dynamic.Linear, n.quantized.dynamic.Linear),
+        (torch.nn.quantized.FloatFunctional, n.quantized.FloatFunctional),
+        (torch.nn.qat.Linear, n.qat.Linear),
+        (torch.nn.intrinsic.LinearReLU, n.intrinsic.LinearReLU),
+        (torch.nn.intrinsic._FusedModule, n.intrinsic._FusedModule),
+        (torch.nn.intrinsic.qat.ConvReLU2d, n.intrinsic.qat.ConvReLU2d),
+        (torch.nn.intrinsic.quantized.ConvReLU2d, n.intrinsic.quantized.ConvReLU2d),
+    ]
     return [a is b for a, b in pairs]
 
 

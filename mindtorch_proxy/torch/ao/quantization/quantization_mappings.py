@@ -11,8 +11,8 @@ from .stubs import DeQuantStub, QuantStub
 
 __all__ = [
     "DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS", "DEFAULT_QAT_MODULE_MAPPINGS", "DEFAULT_STATIC_QUANT_MODULE_MAPPINGS",
-    "get_default_dynamic_quant_module_mappings", "get_default_qat_module_mappings", "get_default_static_quant_module_mappings",
-    "get_dynamic_quant_module_class", "get_static_quant_module_class",
+    "get_default_dynamic_quant_module_mappings", "get_default_qat_module_mappings",
+    "get_default_static_quant_module_mappings", "get_dynamic_quant_module_class", "get_static_quant_module_class",
 ]  # fmt: skip
 DEFAULT_STATIC_QUANT_MODULE_MAPPINGS = {
     QuantStub: nnq.Quantize,
@@ -36,8 +36,9 @@ for _name in ("Conv1d", "Conv2d", "Conv3d"):
         getattr(nni, _relu): getattr(nniqat, _relu),
     }
 _recurrent = {nn.LSTM, nn.GRU, nn.LSTMCell, nn.GRUCell, nn.RNNCell}
-_names = """ConvTranspose1d ConvTranspose2d ConvTranspose3d ELU GroupNorm Hardswish InstanceNorm1d InstanceNorm2d InstanceNorm3d
- LayerNorm LeakyReLU MultiheadAttention PReLU ReLU6 Sigmoid Softmax Tanh"""
+_names = """
+    ConvTranspose1d ConvTranspose2d ConvTranspose3d ELU GroupNorm Hardswish InstanceNorm1d InstanceNorm2d InstanceNorm3d
+    LayerNorm LeakyReLU MultiheadAttention PReLU ReLU6 Sigmoid Softmax Tanh"""
 # what PyTorch has forms of integers for as well
 _DYNAMIC_ABSENT = _recurrent | {nn.Embedding, nn.EmbeddingBag}
 _STATIC_ABSENT = _DYNAMIC_ABSENT | {getattr(nn, name) for name in _names.split()}

@@ -18,7 +18,8 @@ from .quantization_mappings import (
 from .stubs import DeQuantStub, QuantWrapper
 
 __all__ = [
-    "add_quant_dequant", "convert", "prepare", "prepare_qat", "propagate_qconfig_", "quantize", "quantize_dynamic", "quantize_qat", "swap_module",
+    "add_quant_dequant", "convert", "prepare", "prepare_qat", "propagate_qconfig_", "quantize", "quantize_dynamic",
+    "quantize_qat", "swap_module",
 ]  # fmt: skip
 
 

@@ -7,10 +7,11 @@ import torch
 from .quant_type import QuantType
 
 __all__ = [
-    "activation_dtype", "activation_is_dynamically_quantized", "activation_is_int32_quantized", "activation_is_int8_quantized",
-    "activation_is_statically_quantized", "get_combined_dict", "get_qconfig_dtypes", "get_qparam_dict", "get_quant_type",
-    "get_swapped_custom_module_class", "getattr_from_fqn", "is_per_channel", "is_per_tensor", "op_is_int8_dynamically_quantized", "to_underlying_dtype",
-    "validate_qmin_qmax", "weight_dtype", "weight_is_quantized", "weight_is_statically_quantized",
+    "activation_dtype", "activation_is_dynamically_quantized", "activation_is_int32_quantized",
+    "activation_is_int8_quantized", "activation_is_statically_quantized", "get_combined_dict", "get_qconfig_dtypes",
+    "get_qparam_dict", "get_quant_type", "get_swapped_custom_module_class", "getattr_from_fqn", "is_per_channel",
+    "is_per_tensor", "op_is_int8_dynamically_quantized", "to_underlying_dtype", "validate_qmin_qmax", "weight_dtype",
+    "weight_is_quantized", "weight_is_statically_quantized",
 ]  # fmt: skip
 _PER_TENSOR = (torch.per_tensor_affine, torch.per_tensor_symmetric)
 _PER_CHANNEL = (torch.per_channel_affine, torch.per_channel_affine_float_qparams, torch.per_channel_symmetric)

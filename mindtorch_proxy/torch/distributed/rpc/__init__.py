@@ -16,8 +16,8 @@ from .backend_registry import BackendType, backend_registered
 from .options import RpcBackendOptions, TensorPipeRpcBackendOptions
 
 __all__ = [
-    "BackendType", "RRef", "TensorPipeRpcBackendOptions", "backend_registered", "get_worker_info", "init_rpc", "is_available", "remote", "rpc_async",
-    "rpc_sync", "shutdown",
+    "BackendType", "RRef", "TensorPipeRpcBackendOptions", "backend_registered", "get_worker_info", "init_rpc",
+    "is_available", "remote", "rpc_async", "rpc_sync", "shutdown",
 ]  # fmt: skip
 _jobs = itertools.count()
 

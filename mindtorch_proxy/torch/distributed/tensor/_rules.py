@@ -61,10 +61,12 @@ def _adds_number(call):
     return call.name in ("add", "sub", "rsub") and isinstance(call.arg("other"), numbers.Number)
 
 
-_MORE = """clone _to_copy copy zero lift_fresh fill normal uniform bernoulli random exponential where masked_fill lerp addcmul addcdiv isclose sqrt rsqrt pow
- maximum minimum clamp clamp_min clamp_max logical_not logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_not isnan isinf isfinite sign sgn abs
- ceil floor round trunc frac eq ne lt le gt ge nan_to_num silu_backward tanh_backward sigmoid_backward
- leaky_relu_backward hardtanh_backward elu_backward softplus_backward"""
+_MORE = """
+    clone _to_copy copy zero lift_fresh fill normal uniform bernoulli random exponential where masked_fill lerp addcmul
+    addcdiv isclose sqrt rsqrt pow maximum minimum clamp clamp_min clamp_max logical_not logical_and logical_or
+    logical_xor bitwise_and bitwise_or bitwise_not isnan isinf isfinite sign sgn abs ceil floor round trunc frac eq ne
+    lt le gt ge nan_to_num silu_backward tanh_backward sigmoid_backward leaky_relu_backward hardtanh_backward
+    elu_backward softplus_backward"""
 for _name in _MORE.split():
     RULES[_name] = pointwise
 

@@ -93,7 +93,8 @@ class _DataPipe:
 def _describe(pipe):
     """The call that made a pipe, as far as its attributes tell."""
     arguments = [(n, getattr(pipe, n)) for n in sorted(inspect.signature(type(pipe)).parameters) if hasattr(pipe, n)]
-    return f"{type(pipe).__name__}({', '.join(f'{n}={v.__name__ if inspect.isfunction(v) else repr(v)}' for n, v in arguments)})"
+    told = ", ".join(f"{n}={v.__name__ if inspect.isfunction(v) else repr(v)}" for n, v in arguments)
+    return f"{type(pipe).__name__}({told})"
 
 
 _FEEDBACK = (

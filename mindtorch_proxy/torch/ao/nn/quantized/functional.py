@@ -20,8 +20,18 @@ def linear(input, weight, bias=None, scale=None, zero_point=None):
 
 def _conv(name, function, sizes, shape):
     def conv(
-        input, weight, bias, stride=1, padding=0, dilation=1, groups=1, padding_mode="zeros", scale=1.0, zero_point=0, dtype=torch.quint8
-    ):  # fmt: skip
+        input,
+        weight,
+        bias,
+        stride=1,
+        padding=0,
+        dilation=1,
+        groups=1,
+        padding_mode="zeros",
+        scale=1.0,
+        zero_point=0,
+        dtype=torch.quint8,
+    ):
         if padding_mode != "zeros":
             raise NotImplementedError("Only zero-padding is supported!")
         if input.dtype != torch.quint8:
@@ -35,7 +45,8 @@ def _conv(name, function, sizes, shape):
         )
 
     conv.__name__ = conv.__qualname__ = name
-    conv.__doc__ = f"""{name} of integers: the input torch.quint8 of shape ({shape}), the weight torch.qint8, the bias of floating point or None.
+    conv.__doc__ = f"""{name} of integers: the input torch.quint8 of shape ({shape}), the weight torch.qint8, the bias
+    of floating point or None.
 
     Raises:
         NotImplementedError: other dtypes, another padding than zeros.
