@@ -108,7 +108,7 @@ def circle(graph):
 
 
 def layers(graph):
-    """Lists of names from the bottom up, each of which imports from the lists below its own. ValueError for a circle."""
+    """Lists of names from the bottom up: each imports from the lists below its own. ValueError for a circle."""
     found, left = [], dict(graph)
     while left:
         layer = sorted(name for name, others in left.items() if not others & left.keys())
