@@ -156,8 +156,9 @@ def _signed(schema):
 
 
 def _is_bound(schema, method):
-    """Whether PyTorch's Python functions know an overload: numbers are tensors to sums and products, and a dtype for the
-    result is for functions alone.
+    """Whether PyTorch's Python functions know an overload.
+
+    Numbers are tensors to sums and products, and a dtype for the result is for functions alone.
     """
     name = schema.name.partition("::")[2]
     if schema.generated and not name.endswith("_copy"):

@@ -186,7 +186,10 @@ class Call:
 
 
 def intercepted(args):
-    """Whether a call with these arguments is handed over before its kernel: asked where PROCESS.interceptors is not 0."""
+    """Whether a call with these arguments is handed over before its kernel.
+
+    To be asked where PROCESS.interceptors is not 0.
+    """
     if CONTEXT.interceptors or LIBRARY_KERNELS:
         return True
     return not CONTEXT.dispatch_off and bool(dispatching) and any(t.__class__ in dispatching for t in tensors_of(args))

@@ -182,10 +182,10 @@ NOT_TAKEN, NO_OUT = object(), object()  # nobody takes the call over; the functi
 
 
 def run_overridden(public, op, args, out, kind, kwargs=None, star=()):
-    """The way of a call that may be taken over: overrides, then autocast; NOT_TAKEN when the call should go on as it is.
+    """The way of a call that may be taken over: overrides, then autocast.
 
-    `out` is NO_OUT where there is none; `star` is what f(*sizes) was given; kwargs are given where args are the caller's
-    own.
+    Returns NOT_TAKEN when the call should go on as it is. `out` is NO_OUT where there is none; `star` is what f(*sizes)
+    was given; kwargs are given where args are the caller's own.
     """
     named = kwargs is None and kind == "function" and op.python
     if kwargs is not None:

@@ -192,7 +192,8 @@ def _mutating_composite(op, source, given):
     lists = {i for i in op.options.mutates if op.schema.args[i].list}
     first = "a0[0]" if 0 in lists else "a0"
     source.add(
-        f"if CONTEXT.grad and requires_grad(op, ({given})) or not backend({first}.device).update(op, {first}, ({given})):",
+        f"if CONTEXT.grad and requires_grad(op, ({given}))"
+        f" or not backend({first}.device).update(op, {first}, ({given})):",
         f"    return function({given})",
     )
     for i in op.options.mutates:
@@ -229,10 +230,9 @@ def _general(op, source, given, tensors):
         return
     first, others = f"a{op.first}", [i for i in op.tensor_args if i != op.first]
     number = "" if op.first in tensors else f"None if {first}.__class__ in NUMBERS else "
+    alike = {i: f"a{i}.device is {first}.device" for i in others}
     same = "".join(
-        f" and "
-        f"{f'a{i}.device is {first}.device' if i in tensors else f'(a{i}.__class__ in NUMBERS or a{i}.device is {first}.device)'}"
-        for i in others
+        f" and {t}" if i in tensors else f" and (a{i}.__class__ in NUMBERS or {t})" for i, t in alike.items()
     )
     source.add(f"plan = {number}plans.get(({first}.dtype, {first}.device))", f"if plan is not None{same}:")
     depth = 2

@@ -32,7 +32,7 @@ def named(names, values):
 
 
 def of_the_machine(file):
-    """The cases of a file whose results depend on the processor: compared beside a real torch, never with recordings."""
+    """The cases of a file whose results depend on the processor, so that recordings say nothing of them."""
     return getattr(load(Path(__file__).parent / "cases" / f"{file}.py"), "OF_THE_MACHINE", ())
 
 

@@ -58,7 +58,8 @@ def each(f, *arrays):
 def in_one_call(f, *arrays):
     """f of whole stacks by a function of numpy.linalg, which runs LAPACK for each matrix in compiled code.
 
-    None where there is one matrix or no element, or where LAPACK failed for one: which it was, numpy.linalg does not say.
+    None where there is one matrix or no element, or where LAPACK failed for one matrix, which numpy.linalg does not
+    name.
     """
     if arrays[0].ndim < 3 or not all(a.size for a in arrays):
         return None

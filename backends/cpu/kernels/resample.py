@@ -103,7 +103,7 @@ def _blocks_summed(g, times):
 
 
 def _summed_at(g, at, n, axis):
-    """The sums of what lies at equal positions along an axis, which do not decrease; n: how many positions there are."""
+    """The sums of what lies at equal positions along an axis. The positions do not decrease; n is their number."""
     first = np.flatnonzero(np.diff(at, prepend=-1))
     sums = np.add.reduceat(g, first, axis)
     if len(first) == n:
