@@ -10,6 +10,7 @@ from .device import Size, contiguous_format, preserve_format, strided
 from .device import device as Device
 from .device import layout as Layout
 from .device import memory_format as MemoryFormat
+from .signatures import SPOKEN
 from .storage import UntypedStorage
 from .tensor import Tensor, type_name
 from .typed_storage import TypedStorage
@@ -190,17 +191,8 @@ _CHECKS = {
     "Storage": lambda v: isinstance(v, (TypedStorage, UntypedStorage)),
     "Dimname": lambda v: isinstance(v, str),
 }
-_SPOKEN = {
-    "Scalar": "Number",
-    "ScalarType": "torch.dtype",
-    "Device": "torch.device",
-    "Layout": "torch.layout",
-    "MemoryFormat": "torch.memory_format",
-    "Generator": "torch.Generator",
-    "Tensor|Scalar": "Tensor",
-    "Any": "object",
-    "Storage": "torch.Storage",
-}
+# as the schemas' types, and what joins several of them
+_SPOKEN = SPOKEN | {"Any": "object", "Tensor|Scalar": "Tensor"}
 
 
 def accepts(arg, v):

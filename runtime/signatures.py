@@ -40,7 +40,7 @@ _NOT_BY_SCHEMA = frozenset(
     split stft stride""".split()
 )
 
-_SPOKEN = {
+SPOKEN = {
     "Device": "torch.device",
     "Generator": "torch.Generator",
     "Layout": "torch.layout",
@@ -56,7 +56,7 @@ def _spoken(declared):
     """A type as PyTorch's messages call it."""
     base = declared.rstrip("?")
     if not base.endswith("]"):
-        return _SPOKEN.get(base, base)
+        return SPOKEN.get(base, base)
     element = base[: base.index("[")].rstrip("?")
     return f"tuple of {'int' if element == 'SymInt' else element}s"
 
@@ -156,9 +156,8 @@ def _signed(schema):
 
 
 def _is_bound(schema, method):
-    """Whether PyTorch's Python functions know an overload.
-
-    Numbers are tensors to sums and products, and a dtype for the result is for functions alone.
+    """Whether PyTorch's Python functions know an overload: numbers are tensors to sums and products, and a dtype for
+    the result is for functions alone.
     """
     name = schema.name.partition("::")[2]
     if schema.generated and not name.endswith("_copy"):

@@ -3,8 +3,8 @@ tools/aten_schemas.py runtime/aten.txt`.
 
 A line an overload: flags, a tab, its schema. Flags: I where it is a function over other operators
 (CompositeImplicitAutograd), N where numbers stand for tensors, then its tags by the letters of _TAGS, of which G tells
-that PyTorch's Python functions know nothing of it. Those of other vendors' libraries are known names too, and
-unsupported operators.
+that it is generated, and nothing that PyTorch's Python functions know. Those of other vendors' libraries are known
+names too, and unsupported operators.
 """
 
 import re

@@ -584,9 +584,9 @@ def item(self):
 # ------------------------------------------------------------------------------------------------ memory under a tensor
 _OTHER_MEMORY = dict(function=False, method=False, memory=True, out=False)
 _set_tensor = op("_set_tensor(Tensor self, Tensor source) -> Tensor", aten="set.source_Tensor", **_OTHER_MEMORY)
-_set_storage = op("_set_storage(Tensor self, Any source) -> Tensor", aten="set.source_Storage", **_OTHER_MEMORY)
+_set_storage = op("_set_storage(Tensor self, Storage source) -> Tensor", aten="set.source_Storage", **_OTHER_MEMORY)
 _set_part = op(
-    "_set_part(Tensor self, Any source, int storage_offset, int[] size, int[] stride) -> Tensor",
+    "_set_part(Tensor self, Storage source, int storage_offset, int[] size, int[] stride) -> Tensor",
     aten="set.source_Storage_storage_offset",
     **_OTHER_MEMORY,
 )

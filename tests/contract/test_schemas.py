@@ -1,6 +1,5 @@
-"""Every operator is declared with the arguments that PyTorch's operator of its name has in runtime/aten.txt.
-
-Compared are their names, their order, which are given by name alone, and their defaults.
+"""Every operator is declared with the arguments that PyTorch's operator of its name has in runtime/aten.txt: their
+names, their order, which are given by name alone, and their defaults.
 """
 
 import pytest
@@ -31,8 +30,8 @@ EXCEPTIONS = {
 def compared():
     """The operators that programs call under PyTorch's names, and that PyTorch has below autograd.
 
-    Left out are those that are Python functions in PyTorch, whose arguments are its own, and kernels of ours, which
-    begin with an underscore or which nobody calls by name.
+    Not those that are Python functions in PyTorch, whose arguments are its own, nor kernels of ours, which begin with
+    an underscore or have no function of their name.
     """
     for op in operators():
         private = op.name.startswith("_") and op.namespace != "aten" or not (op.is_function or op.is_method)
