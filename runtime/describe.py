@@ -55,6 +55,9 @@ def describe(ns, name, f):
     ]
     original = ops[0].name if ops else name
     found = sentence(ns, name) or sentence(ops[0].namespace if ops else ns, original)
+    if not found and ops and ops[0].fn is not None and ops[0].fn.__doc__:  # a method that says it itself
+        found = ops[0].fn.__doc__.strip()
+        f.__doc__ = (f.__doc__ or "").replace(found, "").strip()
     if found and original not in (name, name[:-1]):
         found = f"The same as ``{original}``. {found}"
     page = f"{PAGES}{'' if ns == 'torch' else ns + '.'}{name}.html" if ops and name[0] != "_" else ""

@@ -75,6 +75,8 @@ def _dispatch(func, args, kwargs):
         with torch._C.DisableTorchFunction():
             return func(*args, **kwargs)
     rule = _RULES.get(name) or (_POINTWISE_RULE if _is_pointwise(name, func) else None)
+    if in_place and name in _WRITTEN_AT_AN_INDEX and not kwargs:
+        rule = _written_at_an_index
     if name == "resize" and in_place and _is_batched(args[0], level):
         return _resized_in_place(args, kwargs)
     if in_place and name in _REARRANGING and _is_batched(args[0], level):
@@ -118,6 +120,14 @@ def _is_tagged(name):
     packet = getattr(torch.ops.aten, name, None)
     tags = {tag for overload in (packet.overloads() if packet else ()) for tag in getattr(packet, overload).tags}
     return torch.Tag.pointwise in tags and torch.Tag.nondeterministic_seeded not in tags
+
+
+_WRITTEN_AT_AN_INDEX = frozenset("index_add index_copy".split())
+
+
+def _written_at_an_index(func, args, kwargs, level):
+    """index_add_ and index_copy_ write into the values of all samples."""
+    return KERNEL_RULES[_name(func)[0]](func, args, level)
 
 
 _REARRANGING = frozenset("squeeze unsqueeze transpose swapaxes swapdims t as_strided".split())

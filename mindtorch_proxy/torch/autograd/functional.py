@@ -241,7 +241,8 @@ def _rows_at_once(outputs, inputs, create_graph):
 
     sizes = tuple(o.numel() for o in outputs)
     vectors = _construct_standard_basis_for(outputs, sizes)
-    found = _gradients([o.reshape(-1) for o in outputs], inputs, vectors, create_graph, None, run_batches)
+    # with a graph, so that formulas are composed of operators that have rules for batches, which fused kernels lack
+    found = _gradients([o.reshape(-1) for o in outputs], inputs, vectors, True, None, run_batches)
     columns = [
         (x.new_zeros(()).expand((sum(sizes), *x.shape)) if g is None else g).split(sizes, 0)
         for g, x in zip(found, inputs)
