@@ -62,8 +62,7 @@ def _check_one_root():
     ):
         raise RuntimeError(
             f"two copies of mindtorch_proxy meet: the hook is that of {HERE}, the runtime that of {where}. "
-            f"Install the one that is meant "
-            "(`pip install -e .` in its folder), or take the other off sys.path."
+            "Install the one that is meant (`pip install -e .` in its folder), or take the other off sys.path."
         )
 
 
@@ -82,8 +81,7 @@ def install():
             where = getattr(sys.modules.get("torch"), "__file__", None)
             raise RuntimeError(
                 f"another torch is imported already (modules {names}; from {where}). Call mindtorch_proxy.install() "
-                f"before anything "
-                "imports torch, or start the program with `python -m mindtorch_proxy`."
+                "before anything imports torch, or start the program with `python -m mindtorch_proxy`."
             )
         for name in present:
             _hidden[name] = sys.modules.pop(name)

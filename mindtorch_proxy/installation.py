@@ -165,8 +165,8 @@ def library_problem(numpy):
 def mindspore_problem():
     if importlib.util.find_spec("mindspore") is None:
         return (
-            f"MindSpore is not installed: {sys.executable} -m pip install mindspore=={CPU_MINDSPORE} "
-            "(on Ascend the version that fits your CANN, from https://www.mindspore.cn/install)"
+            f"MindSpore is not installed: {sys.executable} -m pip install mindspore=={CPU_MINDSPORE} (on Ascend the "
+            "version that fits your CANN, from https://www.mindspore.cn/install)"
         )
     return None
 
@@ -195,7 +195,6 @@ def does_not_load(error):
     """MindSpore is there, and its import fails."""
     return BrokenInstallation(
         f"MindSpore is installed, but does not load ({type(error).__name__}: {error}): `python -m mindtorch_proxy "
-        f"doctor` says what it finds, and "
-        "`pip install --force-reinstall` of it mends what is broken",
+        "doctor` says what it finds, and `pip install --force-reinstall` of it mends what is broken",
         name="mindspore",
     )

@@ -34,8 +34,8 @@ def files_of(targets):
             hint = ""
             if not path.startswith(str(HERE)):
                 hint = (
-                    "\nUpstream's tests are not part of the installed package; `run_test_v2.py --fetch FOLDER` "
-                    "gets the checkout that fits"
+                    "\nUpstream's tests are not part of the installed package; `run_test_v2.py --fetch FOLDER` gets "
+                    "the checkout that fits"
                 )
             raise SystemExit(f"run_test_v2: no such file or folder: {path}{hint}")
         path = os.path.abspath(path)

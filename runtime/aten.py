@@ -292,8 +292,8 @@ class FunctionSchema:
         most, given = len(self.arguments), len(args) + len(kwargs)
         if given > most:
             return (
-                f"{self.name}() expected at most {most} argument(s) but received {given} argument(s). "
-                f"Declaration: {self}"
+                f"{self.name}() expected at most {most} argument(s) but received {given} argument(s). Declaration: "
+                f"{self}"
             )
         for name in kwargs:
             if name not in self.by_name:

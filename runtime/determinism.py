@@ -22,17 +22,15 @@ def alert_not_deterministic(name):
     if not DETERMINISM.warn_only:
         raise RuntimeError(
             f"{name} does not have a deterministic implementation, "
-            f"but you set 'torch.use_deterministic_algorithms(True)'. You can turn off "
-            "determinism just for this operation, or you can use the 'warn_only=True' option, "
-            "if that's acceptable for your application. You can also "
-            "file an issue at https://github.com/pytorch/pytorch/issues to help us prioritize adding deterministic "
-            "support for this operation."
+            "but you set 'torch.use_deterministic_algorithms(True)'. You can turn off determinism just for this "
+            "operation, or you can use the 'warn_only=True' option, if that's acceptable for your application. "
+            "You can also file an issue at https://github.com/pytorch/pytorch/issues to help us prioritize adding "
+            "deterministic support for this operation."
         )
     warnings.warn(
         f"{name} does not have a deterministic implementation, but you set 'torch.use_deterministic_algorithms(True, "
-        f"warn_only=True)'. You can "
-        "file an issue at https://github.com/pytorch/pytorch/issues to help us prioritize adding deterministic "
-        "support for this operation.",
+        "warn_only=True)'. You can file an issue at https://github.com/pytorch/pytorch/issues to help us prioritize "
+        "adding deterministic support for this operation.",
         UserWarning,
         stacklevel=4,
     )

@@ -187,8 +187,8 @@ def _absent(kind, moving):
     )
     return NotImplementedError(
         f"Could not run 'aten::empty.memory_format' with arguments from the '{name}' backend. "
-        f"This could be because the operator doesn't exist for this "
-        "backend, or was omitted during the selective/custom build process (if using custom build)."
+        "This could be because the operator doesn't exist for this backend, or was omitted during the "
+        "selective/custom build process (if using custom build)."
     )
 
 

@@ -217,8 +217,8 @@ def _range(dtype, lo, hi):
     _check(lo <= hi, f"uniform_ expects to return a [from, to) range, but found from={lo:g} > to={hi:g}")
     _check(
         hi - lo <= most,
-        f"uniform_ expects to-from <= std::numeric_limits<{_name(dtype)}>::max(), "
-        f"but found to={hi:g} and from={lo:g} which result in to-from to exceed the limit",
+        f"uniform_ expects to-from <= std::numeric_limits<{_name(dtype)}>::max(), but found to={hi:g} and from={lo:g} "
+        "which result in to-from to exceed the limit",
     )
     work = F64.type if dtype == F64 else F32.type
     return work(hi) - work(lo), work(lo), *(cast(np.array(v, F64), dtype) for v in (lo, hi))
@@ -328,7 +328,7 @@ def random_from_to(gen, n, dtype, lo, hi):
         last = 1 << digits if hi is None else _inward(hi, dtype, -1) - 1
         _check(
             lo <= last,
-            f"random_ expects 'from' casted to dtype to be less than 'to' casted to dtype, "
+            "random_ expects 'from' casted to dtype to be less than 'to' casted to dtype, "
             f"but got from={lo} >= to={last + 1}",
         )
     else:
@@ -339,10 +339,8 @@ def random_from_to(gen, n, dtype, lo, hi):
         if floating and abs(v) > 1 << digits:
             warnings.warn(
                 f"{what} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations {C_NAMES[name]} "
-                f"can support "
-                "discrete uniform distribution only within this range. This warning will become an error in version "
-                "1.7 release, "
-                "please fix the code in advance",
+                "can support discrete uniform distribution only within this range. This warning will become an error "
+                "in version 1.7 release, please fix the code in advance",
                 stacklevel=3,
             )
     span = last - lo + 1
@@ -473,8 +471,8 @@ def cauchy(gen, n, dtype, median=0.0, sigma=1.0):
     _check(sigma > 0, f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
     _check(
         NAMES[dtype] in FLOATING,
-        "Cauchy distribution is a continuous probability distribution. dtype must be a floating point "
-        f"but you specified {C_NAMES.get(NAMES[dtype], NAMES[dtype])}",
+        "Cauchy distribution is a continuous probability distribution. dtype must be a floating point but you "
+        f"specified {C_NAMES.get(NAMES[dtype], NAMES[dtype])}",
     )
     return _fill(gen, n, dtype, lambda engine, k: _fma(np.tan(math.pi * (_unit(engine, k) - 0.5)), sigma, median))
 

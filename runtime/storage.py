@@ -17,9 +17,8 @@ from .device import device as _device
 def not_allocated(n):
     """PyTorch's error for memory that is not there."""
     return RuntimeError(
-        f"[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: "
-        f"you tried to allocate {n} bytes. "
-        "Error code 12 (Cannot allocate memory)"
+        "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: "
+        f"you tried to allocate {n} bytes. Error code 12 (Cannot allocate memory)"
     )
 
 
@@ -78,17 +77,17 @@ class StorageBase:
             )
             raise TypeError(
                 f"torch.UntypedStorage() received an invalid combination of arguments - got ({got}), "
-                f"but expected one of:\n"
-                " * (*, torch.device device = None)\n * (int size, *, torch.device device = None)\n * (Sequence "
-                "data, *, torch.device device = None)\n"
+                "but expected one of:\n"
+                " * (*, torch.device device = None)\n * (int size, *, torch.device device = None)\n * (Sequence data, "
+                "*, torch.device device = None)\n"
             )
         if args and not isinstance(args[0], int):
             for b in args[0]:
                 if not hasattr(b, "__index__"):
                     raise RuntimeError(
-                        f"torch.UntypedStorage(): tried to construct a storage from a sequence "
-                        f"({type(args[0]).__name__}), but one of the items was of "
-                        f"type {type(b).__name__} instead of int"
+                        "torch.UntypedStorage(): tried to construct a storage from a sequence "
+                        f"({type(args[0]).__name__}), but one of the items was of type {type(b).__name__} instead of "
+                        "int"
                     )
             data = np.array([int(b) & 255 for b in args[0]], dtype=np.uint8)
             if d is META:

@@ -114,10 +114,8 @@ def refuse_in_transforms(name, perhaps=""):
     if CONTEXT.transforms:
         raise RuntimeError(
             f"You are attempting to call Tensor.{name}() {perhaps}inside of a function being transformed by a "
-            f"functorch transform. This is unsupported, "
-            f"please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, "
-            f"hessian) or call {name}() outside of a function being "
-            "transformed instead."
+            "functorch transform. This is unsupported, please attempt to use the functorch transforms (e.g. grad, "
+            f"vjp, jacrev, jacfwd, hessian) or call {name}() outside of a function being transformed instead."
         )
 
 
@@ -126,8 +124,7 @@ def check_writable(t):
     if t._vc is INFERENCE and new_version() is not INFERENCE:
         raise RuntimeError(
             "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a "
-            "normal tensor before doing "
-            "inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
+            "normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
         )
 
 
@@ -435,9 +432,8 @@ class Tensor(metaclass=TensorMeta):
             raise RuntimeError(f"{words[0] if words else 'only Tensors of floating point dtype'} can require gradients")
         if not value and self._get_grad_fn() is not None:
             raise RuntimeError(
-                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable "
-                "in a "
-                "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in "
+                "a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
             )
         if value and self._vc is INFERENCE and new_version() is None:
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
@@ -469,10 +465,8 @@ class Tensor(metaclass=TensorMeta):
         if self._grad is None and self._grad_fn is not None and not self._retains:
             warnings.warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. "
-                "Its .grad attribute won't be populated "
-                "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
-                "Tensor, use "
-                ".retain_grad() on the non-leaf Tensor.",
+                "Its .grad attribute won't be populated during autograd.backward(). If you indeed want the .grad "
+                "field to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor.",
                 UserWarning,
                 stacklevel=2,
             )
@@ -490,14 +484,12 @@ class Tensor(metaclass=TensorMeta):
             if g._shape != self._shape:
                 raise RuntimeError(
                     f"attempting to assign a gradient of size '{list(g._shape)}' to a tensor of size "
-                    f"'{list(self._shape)}'. "
-                    "Please ensure that the gradient and the tensor are the same size"
+                    f"'{list(self._shape)}'. Please ensure that the gradient and the tensor are the same size"
                 )
             if g.device is not self.device:
                 raise RuntimeError(
-                    f"attempting to assign a gradient with device type '{g.device.type}' to a tensor with device "
-                    f"type '{self.device.type}'. "
-                    "Please ensure that the gradient and the tensor are on the same device"
+                    f"attempting to assign a gradient with device type '{g.device.type}' to a tensor with device type "
+                    f"'{self.device.type}'. Please ensure that the gradient and the tensor are on the same device"
                 )
             if g.dtype is not self.dtype or "_grad_dtype" in self.__dict__:
                 self._check_grad_dtype(g)
@@ -512,10 +504,9 @@ class Tensor(metaclass=TensorMeta):
         if g.dtype is not allowed is not None:
             raise RuntimeError(
                 f"attempting to assign a gradient with dtype '{dt.c_name(g.dtype)}' to a tensor with grad_dtype "
-                f"'{dt.scalar_name(allowed)}'. "
-                "The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). "
-                "You can set the tensor's grad_dtype attribute "
-                "with a specific dtype, or None to allow any dtype."
+                f"'{dt.scalar_name(allowed)}'. The gradient must match the tensor's grad_dtype (defaults to the "
+                "tensor's dtype). You can set the tensor's grad_dtype attribute with a specific dtype, "
+                "or None to allow any dtype."
             )
 
     @property
@@ -537,9 +528,8 @@ class Tensor(metaclass=TensorMeta):
         if self._grad is not None and self._grad.dtype is not dtype is not None:
             raise RuntimeError(
                 f"Cannot set grad_dtype to '{dt.scalar_name(dtype)}' because there is already a gradient with dtype "
-                f"'{dt.c_name(self._grad.dtype)}'. "
-                "Please clear the gradient (.grad = None) before changing grad_dtype, or ensure the new grad_dtype "
-                "matches the existing gradient's dtype."
+                f"'{dt.c_name(self._grad.dtype)}'. Please clear the gradient (.grad = None) before changing "
+                "grad_dtype, or ensure the new grad_dtype matches the existing gradient's dtype."
             )
         self._grad_dtype = dtype
 
@@ -744,7 +734,7 @@ class Tensor(metaclass=TensorMeta):
             )
         if require_grad.__class__ is not bool and type(require_grad).__module__ != "numpy":
             raise TypeError(
-                f"_make_subclass(): argument 'require_grad' (position 3) must be bool, "
+                "_make_subclass(): argument 'require_grad' (position 3) must be bool, "
                 f"not {type(require_grad).__name__}"
             )
         t = unversioned(data._instance_of(cls))
@@ -767,8 +757,7 @@ class Tensor(metaclass=TensorMeta):
         if not isinstance(t, cls):
             raise RuntimeError(
                 f"Creating a new Tensor subclass {cls.__name__} but the raw Tensor object is already associated to a "
-                f"python object of type "
-                f"{type(t).__name__} which is not a subclass of the requested type"
+                f"python object of type {type(t).__name__} which is not a subclass of the requested type"
             )
         return t
 

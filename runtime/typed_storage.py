@@ -23,10 +23,9 @@ class _Removal:
 def warn_typed_storage_removal(stacklevel=2):
     if _Removal.always or not _Removal.told:
         warnings.warn(
-            "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only "
-            "storage class. This should only matter "
-            "to you if you are using storages directly.  To access UntypedStorage directly, "
-            "use tensor.untyped_storage() instead of tensor.storage()",
+            "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage "
+            "class. This should only matter to you if you are using storages directly.  To access UntypedStorage "
+            "directly, use tensor.untyped_storage() instead of tensor.storage()",
             UserWarning,
             stacklevel=stacklevel + 1,
         )

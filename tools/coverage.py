@@ -113,8 +113,8 @@ def page(oracle):
         [
             "# Coverage",
             "",
-            "Each public name of PyTorch 2.13, by module: those in a module's `__all__`, "
-            "of `torch` and `torch.Tensor` all without an underscore. Written by",
+            "Each public name of PyTorch 2.13, by module: those in a module's `__all__`, of `torch` and `torch.Tensor` "
+            "all without an underscore. Written by",
             "`python tools/coverage.py --oracle PYTHON`; a name in several modules counts in each.",
             "",
             "*Works*: it is here, with all of PyTorch's parameters. *Partial*: it lacks parameters, "

@@ -24,16 +24,16 @@ from runner.ledger import load_ledger  # noqa: E402
 # the calls: a template in which x, y are tensors made before, d a dimension, n a small int, s a number, b a bool; the
 # kinds of x that it is for
 UNARY = (
-    "neg abs exp sin tanh sigmoid relu floor sign square erf log1p sqrt rsqrt reciprocal isnan isfinite "
-    "logical_not frac trunc expm1 digamma lgamma"
+    "neg abs exp sin tanh sigmoid relu floor sign square erf log1p sqrt rsqrt reciprocal isnan isfinite logical_not "
+    "frac trunc expm1 digamma lgamma"
 )
 BINARY = (
     "add sub mul div maximum minimum fmod remainder floor_divide pow atan2 eq lt ge ne logical_and logical_or "
     "logical_xor hypot copysign xlogy"
 )
 BY_DIM = (
-    "sum mean prod amax amin argmax argmin cumsum cumprod all any logsumexp softmax log_softmax std var median "
-    "mode sort argsort flip norm count_nonzero"
+    "sum mean prod amax amin argmax argmin cumsum cumprod all any logsumexp softmax log_softmax std var median mode "
+    "sort argsort flip norm count_nonzero"
 )
 CALLS = [f"x.{n}()" for n in UNARY.split()]
 CALLS += [f"torch.{n}(x, y)" for n in BINARY.split()] + [
@@ -48,32 +48,32 @@ CALLS += [
     "median contiguous".split()
 ]
 CALLS += (
-    "x.t() x.mT x.T x.squeeze() x.squeeze(d) x.unsqueeze(d) x.transpose(d,n) x.flatten(d) x.reshape(-1) "
-    "x.view(-1) x.permute(1,0) x.view_as(y)"
+    "x.t() x.mT x.T x.squeeze() x.squeeze(d) x.unsqueeze(d) x.transpose(d,n) x.flatten(d) x.reshape(-1) x.view(-1) "
+    "x.permute(1,0) x.view_as(y)"
 ).split()
 CALLS += (
-    "x.select(d,n) x.narrow(d,0,n) x.chunk(2,d)[0] x.split(n,d)[-1] x.unbind(d)[0] x.diagonal() x.diag() "
-    "x.tril(n) x.triu(n) x.unfold(d,2,1)"
+    "x.select(d,n) x.narrow(d,0,n) x.chunk(2,d)[0] x.split(n,d)[-1] x.unbind(d)[0] x.diagonal() x.diag() x.tril(n) "
+    "x.triu(n) x.unfold(d,2,1)"
 ).split()
 CALLS += (
     "x[0] x[-1] x[...,0] x[None] x[1:] x[::2] x[:,n] x[x>s] x[[0,0]] x[torch.tensor([0,n])] x[:,None,0] x[n:n] "
     "x.expand_as(y) x.roll(n,d)"
 ).split()
 CALLS += (
-    "x.repeat(2,1) x.tile(2) x.expand(2,*x.shape) x.index_select(d,torch.tensor([0])) "
-    "x.take(torch.tensor([0,n])) x.gather(d,y.long()) x.rot90()"
+    "x.repeat(2,1) x.tile(2) x.expand(2,*x.shape) x.index_select(d,torch.tensor([0])) x.take(torch.tensor([0,n])) "
+    "x.gather(d,y.long()) x.rot90()"
 ).split()
 CALLS += (
-    "x.masked_fill(y>s,s) x.masked_select(y>0) torch.where(x>y,x,y) torch.where(x>s,x,s) x.clamp(s) "
-    "x.clamp(max=s) x.clamp(0,s) x.lerp(y,0.5)"
+    "x.masked_fill(y>s,s) x.masked_select(y>0) torch.where(x>y,x,y) torch.where(x>s,x,s) x.clamp(s) x.clamp(max=s) "
+    "x.clamp(0,s) x.lerp(y,0.5)"
 ).split()
 CALLS += (
     "torch.cat([x,y]) torch.cat([x,y],d) torch.stack([x,y],d) torch.mm(x,y) x@y x@y.t() torch.outer(x,y) "
     "torch.dot(x,y) torch.bmm(x,y) torch.kron(x,y)"
 ).split()
 CALLS += (
-    "torch.addmm(x,y,y) x.addcmul(y,y,value=s) x.addcdiv(y,y) torch.einsum('ij,jk->ik',x,y) "
-    "torch.tensordot(x,y,1) F.linear(x,y) F.pad(x,(1,n))"
+    "torch.addmm(x,y,y) x.addcmul(y,y,value=s) x.addcdiv(y,y) torch.einsum('ij,jk->ik',x,y) torch.tensordot(x,y,1) "
+    "F.linear(x,y) F.pad(x,(1,n))"
 ).split()
 CALLS += (
     "F.gelu(x) F.silu(x) F.softplus(x) F.leaky_relu(x) F.elu(x) F.hardtanh(x) F.normalize(x,dim=d) "
@@ -84,8 +84,8 @@ CALLS += "F.one_hot(x.long().abs()) F.glu(x,d) F.cross_entropy(x,y) F.logsigmoid
 CALLS += "x.long() x.int() x.double() x.half() x.bool() x.to(torch.bfloat16)".split()
 CALLS += "x.float() x.to(y) x.type_as(y) x.clone() x.detach() x.to(torch.complex64)".split()
 CALLS += (
-    "torch.zeros_like(x) torch.ones_like(x) torch.full_like(x,s) x.new_zeros(n) x.new_tensor([s]) "
-    "torch.arange(n) torch.linspace(0,s,n) torch.eye(n)"
+    "torch.zeros_like(x) torch.ones_like(x) torch.full_like(x,s) x.new_zeros(n) x.new_tensor([s]) torch.arange(n) "
+    "torch.linspace(0,s,n) torch.eye(n)"
 ).split()
 CALLS += (
     "x.topk(1,d) x.kthvalue(1,d) x.cummax(d) x.diff(dim=d) x.aminmax() torch.histc(x,n) torch.bincount(x) "
@@ -98,8 +98,8 @@ CALLS += "x.index_add(d,torch.tensor([0]),y) x.index_fill(d,torch.tensor([0]),s)
 CALLS += "x.add(y,alpha=n) torch.true_divide(x,y) torch.div(x,y,rounding_mode='floor')".split()
 CALLS += "x.isclose(y) x.equal(y) torch.broadcast_tensors(x,y)[0] x.item()".split()
 CALLS += (
-    "x.nan_to_num() x.bitwise_and(y) x.bitwise_not() x<<1 ~x -x abs(x) x**2 2**x s-x s/x x//s x%s x&y x|y x==y "
-    "x!=s len(x) bool(x) x.size(d) x.stride()"
+    "x.nan_to_num() x.bitwise_and(y) x.bitwise_not() x<<1 ~x -x abs(x) x**2 2**x s-x s/x x//s x%s x&y x|y x==y x!=s "
+    "len(x) bool(x) x.size(d) x.stride()"
 ).split()
 LEAVES = [
     "torch.tensor([[1.5, -2.0, 0.5], [0.0, 3.0, -1.0]], requires_grad=True)",

@@ -55,8 +55,7 @@ def check(number):
     if started() and number != index():
         raise NotImplementedError(
             f"device npu:{number}: MindSpore drives one NPU in a process, here npu:{index()}; "
-            f"choose it by torch.npu.set_device() before the first "
-            "tensor, and start a process for each NPU"
+            "choose it by torch.npu.set_device() before the first tensor, and start a process for each NPU"
         )
     return number
 

@@ -19,14 +19,12 @@ _REFUSED = [
     (
         "*_cpu",
         f"{HALVES} {COMPLEXES}",
-        "special.airy_ai special.bessel_j0 special.bessel_j1 special.bessel_y0 special.bessel_y1 "
-        "special.erfcx special.log_ndtr special.modified_bessel_i0 special.modified_bessel_i1 "
-        "special.modified_bessel_k0 special.modified_bessel_k1 special.ndtri "
-        "special.scaled_modified_bessel_k0 special.scaled_modified_bessel_k1 "
-        "special.spherical_bessel_j0 special.zeta special.chebyshev_polynomial_t "
-        "special.chebyshev_polynomial_u special.chebyshev_polynomial_v "
-        "special.chebyshev_polynomial_w special.hermite_polynomial_h special.hermite_polynomial_he "
-        "special.laguerre_polynomial_l special.legendre_polynomial_p "
+        "special.airy_ai special.bessel_j0 special.bessel_j1 special.bessel_y0 special.bessel_y1 special.erfcx "
+        "special.log_ndtr special.modified_bessel_i0 special.modified_bessel_i1 special.modified_bessel_k0 "
+        "special.modified_bessel_k1 special.ndtri special.scaled_modified_bessel_k0 special.scaled_modified_bessel_k1 "
+        "special.spherical_bessel_j0 special.zeta special.chebyshev_polynomial_t special.chebyshev_polynomial_u "
+        "special.chebyshev_polynomial_v special.chebyshev_polynomial_w special.hermite_polynomial_h "
+        "special.hermite_polynomial_he special.laguerre_polynomial_l special.legendre_polynomial_p "
         "special.shifted_chebyshev_polynomial_t special.shifted_chebyshev_polynomial_u "
         "special.shifted_chebyshev_polynomial_v special.shifted_chebyshev_polynomial_w",
     ),

@@ -156,10 +156,9 @@ class HigherOrderOperator(OperatorBase, abc.ABC):
                 raise NotImplementedError(
                     f"There was no rule registered for HigherOrderOperator {self._name} and mode {mode}."
                     f"Hint: set {mode}'s supports_higher_order_operators to True. This causes all higher order "
-                    f"operators to pass through the mode's "
-                    "__torch_dispatch__, so handle them accordingly by adding support for HigerOrderOperators (in "
-                    "this case, "
-                    f"{self._name}) in {mode}.__torch_dispatch__ or returning NotImplemented when not supported."
+                    "operators to pass through the mode's __torch_dispatch__, so handle them accordingly by adding "
+                    f"support for HigerOrderOperators (in this case, {self._name}) in {mode}.__torch_dispatch__ or "
+                    "returning NotImplemented when not supported."
                 )
             return self(*args, **kwargs) if result is NotImplemented else result
 

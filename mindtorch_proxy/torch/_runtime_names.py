@@ -147,8 +147,7 @@ def broadcast_shapes(*shapes):
             if common[d] != 1:
                 raise RuntimeError(
                     f"Attempting to broadcast a dimension of length {s[d]} at {d}! Mismatching argument at index {k} "
-                    f"had {s}; "
-                    f"but expected shape should be broadcastable to {common}"
+                    f"had {s}; but expected shape should be broadcastable to {common}"
                 )
             if s[d] < 0:
                 raise RuntimeError(f"Trying to create tensor with negative dimension ({min(s)}): ({list(s)})")

@@ -108,8 +108,7 @@ class Library:
         if key in operator.kernels and not allow_override:
             raise RuntimeError(
                 f"This is not allowed since there's already a kernel registered from python overriding {name}'s "
-                f"behavior for {key} dispatch key and "
-                f"{self.ns} namespace."
+                f"behavior for {key} dispatch key and {self.ns} namespace."
             )
         operator.kernels[key] = fn
         self._set.append((operator, key))
@@ -125,8 +124,7 @@ class Library:
         if place in _KERNELS and not allow_override:
             raise RuntimeError(
                 f"This is not allowed since there's already a kernel registered from python overriding {name}'s "
-                f"behavior for {key} dispatch key and "
-                f"{self.ns} namespace."
+                f"behavior for {key} dispatch key and {self.ns} namespace."
             )
         _KERNELS[place] = fn
         _activate(1, 1)
@@ -241,8 +239,7 @@ def register_autograd(op, backward, /, *, setup_context=None, lib=None):
     if operator.schema.is_mutable:
         raise RuntimeError(
             f"Cannot register autograd formula for non-functional operator {operator.overload} with schema "
-            f"{operator.schema}. Please create a functional "
-            "operator and register an autograd formula for that."
+            f"{operator.schema}. Please create a functional operator and register an autograd formula for that."
         )
     operator.backward, operator.setup_context = backward, setup_context
 

@@ -246,7 +246,7 @@ def npu_prompt_flash_attention(
     if actual_seq_lengths is not None or actual_seq_lengths_kv is not None:
         raise NotImplementedError(
             f"npu_prompt_flash_attention: sequence lengths, of {query.dtype} tensors on device {query.device}, "
-            f"are not supported"
+            "are not supported"
         )
     limit = math.inf if atten_mask is not None or sparse_mode else next_tokens
     return npu_fusion_attention(
@@ -285,7 +285,7 @@ def npu_incre_flash_attention(
     if actual_seq_lengths is not None:
         raise NotImplementedError(
             f"npu_incre_flash_attention: sequence lengths, of {query.dtype} tensors on device {query.device}, "
-            f"are not supported"
+            "are not supported"
         )
     return npu_fusion_attention(
         query, key, value, num_heads, input_layout, pse=pse_shift, atten_mask=atten_mask, scale=scale_value

@@ -329,8 +329,8 @@ def _tell_origin(n):
         warnings.warn(lead + trace, stacklevel=3)
         n = trace.during
         lead = (
-            f"\n\nPrevious calculation was induced by {n and n.name()}. Traceback of forward call that induced "
-            f"the previous calculation:\n"
+            f"\n\nPrevious calculation was induced by {n and n.name()}. Traceback of forward call that induced the "
+            "previous calculation:\n"
         )
 
 
@@ -344,7 +344,7 @@ def _inputs(inputs, function):
     if isinstance(inputs, Mapping) and inputs.__class__ is not dict:
         raise TypeError(
             f"`inputs` argument to `{function}()` must be a dict, not {type(inputs).__name__}. "
-            f"Other Mapping types are not supported."
+            "Other Mapping types are not supported."
         )
     found = _tensors(inputs.values() if inputs.__class__ is dict else inputs)
     if not found:
@@ -403,18 +403,15 @@ def _check_batches(outputs, gradients):
             _check_implicit(t._shape, t.dtype)
             raise ValueError(
                 "vmap(vjp, in_dims=0, ...)(<inputs>): Got in_dim=0 for some input, but that input is a Tensor of "
-                "dimensionality 0 so expected in_dim to "
-                "satisfy 0 <= in_dim < 0."
+                "dimensionality 0 so expected in_dim to satisfy 0 <= in_dim < 0."
             )
         if g is not None and isinstance(t, Tensor) and g[0]._shape != t._shape:
             raise RuntimeError(
                 "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
-                "dimension. The sizes of the remaining "
-                f"dimensions are expected to match the shape of corresponding output, but a mismatch was detected: "
-                f"grad_output[{i}] has a shape of "
-                f"{Size(g._shape[1:])} and output[{i}] has a shape of {t.shape}. If you only want some tensors in "
-                f"`grad_output` to be considered batched, "
-                "consider using vmap."
+                "dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
+                f"output, but a mismatch was detected: grad_output[{i}] has a shape of {Size(g._shape[1:])} and "
+                f"output[{i}] has a shape of {t.shape}. If you only want some tensors in `grad_output` to be "
+                "considered batched, consider using vmap."
             )
     sizes = [len(g) for g in gradients if g is not None]
     if len(set(sizes)) > 1:
@@ -452,10 +449,9 @@ def _root_gradient(e, g):
 
 _CYCLE = (
     "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
-    "which can cause a memory leak. "
-    "We recommend using autograd.grad when creating the graph to avoid this. If you have to use this function, "
-    "make sure to reset the .grad fields "
-    "of your parameters to None after use to break the cycle and avoid the leak."
+    "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. "
+    "If you have to use this function, make sure to reset the .grad fields of your parameters to None after use to "
+    "break the cycle and avoid the leak."
 )
 
 
@@ -464,8 +460,7 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     if CONTEXT.transforms:
         raise RuntimeError(
             "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
-            "functorch.vjp instead or call backward() "
-            "outside of functorch transforms."
+            "functorch.vjp instead or call backward() outside of functorch transforms."
         )
     if grad_variables is not None:
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
@@ -539,9 +534,8 @@ def grad(
 
 
 _IGNORED = (
-    "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other "
-    "parts of the graph, please use "
-    "torch.autograd.backward."
+    "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other parts "
+    "of the graph, please use torch.autograd.backward."
 )
 
 
@@ -558,7 +552,7 @@ def _found(outs, ins, gos, keep, create_graph, allow_unused):
         if g is None and not allow_unused:
             raise RuntimeError(
                 f"The differentiated Tensor at index {i} appears to not have been used in the graph. "
-                f"Set allow_unused=True if this is the desired behavior."
+                "Set allow_unused=True if this is the desired behavior."
             )
         result.append(g)
     return result

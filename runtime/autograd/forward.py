@@ -261,8 +261,8 @@ def written(self, src, level, run):
 
 _MISSING = (
     "because it has not been implemented yet.\nPlease file an issue to PyTorch at "
-    "https://github.com/pytorch/pytorch/issues/new?template=feature-request.yml "
-    "so that we can prioritize its implementation or submit a PR adding the implementation to derivatives.yaml"
+    "https://github.com/pytorch/pytorch/issues/new?template=feature-request.yml so that we can prioritize its "
+    "implementation or submit a PR adding the implementation to derivatives.yaml"
 )
 
 
@@ -282,8 +282,7 @@ def _refuse_tangents(name, args):
 # ------------------------------------------------------------------------------------------------ dual tensors
 _SIZES = (
     "Trying to set a forward gradient that has a different size than that of the original Tensor, "
-    "this is not supported. Tensor is of size "
-    "{} while the given forward gradient is of size {}."
+    "this is not supported. Tensor is of size {} while the given forward gradient is of size {}."
 )
 
 
@@ -374,8 +373,8 @@ def _function_tangents(node, args, outs, results, fixed, level):
                 )
         elif tangent is None:
             raise RuntimeError(
-                f"Expected both tensor and its forward grad to be floating point or complex, "
-                f"but jvp returned None at position {i}"
+                "Expected both tensor and its forward grad to be floating point or complex, but jvp returned None at "
+                f"position {i}"
             )
         else:
             k = next((k for k, a in enumerate(args) if a is raw), None)
@@ -391,14 +390,13 @@ def _written_by_function(level, out, tangent, old, version):
     elif old._version == version or tangent is not old and tangent._version == version:
         raise RuntimeError(
             "An inplace custom Function is not modifying the forward mode gradients inplace. "
-            "If the forward is modifying an input inplace, then the jvp "
-            "function must modify the corresponding gradient inplace."
+            "If the forward is modifying an input inplace, then the jvp function must modify the corresponding "
+            "gradient inplace."
         )
     elif tangent is not old:
         raise RuntimeError(
-            "An inplace custom Function is not returning the forward mode gradients as-is. "
-            "If the forward is modifying an input inplace, then the jvp "
-            "function must modify the gradient inplace and return it as-is."
+            "An inplace custom Function is not returning the forward mode gradients as-is. If the forward is modifying "
+            "an input inplace, then the jvp function must modify the gradient inplace and return it as-is."
         )
 
 

@@ -135,8 +135,7 @@ class BackwardCFunction(Node, FunctionCtx):
             if not is_tensor and r is not None:
                 raise RuntimeError(
                     f"function {self.name()} returned a gradient different than None at position {i + 1}, "
-                    f"but the corresponding forward input was not "
-                    "a Variable"
+                    "but the corresponding forward input was not a Variable"
                 )
             if r is not None and not isinstance(r, Tensor):
                 raise RuntimeError(f"expected Variable or None (got {type(r).__name__})")
@@ -155,8 +154,8 @@ class BackwardCFunction(Node, FunctionCtx):
         if g.dtype.category == dt.COMPLEX and dtype.category != dt.COMPLEX:
             raise RuntimeError(
                 "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == grad_is_complex) to be true, "
-                "but got false.  (Could this error "
-                "message be improved?  If so, please report an enhancement request to PyTorch.)"
+                "but got false.  (Could this error message be improved?  If so, please report an enhancement request "
+                "to PyTorch.)"
             )
         if g.device != device and g._shape:
             raise RuntimeError(
@@ -182,8 +181,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     def __init__(self, *args, **kwargs):
         warnings.warn(
             f"{type(self)} should not be instantiated. Methods on autograd functions are all static, "
-            f"so you should invoke them on the class itself. "
-            "Instantiating an autograd function will raise an error in a future version of PyTorch.",
+            "so you should invoke them on the class itself. Instantiating an autograd function will raise an error "
+            "in a future version of PyTorch.",
             DeprecationWarning,
             stacklevel=2,
         )
@@ -191,8 +190,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     def __call__(self, *args, **kwargs):
         raise RuntimeError(
             "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "
-            "function with static forward method. "
-            "(Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
+            "function with static forward method. (Example: "
+            "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
         )
 
     @staticmethod
@@ -340,8 +339,8 @@ def _transformed(cls, args, kwargs):
     if cls.setup_context is Function.setup_context:
         raise RuntimeError(
             "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), "
-            "it must override the setup_context staticmethod. "
-            "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
+            "it must override the setup_context staticmethod. For more details, "
+            "please see https://pytorch.org/docs/main/notes/extending.func.html"
         )
     stack = CONTEXT.transforms
     for i in reversed(range(len(stack))):
@@ -372,8 +371,7 @@ def _finish(node, args, out, recording, edges, metas, levels):
     if dirty - {id(o) for o in outs}:
         raise RuntimeError(
             "Some elements marked as dirty during the forward method were not returned as output. "
-            "The inputs that are modified inplace "
-            "must all be outputs of the Function."
+            "The inputs that are modified inplace must all be outputs of the Function."
         )
     _mark_views([o for o in outs if id(o) not in dirty and id(o) not in inputs], "custom")
     result = [

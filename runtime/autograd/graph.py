@@ -142,10 +142,8 @@ class Saved:
         if before is not None and t._version != before:
             raise RuntimeError(
                 "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
-                "cannot be modified by in-place "
-                "operations as this can lead to unexpected side-effects. Please open an issue if you need to perform "
-                "in-place operations on the "
-                "input to a pack hook."
+                "cannot be modified by in-place operations as this can lead to unexpected side-effects. "
+                "Please open an issue if you need to perform in-place operations on the input to a pack hook."
             )
         self.tensor = None
 
@@ -282,21 +280,18 @@ def modified(t, version, fn, nr):
     """The error for a saved tensor that an in-place operation has changed since."""
     where = "" if fn is None else f", which is output {nr} of {forward_name(fn)},"
     return RuntimeError(
-        f"one of the variables needed for gradient computation has been modified by an inplace operation: "
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
         f"[torch.{dt.LEGACY.get(t.dtype, t.dtype.name)}Tensor {list(t._shape)}]{where} is at version {t._version}; "
-        f"expected version "
-        f"{version} instead. Hint: enable anomaly detection to find the operation that failed to compute its "
-        f"gradient, with "
-        f"torch.autograd.set_detect_anomaly(True, check_nan=False)."
+        f"expected version {version} instead. Hint: enable anomaly detection to find the operation that failed to "
+        "compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False)."
     )
 
 
 FREED = (
-    "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
-    "been freed). Saved "
-    "intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
-    "Specify retain_graph=True if you need to "
-    "backward through the graph a second time or if you need to access saved tensors after calling backward."
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
+    "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
+    "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access saved "
+    "tensors after calling backward."
 )
 
 
@@ -596,8 +591,7 @@ class OpNode(Node):
             if id(args[i]) in DETACHED and e is not None and e[0].__class__ is not AccumulateGrad:
                 raise RuntimeError(
                     "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not "
-                    "supported, please use out-of-place "
-                    "`.detach()` instead"
+                    "supported, please use out-of-place `.detach()` instead"
                 )
 
     def release(self):
@@ -701,8 +695,7 @@ def fitted(g, meta, node=None):
         if not _expandable(shape, g._shape):
             raise RuntimeError(
                 f"Function {node.name() if node else ''} returned an invalid gradient at index 0 - got "
-                f"{list(g._shape)} but "
-                f"expected shape compatible with {list(shape)}"
+                f"{list(g._shape)} but expected shape compatible with {list(shape)}"
             )
         g = g.sum_to_size(shape)
     if g.dtype is not dtype:

@@ -48,10 +48,8 @@ def context_decorator(ctx, func):
     if inspect.isclass(func):
         warnings.warn(
             "Decorating classes is deprecated and will be disabled in future versions. You should only decorate "
-            "functions or "
-            "methods. To preserve the current behavior of class decoration, you can directly decorate the `__init__` "
-            "method and "
-            "nothing else.",
+            "functions or methods. To preserve the current behavior of class decoration, you can directly decorate "
+            "the `__init__` method and nothing else.",
             FutureWarning,
             stacklevel=3,
         )
@@ -197,11 +195,9 @@ def check_captured(t, name):
     """
     if CONTEXT.differentiated is not None and made_in(t) is not CONTEXT.differentiated:
         raise RuntimeError(
-            f"During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place "
-            f"operation ({name()}) that would "
-            "mutate a captured Tensor. This is not supported; please rewrite the function being transformed to "
-            "explicitly accept the mutated "
-            "Tensor(s) as inputs."
+            "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place "
+            f"operation ({name()}) that would mutate a captured Tensor. This is not supported; "
+            "please rewrite the function being transformed to explicitly accept the mutated Tensor(s) as inputs."
         )
 
 
@@ -217,8 +213,7 @@ def is_inference_mode_enabled():
 
 TWO_CALLABLES = (
     "{}: incompatible function arguments. The following argument types are supported:\n    1. ({}arg0: "
-    "collections.abc.Callable, arg1: "
-    "collections.abc.Callable) -> None\n\nInvoked with: {}"
+    "collections.abc.Callable, arg1: collections.abc.Callable) -> None\n\nInvoked with: {}"
 )
 
 

@@ -100,23 +100,20 @@ def note_view(t, src, creation=None):
 
 
 _BOTH = (
-    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving "
-    "both the view and the inplace "
-    "either both inside the {0} block (if you don't want the inplace to be tracked) or both outside (if you want the "
-    "inplace to be tracked)."
+    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
+    "the view and the inplace either both inside the {0} block (if you don't want the inplace to be tracked) or both "
+    "outside (if you want the inplace to be tracked)."
 )
 # why a view may not be written to while gradients are recorded, by how it was made
 _FORBIDDEN = {
     "no_grad": _BOTH.format("no_grad"),
     "inference": _BOTH.format("inference_mode"),
     "multi": "This view is the output of a function that returns multiple views. Such functions do not allow the "
-    "output views to be modified inplace. "
-    "You should replace the inplace operation by an out-of-place one.",
+    "output views to be modified inplace. You should replace the inplace operation by an out-of-place one.",
     "custom": "This view was created inside a custom Function (or because an input was returned as-is) and the "
-    "autograd logic to handle view+inplace "
-    "would override the custom backward associated with the custom Function, leading to incorrect gradients. "
-    "This behavior is forbidden. You can "
-    "fix this by cloning the output of the custom Function.",
+    "autograd logic to handle view+inplace would override the custom backward associated with the custom Function, "
+    "leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom "
+    "Function.",
 }
 
 

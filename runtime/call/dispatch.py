@@ -58,7 +58,7 @@ def common_device(op, args):
             if META in (device, d):
                 raise RuntimeError(f"Tensor on device {d} is not on the expected device {device}!")
             raise RuntimeError(
-                f"Expected all tensors to be on the same device, but found at least two devices, "
+                "Expected all tensors to be on the same device, but found at least two devices, "
                 f"{device} and {d}! (when checking argument in method {op.full})"
             )
     return device or number or HOST

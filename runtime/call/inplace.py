@@ -111,8 +111,7 @@ def _on_expanded(op, self, args, recording):
         refuse_expanded(self)
     warn(
         f"Use of {op.name}_ on expanded tensors is deprecated. Please clone() the tensor before performing this "
-        f"operation. This also applies to "
-        f"advanced indexing e.g. {op.options.expanded}"
+        f"operation. This also applies to advanced indexing e.g. {op.options.expanded}"
     )
     if op.promote is None or recording:
         return False

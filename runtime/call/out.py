@@ -20,15 +20,14 @@ from .return_types import out_class
 
 _RESIZED = (
     "An output with one or more elements was resized since it had shape {had}, which does not match the required "
-    "output shape {want}. This behavior is "
-    "deprecated, and in a future PyTorch release outputs will not be resized unless they have zero elements. "
-    "You can explicitly reuse an out tensor t by "
-    "resizing it, inplace, to zero elements with t.resize_(0)."
+    "output shape {want}. This behavior is deprecated, and in a future PyTorch release outputs will not be resized "
+    "unless they have zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, "
+    "to zero elements with t.resize_(0)."
 )
 _RECOUNTED = (
     "The number of elements in the out tensor of shape {had} is {n} which does not match the computed number of "
-    "elements {count}. Note that this may occur "
-    "as a result of rounding error. The out tensor will be resized to a tensor of shape {shape}."
+    "elements {count}. Note that this may occur as a result of rounding error. The out tensor will be resized to a "
+    "tensor of shape {shape}."
 )
 
 
@@ -159,7 +158,7 @@ def _check(name, result, out):
     if CONTEXT.grad and (out._requires_grad or result._requires_grad and result._grad_fn is not None):
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, "
-            f"but one of the arguments requires grad."
+            "but one of the arguments requires grad."
         )
     if out.device is not result.device:
         if out.device is META:

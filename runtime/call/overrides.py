@@ -146,8 +146,7 @@ def handle_torch_function(public, relevant, *args, **kwargs):
                 return r
     raise _no_implementation(
         f"Multiple dispatch failed for '{getattr(public, '__module__', 'torch')}.{public.__name__}'; "
-        f"all __torch_function__ handlers returned "
-        "NotImplemented:\n\n"
+        "all __torch_function__ handlers returned NotImplemented:\n\n"
         + "".join(f"  - tensor subclass {t}\n" for t in types)
         + "\nFor more information, try re-running with TORCH_LOGS=not_implemented"
     )

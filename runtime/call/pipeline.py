@@ -244,8 +244,8 @@ def _general(op, source, given, tensors):
         alone = op.tensor_args == [op.first]
         size = f" or numel({first}._shape) < plan.limit" if alone and op.first in tensors else ""
         fits = (
-            f"plan.out is result[1] and shape is not None and 0 not in shape and len(result) == 2 and (plan.limit "
-            f"is None or plan.when is not None{size})"
+            "plan.out is result[1] and shape is not None and 0 not in shape and len(result) == 2 and (plan.limit is "
+            f"None or plan.when is not None{size})"
         )
         source.add("shape = result[0]", f"if {fits}:", depth=2)
         source.add("plan.calls += 1", *(line.replace("a0", first) for line in _WRAP), depth=3)

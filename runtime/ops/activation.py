@@ -133,8 +133,8 @@ _leaky_relu_backward = _hidden(
 )
 _NEGATIVE = (
     "In-place {} backward calculation is triggered with a negative slope which is not supported. "
-    "This is caused by calling in-place forward function with a "
-    "negative slope, please call out-of-place version instead."
+    "This is caused by calling in-place forward function with a negative slope, please call out-of-place version "
+    "instead."
 )
 
 

@@ -429,8 +429,8 @@ def _pdist_backward(grad, self, p, pdist):
 
 
 _SAMPLED = (
-    "Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, "
-    "bool align_corners, bool[2] output_mask"
+    "Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, "
+    "bool[2] output_mask"
 )
 
 
@@ -448,8 +448,8 @@ _sampled_back(3)
 
 @composite(
     "_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, "
-    "float dropout_p=0.0, bool is_causal=False, "
-    "Tensor? dropout_mask=None, *, float? scale=None, bool enable_gqa=False) -> (Tensor, Tensor)",
+    "float dropout_p=0.0, bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None, "
+    "bool enable_gqa=False) -> (Tensor, Tensor)",
     method=False,
     out=False,
 )
@@ -471,8 +471,7 @@ def _scaled_dot_product_attention_math(
 
 @composite(
     "aten._fused_sdp_choice(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, "
-    "bool is_causal=False, *, float? scale=None, "
-    "bool enable_gqa=False) -> int",
+    "bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> int",
     out=False,
 )
 def _fused_sdp_choice(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa):
@@ -494,8 +493,7 @@ for _name in ("Byte", "Char", "Double", "Float", "Int", "Long", "Short", "Half")
 def _pooled(name, dims):
     @composite(
         f"aten.{name}(Tensor self, int[{dims}] kernel_size, int[{dims}] stride=[], int[{dims}] padding=0, "
-        f"bool ceil_mode=False, "
-        "bool count_include_pad=True, int? divisor_override=None) -> Tensor"
+        "bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor"
     )
     def pool(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
         """Averages of windows; no stride: that of the windows."""

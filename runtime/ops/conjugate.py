@@ -120,8 +120,7 @@ def _resolved(self, cls):
 
 _AS_REAL = (
     "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can view it "
-    "as real, use self.resolve_conj(); "
-    "however, be warned that the resulting tensor will NOT alias the original."
+    "as real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT alias the original."
 )
 _OTHER_DTYPE = {
     True: "torch.Tensor.view is not supported for conjugate view tensors when converting to a different dtype.",

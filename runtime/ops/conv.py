@@ -44,8 +44,8 @@ def _check_amounts(dims, **given):
 
 def _other_rank(x, w):
     return RuntimeError(
-        f"Expected {len(w)}-dimensional input for {len(w)}-dimensional weight {list(w)}, "
-        f"but got {len(x)}-dimensional input of size {list(x)} instead"
+        f"Expected {len(w)}-dimensional input for {len(w)}-dimensional weight {list(w)}, but got {len(x)}-dimensional "
+        f"input of size {list(x)} instead"
     )
 
 
@@ -68,14 +68,13 @@ def _check_channels(x, w, bias, transposed, groups):
     if x[1] != want:
         raise RuntimeError(
             f"Given {'transposed' if transposed else 'groups'}={1 if transposed else groups}, "
-            f"weight of size {list(w)}, "
-            f"expected input{list(x)} to have {want} channels, but got {x[1]} channels instead"
+            f"weight of size {list(w)}, expected input{list(x)} to have {want} channels, "
+            f"but got {x[1]} channels instead"
         )
     if bias is not None and bias._shape != (out,):
         raise RuntimeError(
             f"Given {'transposed=1, ' if transposed else ''}weight of size {list(w)}, "
-            f"expected bias to be 1-dimensional "
-            f"with {out} elements, but got bias of size {list(bias._shape)} instead"
+            f"expected bias to be 1-dimensional with {out} elements, but got bias of size {list(bias._shape)} instead"
         )
     return out
 
@@ -190,15 +189,15 @@ def _backward(g, input, weight, stride, padding, dilation, transposed, output_pa
 _convolution_grads = {("input", "weight", "bias"): _backward}
 composite(
     "aten.convolution_backward(Tensor grad_output, Tensor input, Tensor weight, int[]? bias_sizes, int[] stride, "
-    "int[] padding, int[] dilation, "
-    "bool transposed, int[] output_padding, int groups, bool[] output_mask) -> (Tensor, Tensor, Tensor)"
+    "int[] padding, int[] dilation, bool transposed, int[] output_padding, int groups, "
+    "bool[] output_mask) -> (Tensor, Tensor, Tensor)"
 )(_parts)
 
 
 @composite(
     "aten._convolution_double_backward(Tensor? ggI, Tensor? ggW, Tensor? ggb, Tensor gO, Tensor weight, Tensor self, "
-    "int[] stride, int[] padding, "
-    "int[] dilation, bool transposed, int[] output_padding, int groups, bool[] output_mask) -> (Tensor, Tensor, Tensor)"
+    "int[] stride, int[] padding, int[] dilation, bool transposed, int[] output_padding, int groups, "
+    "bool[] output_mask) -> (Tensor, Tensor, Tensor)"
 )
 def convolution_double_backward(
     ggi, ggw, ggb, g, weight, self, stride, padding, dilation, transposed, output_padding, groups, output_mask
@@ -227,8 +226,7 @@ def convolution_double_backward(
 
 convolution = op(
     "convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, "
-    "bool transposed, int[] output_padding, int groups) "
-    "-> Tensor",
+    "bool transposed, int[] output_padding, int groups) -> Tensor",
     "Convolution",
     meta=_conv_meta,
     derivative=_convolution_grads,
@@ -319,9 +317,8 @@ def _conv_transpose(name, dims, input, weight, bias, stride, padding, output_pad
     stride, dilation, extra = _amounts(stride, dims), _amounts(dilation, dims), _amounts(output_padding, dims)
     if any(e >= s and e >= d and e for e, s, d in zip(extra, stride, dilation)):
         raise RuntimeError(
-            f"output padding must be smaller than either stride or dilation, but got output_padding: "
-            f"{list(extra)} stride: "
-            f"{list(stride)} dilation: {list(dilation)}"
+            "output padding must be smaller than either stride or dilation, but got output_padding: "
+            f"{list(extra)} stride: {list(stride)} dilation: {list(dilation)}"
         )
     out = convolution.call(x, weight, bias, stride, _amounts(padding, dims), dilation, True, extra, groups)
     return out if batch else out.squeeze(0)
@@ -332,7 +329,7 @@ def _public(dims):
 
     @composite(
         f"{name}(Tensor input, Tensor weight, Tensor? bias=None, Any stride=1, Any padding=0, Any dilation=1, "
-        f"int groups=1) -> Tensor",
+        "int groups=1) -> Tensor",
         out=False,
         autocast=LOWER,
     )
@@ -341,8 +338,7 @@ def _public(dims):
 
     @composite(
         f"{transposed}(Tensor input, Tensor weight, Tensor? bias=None, Any stride=1, Any padding=0, "
-        f"Any output_padding=0, int "
-        f"groups=1, Any dilation=1) -> Tensor",
+        "Any output_padding=0, int groups=1, Any dilation=1) -> Tensor",
         out=False,
         autocast=LOWER,
     )

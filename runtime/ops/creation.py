@@ -133,16 +133,14 @@ def empty_strided(size, stride, dtype, layout, device, requires_grad, pin_memory
 def empty_permuted(size, physical_layout, dtype, layout, device, requires_grad, pin_memory):
     if len(size) != len(physical_layout):
         raise RuntimeError(
-            f"Number of dimensions in size does not match the length of the physical_layout; i.e. "
-            f"len(size) = {len(size)} is not equal to "
-            f"len(physical_layout) = {len(physical_layout)}"
+            "Number of dimensions in size does not match the length of the physical_layout; i.e. "
+            f"len(size) = {len(size)} is not equal to len(physical_layout) = {len(physical_layout)}"
         )
     for i, p in enumerate(physical_layout):
         if not 0 <= p < len(size):
             raise RuntimeError(
                 f"Dimension out of range (expected to be between 0 and {len(size) - 1}, but got {p} at index {i}). "
-                f" NB: negative dims not "
-                "currently supported; file an issue if you want it."
+                " NB: negative dims not currently supported; file an issue if you want it."
             )
     if len(set(physical_layout)) < len(size):
         raise RuntimeError("Duplicate dim not allowed")
@@ -330,8 +328,7 @@ def _infer(data, want=None):
 
 _SLOW = (
     "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a "
-    "single numpy.ndarray with "
-    "numpy.array() before converting to a tensor."
+    "single numpy.ndarray with numpy.array() before converting to a tensor."
 )
 _ONE = "only one element tensors can be converted to Python scalars"
 _NO_INDEX = "only integer tensors of a single element can be converted to an index"
@@ -573,8 +570,8 @@ def from_numpy(ndarray):
     if any(s < 0 for s in a.strides):
         raise ValueError(
             "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
-            "currently supported. "
-            "(You can probably work around this by making a copy of your array  with array.copy().) "
+            "currently supported. (You can probably work around this by making a copy of your array  with "
+            "array.copy().) "
         )
     if any(s % a.itemsize for s in a.strides):
         raise ValueError(
@@ -584,10 +581,9 @@ def from_numpy(ndarray):
     if not a.flags.writeable:
         warn_once(
             "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. "
-            "This means writing to this tensor "
-            "will result in undefined behavior. You may want to copy the array to protect its data or make it "
-            "writable before converting "
-            "it to a tensor. This type of warning will be suppressed for the rest of this program."
+            "This means writing to this tensor will result in undefined behavior. You may want to copy the array to "
+            "protect its data or make it writable before converting it to a tensor. This type of warning will be "
+            "suppressed for the rest of this program."
         )
         return over_array(a, d, copy=True)
     return over_array(a, d)
@@ -687,10 +683,9 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
     if not raw.flags.writeable:
         warn_once(
             "The given buffer is not writable, and PyTorch does not support non-writable tensors. "
-            "This means you can write to the underlying "
-            "(supposedly non-writable) buffer using the tensor. You may want to copy the buffer to protect its data "
-            "or make it writable before "
-            "converting it to a tensor. This type of warning will be suppressed for the rest of this program."
+            "This means you can write to the underlying (supposedly non-writable) buffer using the tensor. "
+            "You may want to copy the buffer to protect its data or make it writable before converting it to a "
+            "tensor. This type of warning will be suppressed for the rest of this program."
         )
         raw = raw.copy()
     t = from_array(raw.view(dtype.np) if dtype.np is not None else raw, dtype)
@@ -777,8 +772,8 @@ def legacy_new(args, dtype=None, home=HOST, device=None):
         return T.empty(tuple(x), **options)
     if any(isinstance(x, (float, tuple, list)) for x in args):
         raise TypeError(
-            f"new() received an invalid combination of arguments - got "
-            f"({', '.join(type(x).__name__ for x in args)}), but expected one of:\n"
+            f"new() received an invalid combination of arguments - got ({', '.join(type(x).__name__ for x in args)}), "
+            "but expected one of:\n"
             " * (*, torch.device device = None)\n * (torch.Storage storage)\n * (Tensor other)\n"
             " * (tuple of ints size, *, torch.device device = None)\n * (object data, *, torch.device device = None)\n"
         )
@@ -859,8 +854,7 @@ def range_(start, end, step, dtype, layout, device, requires_grad, pin_memory):
         raise RuntimeError("step must be nonzero")
     warnings.warn(
         "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
-        "Python's range builtin. "
-        "Instead, use torch.arange, which produces values in [start, end).",
+        "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
         UserWarning,
         stacklevel=3,
     )

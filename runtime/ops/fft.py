@@ -323,8 +323,8 @@ _RECTANGULAR = (
 
 @composite(
     "stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, "
-    "str pad_mode='reflect', bool "
-    "normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor",
+    "str pad_mode='reflect', bool normalized=False, bool? onesided=None, bool? return_complex=None, "
+    "bool? align_to_window=None) -> Tensor",
     out=False,
     python=True,
     autocast=FLOAT32,
@@ -349,9 +349,9 @@ def stft(
     x = _centred(self, n_fft, pad_mode) if center else self
     if window is None:
         warn_once(
-            "A window was not provided. A rectangular window will be applied,which is known to cause spectral "
-            "leakage. Other windows such as "
-            "torch.hann_window or torch.hamming_window are recommended to reduce spectral leakage." + _RECTANGULAR
+            "A window was not provided. A rectangular window will be applied,which is known to cause spectral leakage. "
+            "Other windows such as torch.hann_window or torch.hamming_window are recommended to reduce spectral "
+            "leakage." + _RECTANGULAR
         )
     said = dict(
         n_fft=n_fft,
@@ -406,9 +406,8 @@ def _check_stft(x, n_fft, hop, win, window, said):
 
 
 @composite(
-    "istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, "
-    "bool center=True, bool "
-    "normalized=False, bool? onesided=None, int? length=None, bool return_complex=False) -> Tensor",
+    "istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, "
+    "bool normalized=False, bool? onesided=None, int? length=None, bool return_complex=False) -> Tensor",
     out=False,
 )
 def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex):
@@ -454,9 +453,8 @@ def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesi
     y = y / envelope
     if end > full:
         warnings.warn(
-            "The length of signal is shorter than the length parameter. Result is being padded with zeros in the "
-            "tail. Please "
-            "check your center and hop_length settings.",
+            "The length of signal is shorter than the length parameter. Result is being padded with zeros in the tail. "
+            "Please check your center and hop_length settings.",
             UserWarning,
             stacklevel=4,
         )
@@ -553,8 +551,7 @@ def _window_of(name, extra, shape, said=None):
 
     @composite(
         f"signal.windows.{name}(int M, *, {extra}bool sym=True, ScalarType? dtype=None, Layout? layout=None, "
-        f"Device? device=None, "
-        "bool requires_grad=False) -> Tensor",
+        "Device? device=None, bool requires_grad=False) -> Tensor",
         out=False,
     )
     def window(M, *rest):

@@ -226,10 +226,8 @@ def _is_several(index):
     if several:
         warnings.warn(
             "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch "
-            "2.9; use x[tuple(seq)] instead of "
-            "x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], "
-            "which will result either in an error or a "
-            "different result",
+            "2.9; use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, "
+            "x[torch.tensor(seq)], which will result either in an error or a different result",
             UserWarning,
             stacklevel=4,
         )
@@ -500,9 +498,8 @@ def _put_prepare(self, indices, values, accumulate):
         if accumulate or numel(values._shape) != 1 or len(given) != 1 or given[0].dtype not in _MASKS:
             _put_meta(self, items, values, accumulate)
             raise RuntimeError(
-                f"Index put requires the source and destination dtypes match, got {dt.scalar_name(self.dtype)} for "
-                f"the destination and "
-                f"{dt.scalar_name(values.dtype)} for the source."
+                f"Index put requires the source and destination dtypes match, got {dt.scalar_name(self.dtype)} for the "
+                f"destination and {dt.scalar_name(values.dtype)} for the source."
             )
         values = values.to(self.dtype)
     return self, items, values, accumulate
@@ -680,9 +677,8 @@ def take_along_dim(self, indices, dim):
         return self.reshape((-1,)).gather(0, indices.reshape((-1,)))
     if len(self._shape) != len(indices._shape):
         raise RuntimeError(
-            f"torch.take_along_dim(): input and indices should have the same number of dimensions, "
-            f"but got {len(self._shape)} dimensions "
-            f"for input, and {len(indices._shape)} dimensions for indices"
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, "
+            f"but got {len(self._shape)} dimensions for input, and {len(indices._shape)} dimensions for indices"
         )
     d = wrap_dim(dim, len(self._shape))
     a, b = list(self._shape), list(indices._shape)
@@ -764,8 +760,7 @@ def scatter_with_reduce(self, dim, index, src, reduce):
     if isinstance(src, Tensor):
         warn_once(
             "The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future "
-            "PyTorch release. "
-            "Use torch.scatter_reduce instead for more reduction options."
+            "PyTorch release. Use torch.scatter_reduce instead for more reduction options."
         )
     else:
         src = T.full(index._shape, src, dtype=self.dtype, device=self.device)
@@ -792,9 +787,8 @@ def _along_prepare(self, dim, index, source, *rest):
             f"index_add_(): self ({dt.scalar_name(self.dtype)}) and source ({dt.scalar_name(source.dtype)}) must "
             f"have the same scalar type"
             if rest
-            else f"index_copy_(): self and source expected to have the same dtype, "
-            f"but got (self) {dt.scalar_name(self.dtype)} and (source) "
-            f"{dt.scalar_name(source.dtype)}"
+            else "index_copy_(): self and source expected to have the same dtype, "
+            f"but got (self) {dt.scalar_name(self.dtype)} and (source) {dt.scalar_name(source.dtype)}"
         )
     (check_source if rest else _check_copied)("index_add_", self, dim, index, source)
     for alpha in rest:
@@ -815,9 +809,8 @@ def check_source(name, self, dim, index, source):
         )
     if len(self._shape) != len(source._shape) or changed(self._shape, dim) != changed(source._shape, dim):
         raise RuntimeError(
-            f"source tensor shape must match self tensor shape, excluding the specified dimension. "
-            f"Got self.shape = {list(self._shape)} "
-            f"source.shape = {list(source._shape)}"
+            "source tensor shape must match self tensor shape, excluding the specified dimension. "
+            f"Got self.shape = {list(self._shape)} source.shape = {list(source._shape)}"
         )
 
 
@@ -827,16 +820,15 @@ def _check_copied(name, self, dim, index, source):
         raise IndexError(f"index_copy_(): When source is scalar, index should have one element (got {n})")
     if own and given and len(own) != len(given):
         raise IndexError(
-            f"index_copy_(): When source and destination are not scalars, their dimensionality must match. "
-            f"Source dimensionality ({len(given)}), "
-            f"destination dimensionality ({len(own)})"
+            "index_copy_(): When source and destination are not scalars, their dimensionality must match. "
+            f"Source dimensionality ({len(given)}), destination dimensionality ({len(own)})"
         )
     own, given = changed(own, dim), changed(given, dim)
     if own != given:
         raise RuntimeError(
-            f"index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
-            f"{' '.join(map(str, own))} at dimension {dim} "
-            f"and source slice shape: {' '.join(map(str, given))} at dimension 0."
+            "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
+            f"{' '.join(map(str, own))} at dimension {dim} and source slice shape: {' '.join(map(str, given))} at "
+            "dimension 0."
         )
     have = source._shape[dim] if source._shape else 1
     if n != have:

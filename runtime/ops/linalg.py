@@ -134,8 +134,7 @@ def _norm_prepare(self, ord, dim, keepdim, dtype):
             if self._shape and self._shape[d] == 0:
                 raise RuntimeError(
                     f"linalg.vector_norm cannot compute the {shown} norm on the dimension {d} because this dimension "
-                    f"is "
-                    "empty and the operation does not have an identity"
+                    "is empty and the operation does not have an identity"
                 )
     return self, float(ord), dims, keepdim, None
 
@@ -329,8 +328,8 @@ SINGULAR = (
     "The diagonal element {v} is zero, the inversion could not be completed because the input matrix is singular."
 )
 NOT_POSITIVE = (
-    "The factorization could not be completed because the input is not positive-definite (the leading "
-    "minor of order {v} is not positive-definite)."
+    "The factorization could not be completed because the input is not positive-definite (the leading minor of order "
+    "{v} is not positive-definite)."
 )
 ZERO_U = (
     "U[{v},{v}] is zero and using it on lu_solve would result in a division by zero. If you still want to perform the "
@@ -338,8 +337,7 @@ ZERO_U = (
 )
 SINGULAR_D = (
     "The factorization was completed, but the block diagonal matrix D is exactly singular at D({v},{v}) and division "
-    "by zero will "
-    "occur, if it is used to solve a system of equations."
+    "by zero will occur, if it is used to solve a system of equations."
 )
 
 
@@ -641,8 +639,7 @@ def _cholesky_solve_prepare(self, input2, upper):
     if self._shape[-2] != input2._shape[-1]:
         raise RuntimeError(
             f"Incompatible matrix sizes for cholesky_solve: each A matrix is {input2._shape[-1]} by "
-            f"{input2._shape[-1]} but "
-            f"each b matrix is {self._shape[-2]} by {self._shape[-1]}"
+            f"{input2._shape[-1]} but each b matrix is {self._shape[-2]} by {self._shape[-1]}"
         )
     if self.dtype is not input2.dtype:
         raise RuntimeError(
@@ -789,8 +786,8 @@ def _check_pivots(pivots, n, small, large):
 
 
 _NO_ROW = (
-    "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.Did you properly pass the result "
-    "of lu_factor?"
+    "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.Did you properly pass the result of "
+    "lu_factor?"
 )
 _NO_ROW_TO_SOLVE = (
     "Pivots given to lu_solve must all be {} or equal to {}. Did you properly pass the result of lu_factor?"
@@ -807,8 +804,7 @@ def lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots):
     if unpack_pivots and LU_pivots.dtype is not dt.int32:
         raise RuntimeError(
             "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\nNote: "
-            "this function is "
-            "intended to be used with the output produced by torch.linalg.lu_factor"
+            "this function is intended to be used with the output produced by torch.linalg.lu_factor"
         )
     m, n = LU_data._shape[-2:]
     k = min(m, n)
@@ -878,8 +874,8 @@ _LDL_FACTOR = dict(out=SAME_DTYPE, no_forward="aten::linalg_ldl_factor_ex")
 
 
 @composite(
-    "linalg.ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, "
-    "Tensor pivots, Tensor info)",
+    "linalg.ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots, "
+    "Tensor info)",
     **_LDL_FACTOR,
 )
 def ldl_factor_ex(self, hermitian, check_errors):
@@ -1093,8 +1089,7 @@ def _check_phase(by_vectors, fn, what="eigenvectors", why="quantity, so it is"):
     if turn.dtype.is_complex and has_values(turn) and not T.allclose(turn.imag, T.zeros_like(turn.imag), 1e-2, 1e-2):
         raise RuntimeError(
             f"{fn}: The {what} in the complex case are specified up to multiplication by e^{{i phi}}. "
-            f"The specified loss "
-            f"function depends on this {why} ill-defined."
+            f"The specified loss function depends on this {why} ill-defined."
         )
 
 
@@ -1530,7 +1525,7 @@ def tensorinv(self, ind):
     a, b = self._shape[:ind], self._shape[ind:]
     if numel(a) != numel(b):
         raise RuntimeError(
-            f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), "
+            "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), "
             f"but got {numel(b)} != {numel(a)}"
         )
     r, info = inv_op.call(self.reshape((numel(b), numel(a))))
@@ -1545,9 +1540,8 @@ def tensorsolve(self, other, dims):
     rest, n = self._shape[len(other._shape) :], numel(self._shape[len(other._shape) :])
     if n != numel(self._shape[: len(other._shape)]):
         raise RuntimeError(
-            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
-            "prod(self.shape[:other.ndim]), but "
-            f"got {n} != {numel(self._shape[: len(other._shape)])}"
+            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), "
+            f"but got {n} != {numel(self._shape[: len(other._shape)])}"
         )
     return LINALG.solve(self.reshape((n, n)), other.flatten()).reshape(rest)
 
@@ -1624,9 +1618,8 @@ def pca_lowrank(A, q, center, niter):
 
 @composite(
     "lobpcg(Tensor A, int? k=None, Tensor? B=None, Tensor? X=None, int? n=None, Tensor? iK=None, int? niter=None, "
-    "float? tol=None, bool? largest=None, str? "
-    "method=None, Any tracker=None, Any ortho_iparams=None, Any ortho_fparams=None, Any ortho_bparams=None) -> "
-    "Tensor[]",
+    "float? tol=None, bool? largest=None, str? method=None, Any tracker=None, Any ortho_iparams=None, "
+    "Any ortho_fparams=None, Any ortho_bparams=None) -> Tensor[]",
     method=False,
 )
 def lobpcg(A, k, B, X, n, iK, niter, tol, largest, method, tracker, ortho_iparams, ortho_fparams, ortho_bparams):

@@ -55,8 +55,7 @@ def _both(name, input, target):
         return input, target
     warnings.warn(
         f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). "
-        f"This will likely lead to "
-        f"incorrect results due to broadcasting. Please ensure they have the same size.",
+        "This will likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
         stacklevel=4,
     )
     return T.broadcast_tensors(input, target)
@@ -301,8 +300,7 @@ def soft_margin_loss(input, target, size_average, reduce, reduction):
 
 @_loss(
     "nn.functional.binary_cross_entropy(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, "
-    "bool? "
-    "reduce=None, str reduction='mean') -> Tensor"
+    "bool? reduce=None, str reduction='mean') -> Tensor"
 )
 def binary_cross_entropy(input, target, weight, size_average, reduce, reduction):
     reduction = legacy_enum(size_average, reduce, reduction)
@@ -339,8 +337,7 @@ def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction
 
 @_loss(
     "nn.functional.binary_cross_entropy_with_logits(Tensor input, Tensor target, Tensor? weight=None, "
-    "bool? size_average=None, "
-    "bool? reduce=None, str reduction='mean', Tensor? pos_weight=None) -> Tensor"
+    "bool? size_average=None, bool? reduce=None, str reduction='mean', Tensor? pos_weight=None) -> Tensor"
 )
 def f_binary_cross_entropy_with_logits(input, target, weight, size_average, reduce, reduction, pos_weight):
     reduction = legacy_enum(size_average, reduce, reduction)
@@ -439,8 +436,8 @@ def nll_loss2d_gradient(g0, self, target, weight, reduction, ignore_index, out1)
 
 
 @composite(
-    "_C._nn.nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, "
-    "int ignore_index) -> (Tensor output, Tensor total_weight)",
+    "_C._nn.nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index) -> (Tensor "
+    "output, Tensor total_weight)",
     derivative=nll_loss2d_gradient,
     node="NllLoss2DBackward0",
     non_differentiable=(1,),
@@ -492,8 +489,7 @@ def nll_loss_nd(x, target, weight, reduction, ignore_index):
 
 @_loss(
     "nn.functional.nll_loss(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, "
-    "int ignore_index=-100, bool? "
-    "reduce=None, str reduction='mean') -> Tensor"
+    "int ignore_index=-100, bool? reduce=None, str reduction='mean') -> Tensor"
 )
 def nll_loss(input, target, weight, size_average, ignore_index, reduce, reduction):
     return nll_loss_nd(input, target, weight, legacy_enum(size_average, reduce, reduction), ignore_index)
@@ -536,8 +532,7 @@ def _check_probabilities(input, target, weight, ignore_index, dim):
 
 @_loss(
     "nn.functional.cross_entropy(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, "
-    "int ignore_index=-100, "
-    "bool? reduce=None, str reduction='mean', float label_smoothing=0.0) -> Tensor"
+    "int ignore_index=-100, bool? reduce=None, str reduction='mean', float label_smoothing=0.0) -> Tensor"
 )
 def cross_entropy(input, target, weight, size_average, ignore_index, reduce, reduction, label_smoothing):
     reduction = legacy_enum(size_average, reduce, reduction)
@@ -572,8 +567,8 @@ def cross_entropy(input, target, weight, size_average, ignore_index, reduce, red
 
 @composite(
     "nn.functional.linear_cross_entropy(Tensor input, Tensor linear_weight, Tensor target, *, "
-    "Tensor? linear_bias=None, Tensor? "
-    "weight=None, str reduction='mean', int? ignore_index=None, float label_smoothing=0.0, Any options=None) -> Tensor",
+    "Tensor? linear_bias=None, Tensor? weight=None, str reduction='mean', int? ignore_index=None, "
+    "float label_smoothing=0.0, Any options=None) -> Tensor",
     out=False,
 )
 def linear_cross_entropy(
@@ -595,9 +590,8 @@ def linear_cross_entropy(
         raise RuntimeError(f"expected linear_bias shape {tuple(classes)}, got {tuple(linear_bias._shape)}")
     if len(classes) > 1 and not lead:
         raise RuntimeError(
-            f"K-dimensional loss defined by linear_weight shape {tuple(linear_weight._shape)} requires batched "
-            f"input, (N, "
-            f"{features}), got unbatched input with shape {tuple(input._shape)}"
+            f"K-dimensional loss defined by linear_weight shape {tuple(linear_weight._shape)} requires batched input, "
+            f"(N, {features}), got unbatched input with shape {tuple(input._shape)}"
         )
     if list(target._shape) == [*lead, *classes] and ignore_index is not None:
         raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
@@ -647,9 +641,8 @@ def hinge_embedding_loss(x, target, margin, reduction):
 def margin_ranking_loss(input1, input2, target, margin, reduction):
     if not len(input1._shape) == len(input2._shape) == len(target._shape):
         raise RuntimeError(
-            f"margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
-            f"{input1.size()}, "
-            f"input2: {input2.size()}, target: {target.size()} "
+            "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
+            f"{input1.size()}, input2: {input2.size()}, target: {target.size()} "
         )
     return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
 
@@ -702,9 +695,8 @@ def multi_margin_loss(input, target, p, margin, weight, reduction):
     n, c = x._shape
     if len(t._shape) > 1 or numel(t._shape) != n:
         raise RuntimeError(
-            f"multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch "
-            f"size). "
-            f"Expected target size [{n}], but got {list(t._shape)}. Input has shape {list(input._shape)}."
+            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch "
+            f"size). Expected target size [{n}], but got {list(t._shape)}. Input has shape {list(input._shape)}."
         )
     if weight is not None and len(weight._shape) != 1:
         raise ValueError("weight must be one-dimensional")
@@ -771,10 +763,9 @@ def f_kl_div(input, target, size_average, reduce, reduction, log_target):
             loss = reduced(_kl(input, target, log_target), 2)
             return loss / input._shape[0] if input._shape else loss
         warnings.warn(
-            "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' "
-            "divides only by the batch size, and aligns with "
-            "the KL div math definition.'mean' will be changed to behave the same as 'batchmean' in the next major "
-            "release.",
+            "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides "
+            "only by the batch size, and aligns with the KL div math definition.'mean' will be changed to behave the "
+            "same as 'batchmean' in the next major release.",
             stacklevel=3,
         )
     return reduced(_kl(input, target, log_target), legacy_enum(size_average, reduce, reduction))
@@ -798,16 +789,15 @@ def poisson_nll_loss(*args):
 
 @_loss(
     "nn.functional.poisson_nll_loss(Tensor input, Tensor target, bool log_input=True, bool full=False, "
-    "bool? size_average=None, "
-    "float eps=1e-08, bool? reduce=None, str reduction='mean') -> Tensor"
+    "bool? size_average=None, float eps=1e-08, bool? reduce=None, str reduction='mean') -> Tensor"
 )
 def f_poisson_nll_loss(input, target, log_input, full, size_average, eps, reduce, reduction):
     return _poisson(input, target, log_input, full, eps, legacy_enum(size_average, reduce, reduction))
 
 
 @composite(
-    "nn.functional.gaussian_nll_loss(Tensor input, Tensor target, Tensor|Scalar var, bool full=False, "
-    "float eps=1e-06, str reduction='mean') -> Tensor",
+    "nn.functional.gaussian_nll_loss(Tensor input, Tensor target, Tensor|Scalar var, bool full=False, float eps=1e-06, "
+    "str reduction='mean') -> Tensor",
     out=False,
 )
 def gaussian_nll_loss(input, target, var, full, eps, reduction):
@@ -837,8 +827,7 @@ def _same_rank(anchor, positive, negative):
     if len(set(ranks)) > 1:
         raise RuntimeError(
             "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
-            "anchor "
-            f"{ranks[0]}D, positive {ranks[1]}D, and negative {ranks[2]}D inputs"
+            f"anchor {ranks[0]}D, positive {ranks[1]}D, and negative {ranks[2]}D inputs"
         )
 
 
@@ -855,7 +844,7 @@ _TRIPLE = "Tensor anchor, Tensor positive, Tensor negative"
 
 @composite(
     f"triplet_margin_loss({_TRIPLE}, float margin=1.0, float p=2.0, float eps=1e-06, bool swap=False, "
-    f"int reduction=Mean) -> Tensor",
+    "int reduction=Mean) -> Tensor",
     out=False,
 )
 def triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction):
@@ -876,8 +865,7 @@ def f_triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, size
 
 @composite(
     f"nn.functional.triplet_margin_with_distance_loss({_TRIPLE}, *, Any distance_function=None, float margin=1.0, "
-    f"bool swap=False, "
-    "str reduction='mean') -> Tensor",
+    "bool swap=False, str reduction='mean') -> Tensor",
     out=False,
 )
 def triplet_margin_with_distance_loss(anchor, positive, negative, distance_function, margin, swap, reduction):
@@ -911,8 +899,8 @@ def _ctc_args(log_probs, targets, input_lengths, target_lengths, blank):
     if len(targets._shape) == 1:
         if targets._shape[0] != sum(target_lengths):
             raise RuntimeError(
-                f"Expected tensor to have size {sum(target_lengths)} at dimension 0, "
-                f"but got size {targets._shape[0]} for argument #2 'targets' {where}"
+                f"Expected tensor to have size {sum(target_lengths)} at dimension 0, but got size {targets._shape[0]} "
+                f"for argument #2 'targets' {where}"
             )
         rows = [F.pad(t, (0, longest - t._shape[0])) for t in targets.split(list(target_lengths))]
         targets = T.stack(rows) if rows else targets.reshape(0, longest)

@@ -85,8 +85,8 @@ def _bmm_check(a, b):
 
 def _batch_error(n, k, b):
     return RuntimeError(
-        f"Expected size for first two dimensions of batch2 tensor to be: [{n}, {k}] but got: "
-        f"[{numel(b._shape[:-2])}, {b._shape[-2]}]."
+        f"Expected size for first two dimensions of batch2 tensor to be: [{n}, {k}] but got: [{numel(b._shape[:-2])}, "
+        f"{b._shape[-2]}]."
     )
 
 
@@ -297,8 +297,7 @@ def _expands(self, shape):
     if len(self._shape) > n:
         raise RuntimeError(
             f"expand(Tensor, size={list(shape)}): the number of sizes provided ({n}) must be greater or equal to the "
-            f"number "
-            f"of dimensions in the tensor ({len(self._shape)})"
+            f"number of dimensions in the tensor ({len(self._shape)})"
         )
     for d in range(-1, -len(self._shape) - 1, -1):
         if self._shape[d] not in (1, shape[d]):
@@ -842,8 +841,8 @@ def chain_matmul_(*matrices, out=None):
     """The product of the matrices in the cheapest order (deprecated for linalg.multi_dot)."""
     warn_once(
         "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. "
-        "Use torch.linalg.multi_dot instead, "
-        "which accepts a list of two or more tensors rather than multiple parameters."
+        "Use torch.linalg.multi_dot instead, which accepts a list of two or more tensors rather than multiple "
+        "parameters."
     )
     ms = list(matrices[0]) if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)) else list(matrices)
     return T._chain_matmul(ms, **({} if out is None else {"out": out}))
@@ -901,15 +900,13 @@ attention_scores = op(
 def _check_attention(q, k, v, mask, is_causal):
     if not q.dtype is k.dtype is v.dtype:
         raise RuntimeError(
-            f"Expected query, key, and value to have the same dtype, but got query.dtype: "
-            f"{dt.c_name(q.dtype)} key.dtype: "
-            f"{dt.c_name(k.dtype)} and value.dtype: {dt.c_name(v.dtype)} instead."
+            "Expected query, key, and value to have the same dtype, but got query.dtype: "
+            f"{dt.c_name(q.dtype)} key.dtype: {dt.c_name(k.dtype)} and value.dtype: {dt.c_name(v.dtype)} instead."
         )
     if len(q._shape) < 2 or len(k._shape) < 2 or len(v._shape) < 2:
         raise RuntimeError(
-            f"Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
-            f"{len(q._shape)} key.dim: "
-            f"{len(k._shape)} and value.dim: {len(v._shape)} instead."
+            "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
+            f"{len(q._shape)} key.dim: {len(k._shape)} and value.dim: {len(v._shape)} instead."
         )
     if mask is not None and mask.dtype not in (dt.bool_, dt.float32, q.dtype):
         raise RuntimeError(
@@ -1062,8 +1059,7 @@ def _flash_attention(query, key, value, mask, causal, scale):
 
 @composite(
     "_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, "
-    "bool is_causal=False, *, "
-    "Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)",
+    "bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)",
     derivative={("query", "key", "value"): _flash_grads_again},
     node="ScaledDotProductFlashAttentionForCpuBackward0",
     non_differentiable=(1,),

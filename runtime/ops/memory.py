@@ -674,8 +674,8 @@ def _set(self, source=None, storage_offset=0, size=None, stride=None):
         if unchanged:  # PyTorch makes room for a new size alone
             raise RuntimeError(
                 f"setStorage: sizes {list(size)}, strides {list(given or ())}, storage offset {storage_offset}, "
-                f"and itemsize {self.dtype.itemsize} "
-                f"requiring a storage size of {need} are out of bounds for storage of size {st.nbytes()}"
+                f"and itemsize {self.dtype.itemsize} requiring a storage size of {need} are out of bounds for storage "
+                f"of size {st.nbytes()}"
             )
         st.resize_(need)
     self._ms = self._np = None
@@ -694,10 +694,8 @@ def resize(self, *size):
     if numel(size) != numel(self._shape):
         raise RuntimeError(
             f"requested resize to {'x'.join(map(str, size))} ({numel(size)} elements in total), "
-            f"but the given tensor has a size of "
-            f"{'x'.join(map(str, self._shape))} ({numel(self._shape)} elements). autograd's resize can only change "
-            f"the shape of a given tensor, while "
-            "preserving the number of elements. "
+            f"but the given tensor has a size of {'x'.join(map(str, self._shape))} ({numel(self._shape)} elements). "
+            "autograd's resize can only change the shape of a given tensor, while preserving the number of elements. "
         )
     return self.contiguous().view(size)
 

@@ -127,8 +127,7 @@ def update_scale_(self, growth_tracker, found_inf, scale_growth_factor, scale_ba
 # ------------------------------------------------------------------------------------------------ optimizers
 @composite(
     "_adam_(Tensor self, Tensor grad, Tensor exp_avg, Tensor exp_avg_sq, float weight1, float beta2, float weight2, "
-    "float root, float eps, "
-    "float step_size, float keep, int step, float lr) -> Tensor",
+    "float root, float eps, float step_size, float keep, int step, float lr) -> Tensor",
     out=False,
     method=False,
     mutates=(0, 0, 2, 3),
@@ -153,8 +152,7 @@ def adam_numbers(step, lr, beta1, beta2, eps, weight_decay, decoupled):
 
 @composite(
     "_adam_step_(Tensor[] self, Tensor[] grads, Tensor[] exp_avgs, Tensor[] exp_avg_sqs, Tensor[] state_steps, "
-    "float lr, float beta1, float beta2, "
-    "float weight_decay, float eps, bool decoupled, bool maximize) -> Tensor[]",
+    "float lr, float beta1, float beta2, float weight_decay, float eps, bool decoupled, bool maximize) -> Tensor[]",
     out=False,
     method=False,
     mutates=(0, 2, 3, 4),
@@ -176,8 +174,7 @@ def adam_step_(
 
 @composite(
     "_sgd_step_(Tensor[] self, Tensor[] grads, Tensor[] momentum_buffers, float lr, float momentum, float dampening, "
-    "float weight_decay, bool nesterov, "
-    "bool maximize) -> Tensor[]",
+    "float weight_decay, bool nesterov, bool maximize) -> Tensor[]",
     out=False,
     method=False,
     mutates=(0, 2),
@@ -258,8 +255,7 @@ def record_stream(self, s):
 
 @composite(
     "_scaled_mm(Tensor self, Tensor mat2, Tensor scale_a, Tensor scale_b, Tensor? bias=None, "
-    "Tensor? scale_result=None, ScalarType? "
-    "out_dtype=None, bool use_fast_accum=False) -> Tensor",
+    "Tensor? scale_result=None, ScalarType? out_dtype=None, bool use_fast_accum=False) -> Tensor",
     method=False,
     out=False,
 )

@@ -38,9 +38,8 @@ def transform_bias_rescale_qkv(qkv, qkv_bias, num_heads):
 
 @composite(
     "_native_multi_head_attention(Tensor query, Tensor key, Tensor value, int embed_dim, int num_head, "
-    "Tensor qkv_weight, Tensor qkv_bias, "
-    "Tensor proj_weight, Tensor proj_bias, Tensor? mask=None, bool need_weights=True, "
-    "bool average_attn_weights=True, int? mask_type=None) -> (Tensor, Tensor)",
+    "Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, Tensor? mask=None, "
+    "bool need_weights=True, bool average_attn_weights=True, int? mask_type=None) -> (Tensor, Tensor)",
     method=False,
     out=False,
 )

@@ -98,8 +98,7 @@ def _padding_index(padding_idx, rows):
 
 @composite(
     "nn.functional.embedding(Tensor input, Tensor weight, int? padding_idx=None, float? max_norm=None, "
-    "float norm_type=2.0, "
-    "bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
+    "float norm_type=2.0, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
     out=False,
 )
 def embedding(input, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse):
@@ -150,7 +149,7 @@ def _pad_meta(self, pad, value):
         raise RuntimeError("Length of pad must be even but instead it equals " + str(len(pad)))
     if len(pad) > 2 * n:
         raise RuntimeError(
-            f"Length of pad should be no more than twice the number of dimensions of the input. "
+            "Length of pad should be no more than twice the number of dimensions of the input. "
             f"Pad length is {len(pad)} while the input has {n} dimensions."
         )
     shape = list(self._shape)
@@ -160,8 +159,7 @@ def _pad_meta(self, pad, value):
         if shape[d] < 0:
             raise RuntimeError(
                 f"The input size {self._shape[d]}, plus negative padding {a} and {b} resulted in a negative output "
-                f"size, "
-                f"which is invalid. Check dimension {d} of your input."
+                f"size, which is invalid. Check dimension {d} of your input."
             )
     check_number(value, self.dtype)
     return tuple(shape), self.dtype, self._stride and format_strides(shape, suggested_format(self))
@@ -197,8 +195,7 @@ def _edge_meta(mode, dims):
             if mode == "reflect" and max(a, b) >= shape[d]:
                 raise RuntimeError(
                     f"Argument #{4 + 2 * i}: Padding size should be less than the corresponding input dimension, "
-                    f"but got: padding ({a}, {b}) "
-                    f"at dimension {d} of input {shape}"
+                    f"but got: padding ({a}, {b}) at dimension {d} of input {shape}"
                 )
         if all(s < 1 for s in padded[-dims:]):
             old, new = (
@@ -284,8 +281,8 @@ def pad(input, pad, mode, value):
     k = len(pad) // 2
     if not (k + 1 == n or k + 2 == n) or k > 3:
         raise NotImplementedError(
-            f"Padding size {len(pad)} is not supported for {n}D input tensor.\nSupported combinations for "
-            f"non-constant padding:\n"
+            f"Padding size {len(pad)} is not supported for {n}D input tensor.\nSupported combinations for non-constant "
+            "padding:\n"
             "  - 2D or 3D input: padding size = 2 (pads last dimension)\n  - 3D or 4D input: "
             "padding size = 4 (pads last 2 dimensions)\n"
             "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
@@ -295,8 +292,7 @@ def pad(input, pad, mode, value):
     if 0 in input._shape[n - k - (n == k + 1) :]:
         raise RuntimeError(
             f"Expected {k + 1}D or {k + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero "
-            f"dimensions "
-            f"for input, but got: {list(input._shape)}"
+            f"dimensions for input, but got: {list(input._shape)}"
         )
     out = input
     for i in range(k):
@@ -329,8 +325,7 @@ def _bags(weight, indices, offsets, by_freq, mode, sparse, weights, include_last
     if not weight.is_floating_point():
         raise RuntimeError(
             "Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, "
-            "Float, Double; "
-            f"but got {weight.type()} instead (while checking arguments for embedding_bag)"
+            f"Float, Double; but got {weight.type()} instead (while checking arguments for embedding_bag)"
         )
     rows, count = weight._shape[0], indices.numel()
     if padding_idx is not None:
@@ -386,9 +381,9 @@ def _check_bag_weights(weight, weights, mode):
         )
     if weights.dtype is not weight.dtype:
         raise RuntimeError(
-            f"Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 "
-            f"'per_sample_weights'; but type {weight.type()} "
-            f"does not equal {weights.type()} (while checking arguments for embedding_bag)"
+            "Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 "
+            f"'per_sample_weights'; but type {weight.type()} does not equal {weights.type()} (while checking "
+            "arguments for embedding_bag)"
         )
 
 
@@ -424,9 +419,8 @@ def _largest(x, indices, starts, count, kept, sizes):
 
 @composite(
     "embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, "
-    "bool sparse=False, "
-    "Tensor? per_sample_weights=None, bool include_last_offset=False, int? padding_idx=None) -> (Tensor, Tensor, "
-    "Tensor, Tensor)",
+    "bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, "
+    "int? padding_idx=None) -> (Tensor, Tensor, Tensor, Tensor)",
     out=False,
     no_forward="_embedding_bag",
 )
@@ -436,9 +430,8 @@ def embedding_bag(*args):
 
 @composite(
     "nn.functional.embedding_bag(Tensor input, Tensor weight, Tensor? offsets=None, float? max_norm=None, "
-    "float norm_type=2, bool scale_grad_by_freq=False, "
-    "str mode='mean', bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, "
-    "int? padding_idx=None) -> Tensor",
+    "float norm_type=2, bool scale_grad_by_freq=False, str mode='mean', bool sparse=False, "
+    "Tensor? per_sample_weights=None, bool include_last_offset=False, int? padding_idx=None) -> Tensor",
     out=False,
     no_forward="_embedding_bag",
 )
@@ -458,8 +451,7 @@ def f_embedding_bag(
     if weight.dtype is dt.int64 and input.is_floating_point():
         warnings.warn(
             "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, "
-            "...)` is deprecated, "
-            "and should now be `embedding_bag(input, weight, ...)`.",
+            "...)` is deprecated, and should now be `embedding_bag(input, weight, ...)`.",
             stacklevel=3,
         )
         weight, input = input, weight
@@ -506,8 +498,7 @@ def _check_bags(input, weight, offsets):
     if n == 2 and offsets is not None:
         raise ValueError(
             "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
-            "sequences. "
-            f"However, found offsets of type {type(offsets)}"
+            f"sequences. However, found offsets of type {type(offsets)}"
         )
     if n == 1 and offsets is None:
         raise ValueError("offsets has to be a 1D Tensor but got None")
@@ -600,14 +591,12 @@ def _projections(inputs, weights, bias):
 
 @composite(
     "nn.functional.multi_head_attention_forward(Tensor query, Tensor key, Tensor value, int embed_dim_to_check, "
-    "int num_heads, Tensor? in_proj_weight, "
-    "Tensor? in_proj_bias, Tensor? bias_k, Tensor? bias_v, bool add_zero_attn, float dropout_p, "
-    "Tensor out_proj_weight, Tensor? out_proj_bias, bool "
-    "training=True, Tensor? key_padding_mask=None, bool need_weights=True, Tensor? attn_mask=None, "
-    "bool use_separate_proj_weight=False, Tensor? "
-    "q_proj_weight=None, Tensor? k_proj_weight=None, Tensor? v_proj_weight=None, Tensor? static_k=None, "
-    "Tensor? static_v=None, bool "
-    "average_attn_weights=True, bool is_causal=False) -> Any",
+    "int num_heads, Tensor? in_proj_weight, Tensor? in_proj_bias, Tensor? bias_k, Tensor? bias_v, bool add_zero_attn, "
+    "float dropout_p, Tensor out_proj_weight, Tensor? out_proj_bias, bool training=True, "
+    "Tensor? key_padding_mask=None, bool need_weights=True, Tensor? attn_mask=None, "
+    "bool use_separate_proj_weight=False, Tensor? q_proj_weight=None, Tensor? k_proj_weight=None, "
+    "Tensor? v_proj_weight=None, Tensor? static_k=None, Tensor? static_v=None, bool average_attn_weights=True, "
+    "bool is_causal=False) -> Any",
     out=False,
 )
 def multi_head_attention_forward(

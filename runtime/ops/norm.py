@@ -111,8 +111,7 @@ def _check_layer(x, normalized_shape, weight, bias):
         if p is not None and p._shape != tuple(normalized_shape):
             raise RuntimeError(
                 f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape {list(p._shape)} "
-                f"and "
-                f"normalized_shape = {list(normalized_shape)}"
+                f"and normalized_shape = {list(normalized_shape)}"
             )
     if tuple(x._shape[-k:]) != tuple(normalized_shape) or len(x._shape) < k:
         raise RuntimeError(
@@ -130,8 +129,8 @@ def _layer_meta(x, normalized_shape, weight, bias, eps):
 
 
 _LAYER_BACKWARD = (
-    "Tensor grad_out, Tensor input, int[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, "
-    "Tensor? bias, Any output_mask"
+    "Tensor grad_out, Tensor input, int[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias, "
+    "Any output_mask"
 )
 
 
@@ -242,8 +241,7 @@ def _group_meta(x, weight, bias, N, C, HxW, group, eps):
         if p is not None and (len(p._shape) != 1 or p._shape[0] != C):
             raise RuntimeError(
                 f"Expected {name} to be a vector of size equal to the number of channels in input, "
-                f"but got {name} of shape "
-                f"{list(p._shape)} and input of shape {list(x._shape)}"
+                f"but got {name} of shape {list(p._shape)} and input of shape {list(x._shape)}"
             )
     _share_dtype(x, weight, bias)
     d = _half_of(x, weight)
@@ -251,8 +249,8 @@ def _group_meta(x, weight, bias, N, C, HxW, group, eps):
 
 
 _GROUP_BACKWARD = (
-    "Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, int N, int C, int HxW, "
-    "int group, Any output_mask"
+    "Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, int N, int C, int HxW, int group, "
+    "Any output_mask"
 )
 
 
@@ -441,8 +439,7 @@ def batch_norm(input, weight, bias, running_mean, running_var, training, momentu
 
 @composite(
     "nn.functional.batch_norm(Tensor input, Tensor? running_mean, Tensor? running_var, Tensor? weight=None, "
-    "Tensor? bias=None, "
-    "bool training=False, float momentum=0.1, float eps=1e-05) -> Tensor",
+    "Tensor? bias=None, bool training=False, float momentum=0.1, float eps=1e-05) -> Tensor",
     out=False,
     aten_constants=(("cudnn_enabled", True),),
 )
@@ -463,8 +460,7 @@ def _affine(x, weight, bias):
 
 @composite(
     "instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
-    "bool use_input_stats, "
-    "float momentum, float eps, bool cudnn_enabled) -> Tensor",
+    "bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor",
     out=False,
 )
 def instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled):
@@ -485,8 +481,7 @@ def instance_norm(input, weight, bias, running_mean, running_var, use_input_stat
 
 @composite(
     "nn.functional.instance_norm(Tensor input, Tensor? running_mean=None, Tensor? running_var=None, "
-    "Tensor? weight=None, Tensor? "
-    "bias=None, bool use_input_stats=True, float momentum=0.1, float eps=1e-05) -> Tensor",
+    "Tensor? weight=None, Tensor? bias=None, bool use_input_stats=True, float momentum=0.1, float eps=1e-05) -> Tensor",
     out=False,
     aten_constants=(("cudnn_enabled", True),),
 )

@@ -69,8 +69,7 @@ def _no_bool_sub(common, self, other, *rest):
     if any(isinstance(x, Tensor) and x.dtype is dt.bool_ or x.__class__ is bool for x in (self, other)):
         raise RuntimeError(
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
-            "use "
-            "the `~` or `logical_not()` operator instead."
+            "use the `~` or `logical_not()` operator instead."
         )
     return common, common
 
@@ -792,8 +791,7 @@ def where(condition, input, other):
             )
         warn_once(
             "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future "
-            "version of PyTorch. "
-            "Use a boolean condition instead."
+            "version of PyTorch. Use a boolean condition instead."
         )
         condition = condition.to(dt.bool_)
     return _where.call(condition, input, other)
@@ -886,10 +884,9 @@ def _addcdiv_promote(common, self, tensor1, tensor2, value):
     if tensor1.dtype.category < dt.FLOAT and tensor2.dtype.category < dt.FLOAT:
         raise RuntimeError(
             "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a "
-            "true division of tensor1 and tensor2. The "
-            "historic addcdiv behavior can be implemented as (input + value * torch.trunc(tensor1 / "
-            "tensor2)).to(input.dtype) for integer inputs and as (input "
-            "+ value * tensor1 / tensor2) for float inputs."
+            "true division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value "
+            "* torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / "
+            "tensor2) for float inputs."
         )
     return common, common
 

@@ -86,9 +86,9 @@ def _check_input(fn, x, dims):
                 f"{fn}: Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, "
                 f"but got:{list(x._shape)}"
                 if dims == 2
-                else f"{fn}: Expected input's non-batch dimensions to have positive length, but input has a "
-                f"shape of {tuple(x._shape)} and non-batch dimension "
-                f"{n - dims - 1 + x._shape[n - dims - 1 :].index(0)} has length zero!"
+                else f"{fn}: Expected input's non-batch dimensions to have positive length, but input has a shape of "
+                f"{tuple(x._shape)} and non-batch dimension {n - dims - 1 + x._shape[n - dims - 1 :].index(0)} has "
+                "length zero!"
             )
         raise RuntimeError(f"non-empty {dims + 1}D or {dims + 2}D (batch mode) tensor expected for input")
     only(fn, x, dt.INT, dt.FLOAT, dt.COMPLEX)
@@ -195,7 +195,7 @@ def _max_pool(dims):
     MAX_POOL[dims] = o
     args = (
         f"int[{dims}] kernel_size, int[{dims}]? stride=None, int[{dims}] padding=0, int[{dims}] dilation=1, "
-        f"bool ceil_mode=False"
+        "bool ceil_mode=False"
     )
 
     def pool(self, kernel, stride, padding, dilation, ceil, indices=False):
@@ -385,7 +385,7 @@ def _avg_pool(dims):
     back = op(f"_C._nn.{name}_backward(Tensor grad_output, int[] size, {rest}) -> Tensor", None, **options)
     args = (
         f"int[{dims}] kernel_size, int[{dims}]? stride=None, int[{dims}] padding=0, bool ceil_mode=False, "
-        f"bool count_include_pad=True"
+        "bool count_include_pad=True"
     )
 
     def pool(self, kernel, stride, padding, ceil_mode, count_include_pad, divisor=None):
@@ -571,8 +571,8 @@ def _fractional(dims):
         if 0 in input._shape[n - dims - 1 :]:
             raise RuntimeError(
                 f"{name}{'_out' if dims == 3 else ''}(): Expected input to have non-zero size for non-batch "
-                f"dimensions, but got{list(input._shape)} "
-                f"with dimension {n - dims - 1 + input._shape[n - dims - 1 :].index(0)} being empty."
+                f"dimensions, but got{list(input._shape)} with dimension "
+                f"{n - dims - 1 + input._shape[n - dims - 1 :].index(0)} being empty."
             )
         for label, s, k, o in zip(("time", "height", "width")[-dims:], spatial, kernel, size):
             if o + k - 1 > s:
@@ -601,7 +601,7 @@ def _fractional(dims):
 
     args = (
         f"Tensor input, int[{dims}] kernel_size, Any output_size=None, Any output_ratio=None, "
-        f"bool return_indices=False, Tensor? _random_samples=None"
+        "bool return_indices=False, Tensor? _random_samples=None"
     )
 
     @composite(f"nn.functional.{name}({args}) -> Any", out=False, autocast=FLOAT32)
@@ -658,8 +658,7 @@ UNPOOL = {dims: _unpooled(dims) for dims in (2, 3)}
 def _max_unpool(dims):
     @composite(
         f"nn.functional.max_unpool{dims}d(Tensor input, Tensor indices, int[{dims}] kernel_size, "
-        f"int[{dims}]? stride=None, "
-        f"int[{dims}] padding=0, int[]? output_size=None) -> Tensor",
+        f"int[{dims}]? stride=None, int[{dims}] padding=0, int[]? output_size=None) -> Tensor",
         out=False,
         autocast=FLOAT32 if dims > 1 else None,
     )
@@ -684,8 +683,7 @@ def _max_unpool(dims):
         if indices._shape != input._shape:
             raise RuntimeError(
                 f"Expected shape of indices to be same as that of the input tensor ({list(input._shape)}) but got "
-                f"indices "
-                f"tensor with shape: {list(indices._shape)}"
+                f"indices tensor with shape: {list(indices._shape)}"
             )
         if indices.numel() and has_values(indices):
             bad = indices[(indices < 0) | (indices >= numel(size))]

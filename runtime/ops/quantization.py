@@ -68,14 +68,13 @@ tensor_op = op(
 )
 qparams_op = op(
     "_fake_quantize_per_tensor_affine_cachemask_tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, "
-    "Tensor fake_quant_enabled, "
-    "int quant_min, int quant_max) -> (Tensor, Tensor)",
+    "Tensor fake_quant_enabled, int quant_min, int quant_max) -> (Tensor, Tensor)",
     meta=_qparams_meta,
     **_STRAIGHT,
 )
 channel_op = op(
-    "fake_quantize_per_channel_affine_cachemask(Tensor self, Tensor scale, Tensor zero_point, int axis, "
-    "int quant_min, int quant_max) -> (Tensor, Tensor)",
+    "fake_quantize_per_channel_affine_cachemask(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, "
+    "int quant_max) -> (Tensor, Tensor)",
     meta=_channel_meta,
     function=False,
     aten="fake_quantize_per_channel_affine_cachemask.default",

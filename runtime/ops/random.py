@@ -412,8 +412,8 @@ def _channels(n):
         dims = len(input._shape)
         if dims not in (n + 1, n + 2):
             said = (
-                f"{name}: Received a {dims}-D input to {name}, which is deprecated and will result in an error in "
-                f"a future release."
+                f"{name}: Received a {dims}-D input to {name}, which is deprecated and will result in an error in a "
+                "future release."
             )
             if n == 1:
                 raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received a {dims}D input.")
@@ -421,12 +421,10 @@ def _channels(n):
         if n == 2 and dims == 3:
             warnings.warn(
                 "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is "
-                "desired - input is interpreted "
-                "as shape (N, C, L), where C is the channel dim. This behavior will change in a future release to "
-                "interpret the input as one "
-                "without a batch dimension, i.e. shape (C, H, W). To maintain the 1D channel-wise dropout behavior, "
-                "please switch to using "
-                "dropout1d instead.",
+                "desired - input is interpreted as shape (N, C, L), where C is the channel dim. "
+                "This behavior will change in a future release to interpret the input as one without a batch "
+                "dimension, i.e. shape (C, H, W). To maintain the 1D channel-wise dropout behavior, "
+                "please switch to using dropout1d instead.",
                 UserWarning,
                 stacklevel=4,
             )

@@ -152,8 +152,8 @@ def _declare_layer(mode):
 
     back = op(
         f"_{name}_layer_backward({_ARGS}, Tensor? g_out, Tensor? g_h, Tensor? g_c, Tensor out, Tensor kept, "
-        f"Tensor more, int[]? sizes, bool reverse, "
-        "bool[] needs) -> (Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor)",
+        "Tensor more, int[]? sizes, bool reverse, bool[] needs) -> (Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, "
+        "Tensor, Tensor)",
         meta=lambda *args: [(t._shape if n else (0,), args[0].dtype) for t, n in zip(args, args[-1])],
         out=False,
         empty_ok=True,

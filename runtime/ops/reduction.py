@@ -417,8 +417,8 @@ def aminmax(self, dim, keepdim):
 
 
 _OLD_AMINMAX = (
-    "_aminmax is deprecated as of PyTorch 1.11 and will be removed in a future release. "
-    "Use aminmax instead. This warning will only appear once per process."
+    "_aminmax is deprecated as of PyTorch 1.11 and will be removed in a future release. Use aminmax instead. "
+    "This warning will only appear once per process."
 )
 
 
@@ -435,8 +435,8 @@ composite("_aminmax.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor, Te
 
 # ------------------------------------------------------------------------------------------------ variance
 _NO_FREEDOM = (
-    "std()/var(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
-    "(input numel divided by output numel)."
+    "std()/var(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input "
+    "numel divided by output numel)."
 )
 
 
@@ -691,8 +691,7 @@ op("logcumsumexp(Tensor self, int dim) -> Tensor", out=UNNAMED_SCALAR_TYPE, **_L
 _MEDIAN_DTYPES = Out(
     (
         "Expected tensor for 'values' to have the same type as tensor for argument #2 'self'; "
-        "but type torch.{Got}Tensor does not equal torch.{Want}Tensor "
-        "(while checking arguments for median)",
+        "but type torch.{Got}Tensor does not equal torch.{Want}Tensor (while checking arguments for median)",
         "Expected tensor for argument #1 'indices' to have scalar type Long; but got torch.{Got}Tensor instead "
         "(while checking arguments for median)",
     )
@@ -804,7 +803,7 @@ def _quantile(self, q, dim, keepdim, interpolation, skip_nan):
         raise RuntimeError("quantile() input tensor must be either float or double dtype")
     if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
         raise RuntimeError(
-            f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, "
+            "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, "
             f"but got {interpolation}"
         )
     q = _checked_quantiles(self, q)
@@ -866,8 +865,7 @@ def diff(self, n, dim, prepend, append):
             if k != d and have != wanted:
                 raise RuntimeError(
                     "diff expects the shape of tensor to prepend or append to match that of input except along the "
-                    "differencing dimension; "
-                    f"input.size({k}) = {wanted}, but got tensor.size({k}) = {have}"
+                    f"differencing dimension; input.size({k}) = {wanted}, but got tensor.size({k}) = {have}"
                 )
     if n == 0:
         return self.clone()
@@ -968,7 +966,7 @@ def _check_coordinates(self, d, s):
         )
     if s._shape[0] != self._shape[d]:
         raise RuntimeError(
-            f"torch.gradient expected each dimension size to match the length of its coordinates, "
+            "torch.gradient expected each dimension size to match the length of its coordinates, "
             f"but got {self._shape[d]} and {s._shape[0]}"
         )
 
@@ -1164,8 +1162,8 @@ def _check_histogram(self, bins, range_, weight):
     if weight is not None and weight._shape != self._shape[:-1]:
         raise RuntimeError(
             f"{said}if weight tensor is provided it should have the same shape as the input tensor excluding its "
-            f"innermost dimension, but got input with "
-            f"shape {list(self._shape)} and weight with shape {list(weight._shape)}"
+            f"innermost dimension, but got input with shape {list(self._shape)} and weight with shape "
+            f"{list(weight._shape)}"
         )
     for d, b in enumerate(bins):
         count = b._shape[0] - 1 if isinstance(b, Tensor) else b

@@ -40,7 +40,7 @@ def _check_sizes(old, new):
     if min(*old, *new) <= 0:
         label = NAMES[len(old) - 1]
         raise RuntimeError(
-            f"Input and output sizes should be greater than 0, "
+            "Input and output sizes should be greater than 0, "
             f"but got input ({', '.join(f'{l}: {s}' for l, s in zip(label, old))}) output "
             f"({', '.join(f'{l}: {s}' for l, s in zip(label, new))})"
         )
@@ -146,10 +146,8 @@ def _per_dimension(name, value, input):
         )
         raise ValueError(
             f"Input and {'output' if name == 'size' else name} must have the same number of spatial dimensions, "
-            f"but got input with spatial dimensions of "
-            f"{spatial} and {what} {value}. Please provide input tensor in (N, C, d1, d2, "
-            f"...,dK) format and {key} in ({letter}1, {letter}2, ...,{letter}K) "
-            "format."
+            f"but got input with spatial dimensions of {spatial} and {what} {value}. Please provide input tensor in "
+            f"(N, C, d1, d2, ...,dK) format and {key} in ({letter}1, {letter}2, ...,{letter}K) format."
         )
     return tuple(value)
 
@@ -164,7 +162,7 @@ def _wanted_size(input, size, scale_factor, recompute, mode):
             hasattr(s, "__index__") and not (isinstance(s, Tensor) and s.dtype.category >= dt.FLOAT) for s in size
         ):
             raise TypeError(
-                f"expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], "
+                "expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], "
                 f"but got size with types {[type(s) for s in size]}"
             )
         if recompute:
@@ -196,8 +194,7 @@ def _check_mode(mode, n, antialias, align_corners):
 
 @composite(
     "nn.functional.interpolate(Tensor input, Any size=None, Any scale_factor=None, str mode='nearest', "
-    "bool? align_corners=None, "
-    "bool? recompute_scale_factor=None, bool antialias=False) -> Tensor",
+    "bool? align_corners=None, bool? recompute_scale_factor=None, bool antialias=False) -> Tensor",
     out=False,
 )
 def interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias):
@@ -241,8 +238,8 @@ def _grid_meta(dims):
         x, g = input._shape, grid._shape
         if not g or g[0] != x[0]:
             raise RuntimeError(
-                f"grid_sampler(): expected grid and input to have same batch size, but got input with sizes "
-                f"{list(x)} and grid with sizes {list(g)}"
+                f"grid_sampler(): expected grid and input to have same batch size, but got input with sizes {list(x)} "
+                f"and grid with sizes {list(g)}"
             )
         if g[-1] != len(x) - 2:
             raise RuntimeError(
@@ -252,13 +249,12 @@ def _grid_meta(dims):
         if len(x) != dims + 2 or len(g) != dims + 2:
             raise RuntimeError(
                 f"grid_sampler(): expected {dims + 2}D input and grid with same number of dimensions, "
-                f"but got input with "
-                f"sizes {list(x)} and grid with sizes {list(g)}"
+                f"but got input with sizes {list(x)} and grid with sizes {list(g)}"
             )
         for d in range(2, len(x)):
             if x[d] == 0:
                 raise RuntimeError(
-                    f"grid_sampler(): expected input to have non-empty spatial dimensions, "
+                    "grid_sampler(): expected input to have non-empty spatial dimensions, "
                     f"but input has sizes {list(x)} with dimension {d} being empty"
                 )
         if grid.dtype is not input.dtype:
@@ -399,8 +395,8 @@ def _align(name, align_corners):
     if align_corners is None:
         warnings.warn(
             "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. "
-            "Please specify "
-            f"align_corners=True if the old behavior is desired. See the documentation of {name} for details.",
+            f"Please specify align_corners=True if the old behavior is desired. See the documentation of {name} for "
+            "details.",
             stacklevel=4,
         )
     return bool(align_corners)
@@ -452,7 +448,7 @@ def affine_grid(theta, size, align_corners):
     k = len(size) - 2
     if k not in (2, 3):
         raise NotImplementedError(
-            f"affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. "
+            "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. "
             f"Got size {tuple(size)}."
         )
     if len(theta._shape) != 3 or theta._shape[1:] != (k, k + 1):
@@ -465,8 +461,7 @@ def affine_grid(theta, size, align_corners):
     if align_corners and min(size[2:]) == 1:
         warnings.warn(
             "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True. "
-            "This is not an intended use case of "
-            "affine_grid. See the documentation of affine_grid for details.",
+            "This is not an intended use case of affine_grid. See the documentation of affine_grid for details.",
             stacklevel=3,
         )
     return affine_grid_generator(theta, size, align_corners)
@@ -497,9 +492,9 @@ def _im2col_meta(self, kernel, dilation, padding, stride):
     blocks = _block_count(spatial, kernel, dilation, padding, stride)
     if min(blocks) < 1:
         raise RuntimeError(
-            f"Given input with spatial size {tuple(spatial)}, kernel_size={tuple(kernel)}, "
-            f"dilation={tuple(dilation)}, padding={tuple(padding)}, calculated "
-            f"shape of the array of sliding blocks as {tuple(blocks)}, but its components must be at least one."
+            f"Given input with spatial size {tuple(spatial)}, kernel_size={tuple(kernel)}, dilation={tuple(dilation)}, "
+            f"padding={tuple(padding)}, calculated shape of the array of sliding blocks as {tuple(blocks)}, "
+            "but its components must be at least one."
         )
     return (n, c * numel(kernel), numel(blocks)), self.dtype
 
@@ -508,7 +503,7 @@ def _col2im_meta(self, size, kernel, dilation, padding, stride):
     n, ck, blocks = self._shape
     if ck % numel(kernel):
         raise RuntimeError(
-            f"Expected size of input's dimension 1 to be divisible by the product of kernel_size, "
+            "Expected size of input's dimension 1 to be divisible by the product of kernel_size, "
             f"but got input.size(1)={ck} and kernel_size={tuple(kernel)}."
         )
     want = _block_count(size, kernel, dilation, padding, stride)
@@ -519,14 +514,12 @@ def _col2im_meta(self, size, kernel, dilation, padding, stride):
     if min(want) < 1:
         raise RuntimeError(
             f"Given {given}, calculated shape of the array of sliding blocks as {tuple(want)}, "
-            f"which is too small (non-positive)"
+            "which is too small (non-positive)"
         )
     if numel(want) != blocks:
         raise RuntimeError(
-            f"Given {given}, "
-            f"expected size of input's dimension 2 to match the calculated number of sliding blocks {want[0]} * "
-            f"{want[1]} = {numel(want)}, but got "
-            f"input.size(2)={blocks}."
+            f"Given {given}, expected size of input's dimension 2 to match the calculated number of sliding blocks "
+            f"{want[0]} * {want[1]} = {numel(want)}, but got input.size(2)={blocks}."
         )
     return (n, ck // numel(kernel), *size), self.dtype
 
@@ -614,9 +607,8 @@ def pixel_shuffle(self, r):
     *lead, c, h, w = self._shape
     if c % (r * r):
         raise RuntimeError(
-            f"pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, "
-            f"but "
-            f"input.size(-3)={c} is not divisible by {r * r}"
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, "
+            f"but input.size(-3)={c} is not divisible by {r * r}"
         )
     n = len(lead)
     x = self.reshape(*lead, c // (r * r), r, r, h, w).permute(*range(n + 1), n + 3, n + 1, n + 4, n + 2)

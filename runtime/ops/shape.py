@@ -209,8 +209,8 @@ def _atleast(n):
 
     public.__name__ = public.__qualname__ = name
     public.__doc__ = (
-        f"Each tensor with dimensions of size one added until it has {n}: a view. One tensor gives one, "
-        f"several, or a sequence, give a tuple."
+        f"Each tensor with dimensions of size one added until it has {n}: a view. One tensor gives one, several, "
+        "or a sequence, give a tuple."
     )
     public.__module__ = "torch.functional"
     FUNCTIONS[name] = public
@@ -906,9 +906,8 @@ def put(self, index, source, accumulate):
         raise RuntimeError(f"put_(): Expected a long tensor for index, but got {dt.scalar_name(index.dtype)}")
     if self.dtype is not source.dtype:
         raise RuntimeError(
-            f"put_(): self and source expected to have the same dtype, but got self.dtype = "
-            f"{dt.scalar_name(self.dtype)} "
-            f"and source.dtype = {dt.scalar_name(source.dtype)}"
+            "put_(): self and source expected to have the same dtype, but got self.dtype = "
+            f"{dt.scalar_name(self.dtype)} and source.dtype = {dt.scalar_name(source.dtype)}"
         )
     if numel(index._shape) != numel(source._shape):
         raise IndexError(
@@ -975,8 +974,7 @@ def _scatter_reduce_prepare(self, dim, index, src, reduce, include_self):
             if d != dim and index._shape[d] > self._shape[d] or index._shape[d] > src._shape[d]:
                 raise RuntimeError(
                     f"Expected index {list(index._shape)} to be no larger than self {list(self._shape)} apart from "
-                    f"dimension {dim} and to be no larger size "
-                    f"than src {list(src._shape)}"
+                    f"dimension {dim} and to be no larger size than src {list(src._shape)}"
                 )
         check_target(self, dim, index)
     return self, dim, index, src, reduce, include_self
@@ -1050,7 +1048,7 @@ def _index_reduce_prepare(self, dim, index, source, reduce, include_self):
         raise IndexError("index_reduce(): Index is supposed to be a vector")
     if self.dtype is not source.dtype:
         raise RuntimeError(
-            f"index_reduce(): self and source expected to have the same scalar type, "
+            "index_reduce(): self and source expected to have the same scalar type, "
             f"but got {dt.scalar_name(self.dtype)} and {dt.scalar_name(source.dtype)}"
         )
     check_source("index_reduce_", self, dim, index, source)
@@ -1165,8 +1163,7 @@ _SEGMENT_REDUCE = dict(
 )
 op(
     "segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, "
-    "int axis=0, "
-    "bool unsafe=False, Scalar? initial=None) -> Tensor",
+    "int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor",
     no_forward="segment_reduce",
     alias=("_segment_reduce",),
     **_SEGMENT_REDUCE,

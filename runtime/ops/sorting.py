@@ -232,8 +232,8 @@ def _in_order_of(sorter, boundaries):
 
 _COPIED = (
     "torch.searchsorted(): {0} tensor is non-contiguous, this will lower the performance due to extra data copy when "
-    "converting non-contiguous tensor to "
-    "contiguous, please use contiguous {0} tensor if possible. This message will only appear once per program."
+    "converting non-contiguous tensor to contiguous, please use contiguous {0} tensor if possible. "
+    "This message will only appear once per program."
 )
 
 
@@ -245,8 +245,7 @@ def _warn_of_copies(values, boundaries):
 
 _INDEX_DTYPE = Out(
     "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on "
-    "whether out_int32 flag is True, but we got "
-    "output tensor's dtype {Got} and out_int32 flag is {narrow}"
+    "whether out_int32 flag is True, but we got output tensor's dtype {Got} and out_int32 flag is {narrow}"
 )
 
 
@@ -268,8 +267,7 @@ def searchsorted(sorted_sequence, self, out_int32, right, side, sorter):
         if len(sorted_sequence._shape) != 1:
             raise RuntimeError(
                 "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, "
-                "but we got boundaries tensor "
-                f"dim({len(sorted_sequence._shape)}) and input value's dim(0) numel(1)"
+                f"but we got boundaries tensor dim({len(sorted_sequence._shape)}) and input value's dim(0) numel(1)"
             )
         d = dt.promote_types(dt.scalar_dtype(self), sorted_sequence.dtype)
         self, sorted_sequence = T.full((), self, dtype=d, device=sorted_sequence.device), sorted_sequence.to(d)
@@ -282,8 +280,8 @@ def searchsorted(sorted_sequence, self, out_int32, right, side, sorter):
     if len(a) != 1 and (len(a) != len(b) or a[:-1] != b[:-1]):
         raise RuntimeError(
             "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
-            "tensor and input value tensor must match, "
-            f"but we got boundaries tensor {list(a)} and input value tensor {list(b)}"
+            f"tensor and input value tensor must match, but we got boundaries tensor {list(a)} and input value tensor "
+            f"{list(b)}"
         )
     if sorter is not None:
         sorted_sequence = _in_order_of(sorter, sorted_sequence)

@@ -89,9 +89,8 @@ def _view_geometry(self, size):
     st = view_strides(shape, self._stride, size)
     if st is None:
         raise RuntimeError(
-            "view size is not compatible with input tensor's size and stride (at least one dimension spans across "
-            "two contiguous "
-            "subspaces). Use .reshape(...) instead."
+            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+            "contiguous subspaces). Use .reshape(...) instead."
         )
     return size, _norm(size, st), self._offset
 
@@ -214,9 +213,8 @@ def _permute_geometry(self, dims):
     n = len(self._shape)
     if len(dims) != n:
         raise RuntimeError(
-            f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
-            f"ordering of "
-            f"dimensions i.e. input.dim() = {n} is not equal to len(dims) = {len(dims)}"
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+            f"ordering of dimensions i.e. input.dim() = {n} is not equal to len(dims) = {len(dims)}"
         )
     order = [wrap_dim(d, n) for d in dims]
     if len(set(order)) != n:
@@ -252,9 +250,8 @@ def movedim(self, source, destination):
     n = len(self._shape)
     if len(source) != len(destination):
         raise RuntimeError(
-            f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same "
-            f"number of dims as "
-            f"destination ({list(destination)} dims)"
+            f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same number "
+            f"of dims as destination ({list(destination)} dims)"
         )
     src, dst = [wrap_dim(d, n) for d in source], [wrap_dim(d, n) for d in destination]
     for what, given, ds in (("source", source, src), ("destination", destination, dst)):
@@ -309,9 +306,8 @@ def _reversed(self):
 
 _NO_MATRIX = (
     "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an "
-    "error in a future release. "
-    "Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, "
-    "-1))` to reverse the dimensions of a tensor."
+    "error in a future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - "
+    "1, -1, -1))` to reverse the dimensions of a tensor."
 )
 
 
@@ -395,8 +391,7 @@ def _expand_geometry(self, size, implicit=False):
     if k < n:
         raise RuntimeError(
             f"expand({_tensor_name(self)}{{{list(shape)}}}, size={list(size)}): the number of sizes provided ({k}) "
-            f"must be greater or equal "
-            f"to the number of dimensions in the tensor ({n})"
+            f"must be greater or equal to the number of dimensions in the tensor ({n})"
         )
     st, off = _strides(self), k - n
     out, ost = [0] * k, [0] * k
@@ -420,8 +415,7 @@ def _expand_geometry(self, size, implicit=False):
         else:
             raise RuntimeError(
                 f"The expanded size of the tensor ({want}) must match the existing size ({have}) at non-singleton "
-                f"dimension {i}.  "
-                f"Target sizes: {list(size)}.  Tensor sizes: {list(shape)}"
+                f"dimension {i}.  Target sizes: {list(size)}.  Tensor sizes: {list(shape)}"
             )
         if out[i] < 0:
             raise RuntimeError(f"invalid expanded size {want}")
@@ -631,7 +625,7 @@ def split_with_sizes(self, split_sizes, dim):
     n = self.size(dim) if self._shape else 0
     if any(s < 0 for s in split_sizes):
         raise RuntimeError(
-            f"split_with_sizes expects split_sizes have only non-negative entries, "
+            "split_with_sizes expects split_sizes have only non-negative entries, "
             f"but got split_sizes={list(split_sizes)}"
         )
     if sum(split_sizes) != n:
@@ -686,14 +680,13 @@ def tensor_split_tensor(self, tensor_indices_or_sections, dim):
     wanted = tensor_indices_or_sections
     if wanted.dtype is not dt.int64:
         raise RuntimeError(
-            f"tensor_split expected tensor_indices_or_sections to have dtype of long, "
+            "tensor_split expected tensor_indices_or_sections to have dtype of long, "
             f"but got {dt.scalar_name(wanted.dtype)}"
         )
     if len(wanted._shape) > 1:
         raise RuntimeError(
             "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, "
-            "but got a tensor with "
-            f"{len(wanted._shape)} dims"
+            f"but got a tensor with {len(wanted._shape)} dims"
         )
     return T.tensor_split(self, wanted.tolist(), dim)
 
@@ -732,9 +725,8 @@ def _named_split(name, dim_of, least):
         d = checked(self)
         if sections <= 0 or self._shape[d] % sections:
             raise RuntimeError(
-                f"torch.{name} attempted to split along dimension {d}, but the size of the dimension "
-                f"{self._shape[d]} is not divisible by "
-                f"the split_size {sections}!"
+                f"torch.{name} attempted to split along dimension {d}, but the size of the dimension {self._shape[d]} "
+                f"is not divisible by the split_size {sections}!"
             )
         return T.tensor_split(self, sections, d)
 
@@ -839,8 +831,8 @@ def _as_strided_geometry(self, size, stride, storage_offset=None):
         if need > have:
             raise RuntimeError(
                 f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {off}, "
-                f"and itemsize {self.dtype.itemsize} "
-                f"requiring a storage size of {need} are out of bounds for storage of size {have}"
+                f"and itemsize {self.dtype.itemsize} requiring a storage size of {need} are out of bounds for storage "
+                f"of size {have}"
             )
     return size, _norm(size, stride), off
 

@@ -14,8 +14,7 @@ M32 = 0xFFFFFFFF
 LIMIT = M32  # from here on a number goes into the zip64 fields
 HELP = (
     "This is an internal miniz error. If you are seeing this error, there is a high likelihood that your checkpoint "
-    "file is corrupted. "
-    "This can happen if the checkpoint was not saved properly, was transferred incorrectly, "
+    "file is corrupted. This can happen if the checkpoint was not saved properly, was transferred incorrectly, "
     "or the file was modified after saving."
 )
 

@@ -32,8 +32,7 @@ def _open_file_like(f, mode):
         except (io.UnsupportedOperation, AttributeError) as e:
             raise type(e)(
                 f"{e}. You can only torch.load from a file that is seekable. Please pre-load the data into a buffer "
-                f"like "
-                "io.BytesIO and try to load from it instead."
+                "like io.BytesIO and try to load from it instead."
             ) from None
     yield f
     if "w" in mode:
@@ -47,8 +46,8 @@ def check_module_version_greater_or_equal(module, req_version_tuple, error_if_ma
         return tuple(type(want)(have[i]) for i, want in enumerate(req_version_tuple)) >= req_version_tuple
     except Exception as e:
         message = (
-            f"'{module.__name__}' module version string is malformed '{module.__version__}' and cannot be "
-            f"compared with tuple {req_version_tuple}"
+            f"'{module.__name__}' module version string is malformed '{module.__version__}' and cannot be compared "
+            f"with tuple {req_version_tuple}"
         )
         if error_if_malformed:
             raise RuntimeError(message) from e
@@ -62,7 +61,7 @@ def check_dill_version(pickle_module):
     ):
         raise ValueError(
             f"'torch' supports dill >= 0.3.1, but you have dill {pickle_module.__version__}. "
-            f"Please upgrade dill or switch to 'pickle'"
+            "Please upgrade dill or switch to 'pickle'"
         )
 
 

@@ -40,9 +40,8 @@ def _is_weights_only(weights_only, pickle_module):
         weights_only = True
     elif weights_only is None and force_not:
         warnings.warn(
-            "Environment variable TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD detected, since the`weights_only` argument was "
-            "not explicitly "
-            "passed to `torch.load`, forcing weights_only=False.",
+            "Environment variable TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD detected, since the`weights_only` argument was not "
+            "explicitly passed to `torch.load`, forcing weights_only=False.",
             UserWarning,
             stacklevel=3,
         )
@@ -81,8 +80,8 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
                 name = f"{f}, " if isinstance(f, str) else ""
                 raise RuntimeError(
                     "mmap can only be used with files saved with "
-                    f"`torch.save({name}_use_new_zipfile_serialization=True), "
-                    "please torch.save your checkpoint with this option in order to use mmap."
+                    f"`torch.save({name}_use_new_zipfile_serialization=True), please torch.save your checkpoint with "
+                    "this option in order to use mmap."
                 )
             result = legacy_load(file, map_location, pickle_module, pickle_load_args)
             validate_loaded()
@@ -106,8 +105,7 @@ def _get_wo_message(message):
             "Weights only load failed. This file can still be loaded, to do so you have two options, "
             "\033[1mdo those steps only if you trust the source of the checkpoint\033[0m. "
             f"\n\t(1) {UNSAFE_MESSAGE}\n\t(2) Alternatively, to load with `weights_only=True` please check the "
-            f"recommended steps in "
-            f"the following error message.\n\tWeightsUnpickler error: {message}{docs}"
+            f"recommended steps in the following error message.\n\tWeightsUnpickler error: {message}{docs}"
         )
     issue = (
         ""

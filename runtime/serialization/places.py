@@ -25,8 +25,8 @@ def _validate_device(location, backend):
     where: Any = _device(location)
     count = of_type(ACCELERATOR).device_count() if backend == ACCELERATOR else 0
     advice = (
-        "If you are running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') "
-        "to map your storages to the CPU."
+        "If you are running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map "
+        "your storages to the CPU."
     )
     if not count:
         raise RuntimeError(

@@ -56,8 +56,8 @@ def rebuild(storage, d, offset, size, stride):
     if need * d.itemsize > storage.nbytes():
         raise RuntimeError(
             f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, "
-            f"and itemsize {d.itemsize} "
-            f"requiring a storage size of {need * d.itemsize} are out of bounds for storage of size {storage.nbytes()}"
+            f"and itemsize {d.itemsize} requiring a storage size of {need * d.itemsize} are out of bounds for storage "
+            f"of size {storage.nbytes()}"
         )
     t = wrap(None, size, d, storage.device)
     t._storage, t._stride, t._offset = storage, canonical(size, stride), offset
@@ -220,8 +220,7 @@ def warn_if_has_hooks(tensor):
         if not hasattr(h, "__torch_unserializable__"):
             warnings.warn(
                 f"backward hook {h!r} on tensor will not be serialized.  If this is expected, "
-                f"you can decorate the function with "
-                "@torch.utils.hooks.unserializable_hook to suppress this warning"
+                "you can decorate the function with @torch.utils.hooks.unserializable_hook to suppress this warning"
             )
 
 
@@ -298,11 +297,10 @@ def __deepcopy__(self, memo):
             new = self.clone()
             if type(new) is not cls:
                 raise RuntimeError(
-                    "The default implementation of __deepcopy__() for wrapper subclasses only works for subclass "
-                    "types that implement clone() and for which "
-                    "cloning returns another instance of the same subclass. You should either properly implement "
-                    "clone() for your subclass or override "
-                    "__deepcopy__() if it is intended behavior for clone() to return an instance of a different type."
+                    "The default implementation of __deepcopy__() for wrapper subclasses only works for subclass types "
+                    "that implement clone() and for which cloning returns another instance of the same subclass. "
+                    "You should either properly implement clone() for your subclass or override __deepcopy__() if it "
+                    "is intended behavior for clone() to return an instance of a different type."
                 )
     if not plain:
         for name in _slots(cls):

@@ -12,10 +12,8 @@ from typing import Any
 
 UNSAFE_MESSAGE = (
     "In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` from `False` to "
-    "`True`. "
-    "Re-running `torch.load` with `weights_only` set to `False` will likely succeed, but it can result in arbitrary "
-    "code "
-    "execution. Do it only if you got the file from a trusted source."
+    "`True`. Re-running `torch.load` with `weights_only` set to `False` will likely succeed, "
+    "but it can result in arbitrary code execution. Do it only if you got the file from a trusted source."
 )
 BLOCKED = frozenset(("sys", "os", "posix", "nt"))  # never allowed, whatever the user says
 ALLOWED: dict = {
@@ -101,8 +99,7 @@ class _Opcodes(dict):
 _base: Any = pickle._Unpickler  # type: ignore[attr-defined]
 _PLAIN = (
     "GLOBAL MARK TUPLE TUPLE1 TUPLE2 TUPLE3 NONE NEWFALSE NEWTRUE EMPTY_TUPLE EMPTY_LIST EMPTY_DICT EMPTY_SET BININT "
-    "BININT1 BININT2 "
-    "BINFLOAT BINUNICODE SHORT_BINSTRING BINPUT LONG_BINPUT LONG1 STOP"
+    "BININT1 BININT2 BINFLOAT BINUNICODE SHORT_BINSTRING BINPUT LONG_BINPUT LONG1 STOP"
 ).split()
 
 
@@ -150,10 +147,8 @@ class Unpickler(_base):
         if self.proto != 2:
             warnings.warn(
                 f"Detected pickle protocol {self.proto} in the checkpoint, which was not the default pickle protocol "
-                f"used by "
-                "`torch.load` (2). The weights_only Unpickler might not support all instructions implemented by this "
-                "protocol, "
-                "please file an issue for adding support if you encounter this.",
+                "used by `torch.load` (2). The weights_only Unpickler might not support all instructions implemented "
+                "by this protocol, please file an issue for adding support if you encounter this.",
                 stacklevel=2,
             )
 
@@ -190,7 +185,7 @@ class Unpickler(_base):
         state, inst = self.stack.pop(), self.stack[-1]
         if id(type(inst)) not in self.known:
             raise UnpicklingError(
-                f"Can only build Tensor, Parameter, OrderedDict or types allowlisted via `add_safe_globals`, "
+                "Can only build Tensor, Parameter, OrderedDict or types allowlisted via `add_safe_globals`, "
                 f"but got {type(inst)}"
             )
         if hasattr(inst, "__setstate__"):

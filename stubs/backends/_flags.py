@@ -37,8 +37,8 @@ class FlagModule(types.ModuleType):
         if kind is not None:
             if _frozen:
                 raise RuntimeError(
-                    f"not allowed to set {self.__name__} flags after disable_global_flags; "
-                    f"please use flags() context manager instead"
+                    f"not allowed to set {self.__name__} flags after disable_global_flags; please use flags() context "
+                    "manager instead"
                 )
             if not isinstance(value, kind):
                 raise RuntimeError(

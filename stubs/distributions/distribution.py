@@ -50,8 +50,7 @@ class Distribution:
         except NotImplementedError:
             warnings.warn(
                 f"{self.__class__} does not define `arg_constraints`. Please set `arg_constraints = {{}}` or "
-                f"initialize the "
-                "distribution with `validate_args=False` to turn off validation.",
+                "initialize the distribution with `validate_args=False` to turn off validation.",
                 stacklevel=4,
             )
             return
@@ -205,16 +204,14 @@ class Distribution:
         except NotImplementedError:
             warnings.warn(
                 f"{self.__class__} does not define `support` to enable sample validation. "
-                f"Please initialize the distribution "
-                "with `validate_args=False` to turn off validation.",
+                "Please initialize the distribution with `validate_args=False` to turn off validation.",
                 stacklevel=3,
             )
             return
         if not torch._is_all_true(support.check(value)):
             raise ValueError(
                 f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the "
-                f"support "
-                f"({support!r}) of the distribution {self!r}, but found invalid values:\n{value}"
+                f"support ({support!r}) of the distribution {self!r}, but found invalid values:\n{value}"
             )
 
     def __repr__(self):

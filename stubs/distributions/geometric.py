@@ -23,8 +23,8 @@ class Geometric(_ProbsOrLogits):
         if self._validate_args and probs is not None and not torch._is_all_true(self.probs > 0):
             raise ValueError(
                 f"Expected parameter probs ({type(self.probs).__name__} of shape {tuple(self.probs.shape)}) of "
-                f"distribution "
-                f"{self!r} to be positive but found invalid values:\n{self.probs.detach()[~(self.probs > 0)]}"
+                f"distribution {self!r} to be positive but found invalid "
+                f"values:\n{self.probs.detach()[~(self.probs > 0)]}"
             )
 
     def sample(self, sample_shape=torch.Size()):

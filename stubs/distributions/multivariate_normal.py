@@ -87,7 +87,7 @@ class MultivariateNormal(_ByMatrix):
         if matrix.dim() < 2:
             raise ValueError(
                 f"{name} {'matrix ' * (name == 'scale_tril')}must be at least two-dimensional, "
-                f"with optional leading batch dimensions"
+                "with optional leading batch dimensions"
             )
         batch_shape = torch.broadcast_shapes(matrix.shape[:-2], loc.shape[:-1])
         self._set_matrix(batch_shape, covariance_matrix, precision_matrix, scale_tril)

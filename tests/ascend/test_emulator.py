@@ -35,8 +35,8 @@ def test_calls_are_counted(npu, tmp_path):
 
 def test_a_missing_rule_is_named(oracle_python):
     program = (
-        "import server, torch\ntry: server.compute('Nothing', [torch.ones(2), 3])\nexcept NotImplementedError "
-        "as e: print(e)"
+        "import server, torch\ntry: server.compute('Nothing', [torch.ones(2), 3])\nexcept NotImplementedError as e: "
+        "print(e)"
     )
     done = subprocess.run(
         [oracle_python, "-c", program],

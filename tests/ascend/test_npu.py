@@ -70,9 +70,8 @@ CASES = {
     ),
     "random numbers are the CPU's": (
         "torch.manual_seed(3); a = torch.randn(4, device='npu'); torch.npu.manual_seed_all(3); b = torch.randn(4); "
-        "print(torch.equal(a.cpu(), b)); "
-        "s = torch.npu.get_rng_state(); c = torch.rand(2).tolist(); torch.npu.set_rng_state(s); print(torch.rand(2, "
-        "device='npu').cpu().tolist() == c)",
+        "print(torch.equal(a.cpu(), b)); s = torch.npu.get_rng_state(); c = torch.rand(2).tolist(); "
+        "torch.npu.set_rng_state(s); print(torch.rand(2, device='npu').cpu().tolist() == c)",
         "True\nTrue",
     ),
     "pinned memory": (
@@ -167,8 +166,7 @@ CASES = {
         "F.silu(x)),\n"
         " (n.one_(x.clone()), torch.ones_like(x)),\n"
         " (n.npu_max(x, 1)[0], x.amax(1)), (n.npu_min(x, 0, True)[1], x.argmin(0, True)), (n.npu_bmmV2(x, x.T, []), "
-        "x @ x.T), "
-        "(n.npu_transpose(x, (1, 0)), x.T),\n"
+        "x @ x.T), (n.npu_transpose(x, (1, 0)), x.T),\n"
         " (n.npu_broadcast(x[:1], (3, 4)), x[:1].expand(3, 4)), (n.npu_reshape(x, (2, 6)), x.view(2, 6)), "
         "(n.npu_slice(x, [1, 0], [2, 3]), x[1:, :3]))\n"
         "same((n.npu_indexing(x, [0, 1], [3, 4], [2, 1]), x[::2, 1:]), (n.npu_indexing(x, [1, 1], [2, 2], [1, 1], "
@@ -176,8 +174,7 @@ CASES = {
         " (n.npu_pad(x, [1, 0, 0, 2]), F.pad(x, [0, 2, 1, 0])), (n.npu_one_hot(i, -1, 3, 2, -1), F.one_hot(i, "
         "3) * 3 - 1),\n"
         " (n.npu_softmax_cross_entropy_with_logits(x, x.softmax(1)), F.cross_entropy(x, x.softmax(1), "
-        "reduction='none')), "
-        "(n.npu_layer_norm_eval(x, (4,)), F.layer_norm(x, (4,))),\n"
+        "reduction='none')), (n.npu_layer_norm_eval(x, (4,)), F.layer_norm(x, (4,))),\n"
         " (n.npu_dropout_with_add_softmax(x, x, 0.5, 0.0, -1)[2], (1.5 * x).softmax(-1)), "
         "(n.npu_conv_transpose2d(image, kernel, None, [0, 0], [0, 0], [1, 1], [1, 1], 1), F.conv_transpose2d(image, "
         "kernel)),\n"
@@ -186,13 +183,11 @@ CASES = {
         "bits = n.npu_sign_bits_pack(torch.tensor([1.0, -1, -1, 2, -1, -1, -1, -1, 0.0] + [-1.0] * 7).npu(), 1)\n"
         "print(bits.tolist(), n.npu_sign_bits_unpack(bits, 2, torch.float32).tolist()[1][:2], "
         "n.scatter_update(torch.zeros(2, 1, 3).npu(), i[1:], torch.ones(2, 1, 1).npu(), -1).tolist())\n"
-        "boxes = torch.tensor([[0.0, 0, 10, 10], [5, 5, 15, 15]]).npu(); "
-        "print([[round(v, 4) for v in r] for r in n.npu_iou(boxes, boxes).tolist()], n.npu_iou(boxes, boxes[:1], "
-        "1).shape)\n"
+        "boxes = torch.tensor([[0.0, 0, 10, 10], [5, 5, 15, 15]]).npu(); print([[round(v, "
+        "4) for v in r] for r in n.npu_iou(boxes, boxes).tolist()], n.npu_iou(boxes, boxes[:1], 1).shape)\n"
         "middle = torch.tensor([[5.0, 10], [5, 10], [10, 10], [10, 10]]).npu()  # the same boxes, by centre and sides\n"
-        "print([round(f(middle[:, :1], middle[:, 1:], True).item(), 4) "
-        "for f in (n.npu_giou, n.npu_diou, n.npu_ciou)], round(n.npu_giou(boxes.T, boxes.T, False, True)[0, "
-        "1].item(), 4))",
+        "print([round(f(middle[:, :1], middle[:, 1:], True).item(), 4) for f in (n.npu_giou, n.npu_diou, n.npu_ciou)], "
+        "round(n.npu_giou(boxes.T, boxes.T, False, True)[0, 1].item(), 4))",
         f"{[True] * 11}\n{[True] * 9}\n[[9, 1]] [1.0, -1.0] [[[0.0, 0.0, 1.0]], [[0.0, 1.0, 0.0]]]\n"
         "[[1.0, 0.1429], [0.1429, 1.0]] torch.Size([1, 2])\n[-0.0794, 0.0317, 0.0317] -0.0794",
     ),

@@ -29,9 +29,8 @@ NAMES = {
     "torch.distributed.autograd": "DistAutogradContext backward context get_gradients is_available",
     "torch.distributed.nn.functional": "all_reduce all_gather all_to_all",
     "torch.distributed.fsdp": "FullyShardedDataParallel FSDPModule fully_shard MixedPrecision MixedPrecisionPolicy "
-    "CPUOffload CPUOffloadPolicy OffloadPolicy "
-    "ShardingStrategy BackwardPrefetch StateDictType FullStateDictConfig ShardedStateDictConfig "
-    "FullOptimStateDictConfig FlatParameter",
+    "CPUOffload CPUOffloadPolicy OffloadPolicy ShardingStrategy BackwardPrefetch StateDictType FullStateDictConfig "
+    "ShardedStateDictConfig FullOptimStateDictConfig FlatParameter",
     "torch.distributed.fsdp.fully_sharded_data_parallel": "FullyShardedDataParallel StateDictType "
     "ShardedOptimStateDictConfig MixedPrecision",
     "torch.distributed.fsdp.api": "ShardingStrategy",

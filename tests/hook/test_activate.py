@@ -13,8 +13,8 @@ from mindtorch_proxy.activate import SITE
 
 ROOT = str(Path(mindtorch_proxy.__file__).parents[1])
 WHICH = (
-    "import importlib.util as u; s = u.find_spec('torch'); print('ours' if s and 'mindtorch_proxy' in s.origin "
-    "else 'not ours')"
+    "import importlib.util as u; s = u.find_spec('torch'); print('ours' if s and 'mindtorch_proxy' in s.origin else "
+    "'not ours')"
 )
 RUN = ("-m", "mindtorch_proxy")
 ACTIVATE = ("-m", "mindtorch_proxy.commands")

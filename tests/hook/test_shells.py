@@ -15,8 +15,8 @@ from mindtorch_proxy.finder import TORCH_VERSION
 
 ROOT = str(Path(mindtorch_proxy.__file__).parents[1])
 WHICH = (
-    "import importlib.util as u; s = u.find_spec('torch'); print('ours' if s and 'mindtorch_proxy' in s.origin "
-    "else 'not ours')"
+    "import importlib.util as u; s = u.find_spec('torch'); print('ours' if s and 'mindtorch_proxy' in s.origin else "
+    "'not ours')"
 )
 COMMAND = ("-m", "mindtorch_proxy.commands")
 POSIX = """

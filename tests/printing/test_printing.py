@@ -92,8 +92,7 @@ BIG = [
 DTYPES = [
     "torch.tensor([0, 1, 2], dtype=torch.%s)" % d
     for d in "uint8 int8 int16 int32 int64 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 "
-    "complex128 bool "
-    "float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz".split()
+    "complex128 bool float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz".split()
 ]
 DTYPES += [
     "torch.tensor([.1, 200., 3.3]).to(torch.%s)" % d

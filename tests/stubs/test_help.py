@@ -12,8 +12,8 @@ import torch
 from mindtorch_proxy.runtime import describe, registry
 
 MODULES = (
-    "nn nn.functional nn.init nn.utils linalg fft special optim optim.lr_scheduler distributions utils.data "
-    "autograd random func sparse"
+    "nn nn.functional nn.init nn.utils linalg fft special optim optim.lr_scheduler distributions utils.data autograd "
+    "random func sparse"
 ).split()
 CLASSES = (
     "fx export profiler autograd.profiler_util autograd.graph storage utils.hooks utils.benchmark amp cpu".split()

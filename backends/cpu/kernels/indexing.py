@@ -94,8 +94,8 @@ def _crop(src, index):
 
 
 WHY = (
-    "copies and converts the whole tensor to change a few elements; writing them in the NumPy alias moves only "
-    "those bytes"
+    "copies and converts the whole tensor to change a few elements; writing them in the NumPy alias moves only those "
+    "bytes"
 )
 
 

@@ -338,8 +338,7 @@ def eigh(a, UPLO, compute_v):
     if a.size and not np.isfinite(a).all():
         raise linalg._LinAlgError(
             "linalg.eigh: The algorithm failed to converge because the input matrix is ill-conditioned or has too "
-            "many repeated eigenvalues (error code: "
-            f"{a.shape[-1] - 1})."
+            f"many repeated eigenvalues (error code: {a.shape[-1] - 1})."
         )
     if compute_v:
         return np.linalg.eigh(a, UPLO)

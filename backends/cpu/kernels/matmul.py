@@ -170,8 +170,8 @@ ROWS = 2048
 WORK = 1 << 18  # multiplications; 4 rows by 256 x 256
 THIN = (
     "BatchMatMul and MatMul take 11 to 20 times as long where a few rows meet a matrix of 64k elements, "
-    "4 to 15 times where such a matrix has a few columns "
-    "as its product, 3 to 4 times where the product has as many and sums over a few"
+    "4 to 15 times where such a matrix has a few columns as its product, 3 to 4 times where the product has as many "
+    "and sums over a few"
 )
 
 

@@ -183,8 +183,8 @@ for _name, (_fn, _dtypes) in {
 }.items():
     numpy(_name, LACKING, _fn, dtypes=_dtypes)
 BRANCHES = (
-    "Select and MaskedFill branch for every element: 3 to 4 times slower at 64k elements than selection by "
-    "bits, 9 times at 1M"
+    "Select and MaskedFill branch for every element: 3 to 4 times slower at 64k elements than selection by bits, "
+    "9 times at 1M"
 )
 instead("_where", BRANCHES, select, f"bool {INTS} f16 bf16 f32 f64 c64")
 instead("masked_fill", BRANCHES, lambda x, mask, v: select(mask, v, x), f"bool {INTS} f16 bf16 f32 f64 c64")

@@ -297,8 +297,8 @@ _MODES = {
     ),
 }
 _WHY = (
-    "a dozen calls a step: composed of primitives 13 to 20 times slower at 64k elements (16 steps of 32 sequences "
-    "by 128)"
+    "a dozen calls a step: composed of primitives 13 to 20 times slower at 64k elements (16 steps of 32 sequences by "
+    "128)"
 )
 for _name, (_forward, _back) in _MODES.items():
     numpy(f"_{_name}_layer", _WHY, _layer(_forward), dtypes="f32 f64")

@@ -70,7 +70,7 @@ instead(
 def _test(name, primitive, ufunc):
     why = (
         f"{primitive} is wrong for no elements, and for other dtypes than bool where one element is tested; "
-        f"241 us against 8 at 64k"
+        "241 us against 8 at 64k"
     )
     instead(name, why, lambda x: ufunc.reduce(x != 0 if x.dtype != bool else x, axis=None))
     instead(name + ".dims", why, lambda x, dims, keepdim: ufunc.reduce(x != 0 if x.dtype != bool else x, axis=dims))

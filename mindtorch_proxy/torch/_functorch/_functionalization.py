@@ -229,8 +229,7 @@ class Functionalizing(TorchDispatchMode):
             if any(map(self._is_known, tree_flatten((args, kwargs))[0])):
                 raise RuntimeError(
                     "mutating a non-functional tensor with a functional tensor is not allowed. "
-                    "Please ensure that all of your inputs are wrapped inside of a "
-                    "functionalize() call."
+                    "Please ensure that all of your inputs are wrapped inside of a functionalize() call."
                 )
             return func(*args, **kwargs)
         twin = _without_writing(func)

@@ -37,17 +37,16 @@ _IN_PARTS = {  # functions that draw for a part of what they do: the argument th
     "rrelu": lambda at: True,
 }
 _REFUSED = (
-    "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
-    "'different' randomness flags on vmap or perform the randomness operation out of vmap"
+    "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
+    "randomness flags on vmap or perform the randomness operation out of vmap"
 )
 _UNBATCHED = (
-    "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same "
-    "randomness. If this is necessary for your "
-    "usage, please file an issue with functorch."
+    "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same randomness. "
+    "If this is necessary for your usage, please file an issue with functorch."
 )
 _OUT = (
-    "vmap: We do not support calling out variants of random operations inside of vmap. "
-    "Please use non-out variants as a workaround"
+    "vmap: We do not support calling out variants of random operations inside of vmap. Please use non-out variants as "
+    "a workaround"
 )
 _SAME = (
     "Vmap does not currently support same randomness with a batched tensor input. Please file an issue with functorch"

@@ -7,22 +7,20 @@ from .utils import argument
 
 VALUE = (
     "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, "
-    "please try to rewrite what you're doing "
-    "with other operations. If error is occurring somewhere inside PyTorch internals, please file a bug report."
+    "please try to rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch "
+    "internals, please file a bug report."
 )
 BRANCH = (
     "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. "
-    "We don't support that yet, please file an issue at "
-    "https://github.com/pytorch/pytorch/issues ."
+    "We don't support that yet, please file an issue at https://github.com/pytorch/pytorch/issues ."
 )
 ISSUE = "Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature."
 _POINTER = "Cannot access data pointer of Tensor that doesn't have storage"
 _STATISTICS = (
     "Batch norm got a batched tensor as input while the running_mean or running_var, which will be updated in place, "
-    "were not batched.\nIf you are using a "
-    "module and do not need eval mode, please set `track_running_stats` to be False.If you are using a prebuilt "
-    "module and do not need eval mode, please see "
-    "the functorch website for resources on how to patch your module to work with vmap"
+    "were not batched.\nIf you are using a module and do not need eval mode, please set `track_running_stats` to be "
+    "False.If you are using a prebuilt module and do not need eval mode, please see the functorch website for "
+    "resources on how to patch your module to work with vmap"
 )
 
 

@@ -40,14 +40,13 @@ class Batches:
             if own and function.generate_vmap_rule:
                 raise RuntimeError(
                     f"You tried to vmap over {function.__name__}, but it has both generate_vmap_rule=True and an "
-                    f"overridden vmap staticmethod. Please set "
-                    f"generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid ambiguity. {_MORE}"
+                    "overridden vmap staticmethod. Please set generate_vmap_rule=False or delete the overridden vmap "
+                    f"staticmethod to avoid ambiguity. {_MORE}"
                 )
             if not own and not function.generate_vmap_rule:
                 raise RuntimeError(
                     f"You tried to vmap over {function.__name__}, but it does not have vmap support. "
-                    f"Please override and implement the vmap staticmethod or "
-                    f"set generate_vmap_rule=True. {_MORE}"
+                    f"Please override and implement the vmap staticmethod or set generate_vmap_rule=True. {_MORE}"
                 )
             if any(isinstance(x, torch.Tensor) for x in tree_iter(kwargs)):
                 raise NotImplementedError(
@@ -71,10 +70,9 @@ class Batches:
         flat = _broadcast_to_and_flatten(dims, spec)
         if flat is None:
             raise RuntimeError(
-                f"The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. "
-                f"Expected out_dims={dims} to be compatible "
-                f"with the structure of `output`. out_dims has structure {tree_flatten(dims)[1]} but output has "
-                f"structure {spec}. {_MORE}"
+                "The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. "
+                f"Expected out_dims={dims} to be compatible with the structure of `output`. "
+                f"out_dims has structure {tree_flatten(dims)[1]} but output has structure {spec}. {_MORE}"
             )
         return tree_unflatten(
             [
@@ -93,8 +91,8 @@ class Batches:
 
 def _two(result):
     expected = (
-        "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure "
-        "compatible with the output. Got"
+        "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure compatible "
+        "with the output. Got"
     )
     if not isinstance(result, tuple):
         raise RuntimeError(f"{expected} a {type(result)} instead")
@@ -114,7 +112,7 @@ class CtxWithSavedTensors:
         if taken:
             raise RuntimeError(
                 f"{type(ctx)} has an attribute {taken[0]}, which is a name collision with what wraps it. "
-                f"Please rename the attribute."
+                "Please rename the attribute."
             )
         for name, value in zip(_RESERVED, (ctx, new_saved_tensors)):
             object.__setattr__(self, name, value)

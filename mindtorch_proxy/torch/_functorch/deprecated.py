@@ -26,10 +26,9 @@ __all__ = [
 def warn_deprecated(api, new_api):
     """The warning of a function that has a successor."""
     warnings.warn(
-        f"We've integrated functorch into PyTorch. As the final step of the integration, "
-        f"`functorch.{api}` is deprecated as of PyTorch 2.0 and will be "
-        f"deleted in a future version of PyTorch >= 2.3. Please use `{new_api}` instead; see the PyTorch 2.0 release "
-        f"notes and/or the `torch.func` migration "
+        "We've integrated functorch into PyTorch. As the final step of the integration, "
+        f"`functorch.{api}` is deprecated as of PyTorch 2.0 and will be deleted in a future version of PyTorch >= "
+        f"2.3. Please use `{new_api}` instead; see the PyTorch 2.0 release notes and/or the `torch.func` migration "
         "guide for more details https://pytorch.org/docs/main/func.migrating.html",
         FutureWarning,
         stacklevel=3,

@@ -167,8 +167,8 @@ def _call(func, args, kwargs, has_aux, what, others=()):
 
 
 _NO_HOOKS = (
-    "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an issue with "
-    "your use case."
+    "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an issue with your use "
+    "case."
 )
 
 
@@ -199,9 +199,8 @@ def _pull_back(func, primals, has_aux, others=()):
         cts, ct_spec = tree_flatten(cotangents)
         if ct_spec != out_spec:
             raise RuntimeError(
-                f"Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
-                f"function. "
-                f"cotangents: {ct_spec}, primal output: {out_spec}"
+                "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
+                f"function. cotangents: {ct_spec}, primal output: {out_spec}"
             )
         known = {level for level, _ in inputs.levels}
         extra = max((c._level for c in cts if isinstance(c, BatchedTensor) and c._level not in known), default=None)
@@ -267,8 +266,7 @@ def grad_and_value(func, argnums=0, has_aux=False):
         if out.dim() != 0:
             raise RuntimeError(
                 f"grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with {out.dim()} "
-                f"dims. Maybe you wanted to use the vjp "
-                "or jacrev APIs instead?"
+                "dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
             )
         if out.is_complex():
             raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {out.dtype}")
@@ -317,7 +315,7 @@ def _unpacked(out, strict):
             if strict:
                 raise RuntimeError(
                     f"{_JVP[:-1]}, strict=True): The output of f is independent of the inputs. "
-                    f"This is not allowed with strict=True."
+                    "This is not allowed with strict=True."
                 )
             tangent = torch.zeros_like(primal)
     return _like(out, primal), _like(out, tangent)
@@ -333,8 +331,8 @@ def _push(func, primals, tangents, argnums=None, strict=False, has_aux=False):
     if spec != tangent_spec:
         raise RuntimeError(
             f"{_JVP}: Expected primals and tangents to have the same python structure. For example, "
-            f"if primals is a tuple of 3 tensors, tangents also "
-            f"must be. Got primals with structure {spec} and tangents with structure {tangent_spec}"
+            f"if primals is a tuple of 3 tensors, tangents also must be. Got primals with structure {spec} and "
+            f"tangents with structure {tangent_spec}"
         )
     _only_tensors(points, "primals")
     _only_tensors(directions, "tangents")

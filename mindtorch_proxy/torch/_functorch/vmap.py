@@ -175,12 +175,11 @@ def _refuse_dynamic(name, args, kwargs, level):
             return
         raise RuntimeError(
             "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because "
-            "for each batch this would return a "
-            f"differently shaped Tensor. {ISSUE}"
+            f"for each batch this would return a differently shaped Tensor. {ISSUE}"
         )
     if name != "where" or len(args) + len(kwargs) == 1:
         raise RuntimeError(
-            f"vmap: We do not support batching operators that can output dynamic shape. "
+            "vmap: We do not support batching operators that can output dynamic shape. "
             f"Attempted to vmap over aten::{_DYNAMIC[name]}. {ISSUE}"
         )
 
@@ -217,11 +216,10 @@ def _too_small(name, args, level):
         else (f"aten::{name}_", f"at level {level}")
     )
     return RuntimeError(
-        f"vmap: {what}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that "
-        f"has more elements than `self`. This "
-        f"happened due to `other` being vmapped over but `self` not being vmapped over {where}. "
-        f"Please try to use out-of-place operators instead of {what}. "
-        "If said operator is being called inside the PyTorch framework, please file a bug report instead."
+        f"vmap: {what}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has "
+        "more elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped "
+        f"over {where}. Please try to use out-of-place operators instead of {what}. If said operator is being called "
+        "inside the PyTorch framework, please file a bug report instead."
     )
 
 
@@ -257,9 +255,8 @@ def _each(func, args, kwargs, level, size=None):
         raise RuntimeError(f"aten::{_name(func)[0]} hit the vmap fallback which is currently disabled")
     if FALLBACK.warns:
         warnings.warn(
-            f"There is a performance drop because we have not yet implemented the batching rule for "
-            f"aten::{_name(func)[0]}. Please file us an issue on "
-            "GitHub so that we can prioritize its implementation.",
+            "There is a performance drop because we have not yet implemented the batching rule for "
+            f"aten::{_name(func)[0]}. Please file us an issue on GitHub so that we can prioritize its implementation.",
             UserWarning,
             stacklevel=3,
         )
@@ -525,10 +522,9 @@ def _as_strided(func, args, kwargs, level):
     if 0 not in size and (offset < start or last > own):
         raise RuntimeError(
             f"result = tensor.as_strided({list(size)}, {list(stride)}, {offset}) can access memory outside of "
-            f"`tensor`. `result` can access some memory in "
-            f"range [{offset}, {last}], but `tensor` can only access some memory in range [{start}, {own}]. "
-            f"This is not supported inside of vmap, please try "
-            "to rewrite the `as_strided` call as a sequence of PyTorch view operations"
+            f"`tensor`. `result` can access some memory in range [{offset}, {last}], but `tensor` can only access "
+            f"some memory in range [{start}, {own}]. This is not supported inside of vmap, please try to rewrite the "
+            "`as_strided` call as a sequence of PyTorch view operations"
         )
     return _wrap(x._value.as_strided((x._value.shape[0], *size), (x._value.stride(0), *stride), offset), level)
 
@@ -625,8 +621,7 @@ def _matmul(func, args, kwargs, level):
             "Got wrong shapes for dot"
             if wanted == (1, 1)
             else f"Shape mismatch: Got incorrect dims for {name}(a, b). a has dim {da}and b has dim {db}but expected "
-            f"them to have dim {wanted[0]} and dim "
-            f"{wanted[1]}"
+            f"them to have dim {wanted[0]} and dim {wanted[1]}"
         )
     if not da or not db:
         return NotImplemented
@@ -889,8 +884,7 @@ _RULES = {
     for names, rule in (
         (
             "sum mean prod amax amin all any argmax argmin max min var std logsumexp nansum nanmean count_nonzero "
-            "median cumsum cumprod "
-            "logcumsumexp cummax cummin std_mean var_mean aminmax",
+            "median cumsum cumprod logcumsumexp cummax cummin std_mean var_mean aminmax",
             _reduction,
         ),
         ("_is_all_true _is_any_true", _of_all),
@@ -952,22 +946,19 @@ def _process_batched_inputs(in_dims, args, func):
     if not isinstance(in_dims, (int, tuple)):
         raise ValueError(
             f"vmap({_get_name(func)}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to be int or a "
-            f"(potentially nested) "
-            f"tuple matching the structure of inputs, got: {type(in_dims)}."
+            f"(potentially nested) tuple matching the structure of inputs, got: {type(in_dims)}."
         )
     if not args:
         raise ValueError(
             f"vmap({_get_name(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, "
-            f"or you are trying to vmap over a "
-            "function with no inputs. The latter is unsupported."
+            "or you are trying to vmap over a function with no inputs. The latter is unsupported."
         )
     leaves, spec = tree_flatten(args)
     dims = _broadcast_to_and_flatten(in_dims, spec)
     if dims is None:
         raise ValueError(
-            f"vmap({_get_name(func)}, in_dims={in_dims}, ...)(<inputs>): in_dims is not compatible with the "
-            f"structure of "
-            f"`inputs`. in_dims has structure {tree_flatten(in_dims)[1]} but inputs has structure {spec}."
+            f"vmap({_get_name(func)}, in_dims={in_dims}, ...)(<inputs>): in_dims is not compatible with the structure "
+            f"of `inputs`. in_dims has structure {tree_flatten(in_dims)[1]} but inputs has structure {spec}."
         )
     for i, (x, d) in enumerate(zip(leaves, dims)):
         where = f"vmap({_get_name(func)}, in_dims={in_dims}, ...)(<inputs>): Got in_dim={d} for"
@@ -1043,7 +1034,7 @@ def _maybe_remove_batch_dim(name, batched_output, vmap_level, batch_size, out_di
     if not isinstance(batched_output, torch.Tensor):
         raise ValueError(
             f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(batched_output)}. "
-            f"Did you mean to set out_dims= to None for output?"
+            "Did you mean to set out_dims= to None for output?"
         )
     return _remove_batch_dim(batched_output, vmap_level, batch_size, out_dim)
 
@@ -1054,8 +1045,8 @@ def _unwrap_batched(batched_outputs, out_dims, vmap_level, batch_size, func):
     if any(d is not None and not isinstance(d, int) for d in tree_iter(out_dims)):
         raise ValueError(
             f"vmap({_get_name(func)}, ..., out_dims={out_dims}): `out_dims` must be an int, "
-            f"None or a python collection of ints representing where in the "
-            "outputs the vmapped dimension should appear."
+            "None or a python collection of ints representing where in the outputs the vmapped dimension should "
+            "appear."
         )
     flat = _broadcast_to_and_flatten(out_dims, spec)
     if flat is None and isinstance(out_dims, tuple) and len(out_dims) == 1 and spec.is_leaf():
@@ -1063,8 +1054,8 @@ def _unwrap_batched(batched_outputs, out_dims, vmap_level, batch_size, func):
     if flat is None:
         raise ValueError(
             f"vmap({_get_name(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the "
-            f"structure of `outputs`. "
-            f"out_dims has structure {tree_flatten(out_dims)[1]} but outputs has structure {spec}."
+            f"structure of `outputs`. out_dims has structure {tree_flatten(out_dims)[1]} but outputs has structure "
+            f"{spec}."
         )
     return tree_unflatten(
         [_maybe_remove_batch_dim(_get_name(func), o, vmap_level, batch_size, d) for o, d in zip(outs, flat)], spec

@@ -18,8 +18,7 @@ def split_name(qualname):
     if "." in name:
         raise ValueError(
             "The torch.library.custom_op APIs do not handle overloads, i.e. operator names with '.' in them. "
-            "Please name your operator something like "
-            f"{namespace}::{name.replace('.', '_')}. Got: {qualname}"
+            f"Please name your operator something like {namespace}::{name.replace('.', '_')}. Got: {qualname}"
         )
     return namespace, name
 
@@ -97,8 +96,8 @@ class CustomOpDef:
         if self._operator.schema.is_mutable:
             raise RuntimeError(
                 f"Cannot register autograd formula for non-functional operator {self._opoverload} with schema "
-                f"{self._operator.schema}. Please create a "
-                "functional operator and register an autograd formula for that."
+                f"{self._operator.schema}. Please create a functional operator and register an autograd formula for "
+                "that."
             )
         self._operator.backward, self._operator.setup_context = backward, setup_context
 

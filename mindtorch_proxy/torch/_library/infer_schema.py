@@ -31,8 +31,8 @@ def _schema_type(annotation, what, signature):
         return _schema_type(args[0], what, signature) + "[]"
     raise ValueError(
         f"infer_schema(func): {what} has unsupported type {annotation}. The valid types are: "
-        f"{[getattr(t, '__name__', t) for t in _TYPES]}, lists and "
-        f"optionals of them. Got func with signature {signature})"
+        f"{[getattr(t, '__name__', t) for t in _TYPES]}, lists and optionals of them. "
+        f"Got func with signature {signature})"
     )
 
 
@@ -71,8 +71,7 @@ def infer_schema(prototype_function, /, *, mutates_args, op_name=None, tags=()):
     if mutates_args != "unknown" and (unknown := set(mutates_args) - set(signature.parameters)):
         raise error(
             f"{unknown} in mutates_args were not found in the custom op's signature. mutates_args should contain the "
-            f"names of all args that the custom "
-            "op mutates, or just the string 'unknown' if you don't know."
+            "names of all args that the custom op mutates, or just the string 'unknown' if you don't know."
         )
     if "return" not in hints:
         raise error("No return type annotation was provided. Please add one.")

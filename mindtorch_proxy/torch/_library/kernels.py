@@ -90,13 +90,13 @@ class Operator:
                 return self.kernels[key]
         if not self.kernels:
             raise NotImplementedError(
-                f"There were no tensor arguments to this function (e.g., you passed an empty list of Tensors), "
+                "There were no tensor arguments to this function (e.g., you passed an empty list of Tensors), "
                 f"or {self.name} has no kernel"
             )
         raise NotImplementedError(
             f"Could not run '{self.name}' with arguments from the '{KEYS.get(device, device)}' backend. "
-            f"This could be because the operator doesn't exist "
-            f"for this backend: it has kernels for {sorted(self.kernels)}"
+            "This could be because the operator doesn't exist for this backend: "
+            f"it has kernels for {sorted(self.kernels)}"
         )
 
     @property
@@ -114,13 +114,11 @@ class Operator:
                 if t.untyped_storage().data_ptr() in seen:
                     module = sys.modules["torch._library.custom_ops"]
                     raise RuntimeError(
-                        f"{self.name.partition('::')[2]} (with implementation in {module}): "
-                        f"The output of this custom operator "
-                        "(1) must not also be an input to this custom operator and (2) may not alias any inputs to "
-                        "this custom operator or other returns. "
-                        "The most common way to trigger this error is if we have y = custom_op(x) and y and x are "
-                        "the same Tensor. Please instead return "
-                        "a clone of the offending output tensor(s) (e.g. return x.clone()) or refactor the custom "
+                        f"{self.name.partition('::')[2]} (with implementation in {module}): The output of this custom "
+                        "operator (1) must not also be an input to this custom operator and (2) may not alias any "
+                        "inputs to this custom operator or other returns. The most common way to trigger this error "
+                        "is if we have y = custom_op(x) and y and x are the same Tensor. Please instead return a "
+                        "clone of the offending output tensor(s) (e.g. return x.clone()) or refactor the custom "
                         "operator to not return y."
                     )
                 seen.add(t.untyped_storage().data_ptr())
@@ -177,7 +175,7 @@ class Operator:
                 if op.backward is None:
                     raise RuntimeError(
                         f"Trying to backward through {op.name} but no autograd formula was registered. "
-                        f"Please use register_autograd to add one."
+                        "Please use register_autograd to add one."
                     )
                 found = op.backward(ctx, *grads)
                 found = found if isinstance(found, tuple) else (found,)

@@ -336,8 +336,8 @@ class FakeTensorMode(TorchDispatchMode):
             return self.from_tensor(t)
         raise AssertionError(
             "Please convert all Tensors to FakeTensors first or instantiate FakeTensorMode with "
-            "'allow_non_fake_inputs'. "
-            f"Found in {func}({', '.join([*map(_spoken, args), *(f'{k}={_spoken(v)}' for k, v in kwargs.items())])})"
+            "'allow_non_fake_inputs'. Found in "
+            f"{func}({', '.join([*map(_spoken, args), *(f'{k}={_spoken(v)}' for k, v in kwargs.items())])})"
         )
 
     def _of_constants(self, func, args, kwargs):

@@ -62,8 +62,7 @@ def _one_element(tensors, of):
 _OF_INPUT, _OF_RESULT = "the input to the user-provided function is", "the user-provided function returns"
 _INDEPENDENT = {  # of tensors that do not require a gradient in strict mode
     "outputs": "Output {} of the user-provided function does not require gradients. The outputs must be computed in "
-    "a differentiable manner from the input "
-    "when running in strict mode.",
+    "a differentiable manner from the input when running in strict mode.",
     "grad_inputs": "The gradient with respect to input {} is independent of the inputs of the user-provided function. "
     + _NOT_STRICT
     + ".",
@@ -71,8 +70,7 @@ _INDEPENDENT = {  # of tensors that do not require a gradient in strict mode
     "input {} is independent of the input. "
     + _NOT_STRICT
     + ". You should ensure that your function is twice differentiable and that the jacobian depends on the inputs "
-    "(this would be violated by a linear "
-    "function for example).",
+    "(this would be violated by a linear function for example).",
     "hessian": "The hessian of the user-provided function with respect to input {} is independent of the input. "
     + _NOT_STRICT
     + ". You should ensure that your function is thrice differentiable and that the hessian depends on the inputs.",
@@ -81,8 +79,7 @@ _OUTPUT = "The output of the user-provided function is independent of input {}. 
 _UNUSED = {  # of gradients that are None in strict mode
     "back": _OUTPUT,
     "back_trick": "The gradient with respect to the input is independent of entry {} in the grad_outputs when using "
-    "the double backward trick to compute "
-    "forward mode gradients. " + _NOT_STRICT + ".",
+    "the double backward trick to compute forward mode gradients. " + _NOT_STRICT + ".",
     "double_back": "The jacobian of the user-provided function is independent of input {}. " + _NOT_STRICT + ".",
     "double_back_trick": "The hessian of the user-provided function is independent of entry {} in the grad_jacobian. "
     + _NOT_STRICT
@@ -205,9 +202,8 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
     """The Jacobian, output shape + input shape, nested by outputs and inputs as they are tuples."""
     if strategy not in _STRATEGIES:
         raise AssertionError(
-            'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more '
-            'outputs than inputs, "forward-mode" tends to '
-            'be more performant. Otherwise, prefer to use "reverse-mode".'
+            'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs '
+            'than inputs, "forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".'
         )
     if strategy == "forward-mode":
         if create_graph:
@@ -224,8 +220,7 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
         if vectorize and strict:
             raise RuntimeError(
                 "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
-                "Please either set `strict=False` or "
-                "`vectorize=False`."
+                "Please either set `strict=False` or `vectorize=False`."
             )
         if vectorize:
             rows = _rows_at_once(outputs, inputs, create_graph)

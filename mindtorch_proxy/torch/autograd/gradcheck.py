@@ -34,16 +34,15 @@ def _check_inputs(inputs):
             if x.dtype not in (torch.float64, torch.complex128):
                 warnings.warn(
                     f"Input #{i} requires gradient and is not a double precision floating point or complex. "
-                    f"This check will likely fail if all the inputs "
-                    "are not of double precision floating point or complex. ",
+                    "This check will likely fail if all the inputs are not of double precision floating point or "
+                    "complex. ",
                     stacklevel=4,
                 )
             if x.layout is torch.strided and any(step == 0 and size > 1 for step, size in zip(x.stride(), x.size())):
                 raise RuntimeError(
                     f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are "
-                    f"non-overlapping to be able to compute the "
-                    "numerical gradients correctly. You should call .contiguous on the input before passing it to "
-                    "gradcheck."
+                    "non-overlapping to be able to compute the numerical gradients correctly. "
+                    "You should call .contiguous on the input before passing it to gradcheck."
                 )
     if not any(map(_is_input, inputs)):
         raise ValueError(
@@ -147,9 +146,8 @@ class _Comparison:
         if found[0].numel() and (found[0] - found[1]).abs().max() > self.nondet_tol:
             raise GradcheckError(
                 "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times "
-                "gives different values, although "
-                f"analytical gradient matches numerical gradient.The tolerance for nondeterminism was "
-                f"{self.nondet_tol}."
+                "gives different values, although analytical gradient matches numerical gradient.The tolerance for "
+                f"nondeterminism was {self.nondet_tol}."
             )
         return found[0].reshape(-1)
 
@@ -292,8 +290,8 @@ def _compare(func, inputs, results, options, forward):
 
 
 _NOT_BATCHED = (
-    "gradcheck or gradgradcheck failed while testing batched gradient computation; "
-    "check_batched_grad=False leaves that out."
+    "gradcheck or gradgradcheck failed while testing batched gradient computation; check_batched_grad=False leaves "
+    "that out."
 )
 
 

@@ -136,10 +136,9 @@ class FunctionEvent(FormattedTimesMixin):
     def __repr__(self):
         return (
             f"<FunctionEvent id={self.id} name={self.name} node_id={self.node_id} cpu_time={self.cpu_time_str} "
-            f"cpu_start={self.time_range.start} "
-            f"cpu_end={self.time_range.end} thread={self.thread} input_shapes={self.input_shapes} "
-            f"cpu_memory_usage={self.cpu_memory_usage} "
-            f"is_async={self.is_async} is_remote={self.is_remote} seq_nr={self.sequence_nr}>"
+            f"cpu_start={self.time_range.start} cpu_end={self.time_range.end} thread={self.thread} "
+            f"input_shapes={self.input_shapes} cpu_memory_usage={self.cpu_memory_usage} is_async={self.is_async} "
+            f"is_remote={self.is_remote} seq_nr={self.sequence_nr}>"
         )
 
 

@@ -66,8 +66,8 @@ def _check_single_tensor(param, name):
 def _check_tensor_list(param, name):
     if not isinstance(param, list) or not all(isinstance(p, torch.Tensor) for p in param):
         raise TypeError(
-            f"Invalid function argument. Expected parameter `{name}` of type List[torch.Tensor]\n             "
-            f"but got {type(param)} with elements of type "
+            f"Invalid function argument. Expected parameter `{name}` of type List[torch.Tensor]\n             but got "
+            f"{type(param)} with elements of type "
             f"{[type(p) for p in param] if isinstance(param, (list, tuple)) else None}."
         )
 
@@ -524,7 +524,7 @@ def _coalescing_manager(group=None, device=None, async_ops=False):
     first, tensors = calls[0], [c.tensor for c in calls]
     if any(c.op is not first.op or c.redop != first.redop for c in calls):
         raise RuntimeError(
-            f"Coalescing manager expects collectives of one kind and one reduction, "
+            "Coalescing manager expects collectives of one kind and one reduction, "
             f"not {sorted({c.op.__name__ for c in calls})}"
         )
     if first.op is all_reduce:

@@ -92,7 +92,7 @@ def _group(group, tag=""):
         stride = len(group[0]) if group and isinstance(group[0], list) else len(ranks)
         return c10d._find_or_create_pg_by_ranks_and_tag(tag, ranks, stride)
     raise ValueError(
-        f"Invalid type for group, must be one of List, Processgroup, DeviceMesh or (DeviceMesh, int), "
+        "Invalid type for group, must be one of List, Processgroup, DeviceMesh or (DeviceMesh, int), "
         f"but got {type(group)}"
     )
 

@@ -130,8 +130,8 @@ class ProcessGroupGloo(OrderedCalls):
         """The root's list of a tensor for each rank."""
         if len(lists) != 1:
             raise RuntimeError(
-                f"ProcessGroupGloo::{name}: requires a single-element {what} list containing a list with "
-                f"{self._size} tensors."
+                f"ProcessGroupGloo::{name}: requires a single-element {what} list containing a list with {self._size} "
+                "tensors."
             )
         return lists[0]
 
@@ -365,8 +365,8 @@ class ProcessGroupGloo(OrderedCalls):
         for i, targets in enumerate(outputs):
             if len(targets) != length:
                 raise RuntimeError(
-                    f"ProcessGroupGloo::allgather: invalid output tensor list at index {i} (expected length "
-                    f"{length}, got {len(targets)})"
+                    f"ProcessGroupGloo::allgather: invalid output tensor list at index {i} (expected length {length}, "
+                    f"got {len(targets)})"
                 )
         for tensors in (inputs, *outputs):
             self._check_like("allgather", tensors, inputs[0])
@@ -679,8 +679,7 @@ class ProcessGroupGloo(OrderedCalls):
             if answer != "1":
                 raise RuntimeError(
                     f"Rank {self._rank} successfully reached monitoredBarrier, but received errors while waiting for "
-                    f"send/recv from rank 0. "
-                    f"Please check rank 0 logs for faulty rank.\n Original exception: {answer}"
+                    f"send/recv from rank 0. Please check rank 0 logs for faulty rank.\n Original exception: {answer}"
                 )
             return
         missing = []

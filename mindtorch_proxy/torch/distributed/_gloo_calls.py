@@ -254,8 +254,7 @@ class OrderedCalls(Backend):
         difference = "the sequence numbers, collectives, shapes, dtypes or roots differ"
         raise RuntimeError(
             f"Detected mismatch between collectives on ranks. Rank {self._rank} is running collective: "
-            f"{shown[self._rank]}, but Rank {other} is running "
-            f"collective: {shown[other]}. {difference}; all ranks: "
+            f"{shown[self._rank]}, but Rank {other} is running collective: {shown[other]}. {difference}; all ranks: "
             f"{'; '.join(f'rank {r}: {s}' for r, s in enumerate(shown[:16]))}"
         )
 

@@ -107,8 +107,8 @@ def _verify_params_across_processes(process_group, params, logger=None):
     if other is not None:
         raise RuntimeError(
             f"DDP expects same model across all ranks, but Rank {rank} has {len(params)} params, "
-            f"while rank {other if rank != other else 0} has "
-            f"inconsistent {counts[other if rank != other else 0][0]} params."
+            f"while rank {other if rank != other else 0} has inconsistent {counts[other if rank != other else 0][0]} "
+            "params."
         )
     longest = max(length for _, length in counts)
     every = _all_gathered(process_group, flat + [-1] * (longest - len(flat)))
@@ -127,8 +127,7 @@ def _verify_params_across_processes(process_group, params, logger=None):
         if every[against][position : position + len(mine)] != mine:
             raise RuntimeError(
                 f"[{rank}]: params[{i}] in this process with sizes {sizes}, strides {strides} and dtype "
-                f"{params[i].dtype} appears not to match the same "
-                f"param in process {against}."
+                f"{params[i].dtype} appears not to match the same param in process {against}."
             )
         position += len(mine)
 
@@ -320,10 +319,9 @@ class Reducer:
             if not self.unused and self.iteration == 1:
                 warnings.warn(
                     "find_unused_parameters=True was specified in DDP constructor, but did not find any unused "
-                    "parameters in the forward pass. This flag "
-                    "results in an extra traversal of the autograd graph every iteration, which can adversely affect "
-                    "performance. If your model indeed "
-                    "never has any unused parameters in the forward pass, consider turning this flag off.",
+                    "parameters in the forward pass. This flag results in an extra traversal of the autograd graph "
+                    "every iteration, which can adversely affect performance. If your model indeed never has any "
+                    "unused parameters in the forward pass, consider turning this flag off.",
                     stacklevel=3,
                 )
 
@@ -415,9 +413,9 @@ class Reducer:
             raise RuntimeError("Encountered a sparse gradient: this parameter was expected to have a dense one")
         if grad.requires_grad:
             warnings.warn(
-                "Using DistributedDataParallel with create_graph=True is not well-supported. "
-                "The higher-order gradient will not be synchronized across "
-                "ranks, and backpropagation through all_reduce operations will not occur.",
+                "Using DistributedDataParallel with create_graph=True is not well-supported. The higher-order gradient "
+                "will not be synchronized across ranks, and backpropagation through all_reduce operations will not "
+                "occur.",
                 stacklevel=2,
             )
             grad = grad.detach()
@@ -522,12 +520,11 @@ class Reducer:
     def _fail_twice(self, index):
         self._fail(
             "Expected to mark a variable ready only once. Either a parameter is used outside of `forward`, "
-            "or by several forward and backward passes at a "
-            "time, or several reentrant backward passes (as those of `checkpoint`) share it. "
-            "`static_graph=True` (_set_static_graph()) allows these where "
-            f"the graph is the same in all iterations. {self._name(index)} has been marked as ready twice. "
-            f"This means that multiple autograd engine hooks "
-            "have fired for this particular parameter during this iteration."
+            "or by several forward and backward passes at a time, or several reentrant backward passes (as those of "
+            "`checkpoint`) share it. `static_graph=True` (_set_static_graph()) allows these where the graph is the "
+            f"same in all iterations. {self._name(index)} has been marked as ready twice. "
+            "This means that multiple autograd engine hooks have fired for this particular parameter during this "
+            "iteration."
         )
 
     def _fail(self, text):
@@ -547,8 +544,8 @@ class Reducer:
         if self.static:
             text += (
                 "This error indicates that your training graph has changed in this iteration: "
-                "a parameter that was used in the first one was not used now. "
-                "This is not compatible with static_graph set to True."
+                "a parameter that was used in the first one was not used now. This is not compatible with "
+                "static_graph set to True."
             )
         else:
             text += "This error indicates that your module has parameters that were not used in producing loss. "
@@ -560,9 +557,8 @@ class Reducer:
             else:
                 text += (
                     "You can enable unused parameter detection by passing the keyword argument "
-                    "`find_unused_parameters=True` to "
-                    "`torch.nn.parallel.DistributedDataParallel`, and by making sure all `forward` function outputs "
-                    "participate in calculating loss. Or "
+                    "`find_unused_parameters=True` to `torch.nn.parallel.DistributedDataParallel`, "
+                    "and by making sure all `forward` function outputs participate in calculating loss. Or "
                 )
             text += (
                 "the outputs could not be found in what `forward` returns (they may stand in lists, tuples, "
@@ -574,8 +570,8 @@ class Reducer:
         text += f"\nParameter indices which {where}{' '.join(map(str, missing))}"
         if get_debug_level() is DebugLevel.OFF:
             text += (
-                "\nWith the environment variable TORCH_DISTRIBUTED_DEBUG at INFO or DETAIL their names are "
-                "printed, too."
+                "\nWith the environment variable TORCH_DISTRIBUTED_DEBUG at INFO or DETAIL their names are printed, "
+                "too."
             )
         self._fail(text)
 

@@ -246,8 +246,7 @@ def listen(host, port):
             failure = error
     raise DistNetworkError(
         f"The server socket has failed to listen on any local network address. port: {port}, useIpv6: false, code: "
-        f"-{failure.errno}, "
-        f"name: {errno_name(failure)}, message: {failure.strerror}"
+        f"-{failure.errno}, name: {errno_name(failure)}, message: {failure.strerror}"
     )
 
 
@@ -348,8 +347,7 @@ class TCPStore(Store):
                 if time.monotonic() + pause > deadline:
                     raise DistNetworkError(
                         f"The client socket has timed out after {int(self._timeout.total_seconds() * 1000)}ms while "
-                        f"trying to connect to "
-                        f"({self._host}, {self._port}): {error}"
+                        f"trying to connect to ({self._host}, {self._port}): {error}"
                     ) from None
             time.sleep(pause)
             pause = min(pause * 2, 1.0)

@@ -309,9 +309,8 @@ def get_node_local_rank(fallback_rank=None):
     if fallback_rank is not None:
         return int(fallback_rank)
     raise RuntimeError(
-        "LOCAL_RANK is not in the environment. Consider passing fallback_rank to allow `get_node_local_rank` to "
-        "work, assuming you are not "
-        "running in a multi-device context and want the code to run locally instead."
+        "LOCAL_RANK is not in the environment. Consider passing fallback_rank to allow `get_node_local_rank` to work, "
+        "assuming you are not running in a multi-device context and want the code to run locally instead."
     )
 
 
@@ -375,8 +374,7 @@ def _store_based_barrier(rank, store, group_name, rendezvous_count, timeout, log
         came = store.add(key, 0)
         raise DistStoreError(
             f"Timed out initializing process group in store based barrier on rank {rank}, for key: "
-            f"{key} (world_size={rendezvous_count}, "
-            f"num_workers_joined={came}, timeout={timeout} error={error})"
+            f"{key} (world_size={rendezvous_count}, num_workers_joined={came}, timeout={timeout} error={error})"
         ) from None
 
 

@@ -124,7 +124,7 @@ class DeviceMesh:
         backend_override = backend_override or ((None, None),) * len(self._layout)
         if len(backend_override) != len(self._layout):
             raise ValueError(
-                f"backend_override should have the same length as the number of mesh dimensions, "
+                "backend_override should have the same length as the number of mesh dimensions, "
                 f"but got {len(backend_override)} and {len(self._layout)}."
             )
         self._flatten_mapping = {}
@@ -170,8 +170,7 @@ class DeviceMesh:
         if self._positions is None:
             raise RuntimeError(
                 "In order to get the mesh Tensor of a DeviceMesh it needs to either have all its original dimensions "
-                "(e.g., no slicing) "
-                "or it needs to contain the local rank"
+                "(e.g., no slicing) or it needs to contain the local rank"
             )
         return torch.tensor([self._rank_map[p] for p in self._positions], dtype=torch.int).reshape(self.shape)
 
@@ -374,8 +373,7 @@ class DeviceMesh:
         if math.prod(mesh_sizes) != self.size(dim):
             raise ValueError(
                 f"The product of mesh_sizes={mesh_sizes} is {math.prod(mesh_sizes)}, but the original dimension at "
-                f"dim={dim} has size {self.size(dim)}. "
-                "These must be equal for unflatten to work correctly."
+                f"dim={dim} has size {self.size(dim)}. These must be equal for unflatten to work correctly."
             )
         axes = _taken_apart(self._layout[dim], mesh_sizes)
         root = self._get_root_mesh()
@@ -509,8 +507,8 @@ def init_device_mesh(device_type, mesh_shape, *, mesh_dim_names=None, backend_ov
             )
         if len(mesh_shape) != len(mesh_dim_names):
             raise RuntimeError(
-                "mesh_shape and mesh_dim_names should have same length! "
-                f"Found len(mesh_dim_names): {len(mesh_dim_names)} and len(mesh_shape):{len(mesh_shape)}."
+                "mesh_shape and mesh_dim_names should have same length! Found len(mesh_dim_names): "
+                f"{len(mesh_dim_names)} and len(mesh_shape):{len(mesh_shape)}."
             )
     override = _normalize_backend_override(backend_override or {}, len(mesh_shape), mesh_dim_names)
     if device_type and not device_type.isalpha():

@@ -83,7 +83,7 @@ def _split(group, size, lengths):
     if open_names:
         if known == 0 or size % known:
             raise RuntimeError(
-                f"inferred dimension does not evenly fit into larger dimension: "
+                "inferred dimension does not evenly fit into larger dimension: "
                 f"{size} vs {tuple(lengths.get(n, '?') for n in group)}"
             )
         return {open_names[0]: size // known}

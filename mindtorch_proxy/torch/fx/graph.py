@@ -280,9 +280,8 @@ class Graph:
         if self.owning_module is not None and not _has_tensor(self.owning_module, qualified_name):
             warnings.warn(
                 "Attempted to insert a get_attr Node with no underlying reference in the owning GraphModule! Call "
-                "GraphModule.add_submodule to add the "
-                "necessary submodule, GraphModule.add_parameter to add the necessary Parameter, "
-                "or nn.Module.register_buffer to add the necessary buffer",
+                "GraphModule.add_submodule to add the necessary submodule, GraphModule.add_parameter to add the "
+                "necessary Parameter, or nn.Module.register_buffer to add the necessary buffer",
                 stacklevel=2,
             )
         return self.create_node("get_attr", qualified_name, type_expr=type_expr)

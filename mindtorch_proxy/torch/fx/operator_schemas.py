@@ -186,8 +186,8 @@ def _fitting(target, signatures, args, kwargs, arg_types, kwarg_types):
     if len(found) > 1:
         listed = "\n".join(map(str, found))
         raise RuntimeError(
-            f"Tried to normalize arguments to {torch.typename(target)} but the schema match was ambiguous! "
-            f"Please provide argument types. Available schemas:\n{listed}"
+            f"Tried to normalize arguments to {torch.typename(target)} but the schema match was ambiguous! Please "
+            f"provide argument types. Available schemas:\n{listed}"
         )
     return found[0] if found else None
 

@@ -119,10 +119,9 @@ class TracerBase:
             return (obj[i] for i in range(instruction.argval))
         raise TraceError(
             "Proxy object cannot be iterated. This can be attempted when the Proxy is used in a loop or as a *args or "
-            "**kwargs "
-            "function argument. See the torch.fx docs on pytorch.org for a more detailed explanation of what types "
-            "of control "
-            "flow can be traced, and check out the Proxy docstring for help troubleshooting Proxy iteration errors"
+            "**kwargs function argument. See the torch.fx docs on pytorch.org for a more detailed explanation of what "
+            "types of control flow can be traced, and check out the Proxy docstring for help troubleshooting Proxy "
+            "iteration errors"
         )
 
     def keys(self, obj):

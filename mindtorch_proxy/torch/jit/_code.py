@@ -7,8 +7,8 @@ import torch
 
 _INLINE = ("prim::ListConstruct", "prim::TupleConstruct", "prim::DictConstruct", "prim::Constant")
 NO_GRAPH = (
-    "torch.jit.script runs Python as it is here, without compiling it: {} has no {}. "
-    "torch.jit.trace makes a graph, which can be saved"
+    "torch.jit.script runs Python as it is here, without compiling it: {} has no {}. torch.jit.trace makes a graph, "
+    "which can be saved"
 )
 
 

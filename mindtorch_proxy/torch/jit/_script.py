@@ -291,8 +291,8 @@ class RecursiveScriptModule(ScriptModule):
     def __reduce_ex__(self, protocol):
         raise pickle.PickleError(
             "ScriptModules cannot be deepcopied using copy.deepcopy or saved using torch.save. "
-            "Mixed serialization of script and non-script modules is not "
-            "supported. For purely script modules use my_script_module.save(<filename>) instead."
+            "Mixed serialization of script and non-script modules is not supported. For purely script modules use "
+            "my_script_module.save(<filename>) instead."
         )
 
     def define(self, src):

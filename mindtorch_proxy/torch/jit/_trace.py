@@ -171,8 +171,7 @@ def trace(
     if isinstance(owner, torch.nn.Module):
         raise AttributeError(
             "trace doesn't support compiling individual module's functions.\nPlease use trace_module, "
-            "which takes the module and the name of the method "
-            f"'{func.__name__}'"
+            f"which takes the module and the name of the method '{func.__name__}'"
         )
     inputs, kwargs = (_check_example(example_inputs), {}) if example_inputs is not None else ((), example_kwarg_inputs)
     tracer, outputs, result = _recorded(func, None, inputs, kwargs, _names(func, len(inputs)), strict, False)
@@ -246,8 +245,7 @@ def _check(function, traced, graph, inputs, kwargs, tolerance):
         nodes = "".join(f"\t{n}" for n in random[:20])
         _warn(
             f"Trace had nondeterministic nodes. Did you forget call .eval() on your model? Nodes:\n{nodes}\nThis may "
-            f"cause errors in trace checking. To "
-            "disable trace checking, pass check_trace=False to torch.jit.trace()"
+            "cause errors in trace checking. To disable trace checking, pass check_trace=False to torch.jit.trace()"
         )
     with _state_kept(function):
         given, named = _clone(inputs), _clone(kwargs)

@@ -36,32 +36,28 @@ NOT_TRACEABLE = (
 _NO_OUTPUT = "Only tensors, lists, tuples of tensors, or dictionary of tensors can be output from traced functions"
 _CONTAINER = (
     "Encountering a {} at the output of the tracer might cause the trace to be incorrect, "
-    "this is only valid if the container structure does not change "
-    "based on the module's inputs. Consider using a constant container instead (e.g. for `list`, "
-    "use a `tuple` instead. for `dict`, use a `NamedTuple` "
-    "instead). If you absolutely need this and know the side effects, pass strict=False to trace() to allow this "
-    "behavior."
+    "this is only valid if the container structure does not change based on the module's inputs. "
+    "Consider using a constant container instead (e.g. for `list`, use a `tuple` instead. for `dict`, "
+    "use a `NamedTuple` instead). If you absolutely need this and know the side effects, pass strict=False to trace() "
+    "to allow this behavior."
 )
 _PYTHON_VALUE = (
-    "Converting a tensor to a Python {} might cause the trace to be incorrect. We can't record the data flow of "
-    "Python values, so this value will be "
-    "treated as a constant in the future. This means that the trace might not generalize to other inputs!"
+    "Converting a tensor to a Python {} might cause the trace to be incorrect. We can't record the data flow of Python "
+    "values, so this value will be treated as a constant in the future. This means that the trace might not "
+    "generalize to other inputs!"
 )
 _LEN = (
-    "Using len to get tensor shape might cause the trace to be incorrect. Recommended usage would be "
-    "tensor.shape[0]. Passing a tensor of different shape "
-    "might lead to errors or silently give incorrect results."
+    "Using len to get tensor shape might cause the trace to be incorrect. Recommended usage would be tensor.shape[0]. "
+    "Passing a tensor of different shape might lead to errors or silently give incorrect results."
 )
 _ITERATION = (
     "Iterating over a tensor might cause the trace to be incorrect. Passing a tensor of different shape won't change "
-    "the number of iterations executed (and "
-    "might lead to errors or silently give incorrect results)."
+    "the number of iterations executed (and might lead to errors or silently give incorrect results)."
 )
 _CONSTANT = (
     "torch.{} results are registered as constants in the trace. You can safely ignore this warning if you use this "
-    "function to create tensors out of "
-    "constant variables that would be the same every time you call this function. In any other case, "
-    "this might cause the trace to be incorrect."
+    "function to create tensors out of constant variables that would be the same every time you call this function. "
+    "In any other case, this might cause the trace to be incorrect."
 )
 _CONSTANT_RESULTS = ("tensor", "as_tensor", "from_numpy")
 _WARNED = {

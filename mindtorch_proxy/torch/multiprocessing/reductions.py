@@ -58,10 +58,8 @@ def reduce_tensor(tensor):
     if tensor.requires_grad and not tensor.is_leaf:
         raise RuntimeError(
             "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support "
-            "crossing "
-            "process boundaries.  If you just want to transfer the data, call detach() on the tensor before "
-            "serializing "
-            "(e.g., putting it on the queue)."
+            "crossing process boundaries.  If you just want to transfer the data, call detach() on the tensor before "
+            "serializing (e.g., putting it on the queue)."
         )
     torch.utils.hooks.warn_if_has_hooks(tensor)
     if tensor.device.type != "cpu" or tensor.layout is not torch.strided:

@@ -49,8 +49,7 @@ class Parameter(torch.Tensor, metaclass=_ParameterMeta):
         if type(t) is not type(data):
             raise RuntimeError(
                 f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() returns "
-                f"an "
-                f"instance of the same type, but return type {type(t).__name__} was found instead."
+                f"an instance of the same type, but return type {type(t).__name__} was found instead."
             )
         t._is_param = True
         return t
@@ -110,9 +109,8 @@ class UninitializedTensorMixin:
         """RuntimeError: the shape is not known before ``materialize``."""
         raise RuntimeError(
             "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
-            "`load_state_dict` when trying to load "
-            "an uninitialized parameter into an initialized one. Call `forward` to initialize the parameters before "
-            "accessing their attributes."
+            "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. "
+            "Call `forward` to initialize the parameters before accessing their attributes."
         )
 
     def share_memory_(self):
@@ -137,10 +135,9 @@ class UninitializedTensorMixin:
             return super().__torch_function__(func, types, args, kwargs or {})
         raise ValueError(
             f"Attempted to use an uninitialized parameter in {func}. This error happens when you are using a "
-            f"`LazyModule` or explicitly manipulating "
-            f"`torch.nn.parameter.{cls.__name__}` objects. When using LazyModules Call `forward` with a dummy batch "
-            f"to initialize the parameters "
-            "before calling torch functions"
+            f"`LazyModule` or explicitly manipulating `torch.nn.parameter.{cls.__name__}` objects. "
+            "When using LazyModules Call `forward` with a dummy batch to initialize the parameters before calling "
+            "torch functions"
         )
 
 

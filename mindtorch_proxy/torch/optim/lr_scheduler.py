@@ -35,9 +35,8 @@ __all__ = [
 _HOW_TO = "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
 EPOCH_DEPRECATION_WARNING = (
     "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. "
-    "Please use `scheduler.step()` to step the scheduler. "
-    "During the deprecation, if epoch is different from None, the closed form is used instead of the new chainable "
-    "form, where available."
+    "Please use `scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from None, "
+    "the closed form is used instead of the new chainable form, where available."
 )
 
 
@@ -102,12 +101,10 @@ class LRScheduler:
                 group.setdefault("initial_lr", _copied(group["lr"]))
             elif "initial_lr" not in group:
                 raise KeyError(
-                    f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with "
-                    f"last_epoch >= 0. "
-                    "This typically happens when the optimizer's state has not been loaded from the checkpoint "
-                    "before, or when a fresh training run starts "
-                    "with last_epoch >= 0: load the optimizer's state_dict before creating the scheduler, "
-                    "or set initial_lr."
+                    f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with last_epoch "
+                    ">= 0. This typically happens when the optimizer's state has not been loaded from the checkpoint "
+                    "before, or when a fresh training run starts with last_epoch >= 0: "
+                    "load the optimizer's state_dict before creating the scheduler, or set initial_lr."
                 )
         self.base_lrs = _param_groups_val_list(optimizer, "initial_lr")
         self.last_epoch = last_epoch
@@ -163,18 +160,15 @@ class LRScheduler:
             if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
                 warnings.warn(
                     "Seems like `optimizer.step()` has been overridden after learning rate scheduler initialization. "
-                    "Please, "
-                    "make sure to call `optimizer.step()` before `lr_scheduler.step()`. See " + _HOW_TO,
+                    "Please, make sure to call `optimizer.step()` before `lr_scheduler.step()`. See " + _HOW_TO,
                     UserWarning,
                     stacklevel=2,
                 )
             elif not getattr(self.optimizer, "_opt_called", False):
                 warnings.warn(
                     "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, "
-                    "you should call them in the opposite "
-                    "order: `optimizer.step()` before `lr_scheduler.step()`. Otherwise the first value of the "
-                    "learning rate "
-                    "schedule is skipped. See " + _HOW_TO,
+                    "you should call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`. "
+                    "Otherwise the first value of the learning rate schedule is skipped. See " + _HOW_TO,
                     UserWarning,
                     stacklevel=2,
                 )
@@ -394,8 +388,7 @@ class _CompositeScheduler(LRScheduler):
             if isinstance(scheduler, ReduceLROnPlateau):
                 raise ValueError(
                     f"{name} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be "
-                    f"specified "
-                    f"when calling `step`, but got one at index {i} in the given schedulers sequence."
+                    f"specified when calling `step`, but got one at index {i} in the given schedulers sequence."
                 )
             if optimizer != scheduler.optimizer:
                 raise ValueError(
@@ -424,9 +417,8 @@ class SequentialLR(_CompositeScheduler):
         if len(milestones) != len(schedulers) - 1:
             raise ValueError(
                 "Sequential Schedulers expects number of schedulers provided to be one more than the number of "
-                "milestone "
-                f"points, but got number of schedulers {len(schedulers)} and the number of milestones to be equal to "
-                f"{len(milestones)}"
+                f"milestone points, but got number of schedulers {len(schedulers)} and the number of milestones to be "
+                f"equal to {len(milestones)}"
             )
         self._schedulers = schedulers
         self._milestones = milestones
@@ -569,9 +561,8 @@ class ReduceLROnPlateau(LRScheduler):
             if self.default_min_lr is None:
                 raise RuntimeError(
                     f"The number of param groups in the `optimizer` ({len(groups)}) differs from when "
-                    f"`ReduceLROnPlateau` "
-                    f"was initialized ({len(self.min_lrs)}), usually due to a new param group being added to the "
-                    "optimizer. Please modify the `min_lrs` field to match."
+                    f"`ReduceLROnPlateau` was initialized ({len(self.min_lrs)}), usually due to a new param group "
+                    "being added to the optimizer. Please modify the `min_lrs` field to match."
                 )
             self.min_lrs = [self.default_min_lr] * len(groups)
         for group, lowest in zip(groups, self.min_lrs):

@@ -146,7 +146,7 @@ class Optimizer:
         self._patch_step_function()
         if isinstance(params, torch.Tensor):
             raise TypeError(
-                f"params argument given to the optimizer should be an iterable of Tensors or dicts, "
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, "
                 f"but got {torch.typename(params)}"
             )
         self.state = defaultdict(dict)
@@ -319,9 +319,8 @@ class Optimizer:
         params = param_group["params"]
         if isinstance(params, set):
             raise TypeError(
-                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in "
-                "sets will "
-                "change between runs. Please use a list instead."
+                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets "
+                "will change between runs. Please use a list instead."
             )
         params = [params] if isinstance(params, torch.Tensor) else list(params)
         names = [p[0] for p in params if isinstance(p, tuple)]
@@ -343,9 +342,8 @@ class Optimizer:
             param_group.setdefault(name, default)
         if len(params) != len(set(params)):
             warnings.warn(
-                "optimizer contains a parameter group with duplicate parameters; in future, "
-                "this will cause an error; see "
-                "github.com/pytorch/pytorch/issues/40967 for more information",
+                "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; "
+                "see github.com/pytorch/pytorch/issues/40967 for more information",
                 stacklevel=3,
             )
         for group in self.param_groups:
@@ -458,7 +456,7 @@ class _ParameterwiseOptimizer(Optimizer):
             raise RuntimeError(f"{type(self).__name__} does not support complex parameters")
         if not state and (group.get("fused") and not p.is_floating_point()):
             raise RuntimeError(
-                f"`fused=True` requires all the params to be floating point Tensors, "
+                "`fused=True` requires all the params to be floating point Tensors, "
                 f"but got {p.dtype} and {p.device.type}"
             )
         if group.get("capturable") and p.device.type in ("cpu", "mps", "meta"):

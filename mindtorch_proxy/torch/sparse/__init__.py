@@ -89,8 +89,7 @@ class _LegacyMeta(type):
         if len(args) == 1 and isinstance(args[0], (list, tuple)) and not isinstance(args[0], torch.Size):
             raise TypeError(
                 "torch.sparse.SparseTensor(sequence) only accepts sizes.  Please use torch.sparse_coo_tensor() or "
-                "construct a strided tensor and convert it "
-                "to sparse via to_sparse."
+                "construct a strided tensor and convert it to sparse via to_sparse."
             )
         return torch.sparse_coo_tensor((0,), dtype=cls.dtype).new(*args, device=device)
 

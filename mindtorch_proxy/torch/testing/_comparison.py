@@ -48,7 +48,7 @@ def _tolerances(o, path, *inputs):
     if (rtol is None) != (atol is None):
         raise _Mismatch(
             ValueError,
-            f"Both 'rtol' and 'atol' must be either specified or omitted, "
+            "Both 'rtol' and 'atol' must be either specified or omitted, "
             f"but got no {'rtol' if rtol is None else 'atol'}.",
             path,
         )
@@ -230,7 +230,7 @@ def _pairs(actual, expected, path, o):
         if missing or extra:
             raise _Mismatch(
                 AssertionError,
-                f"The keys of the mappings do not match:\nMissing keys in the actual mapping: "
+                "The keys of the mappings do not match:\nMissing keys in the actual mapping: "
                 f"{sorted(missing)}\nAdditional keys in the actual mapping: {sorted(extra)}",
                 path,
             )

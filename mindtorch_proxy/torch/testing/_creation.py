@@ -42,9 +42,8 @@ def make_tensor(
         raise ValueError(f"`low` and `high` cannot be NaN, but got low={low!r} and high={high!r}")
     if low == high and real:
         warnings.warn(
-            "Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is deprecated since "
-            "2.1 and will "
-            "be removed in 2.3. Use `torch.full(...)` instead.",
+            "Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is deprecated since 2.1 "
+            "and will be removed in 2.3. Use `torch.full(...)` instead.",
             FutureWarning,
             stacklevel=2,
         )

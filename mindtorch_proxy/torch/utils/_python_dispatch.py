@@ -235,8 +235,8 @@ def transform_subclass(t, callback, outer_size=None, outer_stride=None):
     )
     if made.shape != outer_size:
         raise AssertionError(
-            f"Expected return value from {type(t)}__tensor_unflatten__() to have shape equal to {outer_size}, "
-            f"but got: {made.shape}"
+            f"Expected return value from {type(t)}__tensor_unflatten__() to have shape equal to {outer_size}, but got: "
+            f"{made.shape}"
         )
     if made.stride() != outer_stride:
         raise AssertionError(
@@ -287,7 +287,7 @@ def _share_storage(func, arg, out):
         ):
             raise AssertionError(
                 f"Called {func} with input of type {type(arg)}\nand output of type {type(result)}. "
-                f"But expected types to match."
+                "But expected types to match."
             )
         if isinstance(result, torch.Tensor) and result is not arg:
             result._storage = arg._get_storage()

@@ -143,7 +143,7 @@ def register_dataclass(cls, *, field_names=None, drop_field_names=None, serializ
         if not dataclasses.is_dataclass(cls):
             raise ValueError(
                 f"field_names must be specified with a list of all fields used to initialize {cls}, "
-                f"as it is not a dataclass."
+                "as it is not a dataclass."
             )
         field_names = [f.name for f in dataclasses.fields(cls) if f.init and f.name not in (drop_field_names or ())]
     elif dataclasses.is_dataclass(cls):
@@ -825,8 +825,8 @@ def _treespec_to_json(spec):
             context = json.dumps(spec.context, cls=EnumEncoder)
         except TypeError as e:
             raise TypeError(
-                "Unable to serialize context. Please make the context json dump-able, "
-                "or register a custom serializer using _register_pytree_node."
+                "Unable to serialize context. Please make the context json dump-able, or register a custom serializer "
+                "using _register_pytree_node."
             ) from e
     else:
         context = entry.to_dumpable_context(spec.context)

@@ -37,11 +37,8 @@ _DEFAULT_DETERMINISM_MODE = "default"
 _checkpoint_debug_enabled = _enable_checkpoint_early_stop = None
 _EXPLICIT = (
     "the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, "
-    "calling checkpoint without use_reentrant "
-    "will "
-    "raise an exception. use_reentrant=False is recommended, but if you need to preserve the current default "
-    "behavior, you can "
-    "pass use_reentrant=True."
+    "calling checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, "
+    "but if you need to preserve the current default behavior, you can pass use_reentrant=True."
 )
 _TIP = "\nTip: To see a more detailed error message, pass `debug=True` to `torch.utils.checkpoint.checkpoint(...)`."
 
@@ -111,9 +108,8 @@ def _infer_device_type(*args):
     if len(set(types)) > 1:
         warnings.warn(
             "Tensor arguments, excluding CPU tensors, are detected on at least two types of devices. "
-            "Device state will only be "
-            f"saved for devices of a single device type, and the remaining devices will be ignored. Device types: "
-            f"{sorted(set(types))} first device type: {types[0]}",
+            "Device state will only be saved for devices of a single device type, and the remaining devices will be "
+            f"ignored. Device types: {sorted(set(types))} first device type: {types[0]}",
             stacklevel=3,
         )
     return types[0] if types else DefaultDeviceType.get_device_type()
@@ -185,10 +181,8 @@ class CheckpointFunction(torch.autograd.Function):
         if not torch.autograd._is_checkpoint_valid():
             raise RuntimeError(
                 "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` "
-                "parameter "
-                "to .backward(). To resolve this error, you can either set use_reentrant=False, "
-                "or call .backward() without "
-                "passing the `inputs` argument."
+                "parameter to .backward(). To resolve this error, you can either set use_reentrant=False, "
+                "or call .backward() without passing the `inputs` argument."
             )
         inputs = list(ctx.others)
         for i, x in zip(ctx.positions, ctx.saved_tensors):
@@ -286,8 +280,8 @@ class _Frame:
         if position not in self.recomputed[task]:
             raise CheckpointError(
                 "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. "
-                "If you are calling ctx.saved_tensors in "
-                "backward, make sure to do so only once. Otherwise please open an issue with details on your use case."
+                "If you are calling ctx.saved_tensors in backward, make sure to do so only once. "
+                "Otherwise please open an issue with details on your use case."
             )
         return self.recomputed[task].pop(position)
 
@@ -335,8 +329,7 @@ class _Frame:
             raise CheckpointError(
                 "torch.utils.checkpoint: A different number of tensors was saved during the original forward and "
                 f"recomputation.\nNumber of tensors saved during forward: {len(self.metadata)}\nNumber of tensors "
-                f"saved "
-                f"during recomputation: {count}.\n{_TIP}"
+                f"saved during recomputation: {count}.\n{_TIP}"
             )
         wrong = [
             (i, self.metadata[i], self.metadata_fn(x))
@@ -487,8 +480,8 @@ SAC_IGNORED_OPS.add(torch.ops.aten.is_contiguous.memory_format)
 _SAVED_BY = {CheckpointPolicy.MUST_SAVE, CheckpointPolicy.PREFER_SAVE, True}
 _RECOMPUTE, _CONSUMED = object(), object()
 _MISMATCH = (
-    "This can happen if the operations in the checkpointed region are nondeterministic or depend on global "
-    "state that changed between forward and backward."
+    "This can happen if the operations in the checkpointed region are nondeterministic or depend on global state that "
+    "changed between forward and backward."
 )
 
 
@@ -575,8 +568,7 @@ def create_selective_checkpoint_contexts(policy_fn_or_list, allow_cache_entry_mu
             if not isinstance(op, OpOverload):
                 extra = (
                     "Please update the OpOverloadPacket to a specific OpOverload.For example, "
-                    "if you have `torch.ops.aten.mm`, "
-                    "change it to `torch.ops.aten.mm.default`."
+                    "if you have `torch.ops.aten.mm`, change it to `torch.ops.aten.mm.default`."
                     if isinstance(op, OpOverloadPacket)
                     else ""
                 )

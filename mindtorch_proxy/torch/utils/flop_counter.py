@@ -45,8 +45,8 @@ def register_flop_formula(targets, get_raw=False):
             if not isinstance(target, torch._ops.OpOverloadPacket):
                 raise ValueError(
                     "register_flop_formula(targets): expected each target to be OpOverloadPacket (i.e. "
-                    "torch.ops.mylib.foo), JitFunction, or "
-                    f"HigherOrderOperator, got {target} which is of type {type(target)}"
+                    f"torch.ops.mylib.foo), JitFunction, or HigherOrderOperator, got {target} which is of type "
+                    f"{type(target)}"
                 )
             if target in flop_registry:
                 raise RuntimeError(f"duplicate registrations for {target}")

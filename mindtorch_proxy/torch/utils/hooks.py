@@ -105,10 +105,9 @@ class BackwardHook:
                     if self.user_hooks:
                         warnings.warn(
                             "Full backward hook is firing when gradients are computed with respect to module outputs "
-                            "since no inputs require gradients. See "
-                            "https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html"
-                            "#torch.nn.Module.register_full_backward_hook "
-                            "for more details.",
+                            "since no inputs require gradients. "
+                            "See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html"
+                            "#torch.nn.Module.register_full_backward_hook for more details.",
                             stacklevel=5,
                         )
                     res = tuple(None for _ in range(max(self.n_inputs, 1)))

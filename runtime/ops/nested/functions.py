@@ -168,7 +168,7 @@ def view(self, *size):
         return self._with(self._v.view_as(self._v))
     if self._ragged_idx != 1:
         raise RuntimeError(
-            f"view(): does not support ragged_idx != 1 except when inp._size == size. "
+            "view(): does not support ragged_idx != 1 except when inp._size == size. "
             f"inp._size is ({tuple(self._shape)}) and size is ({list(size)})."
         )
     if len(size) < 2 or size[0] not in (-1, self._shape[0]) or size[1] not in (-1, self._shape[1]):
@@ -310,7 +310,7 @@ def copy_(self, src, non_blocking=False):
     for name, t in (("self", self), ("src", src)):
         if not isinstance(t, JaggedTensor):
             raise ValueError(
-                f"NestedTensor copy_default(self: jt_all, src: jt_all, non_blocking: any?): "
+                "NestedTensor copy_default(self: jt_all, src: jt_all, non_blocking: any?): "
                 f"expected {name} to be a jagged layout NestedTensor"
             )
     check_leaf(self)
@@ -544,8 +544,7 @@ def layer_norm(self, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_e
     if normalized_shape[at] != self._shape[self._ragged_idx]:
         raise RuntimeError(
             f"Given normalized_shape={list(normalized_shape)}, expected input with shape [*, "
-            f"{', '.join(map(str, normalized_shape))}], "
-            f"but got input of size{list(self._v._shape)}"
+            f"{', '.join(map(str, normalized_shape))}], but got input of size{list(self._v._shape)}"
         )
     if self._lengths is not None:
         raise RuntimeError(

@@ -279,9 +279,8 @@ def spread(t, like, name):
     if across not in (1, longest):
         raise RuntimeError(
             f"The expanded size of the tensor ({longest}) must match the existing size ({across}) at non-singleton "
-            f"dimension {ragged}.  "
-            f"Target sizes: {[longest if i == ragged else s for i, s in enumerate(like._shape)]}.  Tensor sizes: "
-            f"{list(t._shape)}"
+            f"dimension {ragged}.  Target sizes: "
+            f"{[longest if i == ragged else s for i, s in enumerate(like._shape)]}.  Tensor sizes: {list(t._shape)}"
         )
     of_row, place = like.places()
     zero = T.zeros_like(of_row)

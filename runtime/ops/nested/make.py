@@ -9,9 +9,8 @@ from .strided import over as buffered
 
 _PROTOTYPE = (
     "The PyTorch API of nested tensors is in prototype stage and will change in the near future. "
-    "We recommend specifying layout=torch.jagged when "
-    "constructing a nested tensor, as this layout receives active development, has better operator coverage, "
-    "and works with torch.compile."
+    "We recommend specifying layout=torch.jagged when constructing a nested tensor, as this layout receives active "
+    "development, has better operator coverage, and works with torch.compile."
 )
 
 
@@ -19,9 +18,8 @@ def _checked(tensors):
     for i, (a, b) in enumerate(zip(tensors, tensors[1:])):
         if len(a._shape) != len(b._shape):
             raise RuntimeError(
-                "All Tensors given to nested_tensor must have the same dimension. "
-                f"Found dimension {len(b._shape)} for Tensor at index {i + 1} and dimension {len(a._shape)} for "
-                f"Tensor at index {i}."
+                f"All Tensors given to nested_tensor must have the same dimension. Found dimension {len(b._shape)} for "
+                f"Tensor at index {i + 1} and dimension {len(a._shape)} for Tensor at index {i}."
             )
     return tensors
 
@@ -51,9 +49,8 @@ def _jagged(tensors):
     different = [i for i, sizes in enumerate(zip(*shapes)) if len(set(sizes)) > 1]
     if len(different) > 1:
         raise RuntimeError(
-            "Cannot represent given tensor list as a nested tensor with the jagged layout. "
-            "Note that the jagged layout only allows for a single ragged "
-            "dimension. For example: (B, *, D_0, D_1, ..., D_N), with ragged * dim."
+            "Cannot represent given tensor list as a nested tensor with the jagged layout. Note that the jagged layout "
+            "only allows for a single ragged dimension. For example: (B, *, D_0, D_1, ..., D_N), with ragged * dim."
         )
     return of_rows(tensors, (different or [0])[0] + 1)
 

@@ -501,9 +501,8 @@ def linear(input, weight, bias=None):
         )
     if last and last != {weight._shape[1]}:
         raise RuntimeError(
-            f"Shape mismatch for NestedTensor Linear: Expected input's (a nested tensor) 'last_dim' to equal "
-            f"'weight.size(1), but got: last_dim = {min(last)}, "
-            f"and weight.size(1) = {weight._shape[1]}"
+            "Shape mismatch for NestedTensor Linear: Expected input's (a nested tensor) 'last_dim' to equal "
+            f"'weight.size(1), but got: last_dim = {min(last)}, and weight.size(1) = {weight._shape[1]}"
         )
     rows = F.linear(input.buffer().reshape(-1, weight._shape[1]), weight, bias)
     return over(rows.reshape(-1), [(s[0], weight._shape[0]) for s in input._sizes])
@@ -535,7 +534,7 @@ def matmul(self, other):
     for which, t in (("1st", self), ("2nd", other)):
         if t.dim() < 3:
             raise RuntimeError(
-                f"matmul: For nested tensors, only inputs with >= 3 dims are currently supported. "
+                "matmul: For nested tensors, only inputs with >= 3 dims are currently supported. "
                 f"{which} input has rank: {t.dim()}"
             )
     if len(self._sizes) != len(other._sizes):
@@ -544,7 +543,7 @@ def matmul(self, other):
     for a, b in zip(self._sizes, other._sizes):
         if a[:-2] != b[:-2]:
             raise RuntimeError(
-                f"matmul: For nested tensors, batch dimensions must have the same sizes, "
+                "matmul: For nested tensors, batch dimensions must have the same sizes, "
                 f"got {list(a[:-2])} and {list(b[:-2])} for nested tensors"
             )
         if a[-1] != b[-2]:
@@ -627,9 +626,8 @@ def view(self, *size):
         strides = [p.detach().view(s).stride() for p, s in zip(self.parts(), sizes)]
     except RuntimeError as error:
         raise RuntimeError(
-            "view size is not compatible with input tensor's size and stride (at least one dimension spans across "
-            "two contiguous subspaces). "
-            "Use .reshape(...) instead."
+            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+            "contiguous subspaces). Use .reshape(...) instead."
         ) from error
     return _seen(self, sizes, strides, self._offsets)
 
@@ -675,8 +673,8 @@ def unsqueeze(self, dim):
     d = wrap_dim(dim, self.dim() + 1)
     if not d:
         raise RuntimeError(
-            "unsqueeze(): For nested tensors, unsqueezing dimension 0 is not supported at the moment "
-            "if you need this feature, please open an issue on github describing your use case."
+            "unsqueeze(): For nested tensors, unsqueezing dimension 0 is not supported at the moment if you need this "
+            "feature, please open an issue on github describing your use case."
         )
     sizes = [s[: d - 1] + (1,) + s[d - 1 :] for s in self._sizes]
     strides = [

@@ -30,8 +30,8 @@ def _view(name):
 
 
 for _name in (
-    "t transpose swapaxes swapdims permute movedim moveaxis expand expand_as as_strided unfold diagonal "
-    "repeat tile flip"
+    "t transpose swapaxes swapdims permute movedim moveaxis expand expand_as as_strided unfold diagonal repeat tile "
+    "flip"
 ).split():
     _view(_name)
 
@@ -269,8 +269,8 @@ _chosen("topk", (0,), "Top-K is only supported on per-tensor quantization")
 _chosen("index_select", None, "Only per_tensor quantized quantized tensors are supported by index_select.")
 _EXTREMA = "{} operator for quantized tensors only works for per tensor quantized tensors. "
 _EXTREMA += (
-    "Please open an issue on https://github.com/pytorch/pytorch/issues if you need per channel quantized "
-    "tensor support."
+    "Please open an issue on https://github.com/pytorch/pytorch/issues if you need per channel quantized tensor "
+    "support."
 )
 _chosen("max", (0,), _EXTREMA.format("Max"))
 _chosen("min", (0,), _EXTREMA.format("Min"))

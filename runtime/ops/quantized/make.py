@@ -10,9 +10,9 @@ from .tensors import QuantizedTensor, on_quantized, over, stored
 from .values import LIMITS, STORED, PerChannel, PerTensor, choose
 
 _PER_CHANNEL = (
-    "Expected quantizer->qscheme() == kPerChannelAffine || quantizer->qscheme() == kPerChannelAffineFloatQParams to "
-    "be true, but got false.  "
-    "(Could this error message be improved?  If so, please report an enhancement request to PyTorch.)"
+    "Expected quantizer->qscheme() == kPerChannelAffine || quantizer->qscheme() == kPerChannelAffineFloatQParams to be "
+    "true, but got false.  (Could this error message be improved?  If so, please report an enhancement request to "
+    "PyTorch.)"
 )
 
 
@@ -22,10 +22,9 @@ def quantized(values, dtype, quantizer):
 
 
 _DEPRECATED = (
-    "torch.quantize_per_tensor, torch.quantize_per_channel and other quantized tensor creation functions that "
-    "produce tensors with dtype torch.quint8, "
-    "torch.qint8, and torch.qint32 are deprecated and will be removed in a future PyTorch release. "
-    "Please see https://github.com/pytorch/pytorch/issues/184982 for more information."
+    "torch.quantize_per_tensor, torch.quantize_per_channel and other quantized tensor creation functions that produce "
+    "tensors with dtype torch.quint8, torch.qint8, and torch.qint32 are deprecated and will be removed in a future "
+    "PyTorch release. Please see https://github.com/pytorch/pytorch/issues/184982 for more information."
 )
 
 
@@ -134,7 +133,7 @@ _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bo
 
 @composite(
     f"_empty_affine_quantized(int[] size, *, {_OPTIONS}, float scale=1, int zero_point=0, "
-    f"MemoryFormat? memory_format=None) -> Tensor",
+    "MemoryFormat? memory_format=None) -> Tensor",
     out=False,
 )
 def empty_affine_quantized(size, dtype, layout, device, pin_memory, scale, zero_point, memory_format):

@@ -11,8 +11,8 @@ from ..common import T, dt
 STORED = {dt.ALL["quint8"]: dt.uint8, dt.ALL["qint8"]: dt.int8, dt.ALL["qint32"]: dt.int32}
 LIMITS = {dt.uint8: (0, 255), dt.int8: (-128, 127), dt.int32: (-(2**31), 2**31 - 1)}
 _ONLY_PER_TENSOR = (
-    "Expected quantizer->qscheme() == kPerTensorAffine to be true, but got false.  "
-    "(Could this error message be improved?  If so, please report an enhancement request to PyTorch.)"
+    "Expected quantizer->qscheme() == kPerTensorAffine to be true, but got false.  (Could this error message be "
+    "improved?  If so, please report an enhancement request to PyTorch.)"
 )
 
 

@@ -126,8 +126,7 @@ CompressedTensor.__name__ = "Tensor"  # PyTorch has one class for all layouts
 
 _BETA = (
     "Sparse {} tensor support is in beta state. If you miss a functionality in the sparse tensor support, "
-    "please submit a feature request to "
-    "https://github.com/pytorch/pytorch/issues."
+    "please submit a feature request to https://github.com/pytorch/pytorch/issues."
 )
 
 
@@ -616,8 +615,8 @@ def copy_(self, src, non_blocking=False):
     dim = batch_of(self) + (self.layout not in ROWS)
     if len(src._shape) == len(self._shape) and src._shape[dim] != self._shape[dim]:
         layout = (
-            f"{SPOKEN[self.layout]} layout but the corresponding dimensions of self and src are "
-            f"{self._shape[dim]} and {src._shape[dim]}, respectively"
+            f"{SPOKEN[self.layout]} layout but the corresponding dimensions of self and src are {self._shape[dim]} and "
+            f"{src._shape[dim]}, respectively"
         )
         raise RuntimeError(f"torch.copy_: expected shapes of self and src to match along dimension {dim} for {layout}.")
     if src._shape != self._shape:

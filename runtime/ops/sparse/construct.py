@@ -76,9 +76,9 @@ def _to_check(check_invariants):
     """Whether indices are compared with the size; PyTorch warns where nobody has said so or otherwise."""
     if check_invariants is None and not INVARIANTS.chosen:
         warn_once(
-            "Sparse invariant checks are implicitly disabled. Memory errors (e.g. SEGFAULT) will occur when "
-            "operating on a sparse tensor which violates "
-            "the invariants, but checks incur performance overhead. To silence this warning, explicitly opt in or out. "
+            "Sparse invariant checks are implicitly disabled. Memory errors (e.g. SEGFAULT) will occur when operating "
+            "on a sparse tensor which violates the invariants, but checks incur performance overhead. "
+            "To silence this warning, explicitly opt in or out. "
             "See `torch.sparse.check_sparse_tensor_invariants.__doc__` for guidance. "
         )
     return INVARIANTS.checked if check_invariants is None else check_invariants
@@ -172,9 +172,8 @@ def _validate_shapes(compressed_indices, plain_indices, values, size, layout):
     shapes = [list(t._shape[:batch]) for t in (compressed_indices, plain_indices, values)]
     if any(s != list(size[:batch]) for s in shapes):
         raise RuntimeError(
-            f"all batch dimensions of {comp} (={shapes[0]}), {plain} (={shapes[1]}), and values (={shapes[2]}) must "
-            f"be equal to tensor batch dimensions "
-            f"(={list(size[:batch])})"
+            f"all batch dimensions of {comp} (={shapes[0]}), {plain} (={shapes[1]}), and values (={shapes[2]}) must be "
+            f"equal to tensor batch dimensions (={list(size[:batch])})"
         )
     row = layout in ROWS
     n = size[batch + (not row)] // blocks[not row]

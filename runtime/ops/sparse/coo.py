@@ -75,8 +75,7 @@ class CooTensor(SparseTensor, raw=True):
         if args and isinstance(args[0], (list, tuple)) and not isinstance(args[0], Size):
             raise TypeError(
                 "SparseTensor.new(sequence) only accepts sizes.  Please use torch.sparse_coo_tensor() or construct a "
-                "strided tensor and convert it to sparse "
-                "via to_sparse."
+                "strided tensor and convert it to sparse via to_sparse."
             )
         size = tuple(args[0]) if len(args) == 1 and not isinstance(args[0], int) else args or (0,)
         return nothing(size, len(size), self.dtype, device or self.device)
@@ -127,8 +126,8 @@ class CooTensor(SparseTensor, raw=True):
     def nbytes(self):
         raise RuntimeError(
             "nbytes is not defined for sparse tensors.  If you want the size of the constituent tensors, "
-            "add the nbytes of the indices and values.  "
-            "If you want the size of the  equivalent dense tensor, multiply numel() by element_size()"
+            "add the nbytes of the indices and values.  If you want the size of the  equivalent dense tensor, "
+            "multiply numel() by element_size()"
         )
 
     def resize_(self, *size, memory_format=None):
@@ -289,9 +288,8 @@ def _dense_plus(self, other, alpha):
     shape = getattr(self, "_shape", ())
     if shape != other._shape:
         raise RuntimeError(
-            f"add: expected 'self' and 'other' to have same size, but self has size {list(shape)} while other has "
-            f"size {list(other._shape)} "
-            "(FYI: dense-sparse addition does not currently support broadcasting)"
+            f"add: expected 'self' and 'other' to have same size, but self has size {list(shape)} while other has size "
+            f"{list(other._shape)} (FYI: dense-sparse addition does not currently support broadcasting)"
         )
     v, common = other._v if alpha == 1 else other._v * alpha, dt.promote_types(self.dtype, other.dtype)
     if not other._i._shape[0]:

@@ -44,8 +44,7 @@ def permute(self, *dims):
     if len(dims) != n:
         raise RuntimeError(
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
-            "ordering of dimensions "
-            f"i.e. input.dim() = {n} is not equal to len(dims) = {len(dims)}"
+            f"ordering of dimensions i.e. input.dim() = {n} is not equal to len(dims) = {len(dims)}"
         )
     order = [wrap_dim(d, n) for d in dims]
     if len(set(order)) < n:

@@ -153,8 +153,7 @@ def addmm(self, mat1, mat2, *, beta=1, alpha=1):
     if not _sparse(mat1) or _sparse(mat2):
         raise RuntimeError(
             "addmm_sparse_dense: expected either 'mat1' to have sparse layout and 'mat2' to have strided layout, "
-            "got 'mat1' with layout "
-            f"{SPOKEN[mat1.layout]} and 'mat2' with layout {SPOKEN[mat2.layout]}"
+            f"got 'mat1' with layout {SPOKEN[mat1.layout]} and 'mat2' with layout {SPOKEN[mat2.layout]}"
         )
     return _accumulated(self, mm(mat1, mat2), beta, alpha)
 
@@ -407,7 +406,7 @@ def _check_sampled(self, mat1, mat2):
         raise RuntimeError(f"sampled_addmm: Expected result to have sparse csr layout, but got {SPOKEN[self.layout]}")
     if self.dtype.category < dt.FLOAT:
         raise RuntimeError(
-            f"sparse_sampled_addmm: Expected self to be a floating-point or complex tensor, "
+            "sparse_sampled_addmm: Expected self to be a floating-point or complex tensor, "
             f"but got {dt.scalar_name(self.dtype)}"
         )
     for name, m in (("mat1", mat1), ("mat2", mat2)):

@@ -107,8 +107,8 @@ def expand(self, *size, implicit=False):
     size = size[0] if len(size) == 1 and not isinstance(size[0], int) else size
     if len(size) < len(self._shape):
         counts = (
-            f"the number of sizes provided ({len(size)}) must be greater or equal to the number of dimensions "
-            f"in the tensor ({len(self._shape)})"
+            f"the number of sizes provided ({len(size)}) must be greater or equal to the number of dimensions in the "
+            f"tensor ({len(self._shape)})"
         )
         raise RuntimeError(f"expand({self.type()}{{{list(self._shape)}}}, size={list(size)}): {counts}")
     raise RuntimeError(f"expand is unsupported for {SPOKEN[self.layout]} tensors")

@@ -160,8 +160,7 @@ class SparseTensor(ValuedTensor, raw=True):
         if not isinstance(new, type(self)):
             raise RuntimeError(
                 "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor "
-                "type. "
-                f"(layout {self.layout} and {new.layout})"
+                f"type. (layout {self.layout} and {new.layout})"
             )
         self._take(new.detach()._requiring_grad(self.requires_grad))
 
@@ -299,9 +298,9 @@ def could_not_run(operator, t):
     """PyTorch's error for an operator that a layout has no kernel of."""
     return NotImplementedError(
         f"Could not run 'aten::{operator}' with arguments from the '{backend_key(t)}' backend. "
-        f"This could be because the operator doesn't exist for this "
-        "backend, or was omitted during the selective/custom build process (if using custom build). "
-        f"(layout {t.layout}, dtype {t.dtype}, device {t.device})"
+        "This could be because the operator doesn't exist for this backend, or was omitted during the "
+        f"selective/custom build process (if using custom build). (layout {t.layout}, dtype {t.dtype}, "
+        f"device {t.device})"
     )
 
 

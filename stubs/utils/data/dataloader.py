@@ -177,7 +177,7 @@ class DataLoader(Generic[_T_co]):
         if context is not None:
             if self.num_workers == 0:
                 raise ValueError(
-                    f"multiprocessing_context can only be used with multi-process loading (num_workers > 0), "
+                    "multiprocessing_context can only be used with multi-process loading (num_workers > 0), "
                     f"but got num_workers={self.num_workers}"
                 )
             if isinstance(context, str):
@@ -190,9 +190,8 @@ class DataLoader(Generic[_T_co]):
                 context = multiprocessing.get_context(context)
             if not isinstance(context, python_multiprocessing.context.BaseContext):
                 raise TypeError(
-                    "multiprocessing_context option should be a valid context object or a string specifying the "
-                    "start method, "
-                    f"but got multiprocessing_context={context}"
+                    "multiprocessing_context option should be a valid context object or a string specifying the start "
+                    f"method, but got multiprocessing_context={context}"
                 )
         self.__multiprocessing_context = context
 
@@ -233,12 +232,9 @@ class DataLoader(Generic[_T_co]):
         if self.num_workers and processors and self.num_workers > processors:
             warnings.warn(
                 f"This DataLoader will create {self.num_workers} worker processes in total. Our suggested max number "
-                f"of worker "
-                f"in current system is {processors}, which is smaller than what this DataLoader is going to create. "
-                f"Please be "
-                "aware that excessive worker creation might get DataLoader running slow or even freeze, "
-                "lower the worker number "
-                "to avoid potential slowness/freeze if necessary.",
+                f"of worker in current system is {processors}, which is smaller than what this DataLoader is going to "
+                "create. Please be aware that excessive worker creation might get DataLoader running slow or even "
+                "freeze, lower the worker number to avoid potential slowness/freeze if necessary.",
                 stacklevel=2,
             )
 
@@ -304,8 +300,7 @@ class _BaseDataLoaderIter:
         if self._dataset_kind == _DatasetKind.Iterable and expected is not None and self._num_yielded > expected:
             message = (
                 f"Length of IterableDataset {self._dataset} was reported to be {expected}(when accessing "
-                f"len(dataloader)), but "
-                f"{self._num_yielded} samples have been fetched. "
+                f"len(dataloader)), but {self._num_yielded} samples have been fetched. "
             )
             if self._num_workers > 0:
                 message += (
@@ -354,10 +349,9 @@ def _say_if_no_file_can_be_opened(error):
     except OSError as e:
         if e.errno == errno.EMFILE:
             raise RuntimeError(
-                "Too many open files. Communication with the workers is no longer possible. "
-                "Please increase the limit using `ulimit -n` in the shell or "
-                "change the sharing strategy by calling `torch.multiprocessing.set_sharing_strategy('file_system')` "
-                "at the beginning of your code"
+                "Too many open files. Communication with the workers is no longer possible. Please increase the limit "
+                "using `ulimit -n` in the shell or change the sharing strategy by calling "
+                "`torch.multiprocessing.set_sharing_strategy('file_system')` at the beginning of your code"
             ) from error
         return
     for fd in held:

@@ -44,8 +44,7 @@ def apply_sharding(datapipe, num_of_instances, instance_id, sharding_group=SHARD
                 if done is not None:
                     raise RuntimeError(
                         "Sharding twice on a single pipeline is likely unintended and will cause data loss. "
-                        "Sharding already "
-                        f"applied to {done} while trying to apply to {pipe}"
+                        f"Sharding already applied to {done} while trying to apply to {pipe}"
                     )
                 group = (
                     {}
@@ -68,8 +67,7 @@ def apply_shuffle_settings(datapipe, shuffle=None):
     if shuffle and not shufflers:
         warnings.warn(
             "`shuffle=True` was set, but the datapipe does not contain a `Shuffler`. Adding one at the end. "
-            "Be aware that the "
-            "default buffer size might not be sufficient for your task.",
+            "Be aware that the default buffer size might not be sufficient for your task.",
             stacklevel=2,
         )
         datapipe = datapipe.shuffle()

@@ -30,8 +30,8 @@ SONAMES = """libge_runner libgraph liberror_manager libplatform libascendcl libm
     libregister libprofapi libexe_graph libmmpa libacl_dvpp libhcom_graph_adaptor libhcom_opskernel_builder libra
     """.split()
 SYSTEM = (
-    "libstdc++.so.6 libm.so.6 libgomp.so.1 libgcc_s.so.1 libpthread.so.0 libc.so.6 ld-linux-x86-64.so.2 "
-    "libdl.so.2 librt.so.1"
+    "libstdc++.so.6 libm.so.6 libgomp.so.1 libgcc_s.so.1 libpthread.so.0 libc.so.6 ld-linux-x86-64.so.2 libdl.so.2 "
+    "librt.so.1"
 ).split()
 REGISTERS = ("rdi", "rsi", "rdx", "rcx", "r8", "r9")
 
@@ -76,8 +76,8 @@ def assembly(functions, plain, data):
     def jump(name, label, *texts):
         strings = "\n".join(f' .string "{t}"' for t in texts)
         lines.append(
-            f".text\n.globl {name}\n.type {name},@function\n{name}:\n lea .L_{name}(%rip),%rax\n jmp "
-            f"{label}\n.section .rodata\n.L_{name}:\n{strings}"
+            f".text\n.globl {name}\n.type {name},@function\n{name}:\n lea .L_{name}(%rip),%rax\n jmp {label}\n.section "
+            f".rodata\n.L_{name}:\n{strings}"
         )
 
     for name in plain:

@@ -11,8 +11,8 @@ from comparing import STRICT
 TOLERANCE = STRICT
 
 MODULES = (
-    "cuda cuda.memory cuda.random cuda.graphs cuda.nccl cuda.nvtx cuda.profiler cuda.tunable xpu xpu.memory "
-    "mps mps.profiler mtia mtia.memory backends.mps"
+    "cuda cuda.memory cuda.random cuda.graphs cuda.nccl cuda.nvtx cuda.profiler cuda.tunable xpu xpu.memory mps "
+    "mps.profiler mtia mtia.memory backends.mps"
 )
 LEFT = {"jiterator", "cudart", "check_error", "CudaError"}  # made from internals, or answering from them
 

@@ -264,9 +264,8 @@ def case_constraints(torch):
     values = (L @ L.T, L, torch.eye(3), torch.linspace(-1, 1, 18).reshape(2, 3, 3), torch.tensor([[0.2, 0.3, 0.5]]), -L)
     for name in (
         "boolean one_hot nonnegative_integer positive_integer real real_vector positive nonnegative unit_interval "
-        "simplex lower_triangular "
-        "lower_cholesky corr_cholesky square symmetric "
-        "positive_semidefinite positive_definite"
+        "simplex lower_triangular lower_cholesky corr_cholesky square symmetric positive_semidefinite "
+        "positive_definite"
     ).split():
         c = getattr(D.constraints, name)
         result[name] = [

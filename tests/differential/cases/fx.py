@@ -232,8 +232,8 @@ def case_arguments_that_nest_and_code_of_ones_own(torch):
     class Listed(CodeGen):
         def gen_fn_def(self, free_vars, maybe_return_annotation):
             return (
-                f"\ndef forward(self, args: List[torch.Tensor]){maybe_return_annotation}:\n    "
-                f"{', '.join(free_vars)} = args"
+                f"\ndef forward(self, args: List[torch.Tensor]){maybe_return_annotation}:\n    {', '.join(free_vars)} "
+                "= args"
             )
 
         def additional_globals(self):

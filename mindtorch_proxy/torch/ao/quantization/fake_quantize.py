@@ -110,9 +110,8 @@ class FakeQuantize(FakeQuantizeBase):
         watched = self.activation_post_process
         return (
             f"fake_quant_enabled={self.fake_quant_enabled}, observer_enabled={self.observer_enabled}, "
-            f"quant_min={watched.quant_min}, "
-            f"quant_max={watched.quant_max}, dtype={self.dtype}, qscheme={self.qscheme}, ch_axis={self.ch_axis}, "
-            f"scale={self.scale}, zero_point={self.zero_point}"
+            f"quant_min={watched.quant_min}, quant_max={watched.quant_max}, dtype={self.dtype}, "
+            f"qscheme={self.qscheme}, ch_axis={self.ch_axis}, scale={self.scale}, zero_point={self.zero_point}"
         )
 
     def _load_from_state_dict(self, state_dict, prefix, *args):
@@ -137,9 +136,8 @@ class FixedQParamsFakeQuantize(FakeQuantize):
     def extra_repr(self):
         return (
             f"fake_quant_enabled={self.fake_quant_enabled}, observer_enabled={self.observer_enabled}, "
-            f"scale={self.scale}, zero_point={self.zero_point}, "
-            f"dtype={self.dtype}, quant_min={self.activation_post_process.quant_min}, "
-            f"quant_max={self.activation_post_process.quant_max}, "
+            f"scale={self.scale}, zero_point={self.zero_point}, dtype={self.dtype}, "
+            f"quant_min={self.activation_post_process.quant_min}, quant_max={self.activation_post_process.quant_max}, "
             f"qscheme={self.qscheme}"
         )
 
@@ -189,9 +187,8 @@ class FusedMovingAvgObsFakeQuantize(FakeQuantize):
         watched = self.activation_post_process
         return (
             f"fake_quant_enabled={self.fake_quant_enabled}, observer_enabled={self.observer_enabled}, "
-            f"scale={self.scale}, zero_point={self.zero_point}, "
-            f"dtype={self.dtype}, quant_min={watched.quant_min}, quant_max={watched.quant_max}, "
-            f"qscheme={self.qscheme}, reduce_range={watched.reduce_range}"
+            f"scale={self.scale}, zero_point={self.zero_point}, dtype={self.dtype}, quant_min={watched.quant_min}, "
+            f"quant_max={watched.quant_max}, qscheme={self.qscheme}, reduce_range={watched.reduce_range}"
         )
 
 

@@ -226,8 +226,7 @@ class PerChannelMinMaxObserver(UniformQuantizationObserverBase):
         ):
             raise NotImplementedError(
                 f"{type(self).__name__}'s qscheme only support torch.per_channel_symmetric, torch.per_channel_affine "
-                f"and "
-                "torch.per_channel_affine_float_qparams."
+                "and torch.per_channel_affine_float_qparams."
             )
         super().__init__(
             dtype=dtype, qscheme=qscheme, reduce_range=reduce_range, factory_kwargs=factory_kwargs, **kwargs

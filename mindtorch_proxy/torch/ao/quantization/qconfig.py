@@ -37,8 +37,8 @@ class QConfig(namedtuple("QConfig", ["activation", "weight"])):
     def __new__(cls, activation, weight):
         if isinstance(activation, nn.Module) or isinstance(weight, nn.Module):
             raise ValueError(
-                "QConfig received observer instance, please pass observer class instead. "
-                "Use MyObserver.with_args(x=1) to override arguments to constructor"
+                "QConfig received observer instance, please pass observer class instead. Use MyObserver.with_args(x=1) "
+                "to override arguments to constructor"
             )
         return super().__new__(cls, activation, weight)
 

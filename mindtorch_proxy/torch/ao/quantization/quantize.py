@@ -101,8 +101,7 @@ def prepare(model, inplace=False, allow_list=None, observer_non_leaf_module_list
     if not any(_has_qconfig(m) for m in model.modules()):
         warnings.warn(
             "None of the submodule got qconfig applied. Make sure you passed correct configuration through "
-            "`qconfig_dict` or by assigning the `.qconfig` "
-            "attribute directly on submodules",
+            "`qconfig_dict` or by assigning the `.qconfig` attribute directly on submodules",
             stacklevel=2,
         )
     _add_observers(model, frozenset(observer_non_leaf_module_list or ()))

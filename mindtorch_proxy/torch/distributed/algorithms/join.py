@@ -86,8 +86,8 @@ class Join:
             if answered == _MANY + 1:
                 warnings.warn(
                     f"Detected uneven input skew of greater than {_MANY}. This means that rank {self._rank} has at "
-                    f"least {_MANY} fewer inputs than other "
-                    "currently-active ranks. This level of skew could lead to performance degradation during training.",
+                    f"least {_MANY} fewer inputs than other currently-active ranks. This level of skew could lead to "
+                    "performance degradation during training.",
                     stacklevel=2,
                 )
             if self._throw_on_early_termination:

@@ -272,7 +272,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
             raise RuntimeError(
                 "Optimizer state has not been consolidated on this rank. "
                 f"Please call `consolidate_state_dict(to={self.rank})` on all ranks beforehand if you meant to save "
-                f"the global state."
+                "the global state."
             )
         state_dict, indices = super().state_dict(), self._param_to_index
         for groups, found in zip(self._partition_parameters(), self._all_state_dicts):

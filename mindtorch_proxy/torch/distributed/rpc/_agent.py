@@ -332,7 +332,7 @@ class Agent:
             finish(
                 _RemoteError(
                     RuntimeError,
-                    f"Functions decorated with @rpc.async_function must return a torch.futures.Future object, "
+                    "Functions decorated with @rpc.async_function must return a torch.futures.Future object, "
                     f"but got {kind}",
                 )
             )

@@ -223,8 +223,7 @@ class RRef(Generic[T]):
         if not self.is_owner():
             raise RuntimeError(
                 f"For UserRRef(rref_id={_text(self._reference)}, fork_id={_text(self._fork or ('-', '-'))}), "
-                f"can't call localValue() on user "
-                f"{self._agent.info}. Call it on owner {self._owner}"
+                f"can't call localValue() on user {self._agent.info}. Call it on owner {self._owner}"
             )
         return self._owned.future.wait()
 

@@ -20,10 +20,9 @@ class _Pickler(pickle.Pickler):
         if isinstance(obj, torch.Tensor) and obj.device.type != "cpu":
             raise RuntimeError(
                 "TensorPipe RPC backend only supports CPU tensors by default, please move your tensors to CPU before "
-                "sending them over RPC, or call "
-                "`set_device_map` on `TensorPipeRpcBackendOptions` to explicitly configure device mapping. "
-                "Request device mapping is not available for "
-                f"destination {self._to.name}, but found tensor on device: {obj.device}"
+                "sending them over RPC, or call `set_device_map` on `TensorPipeRpcBackendOptions` to explicitly "
+                f"configure device mapping. Request device mapping is not available for destination {self._to.name}, "
+                f"but found tensor on device: {obj.device}"
             )
         return NotImplemented
 

@@ -18,8 +18,7 @@ def dispatch(kind, func, args, kwargs):
     if rule is None and not whole:
         raise NotImplementedError(
             f"Operator {call.full_name} does not have a sharding strategy registered for "
-            f"{[s.placements for s in call.specs]}: "
-            "redistribute to Replicate() first."
+            f"{[s.placements for s in call.specs]}: redistribute to Replicate() first."
         )
     placements, outputs = [], []
     for i in range(call.mesh.ndim):

@@ -220,10 +220,8 @@ def _refuse_values(proxy_mode, func, tracked):
     ):
         raise RuntimeError(
             f"It appears that you're trying to get value out of a tracing tensor with {func} - erroring out! It's "
-            f"likely "
-            "that this is caused by data-dependent control flow or similar. It may be possible to trace this with "
-            "dynamic shapes; try setting "
-            "tracing_mode='symbolic' in your make_fx call."
+            "likely that this is caused by data-dependent control flow or similar. It may be possible to trace this "
+            "with dynamic shapes; try setting tracing_mode='symbolic' in your make_fx call."
         )
 
 

@@ -12,8 +12,8 @@ _SPARSE = (torch.sparse_coo, torch.sparse_csr)
 _DTYPES = (torch.float16, torch.float32, torch.float64, torch.bool, torch.int8, torch.int16, torch.int32, torch.int64)
 _PROTOTYPE = (
     "The PyTorch API of MaskedTensors is in prototype stage and will change in the near future. "
-    "Please open a Github issue for features requests "
-    "and see our documentation on the torch.masked module for further information about the project."
+    "Please open a Github issue for features requests and see our documentation on the torch.masked module for "
+    "further information about the project."
 )
 
 

@@ -5,8 +5,8 @@ import torch
 from .core import OPERATORS, MaskedTensor, mapped, on
 
 _NAMES = (
-    "select transpose split t slice slice_backward select_backward index expand view _unsafe_view "
-    "_reshape_alias cat unsqueeze unfold unfold_backward"
+    "select transpose split t slice slice_backward select_backward index expand view _unsafe_view _reshape_alias cat "
+    "unsqueeze unfold unfold_backward"
 )
 PASSTHROUGH_FNS = [getattr(torch.ops.aten, name) for name in f"{_NAMES} im2col col2im stack".split()]
 

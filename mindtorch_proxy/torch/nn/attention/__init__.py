@@ -47,7 +47,7 @@ def sdpa_kernel(backends, set_priority=False):
     """Allow only these implementations; there is one here for all, so the choice changes no result."""
     if not isinstance(backends, (list, SDPBackend)):
         raise AssertionError(
-            f"Backend must be an instance of SDPBackend or a list of SDPBackend instances, "
+            "Backend must be an instance of SDPBackend or a list of SDPBackend instances, "
             f"got {type(backends).__name__}"
         )
     previous = _cur_sdpa_kernel_backends()

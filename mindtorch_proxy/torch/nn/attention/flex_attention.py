@@ -297,8 +297,7 @@ def flex_attention(
         if not enable_gqa:
             raise ValueError(
                 f"Expect query and key/value to have the same number of heads but got Hq={query.shape[1]} and "
-                f"Hkv={key.shape[1]}. "
-                "Try setting enable_gqa=True for GQA."
+                f"Hkv={key.shape[1]}. Try setting enable_gqa=True for GQA."
             )
         rep = query.shape[1] // key.shape[1]
         key, value = key.repeat_interleave(rep, 1), value.repeat_interleave(rep, 1)

@@ -555,8 +555,8 @@ class MultiheadAttention(Module):
     ) -> None:
         if embed_dim <= 0 or num_heads <= 0:
             raise ValueError(
-                f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and "
-                f"num_heads={num_heads} instead"
+                f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and num_heads={num_heads} "
+                "instead"
             )
         super().__init__()
         self.embed_dim = embed_dim
@@ -621,7 +621,7 @@ class MultiheadAttention(Module):
         if query.is_nested or key.is_nested or value.is_nested:
             if why_not_fused:
                 raise AssertionError(
-                    f"MultiheadAttention does not support NestedTensor outside of its fast path. "
+                    "MultiheadAttention does not support NestedTensor outside of its fast path. "
                     f"The fast path was not hit because {why_not_fused}"
                 )
             return _on_sequences(self, query, need_weights, average_attn_weights)

@@ -81,8 +81,7 @@ class _InstanceNorm(_NormBase):
                 )
             warnings.warn(
                 f"input's size at dim={dim} does not match num_features. You can silence this warning by not passing "
-                f"in "
-                "num_features, which is not used because affine=False",
+                "in num_features, which is not used because affine=False",
                 stacklevel=2,
             )
         return self._handle_no_batch_input(input) if dim == 0 else self._apply_instance_norm(input)

@@ -432,8 +432,8 @@ def _load_tree(module, state, prefix, metadata, assign, missing, unexpected, err
     for hook in module._load_state_dict_post_hooks.values():
         if hook(module, _IncompatibleKeys(missing, unexpected)) is not None:
             raise AssertionError(
-                "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new "
-                "values, if incompatible_keys need to be modified, it should be done inplace."
+                "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new values, "
+                "if incompatible_keys need to be modified, it should be done inplace."
             )
 
 
@@ -500,8 +500,7 @@ class Module:
             if param.grad_fn:
                 raise ValueError(
                     f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created "
-                    f"explicitly; "
-                    f"to express '{name}' as a function of another Tensor, compute the value in forward()."
+                    f"explicitly; to express '{name}' as a function of another Tensor, compute the value in forward()."
                 )
             param = _registered(_global_parameter_registration_hooks, self, name, param)
         self._parameters[name] = param
@@ -560,7 +559,7 @@ class Module:
             if value is not None and not _is_tensor_like(value):
                 raise TypeError(
                     f"cannot assign '{torch.typename(value)}' as buffer '{name}' (torch.nn.Buffer, "
-                    f"torch.Tensor or None expected)"
+                    "torch.Tensor or None expected)"
                 )
             _set_buffer(self, name, value)
         else:
@@ -729,8 +728,7 @@ class Module:
             if dtype.is_complex:
                 warnings.warn(
                     "Complex modules are a new feature under active development whose design may change, "
-                    "and some modules might not work as expected when "
-                    "using complex tensors as parameters or buffers.",
+                    "and some modules might not work as expected when using complex tensors as parameters or buffers.",
                     stacklevel=2,
                 )
 

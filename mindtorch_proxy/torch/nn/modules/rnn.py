@@ -144,8 +144,7 @@ class RNNBase(Module):
         if dropout > 0 and num_layers == 1:
             warnings.warn(
                 "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "
-                "num_layers "
-                f"greater than 1, but got dropout={dropout} and num_layers={num_layers}",
+                f"num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}",
                 stacklevel=2,
             )
         _require(bool, bias=bias, batch_first=batch_first)
@@ -204,8 +203,7 @@ class RNNBase(Module):
         if input.dtype != dtype and not torch.is_autocast_enabled(input.device.type):
             raise ValueError(
                 f"RNN input dtype ({input.dtype}) does not match weight dtype ({dtype}). Convert input: "
-                f"input.to({dtype}), "
-                f"or convert model: model.to({input.dtype})"
+                f"input.to({dtype}), or convert model: model.to({input.dtype})"
             )
         dims = 3 if batch_sizes is None else 2
         if input.dim() != dims:

@@ -199,8 +199,7 @@ class DistributedDataParallel(Module, Joinable):
             if isinstance(p, UninitializedParameter):
                 raise RuntimeError(
                     "Modules with uninitialized parameters can't be used with `DistributedDataParallel`. "
-                    "Run a dummy forward pass to correctly initialize "
-                    "the modules"
+                    "Run a dummy forward pass to correctly initialize the modules"
                 )
         self._first_bucket_bytes, self.bucket_bytes_cap, self._bucket_list = _limits(bucket_cap_mb, bucket_cap_mb_list)
         self.broadcast_bucket_size = 250 * _MB
@@ -237,7 +236,7 @@ class DistributedDataParallel(Module, Joinable):
         types = {p.device.type for p in self._module_parameters}
         if len(types) != 1:
             raise ValueError(
-                f"DistributedDataParallel's input module must be on the same type of devices, "
+                "DistributedDataParallel's input module must be on the same type of devices, "
                 f"but input module parameters locate in {types}."
             )
         (self.device_type,) = types
@@ -253,8 +252,8 @@ class DistributedDataParallel(Module, Joinable):
         if device_ids or output_device:
             raise ValueError(
                 "DistributedDataParallel device_ids and output_device arguments only work with "
-                "single-device/multiple-device GPU modules or CPU modules, "
-                f"but got device_ids {device_ids}, output_device {output_device}, and module parameters "
+                f"single-device/multiple-device GPU modules or CPU modules, but got device_ids {device_ids}, "
+                f"output_device {output_device}, and module parameters "
                 f"{ {p.device for p in self._module_parameters} }."
             )
         self.device_ids = self.output_device = None
@@ -270,8 +269,7 @@ class DistributedDataParallel(Module, Joinable):
             else:
                 text = (
                     "`broadcast_buffers` is deprecated. Use `forward_sync_buffers` instead, of which False, "
-                    "unlike that of `broadcast_buffers`, still syncs "
-                    "buffers at the start."
+                    "unlike that of `broadcast_buffers`, still syncs buffers at the start."
                 )
             warnings.warn(text, FutureWarning, stacklevel=3)
         if forward_sync_buffers is not None:
@@ -364,8 +362,7 @@ class DistributedDataParallel(Module, Joinable):
         if self.process_group != dist.group.WORLD:
             raise RuntimeError(
                 "DDP Pickling/Unpickling are only supported when using DDP with the default process group. That is, "
-                "when you have called "
-                "init_process_group and have not passed process_group argument to DDP constructor"
+                "when you have called init_process_group and have not passed process_group argument to DDP constructor"
             )
 
     # -- forward
@@ -639,9 +636,8 @@ class DistributedDataParallel(Module, Joinable):
         if self.find_unused_parameters:
             warnings.warn(
                 "You passed find_unused_parameters=true to DistributedDataParallel, `_set_static_graph` will detect "
-                "unused parameters automatically, so you "
-                "do not need to set find_unused_parameters=true, just be sure these unused parameters will not "
-                "change during training loop while calling "
+                "unused parameters automatically, so you do not need to set find_unused_parameters=true, "
+                "just be sure these unused parameters will not change during training loop while calling "
                 "`_set_static_graph`.",
                 stacklevel=2,
             )

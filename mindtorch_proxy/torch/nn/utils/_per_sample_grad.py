@@ -33,16 +33,14 @@ def _batch_size(leaves, dim):
     sizes = {t.shape[dim]: None for t in _tensors(leaves)}
     if not sizes:
         raise RuntimeError(
-            "Unable to find a tensor in the passed args and kwargs. They may not be pytree-able and so "
-            "ExpandedWeights cannot compute the batch size from "
-            "the inputs. Please specify it explicitly"
+            "Unable to find a tensor in the passed args and kwargs. They may not be pytree-able and so ExpandedWeights "
+            "cannot compute the batch size from the inputs. Please specify it explicitly"
         )
     if len(sizes) > 1:
         first, second = list(sizes)[:2]
         raise RuntimeError(
             f"When computing batch size, found at least one input with batch size {first} and one with batch size "
-            f"{second}. Please specify it "
-            "explicitly using the batch size kwarg in call_for_per_sample_grads"
+            f"{second}. Please specify it explicitly using the batch size kwarg in call_for_per_sample_grads"
         )
     return next(iter(sizes))
 
@@ -60,9 +58,8 @@ def _looked_at(module, batch_size, loss_reduction):
         if getattr(weight, "grad_sample", None) is not None:
             raise RuntimeError(
                 "Current Expanded Weights accumulates the gradients, which will be incorrect for multiple calls "
-                "without clearing gradients. "
-                f"Please clear out the grad_sample parameter of {weight} or post an issue to pytorch/pytorch to "
-                f"prioritize correct behavior"
+                f"without clearing gradients. Please clear out the grad_sample parameter of {weight} or post an issue "
+                "to pytorch/pytorch to prioritize correct behavior"
             )
 
 

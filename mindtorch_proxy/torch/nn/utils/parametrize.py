@@ -99,7 +99,7 @@ class ParametrizationList(ModuleList):
                 new = _inverse(module, new)
         if not isinstance(new, (Tensor, Sequence)):
             raise ValueError(
-                f"'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). "
+                "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). "
                 f"Got {type(new).__name__}"
             )
         self.is_tensor = isinstance(new, Tensor)

@@ -61,7 +61,7 @@ class BasePruningMethod(ABC):
         if len(before) > 1:
             raise AssertionError(
                 f"Avoid adding multiple pruning hooks to the same tensor {name} of module {module}. "
-                f"Use a PruningContainer."
+                "Use a PruningContainer."
             )
         method = cls(*args, **kwargs)
         method._tensor_name = name

@@ -77,8 +77,7 @@ class SpectralNorm:
         if isinstance(weight, UninitializedParameter):
             raise ValueError(
                 "The module passed to `SpectralNorm` can't have uninitialized parameters. Make sure to run the dummy "
-                "forward "
-                "before applying spectral normalization"
+                "forward before applying spectral normalization"
             )
         with torch.no_grad():
             u, v = (

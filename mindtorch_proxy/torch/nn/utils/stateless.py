@@ -46,7 +46,7 @@ def _untie(module, tensors):
             if tensors.get(other, tensor) is not tensor:
                 raise ValueError(
                     f"functional_call got multiple values for keys {sorted(tied[name])}, which are tied. "
-                    f"Consider using tie_weights=False"
+                    "Consider using tie_weights=False"
                 )
             result[other] = tensor
     return result
@@ -88,8 +88,7 @@ def functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, t
     """Deprecated: torch.func.functional_call."""
     warnings.warn(
         "`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in a future "
-        "version of PyTorch. "
-        "Please use `torch.func.functional_call` instead.",
+        "version of PyTorch. Please use `torch.func.functional_call` instead.",
         FutureWarning,
         stacklevel=2,
     )

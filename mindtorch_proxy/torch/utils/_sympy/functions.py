@@ -598,8 +598,7 @@ class MinMaxBase(sympy.Expr, LatticeOp):
 
     for _fact in (
         "algebraic antihermitian commutative complex composite even finite hermitian imaginary infinite integer "
-        "irrational "
-        "noninteger nonpositive nonzero odd polar prime rational real extended_real transcendental zero"
+        "irrational noninteger nonpositive nonzero odd polar prime rational real extended_real transcendental zero"
     ).split():
         locals()[f"_eval_is_{_fact}"] = lambda self, fact=f"is_{_fact}": _torf(getattr(a, fact) for a in self.args)
     del _fact

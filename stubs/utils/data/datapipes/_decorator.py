@@ -59,7 +59,7 @@ class non_deterministic:
         random = self.deterministic_fn(*args, **kwargs)
         if not isinstance(random, bool):
             raise TypeError(
-                f"deterministic_fn of `non_deterministic` decorator is required to return a boolean value, "
+                "deterministic_fn of `non_deterministic` decorator is required to return a boolean value, "
                 f"but {type(random)} is found"
             )
         return self._make(random, " with the inputs", args, kwargs)
@@ -68,7 +68,6 @@ class non_deterministic:
         if _determinism and random:
             raise TypeError(
                 f"{self.cls.__name__} is non-deterministic{when}, but you set 'guaranteed_datapipes_determinism'. "
-                f"You can turn "
-                "off determinism for this DataPipe if that is acceptable for your application"
+                "You can turn off determinism for this DataPipe if that is acceptable for your application"
             )
         return self.cls(*args, **kwargs)

@@ -173,8 +173,7 @@ class IterDataPipe(_DataPipe, IterableDataset[_T_co]):
         if iterator_id != self._valid_iterator_id:
             raise RuntimeError(
                 "This iterator has been invalidated because another iterator has been created from the same "
-                "IterDataPipe: "
-                f"{_describe(self)}\n`.fork()` gives several iterators of one pipe.{_FEEDBACK}"
+                f"IterDataPipe: {_describe(self)}\n`.fork()` gives several iterators of one pipe.{_FEEDBACK}"
             )
 
 

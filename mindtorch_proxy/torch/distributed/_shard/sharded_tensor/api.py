@@ -48,8 +48,8 @@ def _check_local(shard, properties, rank):
     ):
         if a != b:
             raise ValueError(
-                f"Local shards' tensor {name} property is incompatible with {what} on rank {rank}: "
-                f"{what} {name}={a}, local shard tensor {name}={b}."
+                f"Local shards' tensor {name} property is incompatible with {what} on rank {rank}: {what} {name}={a}, "
+                f"local shard tensor {name}={b}."
             )
 
 
@@ -163,8 +163,7 @@ class ShardedTensor(ShardedTensorBase):
         if len(local_shards) != len(mine):
             raise RuntimeError(
                 f"Number of local shards ({len(local_shards)}) does not match number of local shards metadata in "
-                f"sharded_tensor_metadata ({len(mine)}) "
-                f"on rank ({rank}) "
+                f"sharded_tensor_metadata ({len(mine)}) on rank ({rank}) "
             )
         if sharded_tensor_metadata.tensor_properties.layout != torch.strided:
             raise ValueError("Only torch.strided layout is currently supported")

@@ -27,9 +27,8 @@ class Shard:
             )
         if place is not None and place.device() != self.tensor.device:
             raise ValueError(
-                f"Local shard tensor device does not match with local Shard's placement! Found local shard tensor "
-                f"device: {self.tensor.device}, "
-                f"local shard metadata placement device: {place.device()}"
+                "Local shard tensor device does not match with local Shard's placement! Found local shard tensor "
+                f"device: {self.tensor.device}, local shard metadata placement device: {place.device()}"
             )
 
     @classmethod

@@ -47,14 +47,13 @@ def build_metadata_from_local_shards(local_shards, global_size, current_rank, pg
             raise ValueError("Only torch.contiguous_format memory_format is currently supported!")
         if rank != current_rank:
             raise ValueError(
-                "Local shard metadata's rank does not match with the rank in its process group! "
-                f"Found current rank in the process group: {current_rank}, local ShardMetadata placement's rank: {rank}"
+                "Local shard metadata's rank does not match with the rank in its process group! Found current rank in "
+                f"the process group: {current_rank}, local ShardMetadata placement's rank: {rank}"
             )
         if t.device != device:
             raise ValueError(
-                f"Local shard tensor device does not match with local Shard's placement! Found local shard tensor "
-                f"device: {t.device}, "
-                f"local shard metadata placement device: {device}"
+                "Local shard tensor device does not match with local Shard's placement! Found local shard tensor "
+                f"device: {t.device}, local shard metadata placement device: {device}"
             )
         same = {
             "size": (shard.metadata.shard_sizes, list(t.size())),
@@ -64,8 +63,8 @@ def build_metadata_from_local_shards(local_shards, global_size, current_rank, pg
         for name, (a, b) in same.items():
             if a != b:
                 raise ValueError(
-                    f"Local shards' tensor {name} property need to be the same on rank:{current_rank}! "
-                    f"Found one local shard tensor {name}={a}, the other local shard tensor {name}={b}."
+                    f"Local shards' tensor {name} property need to be the same on rank:{current_rank}! Found one local "
+                    f"shard tensor {name}={a}, the other local shard tensor {name}={b}."
                 )
     return ShardedTensorMetadata(
         [s.metadata for s in local_shards], global_size, TensorProperties.create_from_tensor(first)

@@ -53,7 +53,7 @@ def check_tensor(shards_metadata, tensor_dims):
     if total != volume:
         raise ValueError(
             f"Total volume of shards: {total} does not match tensor volume: {volume}, "
-            f"in other words all the individual shards do not cover the entire tensor"
+            "in other words all the individual shards do not cover the entire tensor"
         )
 
 

@@ -23,10 +23,9 @@ class PowerSGDState:
 
     __slots__ = (
         "process_group matrix_approximation_rank start_powerSGD_iter min_compression_rate orthogonalization_epsilon "
-        "use_error_feedback warm_start "
-        "batch_tensors_with_same_shape rng error_dict p_memory_dict q_memory_dict iter "
-        "total_numel_before_compression total_numel_after_compression "
-        "compression_stats_logging_frequency next_stats_report"
+        "use_error_feedback warm_start batch_tensors_with_same_shape rng error_dict p_memory_dict q_memory_dict iter "
+        "total_numel_before_compression total_numel_after_compression compression_stats_logging_frequency "
+        "next_stats_report"
     ).split()
 
     def __init__(
@@ -47,8 +46,7 @@ class PowerSGDState:
         ) and start_powerSGD_iter <= 1:  # buckets are rebuilt after the first iteration
             raise ValueError(
                 "Expect `start_powerSGD_iter` > 1 if `use_error_feedback` or `warm_start` is enabled, "
-                "because PowerSGD can only be applied after the first "
-                "two iterations in DDP."
+                "because PowerSGD can only be applied after the first two iterations in DDP."
             )
         self.process_group, self.matrix_approximation_rank, self.start_powerSGD_iter = (
             process_group,

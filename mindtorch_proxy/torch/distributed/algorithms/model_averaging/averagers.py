@@ -34,10 +34,8 @@ class PeriodicModelAverager(ModelAverager):
         if period == 1:
             warnings.warn(
                 "When period is 1, no need to use model averaging because the communication cost of all-reducing "
-                "parameters will be no less than the cost "
-                "of all-reducing gradients by DistributedDataParallel in the backward pass. Therefore, "
-                "only DistributedDataParallel should be used for "
-                "this case.",
+                "parameters will be no less than the cost of all-reducing gradients by DistributedDataParallel in the "
+                "backward pass. Therefore, only DistributedDataParallel should be used for this case.",
                 stacklevel=2,
             )
         self.warmup_steps, self.period = warmup_steps, period

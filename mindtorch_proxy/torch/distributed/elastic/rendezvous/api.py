@@ -153,8 +153,7 @@ class RendezvousHandlerRegistry:
         if params.backend not in self._registry:
             raise ValueError(
                 f"The rendezvous backend '{params.backend}' is not registered. Did you forget to call "
-                f"`RendezvousHandlerRegistry.register`? "
-                f"Known are: {', '.join(self._registry)}"
+                f"`RendezvousHandlerRegistry.register`? Known are: {', '.join(self._registry)}"
             )
         return self._registry[params.backend](params)
 

@@ -38,7 +38,7 @@ def parse_rendezvous_endpoint(endpoint, default_port):
     if not re.fullmatch(r"[\w.:-]+", host):
         raise ValueError(
             f"The hostname of the rendezvous endpoint '{endpoint}' must be a dot-separated list of labels, "
-            f"an IPv4 or an IPv6 address."
+            "an IPv4 or an IPv6 address."
         )
     return host, int(port) if port else default_port
 

@@ -13,8 +13,8 @@ def _create_module(module_cls, args, kwargs, device):
     module = module_cls(*args, **kwargs)
     if not isinstance(module, nn.Module):
         expected = (
-            "Expect `module_cls(*args, **kwargs)` returns an instance of <class nn.Module>, "
-            "but it returns an instance of"
+            "Expect `module_cls(*args, **kwargs)` returns an instance of <class nn.Module>, but it returns an instance "
+            "of"
         )
         raise ValueError(f"{expected} {type(module)}.")
     return module.to(device)

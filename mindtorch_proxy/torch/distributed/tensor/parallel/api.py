@@ -26,7 +26,7 @@ def parallelize_module(module, device_mesh=None, parallelize_plan=None, *, src_d
         return parallelize_plan._apply(module, mesh)
     if not isinstance(parallelize_plan, dict):
         raise TypeError(
-            f"Expect Union[ParallelStyle, Dict[str, ParallelStyle]] for parallelize_plan, "
+            "Expect Union[ParallelStyle, Dict[str, ParallelStyle]] for parallelize_plan, "
             f"{type(parallelize_plan)} found!"
         )
     for path, style in parallelize_plan.items():

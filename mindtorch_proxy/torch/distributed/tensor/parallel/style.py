@@ -204,8 +204,7 @@ class PrepareModuleInput(ParallelStyle):
     def __repr__(self):
         return (
             f"PrepareModuleInput(input_layouts={self.input_layouts}, "
-            f"desired_input_layouts={self.desired_input_layouts}, "
-            f"input_kwarg_layouts={self.input_kwarg_layouts}, "
+            f"desired_input_layouts={self.desired_input_layouts}, input_kwarg_layouts={self.input_kwarg_layouts}, "
             f"desired_input_kwarg_layouts={self.desired_input_kwarg_layouts}, "
             f"use_local_output={self.use_local_output})"
         )
@@ -241,8 +240,7 @@ class PrepareModuleOutput(ParallelStyle):
     def __repr__(self):
         return (
             f"PrepareModuleOutput(output_layouts={self.output_layouts}, "
-            f"desired_output_layouts={self.desired_output_layouts}, "
-            f"use_local_output={self.use_local_output})"
+            f"desired_output_layouts={self.desired_output_layouts}, use_local_output={self.use_local_output})"
         )
 
 

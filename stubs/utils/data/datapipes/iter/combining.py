@@ -139,8 +139,7 @@ class _ChildDataPipe(IterDataPipe):
             if main._valid_iterator_id >= 0 and not main.is_every_instance_exhausted():
                 warnings.warn(
                     "Some child DataPipes are not exhausted when __iter__ is called. We are resetting the buffer and "
-                    "each child "
-                    "DataPipe will read from the start again.",
+                    "each child DataPipe will read from the start again.",
                     stacklevel=3,
                 )
             main._begin()
@@ -151,8 +150,7 @@ class _ChildDataPipe(IterDataPipe):
         if not iterator_id == self._valid_iterator_id == self.main_datapipe._valid_iterator_id:
             raise RuntimeError(
                 "This iterator has been invalidated, because a new iterator has been created from one of the "
-                "ChildDataPipes "
-                f"of {_describe(self.main_datapipe)}.{_FEEDBACK}"
+                f"ChildDataPipes of {_describe(self.main_datapipe)}.{_FEEDBACK}"
             )
 
 
