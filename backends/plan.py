@@ -92,8 +92,7 @@ class Plan:
     limit: elements from which `larger` takes over, or 0 where `when` of the arguments says so.
     direct: whether later calls may come here without asking again (call/pipeline.py).
     fn, raw, prim: the kernel; raw(prim, [args]) is the C function below fn, where fn only hands its arguments on. out:
-    the dtype of its
-    result, known after its first. numbers: Python numbers as 0-d tensors of the dtype.
+    the dtype of its result, known after its first. numbers: Python numbers as 0-d tensors of the dtype.
     """
 
     __slots__ = """backend op device dtype work kind primitive why where role fn raw prim out numbers limit larger

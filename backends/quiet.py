@@ -1,8 +1,7 @@
 """np.errstate(all="ignore") at a fraction of its cost, which for a small tensor would be a third of the call.
 
 NumPy has no public function that is as fast. NumPy 1 keeps the state in a list that two functions read and set, NumPy 2
-in a variable of contexts. Where a
-version has neither, np.errstate itself does the work.
+in a variable of contexts. Where a version has neither, np.errstate itself does the work.
 """
 
 from functools import partial

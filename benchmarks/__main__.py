@@ -5,12 +5,10 @@ choices of kernels.
     [--json FILE] [--markdown FILE]
                       [--compare FILE] [--busy]
 Three processes on one core take turns: the real torch, and ours with MINDTORCH_KERNELS=primitives and =fastest. The
-least time of the rounds counts, of
-the clock or of the processor, whichever is less. --compare puts the ratios of an earlier --json beside these. --busy:
-programs as they run by default, on all
-cores with their own threads, while another process keeps each core busy; the mean by the clock counts. PYTHON may run
-anything that has torch; this
-command itself is run by the Python that has mindtorch_proxy.
+least time of the rounds counts, of the clock or of the processor, whichever is less. --compare puts the ratios of an
+earlier --json beside these. --busy: programs as they run by default, on all cores with their own threads, while another
+process keeps each core busy; the mean by the clock counts. PYTHON may run anything that has torch; this command itself
+is run by the Python that has mindtorch_proxy.
 """
 
 import argparse

@@ -5,9 +5,8 @@ torch.
 For each number of processes, in milliseconds: all_reduce of 4 bytes, 256 KiB and 16 MiB, and a training step of the
 same model and batch for each process:
 of linear layers, and of a tiny BERT where transformers is installed. The best of the rounds counts, the processes'
-slowest. The two torches take turns; with
-several turns the best of them counts. Each process has one thread. At the end: how many times the real torch's steps
-ours cost, against that of one process.
+slowest. The two torches take turns; with several turns the best of them counts. Each process has one thread. At the
+end: how many times the real torch's steps ours cost, against that of one process.
 """
 
 import argparse

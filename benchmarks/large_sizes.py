@@ -5,8 +5,7 @@
 A child process under the oracle's Python answers on a pipe; both sides have one thread on the same core and take turns,
 and the least time
 of the rounds counts: of the clock, or of the processor where that is less because something else ran there. Tensors
-have about a million elements, in the
-shapes models use.
+have about a million elements, in the shapes models use.
 """
 
 import argparse

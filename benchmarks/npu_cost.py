@@ -4,10 +4,9 @@ calls compute nothing.
     EMULATED_CANN_EMPTY=1 PYTHON tests/ascend/emulator/launch.py PYTHON -m mindtorch_proxy benchmarks/npu_cost.py
     [--rounds 60]
 MINDTORCH_ORACLE_PYTHON names a Python with PyTorch, as for the tests. Aim: the medians on npu at most 10 % above cpu's;
-below them they may lie, since the
-CPU's kernels compute and leave cold caches behind. Compared are the operators whose kernel is the primitive on both:
-where NumPy computes on the CPU, there is
-no MindSpore call that Python's time could stand above.
+below them they may lie, since the CPU's kernels compute and leave cold caches behind. Compared are the operators whose
+kernel is the primitive on both: where NumPy computes on the CPU, there is no MindSpore call that Python's time could
+stand above.
 """
 
 import argparse

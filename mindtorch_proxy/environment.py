@@ -20,8 +20,8 @@ PTH = os.path.join(SITE_PACKAGES, "mindtorch_proxy_activate.pth")
 STUBS = os.path.join(SITE_PACKAGES, "torch-stubs")
 DIST_INFO = os.path.join(SITE_PACKAGES, f"torch-{TORCH_VERSION}.dist-info")
 # One line, since site.py runs lines, and a short one, since every start of Python compiles it: active where the
-# variable says so; else an object behind
-# all finders (a SimpleNamespace without an import), which explains an `import torch` that fails.
+# variable says so; else an object behind all finders (a SimpleNamespace without an import), which explains an `import
+# torch` that fails.
 PTH_LINE = (
     f'import os, sys; os.environ.get("{VARIABLE}") and __import__("mindtorch_proxy").activate.install_if_asked() or '
     "sys.meta_path.append(type(sys.implementation)(find_spec=lambda n, *_: "

@@ -2,10 +2,8 @@
 imports nothing of ours.
 
 A record: {"op": PyTorch's name, "where": (file, line, text) of the innermost frame outside of torch, "script": the
-script's line,
-"constant": whether it takes no tensor, "results": [what is kept of each tensor]}; the first is {"version": torch's},
-the last {"error": None or what ended
-the script}.
+script's line, "constant": whether it takes no tensor, "results": [what is kept of each tensor]}; the first is
+{"version": torch's}, the last {"error": None or what ended the script}.
 """
 
 import linecache

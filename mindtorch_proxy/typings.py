@@ -2,8 +2,7 @@
 mindtorch_proxy.typings FOLDER
 
 Type checkers and editors read `torch-stubs` beside the installed packages (PEP 561). Operators carry the types of their
-schemas; what is written in
-Python carries its own annotations, and Any where it has none.
+schemas; what is written in Python carries its own annotations, and Any where it has none.
 """
 
 import enum

@@ -2,8 +2,8 @@
 tested.
 
 NAME is what a program writes, such as torch.nn.functional.layer_norm, torch.Tensor.add_ or torch.optim.Adam, or an
-operator as `report()` and
-`compare` name it, such as native_layer_norm_backward. The exit status is 1 where a name does not exist.
+operator as `report()` and `compare` name it, such as native_layer_norm_backward. The exit status is 1 where a name does
+not exist.
 """
 
 import functools

@@ -1,9 +1,8 @@
 """Compare two runs of run_test_v2.py, file by file: python -m runner.compare BEFORE... --with AFTER...
 
 A run is what --json writes, or a list of the ids that passed (one a line); several make one. The exit status is 1 if a
-test that passed
-before does not pass after. With the real torch's run (--plain) as BEFORE it says what our torch lacks, and how much
-longer it takes.
+test that passed before does not pass after. With the real torch's run (--plain) as BEFORE it says what our torch lacks,
+and how much longer it takes.
 """
 
 from __future__ import annotations

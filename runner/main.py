@@ -6,11 +6,9 @@
     PYTHONPATH=CHECKOUT/src python run_test_v2.py CHECKOUT/tests/models/bert   # with the checkout's own transformers
 
 Every file runs in a process of its own. A test that kills its process, or hangs, costs that test: results so far are
-kept, and the file
-goes on behind it. Arguments that are not listed below are pytest's. The exit status is 0 if all went as it should, 1 if
-a test failed or
-passed unexpectedly or a file crashed, 2 if a file, or the whole run, could not start, 5 if there was no test, 130 if it
-was interrupted.
+kept, and the file goes on behind it. Arguments that are not listed below are pytest's. The exit status is 0 if all went
+as it should, 1 if a test failed or passed unexpectedly or a file crashed, 2 if a file, or the whole run, could not
+start, 5 if there was no test, 130 if it was interrupted.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ direct.with_numbers = _Direct(NUMBERS)
 direct.numbers = NUMBERS
 dispatching = set()  # classes of tensors with a __torch_dispatch__ of their own
 # classes of tensors whose memory holds the conjugates or the negatives of their values (ops/conjugate.py). They have
-# the methods _resolved_values() -> tensor with the values in memory, _write(source) for copy_ and fill_, and the
-# static method _call(op, args, run, suffix) for a call with them.
+# the methods _resolved_values() -> tensor with the values in memory, _write(source) for copy_ and fill_, and the static
+# method _call(op, args, run, suffix) for a call with them.
 lazy: set = set()
 
 

@@ -2,8 +2,8 @@
 other operators.
 
 From one declaration come, when they are first asked for: torch.f, Tensor.f, Tensor.f_, out=, the signature, the meta
-function and the
-node of autograd. What an operator does differently from the others stands in its declaration, as a field of Options.
+function and the node of autograd. What an operator does differently from the others stands in its declaration, as a
+field of Options.
 """
 
 from collections.abc import Callable
@@ -253,9 +253,8 @@ def op(schema, prim=None, *, promote=None, derivative=None, meta=None, prepare=N
     """Declare an operator with a kernel.
 
     schema: PyTorch's signature string. prim: the PyBoost primitive. promote: elementwise type promotion (makes it
-    elementwise): a Promotion,
-    or promote(common dtype, *args) -> (computation dtype, result dtype). derivative: a formula, or {argument: formula};
-    formulas name what
+    elementwise): a Promotion, or promote(common dtype, *args) -> (computation dtype, result dtype). derivative: a
+    formula, or {argument: formula}; formulas name what
     they read: g (or g0, g1, gs), out (out0, ...), arguments, ARG_shape, ARG_dtype, needs. prepare(*args) -> args
     normalises.
     meta(*args) -> (shape, dtype), with strides where they are not contiguous, or a list of them: checks and infers.
@@ -275,8 +274,8 @@ def composite(schema, *, derivative=None, **options):
     """Declare a function over other operators; it needs no kernel.
 
     derivative: where PyTorch has it as one operator, with one node, the formulas of that, or BY_PARTS: the derivative
-    of what it calls. Else
-    the operators that it calls have nodes, and are what those see who look at calls that gradients flow through.
+    of what it calls. Else the operators that it calls have nodes, and are what those see who look at calls that
+    gradients flow through.
     """
 
     def deco(fn):

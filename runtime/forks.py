@@ -1,8 +1,7 @@
 """Forks beside other threads: locks that a child finds free, and imports that are over before the process is copied.
 
 A child has one thread. What another thread of the parent held at that moment nobody in the child gives back: locks, and
-modules that were being
-imported (of ours many are, at the first call that needs them).
+modules that were being imported (of ours many are, at the first call that needs them).
 """
 
 import os
@@ -47,8 +46,8 @@ def finish_imports():
 
 def threads_sleep(*names, seconds=5.0):
     """Wait until the system's threads of these names sleep: a thread of MindSpore's pool keeps its mutex while it goes
-    to sleep and while it wakes, and a
-    child that is copied at that moment finds the mutex locked for ever. How long that is, is the scheduler's to say
+    to sleep and while it wakes, and a child that is copied at that moment finds the mutex locked for ever. How long
+    that is, is the scheduler's to say
     (Linux: elsewhere it isn't asked).
     """
     tasks, end = "/proc/self/task", time.monotonic() + seconds

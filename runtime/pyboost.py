@@ -149,8 +149,7 @@ def _after_fork_in_child():
 
 
 # Registered after those of logging and thread pools, so that it runs first: a thread that loads MindSpore under our
-# lock writes to a log and makes
-# pools, and would wait for ever for a fork that has their locks and waits for ours.
+# lock writes to a log and makes pools, and would wait for ever for a fork that has their locks and waits for ours.
 os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)
 
 
@@ -193,9 +192,8 @@ def _refused(c, primitives):
     """One call with arguments that no primitive takes, after which MindSpore 2.10 works beside NumPy 2.
 
     Its parser of arguments imports NumPy 1's C interface at the first argument that is no tensor, once in a process.
-    Beside NumPy 2 that fails: NumPy writes
-    to sys.stderr, MindSpore hands the ImportError to sys.excepthook, and leaves it to the call, which ends in
-    SystemError. Later calls are right.
+    Beside NumPy 2 that fails: NumPy writes to sys.stderr, MindSpore hands the ImportError to sys.excepthook, and leaves
+    it to the call, which ends in SystemError. Later calls are right.
     """
     kept = {name: getattr(sys, name) for name in ("excepthook", "stderr", *LAST) if hasattr(sys, name)}
     sys.excepthook, sys.stderr = _unseen, io.StringIO()
@@ -222,8 +220,7 @@ def _set_target(target):
     context.set_param(c.ms_ctx_param.device_target, target)  # mindspore.set_device() could not be taken back
     if target != "CPU":
         # checked once, the environment is as it has to be. MindSpore would look again each time, which takes 3 ms, and
-        # append folders to a variable,
-        # with which after a thousand times no process can be started any more
+        # append folders to a variable, with which after a thousand times no process can be started any more
         context.register_set_env_callback(_nothing)
 
 

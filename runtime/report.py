@@ -47,8 +47,8 @@ def share(kernels):
     """The part of the compute calls that ran on MindSpore's primitives.
 
     Composites count by the operators they call. Filling memory with a constant or a range and drawing random numbers
-    (PyTorch's own stream,
-    which no kernel gives) compute nothing from tensors: like copies and casts they stand aside, under their role.
+    (PyTorch's own stream, which no kernel gives) compute nothing from tensors: like copies and casts they stand aside,
+    under their role.
     """
     n = {}
     for k in kernels:

@@ -170,8 +170,8 @@ class NoMemory(UntypedStorage):
 
 
 # The slots of a tensor, and what a fresh one has in each; `...` where the function that makes it says. These functions
-# write the
-# slots out, because a loop takes longer than a small kernel: tests/contract/test_slots.py compares them with this list.
+# write the slots out, because a loop takes longer than a small kernel: tests/contract/test_slots.py compares them with
+# this list.
 STARTS = {
     "_ms": None,
     "_np": None,

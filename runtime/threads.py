@@ -3,8 +3,7 @@
 MindSpore's own pool splits every kernel of 2,048 elements and more. A caller waits for the other threads' parts by
 giving up its core, which on a busy
 one takes milliseconds: beside other work a kernel of 8k elements took 2 to 4 ms on two threads, 0.03 on one. So on few
-cores the calling thread does
-all work but what is worth more threads, as PyTorch's kernels do below 32,768 elements.
+cores the calling thread does all work but what is worth more threads, as PyTorch's kernels do below 32,768 elements.
 """
 
 import ctypes

@@ -3,8 +3,7 @@
 `python -m pytest --record -n 0 tests/differential tests/oracle` makes the recordings anew, with the real torch that
 MINDTORCH_ORACLE_PYTHON names.
 A recording is a ZIP file for each group of answers. Its entries are pickles of plain data: numbers, strings, NumPy's
-arrays, and lists,
-tuples and dictionaries of those.
+arrays, and lists, tuples and dictionaries of those.
 """
 
 import io

@@ -2,9 +2,8 @@
 tools/dispatched.py --oracle PYTHON [--only NAME]
 
 Compared are the operators that a dispatch mode sees forward and backward, in their order but for detach(), and the
-names of the nodes that are left
-behind. The samples are those of the OpInfos in float32, up to five of each, with gradients. Run by the Python that has
-mindtorch_proxy.
+names of the nodes that are left behind. The samples are those of the OpInfos in float32, up to five of each, with
+gradients. Run by the Python that has mindtorch_proxy.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """Writes docs/kernels.md from the live registry: what runs each operator on the CPU and on Ascend, and why.
 
-python tools/kernel_table.py            writes the file
-python tools/kernel_table.py --check    tells what differs from it and exits 1
+python tools/kernel_table.py            writes the file python tools/kernel_table.py --check    tells what differs from
+it and exits 1
 """
 
 import sys

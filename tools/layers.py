@@ -1,8 +1,8 @@
 """Which files and packages import which: the graphs in which tests/contract/test_imports.py looks for circles, and the
 table of the runtime's layers in docs/architecture.md.
 
-python tools/layers.py            writes the table
-python tools/layers.py --check    exits 1 where the page has another one
+python tools/layers.py            writes the table python tools/layers.py --check    exits 1 where the page has another
+one
 """
 
 import ast

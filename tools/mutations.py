@@ -5,9 +5,8 @@ missing.
     python tools/mutations.py --list
 
 tools/mutations.toml lists the faults, each with the runs of pytest that ought to notice it. The tool writes a fault
-into its file in this checkout,
-runs those tests, and writes the file back, when it is interrupted too. It refuses to start where one of the files has
-uncommitted changes.
+into its file in this checkout, runs those tests, and writes the file back, when it is interrupted too. It refuses to
+start where one of the files has uncommitted changes.
 Ends with 1 where a fault was not noticed or could not be tried, with 2 where it did not start.
 """
 

@@ -4,9 +4,8 @@ something differs.
     python -m mindtorch_proxy tools/npu_report.py [REPORT.json]
 
 Nothing counts as hardware but a device node that MindSpore's own probe confirms; MINDTORCH_NPU has to be unset. Each
-assumption is a small program whose
-result is known; the report holds the versions, the chip, and for each what was expected and what came, to be sent back
-with an issue.
+assumption is a small program whose result is known; the report holds the versions, the chip, and for each what was
+expected and what came, to be sent back with an issue.
 """
 
 import json

@@ -6,12 +6,10 @@
     where it differs
 
 Each attempt runs in a forked child with a time limit, so that a crash or a late error poisons nothing. A primitive
-without a recipe is only
-asked whether it has a CPU kernel. Columns: dtypes that give right values, wrong ones, those wrong at the edges (NaN,
-infinities, extreme
-integers), unchecked ones that run without a reference; microseconds for a few elements, ms for a million, the largest
-error there in units
-of torch.testing's float32 tolerance; bytes lost at each call.
+without a recipe is only asked whether it has a CPU kernel. Columns: dtypes that give right values, wrong ones, those
+wrong at the edges (NaN, infinities, extreme integers), unchecked ones that run without a reference; microseconds for a
+few elements, ms for a million, the largest error there in units of torch.testing's float32 tolerance; bytes lost at
+each call.
 """
 
 import argparse

@@ -2,9 +2,8 @@
 [--json FILE] [FILES]
 
 The ledger's "semantics: FILE:CASE" are the cases that are known to differ. Any other difference, and any of them that
-is equal, ends with 1; words of messages
-do not count. Four minutes; on a busy machine cases with processes may differ by time alone: run them again, by their
-file.
+is equal, ends with 1; words of messages do not count. Four minutes; on a busy machine cases with processes may differ
+by time alone: run them again, by their file.
 """
 
 import argparse

@@ -3,9 +3,8 @@
     python -m mindtorch_proxy tools/stress.py [threads] [forks] [queue] [--threads 8] [--accumulations 10000] [--forks
     1000] [--tensors 10000]
 threads: so many accumulations into one leaf, spread over threads: none may be lost. forks: so many while other threads
-run kernels and draw random
-numbers; each child computes, draws and goes backward. queue: so many tensors to another process, which is then killed
-in the midst of as many again:
+run kernels and draw random numbers; each child computes, draws and goes backward. queue: so many tensors to another
+process, which is then killed in the midst of as many again:
 nothing may stay in /dev/shm, nor may files stay open. Ends with 1 where something is wrong.
 """
 

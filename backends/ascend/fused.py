@@ -2,8 +2,7 @@
 where it does not.
 
 What CANN states differently, or not clearly, is left to the operators: masks that are added (the order of mask and
-scale differs between versions),
-dropout (its random numbers are not PyTorch's).
+scale differs between versions), dropout (its random numbers are not PyTorch's).
 """
 
 import functools

@@ -41,8 +41,7 @@ class Holes:
     """Gives free memory back where it lies in holes that nothing fits into.
 
     oneDNN allocates what a convolution's products are packed into with each call, aligned; glibc keeps the few bytes
-    before the block for small
-    objects, and the next block of that size no longer fits: 1 MB a call, without end.
+    before the block for small objects, and the next block of that size no longer fits: 1 MB a call, without end.
     """
 
     def __init__(self):

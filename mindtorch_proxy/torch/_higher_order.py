@@ -57,8 +57,8 @@ class _VmapInterpreter:
 
 class HigherOrderOperator(OperatorBase, abc.ABC):
     """An operator whose arguments may be functions. py_impl(key) registers a rule: for a DispatchKey, a class of
-    dispatch modes (called with the mode), a
-    class of tensors, or torch._C._functorch.TransformType.Vmap (called with an interpreter).
+    dispatch modes (called with the mode), a class of tensors, or torch._C._functorch.TransformType.Vmap (called with an
+    interpreter).
 
     A call asks, in this order: __torch_function__, the innermost vmap, Autograd, the dispatch mode on top, classes of
     tensors, the device.

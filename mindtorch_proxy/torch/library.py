@@ -314,8 +314,7 @@ def opcheck(op, args, kwargs=None, *, test_utils=_CHECKS, raise_exception=True, 
     test_schema: what is written to and shared is as the schema says. test_autograd_registration: gradients need a
     formula.
     test_faketensor: the fake implementation gives the shapes, dtypes and strides of the real results.
-    test_aot_dispatch_*: the operator can be captured,
-    and gradients of the capture are the operator's.
+    test_aot_dispatch_*: the operator can be captured, and gradients of the capture are the operator's.
     """
     from torch.testing._internal.optests.generate_tests import check
 

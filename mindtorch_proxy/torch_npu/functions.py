@@ -172,9 +172,8 @@ def npu_fusion_attention(
     sync=False,
 ):
     """Attention. input_layout: BSH, SBH, BSND or BNSD. atten_mask: true hides. sparse_mode: 0 the mask, 1 all, 2 and 3
-    causal from the upper left or
-    lower right corner. Returns (attention, the scores' maximum, the sum of their exponentials, None, seed, offset,
-    length of the dropout mask).
+    causal from the upper left or lower right corner. Returns (attention, the scores' maximum, the sum of their
+    exponentials, None, seed, offset, length of the dropout mask).
     """
     if input_layout not in ("BSH", "SBH", "BSND", "BNSD") or sparse_mode not in (0, 1, 2, 3) or prefix is not None:
         raise NotImplementedError(

@@ -1,8 +1,7 @@
 """Derivatives of declared operators, compiled: what a call must save, and the gradients from it.
 
 Two functions are written for each operator, since they run at every step of every program: the lines that make the node
-of a
-call (they stand in the operator's own call as well, codegen.py), and backward(node, gs, args, outs).
+of a call (they stand in the operator's own call as well, codegen.py), and backward(node, gs, args, outs).
 """
 
 import inspect
@@ -120,10 +119,8 @@ class Derivative:
     """The compiled derivative of an operator.
 
     reads: for each formula (positions among the differentiable arguments, arguments read, outputs read); shapes: {name:
-    position} of differentiable
-    arguments whose shape a formula reads. record(out, args) hangs a node on the outputs of a call; record_lines() are
-    its lines, over the arguments
-    a0, a1, ... and `out`.
+    position} of differentiable arguments whose shape a formula reads. record(out, args) hangs a node on the outputs of
+    a call; record_lines() are its lines, over the arguments a0, a1, ... and `out`.
     """
 
     def __init__(self, op):

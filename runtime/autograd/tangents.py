@@ -1,10 +1,9 @@
 """The tangents of forward-mode differentiation: whose they are, at which level, and how they lie in memory.
 
 A level (fwAD.dual_level, torch.func.jvp) keeps the tangents of its tensors. Tensors know nothing of them: while no
-level is entered nothing
-is asked, and leaving a level forgets them. As in PyTorch a tangent lies in memory as its tensor does, views of a tensor
-have views of its
-tangent, and in-place operators write into the tangent, so that all views of a tensor see it.
+level is entered nothing is asked, and leaving a level forgets them. As in PyTorch a tangent lies in memory as its
+tensor does, views of a tensor have views of its tangent, and in-place operators write into the tangent, so that all
+views of a tensor see it.
 """
 
 import contextlib

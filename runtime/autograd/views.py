@@ -215,8 +215,7 @@ def _reach_views(base, written=None):
     history into it, or into a view.
 
     Nothing lists the views of a tensor, which are made often. That some live shows by who holds the counter of versions
-    that they share; only
-    then all objects are looked through (some 30 ms).
+    that they share; only then all objects are looked through (some 30 ms).
     """
     counter = base._vc
     holders = sys.getrefcount(counter) - 2  # but for the local name and the argument

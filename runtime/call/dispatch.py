@@ -129,11 +129,9 @@ def intercept(handler):
     its kernel.
 
     name: PyTorch's, as "aten.add.Tensor". args: in the schema's order, as they were given. proceed(*args) runs the
-    operator without gradients
-    and without this handler (an outer one sees it); proceed.op is the declared operator, `with proceed.outer():` lets
-    whole functions do the same,
-    proceed.resolve(args) gives the arguments as PyTorch's. What the handler returns is the result, on which autograd
-    hangs the node of the call.
+    operator without gradients and without this handler (an outer one sees it); proceed.op is the declared operator,
+    `with proceed.outer():` lets whole functions do the same, proceed.resolve(args) gives the arguments as PyTorch's.
+    What the handler returns is the result, on which autograd hangs the node of the call.
     Functions over other operators are seen themselves where PyTorch's dispatcher sees them and no gradient flows
     through them; else what they call is.
     """

@@ -1,12 +1,10 @@
 """The call of an operator, written for it: normalise the arguments, find the result, record it for autograd.
 
 Every operator goes through the same stages in the same order; what it has no use for is left out of its text. The
-result comes from
-the arguments' geometry (views), from other operators (composites), or from a kernel: by the direct way where a plan for
-these
-dtypes and this device has been used before and nothing is to be converted, else by dispatch.py, which finds the plan.
-`python tools/generated.py add` prints the text. A kernel empties the processor's caches, so that each Python frame
-after it costs a
+result comes from the arguments' geometry (views), from other operators (composites), or from a kernel: by the direct
+way where a plan for these dtypes and this device has been used before and nothing is to be converted, else by
+dispatch.py, which finds the plan. `python tools/generated.py add` prints the text. A kernel empties the processor's
+caches, so that each Python frame after it costs a
 microsecond: that is why these functions are written out, each as one.
 """
 

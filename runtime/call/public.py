@@ -1,9 +1,8 @@
 """The public functions of operators: torch.f, Tensor.f and Tensor.f_, written when they are first asked for.
 
 A public function binds by Python's own rules, converts numbers, takes a call with direct classes and no modes straight
-to the operator's
-call (pipeline.py), any other by overrides.py. Several schemas under one name share a function that picks the first that
-fits.
+to the operator's call (pipeline.py), any other by overrides.py. Several schemas under one name share a function that
+picks the first that fits.
 """
 
 import inspect

@@ -13,10 +13,9 @@ from .overload import resolve
 @contextmanager
 def tracing(note, mode):
     """Inside, in this thread, note(schema, args, kwargs, result) is told of each operator that ran; schema is None, and
-    args (name, values), where PyTorch
-    has no such operator. Sizes among the arguments are TracedInt where the tracer made them so; the operators
-    themselves get plain ints. The
-    function mode sees what functions over others ask of tensors besides.
+    args (name, values), where PyTorch has no such operator. Sizes among the arguments are TracedInt where the tracer
+    made them so; the operators themselves get plain ints. The function mode sees what functions over others ask of
+    tensors besides.
     """
     activate(1, 1)
     try:

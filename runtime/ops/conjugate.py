@@ -2,10 +2,8 @@
 values.
 
 They are classes of their own, so that calls with other tensors ask nothing. A call below autograd that gets one comes
-to `_resolving` (PyTorch's
-dispatch keys Conjugate and Negative): views stay lazy, what is written is turned back, all other operators get values.
-Where a gradient or a
-tangent is recorded, conjugates are computed at once.
+to `_resolving` (PyTorch's dispatch keys Conjugate and Negative): views stay lazy, what is written is turned back, all
+other operators get values. Where a gradient or a tangent is recorded, conjugates are computed at once.
 """
 
 import types

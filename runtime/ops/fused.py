@@ -2,9 +2,8 @@
 (runtime/decompositions/fused.py).
 
 Programs do not call them: the functions over several operators ask the device's backend (`fused`) whether it has one
-kernel for their arguments, and
-torch_npu names some. Where a gradient is to be differentiated again, it is computed by the formulas, not by the kernel
-of the backward pass.
+kernel for their arguments, and torch_npu names some. Where a gradient is to be differentiated again, it is computed by
+the formulas, not by the kernel of the backward pass.
 """
 
 from ..context import CONTEXT

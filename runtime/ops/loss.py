@@ -104,8 +104,7 @@ def _bce_logits_target(x, t, weight, pos_weight):
 
 
 # name: (parameters between target and reduction, PyBoost primitive and its call, loss, its derivative by input, and by
-# target: None
-# the negative of it, 0 not differentiable)
+# target: None the negative of it, 0 not differentiable)
 POINTWISE = {
     "mse_loss": (
         "",

@@ -52,9 +52,8 @@ def norm_backward(gs, x, mean, rstd, weight, stats, params, needs):
     """Gradients (x, weight, bias) of (x - mean) * rstd * weight + bias.
 
     mean and rstd are taken over the dimensions `stats` (none: they are constants; no mean: rms), weight and bias vary
-    over the dimensions
-    that are not in `params`; all are shaped to broadcast. gs: gradients of the result, and of mean and rstd where those
-    were used.
+    over the dimensions that are not in `params`; all are shaped to broadcast. gs: gradients of the result, and of mean
+    and rstd where those were used.
     """
     g, gm, gr = (*gs, None, None)[:3]
     n = 1

@@ -2,9 +2,8 @@
 like over these.
 
 The steps' operators are the decomposition that any device can run (decompositions/recurrent.py); a gradient that is
-itself to be differentiated
-goes through them as well. A layer's input is (time, batch, features), or packed: (rows, features) and the batch size of
-each step, which never grows.
+itself to be differentiated goes through them as well. A layer's input is (time, batch, features), or packed: (rows,
+features) and the batch size of each step, which never grows.
 """
 
 from ..autograd import enable_grad, grad

@@ -1,8 +1,7 @@
 """The zip container of torch.save, byte for byte as PyTorch lays it out.
 
 Reading is zipfile's. Writing is not: PyTorch finds records by computing where they must lie (aligned by padding, sizes
-after the data,
-none after empty records) and lets checksums be left out; zipfile's writer can do neither.
+after the data, none after empty records) and lets checksums be left out; zipfile's writer can do neither.
 """
 
 import io

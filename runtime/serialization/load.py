@@ -57,8 +57,7 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
     """Load what save() or PyTorch's save() wrote, from a path or a binary stream.
 
     weights_only (the default) admits tensors, plain Python data and what add_safe_globals allowed; mmap maps the file
-    instead of
-    reading it.
+    instead of reading it.
     """
     weights_only = _is_weights_only(weights_only, pickle_module)
     if weights_only and pickle_load_args:

@@ -1,11 +1,9 @@
 """Graphs of torch functions, captured while a function runs, and what must hold for them to be run in its place.
 
 PyTorch reads bytecode; here the function itself runs once, and the calls of torch functions on the way become the
-nodes. What the function can reach
-(its arguments, closures, globals, the modules among them) is compared before and after and at each later call: a graph
-is used again only where all of
-it is as it was. Where that can't be said (a branch on a tensor's value, something changed or read from outside), the
-function runs as it is.
+nodes. What the function can reach (its arguments, closures, globals, the modules among them) is compared before and
+after and at each later call: a graph is used again only where all of it is as it was. Where that can't be said (a
+branch on a tensor's value, something changed or read from outside), the function runs as it is.
 """
 
 import contextlib

@@ -15,8 +15,7 @@ class Distribution:
     """A probability distribution over events of ``event_shape``, for each index of ``batch_shape``.
 
     Own subclasses write ``_log_prob`` and ``_cdf``, which get a validated value; their ``expand`` follows from
-    ``arg_constraints``
-    and ``_nested``, the names of attributes that are distributions of the same batch shape.
+    ``arg_constraints`` and ``_nested``, the names of attributes that are distributions of the same batch shape.
     """
 
     has_rsample = False

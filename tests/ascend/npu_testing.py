@@ -5,8 +5,8 @@ github:Ascend/pytorch, torch_npu itself is ours.
     checkout; PYTHONPATH this folder)
 
 What is not there, is not answered: a file that imports torch_npu's internals is not collected, a test that uses them
-fails. NPU_RECORD: a file for a line
-of JSON each test (its id, what became of it, why), also for files that can't be collected.
+fails. NPU_RECORD: a file for a line of JSON each test (its id, what became of it, why), also for files that can't be
+collected.
 """
 
 import importlib.util

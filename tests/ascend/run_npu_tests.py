@@ -3,12 +3,10 @@
     MINDTORCH_ORACLE_PYTHON=... PYTHON run_npu_tests.py CHECKOUT OUT [FOLDER...] [--page docs/ascend.md]
 
 CHECKOUT: of github:Ascend/pytorch; FOLDERs and files in its `test`, by default nn, npu, custom_ops and
-trans_contiguous. PYTHON: with this package, pytest and
-pytest-timeout. OUT takes a line of JSON for each test, and what was printed; what stands there is not run again. Every
-folder has a process of its own, and
-another one behind a test that ended it. --page: the table is written into that page. The last line tells how many of
-the tests pass that ask for nothing
-which only torch_npu's own build has.
+trans_contiguous. PYTHON: with this package, pytest and pytest-timeout. OUT takes a line of JSON for each test, and what
+was printed; what stands there is not run again. Every folder has a process of its own, and another one behind a test
+that ended it. --page: the table is written into that page. The last line tells how many of the tests pass that ask for
+nothing which only torch_npu's own build has.
 """
 
 import argparse

@@ -2,8 +2,7 @@
 torch.utils.
 
 Stubs are the modules that fill gaps: _dynamo, distributions, utils.data, devices that are absent, settings, versions.
-They use names of
-torch alone and have no engine and no state of their own below them.
+They use names of torch alone and have no engine and no state of their own below them.
 """
 
 import ast

@@ -5,8 +5,7 @@ import pytest
 FUNCTIONS = ("moves", "elementwise", "reductions", "views", "products", "partial_values", "layers", "tensor_parallel")
 ON_FOUR = ("meshes", "moves_on_two_dimensions")
 # placements that are ours alone: norms and any() are whole where PyTorch keeps partial kinds that it has for them
-# alone, and a flattened
-# second dimension is whole where PyTorch has it strided
+# alone, and a flattened second dimension is whole where PyTorch has it strided
 PLACED_OTHERWISE = {
     ("norm", "S(0)"),
     ("norm", "S(1)"),

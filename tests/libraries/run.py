@@ -3,8 +3,7 @@
 run.py --real REALPY [--libraries FOLDER] [--json F] [NAMES]
 
 The libraries lie in a folder of their own (pip install --no-deps --target FOLDER -r requirements.txt), which both see:
-none brings its own torch, and
-neither environment changes.
+none brings its own torch, and neither environment changes.
 """
 
 import argparse

@@ -2,8 +2,7 @@
 torch.
 
 What needs no oracle is checked always. With MINDTORCH_ORACLE_PYTHON a real torch runs the same program
-(model_programs.py), and each side
-reads the files that the other wrote.
+(model_programs.py), and each side reads the files that the other wrote.
 """
 
 import model_programs

@@ -2,15 +2,13 @@
 operator, which must not.
 
 The first table serves what tools/probe-VERSION.tsv calls wrong, at the probe's own arguments and against its own
-references; the second what
-small samples don't show. A case that fails because the raw kernel is right asks to give that kernel back its operator.
+references; the second what small samples don't show. A case that fails because the raw kernel is right asks to give
+that kernel back its operator.
 
 Not here, because nothing reproducible can be compared: uninitialised memory (matrix products that sum nothing, SumExt
-and MeanExt of nothing,
-NLLLoss at ignored targets), what ends the process or fails late (LayerNormExt without weight, MaskedScatter with too
-short a source),
-indices out of range, MindSpore's own gradients, and errors below PyTorch's tolerance (LinSpace, Svd, LayerNormGrad,
-float32 in LogSoftmax).
+and MeanExt of nothing, NLLLoss at ignored targets), what ends the process or fails late (LayerNormExt without weight,
+MaskedScatter with too short a source), indices out of range, MindSpore's own gradients, and errors below PyTorch's
+tolerance (LinSpace, Svd, LayerNormGrad, float32 in LogSoftmax).
 """
 
 import importlib.util

@@ -33,8 +33,7 @@ FREE = {
     "linalg.lstsq",
 }
 # what PyTorch itself gets wrong: out= stays unwritten or gets what lay in memory, a derivative raises, constants are
-# read as another dtype,
-# the gradient at NaN is another for the last few elements than for those before them
+# read as another dtype, the gradient at NaN is another for the last few elements than for those before them
 BROKEN = {
     "fft.ihfft2": "out",
     "fft.ihfftn": "out",

@@ -21,11 +21,9 @@ QUICK = """abs add addcmul addmm amax as_strided atan2 cat clamp cholesky_solve 
 # vectors with a sign or a phase, and how those turn
 FREE = {"linalg.eig", "linalg.eigh"}
 # what has no one answer: tangents that are not symmetric of symmetric matrices (cholesky, triangular_solve with what
-# lies beside the triangle),
-# places that are written to twice; where PyTorch's tangents are undefined or NaN (prod of scatter_reduce), or inexact:
-# for logcumsumexp it adds 1e-13 to
-# what it divides by, which shows where the first elements are far below the largest one
-# (case_tangents_of_running_logarithms has others)
+# lies beside the triangle), places that are written to twice; where PyTorch's tangents are undefined or NaN (prod of
+# scatter_reduce), or inexact: for logcumsumexp it adds 1e-13 to what it divides by, which shows where the first
+# elements are far below the largest one (case_tangents_of_running_logarithms has others)
 OTHERWISE = {
     "cholesky_inverse": "",
     "linalg.cholesky": "upper",

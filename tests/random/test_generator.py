@@ -195,8 +195,7 @@ def test_same_numbers(oracle, case):
         g, w = got.astype(wide), want.astype(wide)
         if g.size:
             # NumPy's log, cos, tan against PyTorch's own: mostly equal, a few units in the last place where not; in
-            # float64
-            # cancellation (mean) and poles (tan) show more of it
+            # float64 cancellation (mean) and poles (tan) show more of it
             eps = {"float64": 1e-14, "float32": 2.0**-21, "float16": 2.0**-10, "bfloat16": 2.0**-7}[dtype]
             assert np.all(np.abs(g - w) <= eps * np.maximum(np.abs(w), 1e-3 * np.abs(w).mean())), np.abs(g - w).max()
             assert (g == w).mean() > (0.4 if g.size > 100 else -1)

@@ -1,8 +1,7 @@
 """Elementwise operators on CPU.
 
 Small tensors go to MindSpore's primitives. Where a primitive is three times slower than NumPy at 64k elements or more,
-NumPy takes over
-from `above` elements on; the ratios were measured on 2.7.2 with two cores.
+NumPy takes over from `above` elements on; the ratios were measured on 2.7.2 with two cores.
 """
 
 import numpy as np

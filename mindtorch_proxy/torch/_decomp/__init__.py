@@ -1,9 +1,8 @@
 """Tables of decompositions: functions that compute an operator by others, by overload.
 
 `make_fx(f, decomposition_table=...)` traces by them. The tables hold what programs register; PyTorch's own functions
-are not here, so that
-`core_aten_decompositions()`, which is made of them, raises NotImplementedError. Source: ``torch/_decomp/__init__.py``
-of PyTorch 2.13.
+are not here, so that `core_aten_decompositions()`, which is made of them, raises NotImplementedError. Source:
+``torch/_decomp/__init__.py`` of PyTorch 2.13.
 """
 
 from torch._ops import OperatorBase, OpOverloadPacket

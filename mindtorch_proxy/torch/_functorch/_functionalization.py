@@ -2,9 +2,8 @@
 compute.
 
 Each tensor of the function stands for a value. The modes around see what is computed from values; the memory of the
-tensors follows unseen, so that
-whatever looks into it (Python, autograd, another tensor over it) finds what was written. Tensors that share memory have
-the value of a base in common.
+tensors follows unseen, so that whatever looks into it (Python, autograd, another tensor over it) finds what was
+written. Tensors that share memory have the value of a base in common.
 A view says by which views it comes from the base: what is written to it goes back along them, and others find
 themselves anew when they are asked for.
 """

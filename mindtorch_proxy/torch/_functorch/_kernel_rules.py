@@ -1,8 +1,7 @@
 """Batching rules of operators below functions: what convolves, pools, resizes, normalises, transforms and solves.
 
 Functions over several operators are taken apart inside vmap; these are the rules of their parts, with arguments by
-place. A rule gives
-NotImplemented where it does not hold, and the operator runs for each sample.
+place. A rule gives NotImplemented where it does not hold, and the operator runs for each sample.
 """
 
 import torch

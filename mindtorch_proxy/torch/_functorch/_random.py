@@ -1,8 +1,7 @@
 """Random numbers under vmap: not at all, the same for every sample, or others for each (`randomness`).
 
 "different" draws once for the whole batch, the samples in their order. "same" draws for one sample: what has no form
-for that runs for each sample, from the
-same state of the generator.
+for that runs for each sample, from the same state of the generator.
 """
 
 import functools

@@ -1,9 +1,8 @@
 """grad, vjp, jvp and Jacobians of functions, by autograd.
 
 Inputs get a graph of their own; what comes out keeps it only as far as it leads to something outside (an outer
-transform, a parameter
-that the function uses). Inside vmap the values of the whole batch are differentiated at once: samples do not depend on
-each other.
+transform, a parameter that the function uses). Inside vmap the values of the whole batch are differentiated at once:
+samples do not depend on each other.
 """
 
 import functools

@@ -1,9 +1,8 @@
 """vmap: functions of one sample run on a batch at once.
 
 A BatchedTensor has the shape of one sample and holds the values of all, batch first. Calls with one go to the rule of
-their name,
-which makes one call on the values; a function without a rule runs once for each sample. Levels nest: values may be
-batched themselves.
+their name, which makes one call on the values; a function without a rule runs once for each sample. Levels nest: values
+may be batched themselves.
 """
 
 import contextlib
@@ -297,8 +296,7 @@ _META = frozenset(
     grad_fn hash repr format is_nested is_same_size""".split()
 )
 # alike for each element, beside what is declared so or has PyTorch's tag: Python's operators by the names of their
-# methods, conversions,
-# and functions that are made of such operators
+# methods, conversions, and functions that are made of such operators
 _ALSO_POINTWISE = frozenset(
     """
     and floordiv iadd invert lshift mod or pos radd rdiv rfloordiv rmod rmul ror rpow rshift rtruediv rxor truediv xor

@@ -32,8 +32,7 @@ def _compute_bucket_assignment_by_size(
     """Indices of tensors in buckets: (indices of each, its limit in bytes).
 
     A bucket has one dtype and device and is full when it reaches its limit; the limits are used one after another, the
-    last one on. A tensor of which a sparse
-    gradient is expected has a bucket to itself.
+    last one on. A tensor of which a sparse gradient is expected has a bucket to itself.
     """
     if not tensors:
         raise RuntimeError("tensors.size() > 0")

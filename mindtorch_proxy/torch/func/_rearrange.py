@@ -98,8 +98,7 @@ def rearrange(tensor, pattern, **axes_lengths):
     """Transpose, split and join the dimensions of a tensor as a pattern says: ``"b (h p) c -> b p (h c)", p=2``.
 
     A list of tensors is stacked along a new first dimension. Returns a view where one is possible. ValueError for a
-    wrong pattern,
-    RuntimeError where sizes do not fit.
+    wrong pattern, RuntimeError where sizes do not fit.
     """
     x = tensor if isinstance(tensor, torch.Tensor) else torch.stack(list(tensor))
     left, right = _pattern(pattern, axes_lengths)

@@ -521,8 +521,8 @@ def _functional(cls, lists, optional, options, **fixed):
     """An optimizer's step as a function over lists of parameters, gradients and states.
 
     lists: the arguments that are lists; those after the second as "argument:entry of the state". optional: arguments
-    with a default,
-    "name=value". options: the arguments that must be given by name. fixed: options that are no arguments.
+    with a default, "name=value". options: the arguments that must be given by name. fixed: options that are no
+    arguments.
     """
     lists = [name.partition(":")[::2] for name in lists.split()]
     defaults = {

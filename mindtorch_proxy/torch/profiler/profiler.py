@@ -1,8 +1,8 @@
 """The profile, its schedule and its files.
 
 Operators are recorded below autograd, backward included, under PyTorch's names. Times are those of the calls on the
-CPU: MindSpore's kernels run
-inside them, and on a device that computes while Python goes on, the time of a call is that of its launch.
+CPU: MindSpore's kernels run inside them, and on a device that computes while Python goes on, the time of a call is that
+of its launch.
 """
 
 import contextlib

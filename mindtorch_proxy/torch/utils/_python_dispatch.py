@@ -21,9 +21,8 @@ class TorchDispatchMode:
     Its result is the operator's.
 
     func is torch.ops.aten.NAME.OVERLOAD; calling it goes to the outer modes, then to the kernel. Functions over other
-    operators are not seen, what they
-    call is. A mode with a ``_mode_key`` is one of PyTorch's own: there is one of a key at a time, and all others are
-    asked before it.
+    operators are not seen, what they call is. A mode with a ``_mode_key`` is one of PyTorch's own: there is one of a
+    key at a time, and all others are asked before it.
     """
 
     supports_higher_order_operators = False
@@ -251,8 +250,8 @@ def return_and_correct_aliasing(func, args, kwargs, out):
     made.
 
     What the schema calls a view shares the storage of the argument that it views; what the schema calls a changed
-    argument is that argument; operators
-    that change sizes in place change the wrapper's. A wrapper that stands for a view of another class: AssertionError.
+    argument is that argument; operators that change sizes in place change the wrapper's. A wrapper that stands for a
+    view of another class: AssertionError.
     """
     schema = func._schema
     values = schema.bound(args, kwargs or {})

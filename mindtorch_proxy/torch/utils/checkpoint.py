@@ -560,8 +560,7 @@ class _CachedTorchDispatchMode(_Counting):
 
 def create_selective_checkpoint_contexts(policy_fn_or_list, allow_cache_entry_mutation=False):
     """The contexts of a checkpoint's two runs that keep some operators' results: those of a list of overloads, or for
-    which
-    policy(context, overload, *args, **kwargs) is a CheckpointPolicy (or True) that says so.
+    which policy(context, overload, *args, **kwargs) is a CheckpointPolicy (or True) that says so.
     """
     if isinstance(policy_fn_or_list, list):
         for op in policy_fn_or_list:

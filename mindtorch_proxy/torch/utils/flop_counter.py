@@ -142,8 +142,7 @@ class FlopCounterMode:
     """Counts the operations of products and convolutions inside, forward and backward.
 
     display: print the table at the end. depth: of the modules in it. custom_mapping: {packet: formula} beside the
-    registered ones; a formula
-    with `_get_raw` is given tensors.
+    registered ones; a formula with `_get_raw` is given tensors.
     """
 
     def __init__(self, mods=None, depth=2, display=True, custom_mapping=None):

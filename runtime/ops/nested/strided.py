@@ -1,9 +1,8 @@
 """Nested tensors of layout torch.strided: tensors of different sizes in one buffer.
 
 `_v` is the buffer, of one dimension and with the gradient; `_sizes`, `_strides` and `_offsets` say where each tensor
-lies in it. What is elementwise acts
-on the buffer, everything else on each tensor. Calls come by __torch_function__; what stands in no table is no operator
-of nested tensors.
+lies in it. What is elementwise acts on the buffer, everything else on each tensor. Calls come by __torch_function__;
+what stands in no table is no operator of nested tensors.
 """
 
 from ...autograd.function import Function

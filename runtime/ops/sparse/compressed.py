@@ -1,8 +1,7 @@
 """Tensors of compressed layouts (CSR, CSC and their blocks BSR, BSC): their parts and operators.
 
 Each line of the compressed dimension, a row or a column, has its part of the plain indices, which the compressed
-indices mark. Batches come first,
-dense dimensions last.
+indices mark. Batches come first, dense dimensions last.
 """
 
 import math

@@ -1,9 +1,8 @@
 """How autograd sees sparse tensors: names of nodes, and gradients of elements that a tensor does not specify.
 
 The gradient of a sparse tensor's values reaches what is specified. PyTorch's gradients of products and sums reach every
-element: those are computed from
-a strided twin, of the same elements, where there is something that could receive them: a strided tensor that was made
-sparse, or a leaf.
+element: those are computed from a strided twin, of the same elements, where there is something that could receive them:
+a strided tensor that was made sparse, or a leaf.
 """
 
 import functools

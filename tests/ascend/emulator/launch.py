@@ -1,8 +1,7 @@
 """Run a command with an emulated NPU: PYTHON launch.py [--cann FOLDER] COMMAND...
 
 The server runs under the Python that MINDTORCH_ORACLE_PYTHON names, or under this one, and needs PyTorch. The CANN is
-the one that build.py made for the
-MindSpore of COMMAND's interpreter (its first word).
+the one that build.py made for the MindSpore of COMMAND's interpreter (its first word).
 """
 
 import os

@@ -1,8 +1,8 @@
 """What aclnn functions compute, in PyTorch.
 
 A rule stands under the function's name without "aclnn". Its positional parameters are the call's inputs in CANN's
-order, the ones after `*` the results that
-follow them; it answers their values (None: left alone). A rule without parameters after `*` answers the new value of
+order, the ones after `*` the results that follow them; it answers their values (None: left alone). A rule without
+parameters after `*` answers the new value of
 its first argument: an in-place function.
 """
 

@@ -3,12 +3,10 @@
 With --primitives behind it: a primitive and the aclnn functions that its class for Ascend reaches, a row.
 
 MindSpore calls each function through a template over the tuple of its arguments, whose constructor's mangled name
-spells that tuple. The library is stripped,
-but its table for exceptions says where functions begin. So: a function of the machine code that names one aclnn
-function, and constructs one such tuple
-(itself, or in a function it calls that names none), tells the signature. Needs nm, objdump and c++filt. A row:
-function, then the code of each argument up
-to the workspace's size (calls.c reads the codes).
+spells that tuple. The library is stripped, but its table for exceptions says where functions begin. So: a function of
+the machine code that names one aclnn function, and constructs one such tuple (itself, or in a function it calls that
+names none), tells the signature. Needs nm, objdump and c++filt. A row: function, then the code of each argument up to
+the workspace's size (calls.c reads the codes).
 """
 
 import bisect

@@ -49,8 +49,7 @@ def converted(torch, m, x, chains=(), exact=True):
         str(c.a.weight().qscheme()),
     ]
     # The strides of a convolution's unpacked weight follow the kernels that PyTorch takes for the processor: contiguous
-    # from oneDNN where it has
-    # AVX-512 VNNI, channels last from FBGEMM where it has not.
+    # from oneDNN where it has AVX-512 VNNI, channels last from FBGEMM where it has not.
     found.append(c.a.weight().int_repr().contiguous())
     found += [
         c(x) if exact else bool((c(x) - m(x)).abs().max() < 3 * c.b.scale),

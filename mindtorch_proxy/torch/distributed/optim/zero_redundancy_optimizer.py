@@ -58,8 +58,8 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
     a share.
 
     A parameter belongs to one rank; the largest go first, each to the rank with the least so far. With
-    ``parameters_as_bucket_view`` a rank's parameters
-    lie in one piece of memory, and travel at once. ``overlap_with_ddp`` is not supported.
+    ``parameters_as_bucket_view`` a rank's parameters lie in one piece of memory, and travel at once.
+    ``overlap_with_ddp`` is not supported.
     """
 
     def __init__(

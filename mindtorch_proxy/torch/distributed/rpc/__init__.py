@@ -1,8 +1,8 @@
 """Remote procedure calls: functions that run on other processes, and references to values that stay there.
 
 The transport is Python's own (multiprocessing.connection over TCP), whose ends know each other by a key from the job's
-store. Who knows that key, or can read
-the store, can run code here; nothing is encrypted. Gradients across workers (torch.distributed.autograd) are not there.
+store. Who knows that key, or can read the store, can run code here; nothing is encrypted. Gradients across workers
+(torch.distributed.autograd) are not there.
 """
 
 import itertools

@@ -1,9 +1,8 @@
 """References to values of other workers, and how long a value is kept.
 
 A value lives on its owner as long as a reference of the owner's own, or a fork: the reference of another worker, has
-not ended. Who sends a reference on tells
-the owner of the new fork before, over the connection on which it would tell that its own has ended: so the owner always
-hears of the new one first.
+not ended. Who sends a reference on tells the owner of the new fork before, over the connection on which it would tell
+that its own has ended: so the owner always hears of the new one first.
 """
 
 import itertools

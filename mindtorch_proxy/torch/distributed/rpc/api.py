@@ -41,10 +41,9 @@ def rpc_async(to, func, args=None, kwargs=None, timeout=UNSET_RPC_TIMEOUT):
     """Begin ``func(*args, **kwargs)`` on a worker (name, number or WorkerInfo): a Future of the result.
 
     The function is looked up there by its module and name. Arguments and result are pickled; tensors, of the CPU
-    (RuntimeError otherwise), are copied,
-    without what they were computed from. The Future raises what the function raised, with the other worker's traceback
-    in its text, or RuntimeError
-    when no answer comes in `timeout` seconds (0: no limit; by default that of the options) or the worker is gone.
+    (RuntimeError otherwise), are copied, without what they were computed from. The Future raises what the function
+    raised, with the other worker's traceback in its text, or RuntimeError when no answer comes in `timeout` seconds (0:
+    no limit; by default that of the options) or the worker is gone.
     """
     agent = current()
     future = agent.call(agent.worker(to), func, args, kwargs, timeout)

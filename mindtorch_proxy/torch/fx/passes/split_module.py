@@ -41,8 +41,8 @@ def split_module(
     """A GraphModule whose children ``submod_K`` hold the nodes for which ``split_callback(node)`` says K.
 
     ``qualname_map`` is filled with the old names of what the children hold; ``keep_original_order`` calls them in the
-    order of their
-    first nodes, else in the order of what they need. Raises RuntimeError where they need each other in a circle.
+    order of their first nodes, else in the order of what they need. Raises RuntimeError where they need each other in a
+    circle.
     """
     affix = f"{partition_affix}_" if partition_affix else ""
     home, partitions = {}, {}

@@ -181,8 +181,7 @@ class BatchNorm1d(_BatchNorm):
     """(x - mean) / sqrt(var + eps) * weight + bias for each channel of (N, C) or (N, C, L).
 
     In training mean and variance are the batch's and move the running ones by `momentum` (None: their plain average);
-    in evaluation
-    they are the running ones.
+    in evaluation they are the running ones.
     """
 
     def _check_input_dim(self, input):
@@ -193,8 +192,7 @@ class BatchNorm2d(_BatchNorm):
     """(x - mean) / sqrt(var + eps) * weight + bias for each channel of (N, C, H, W).
 
     In training mean and variance are the batch's and move the running ones by `momentum` (None: their plain average);
-    in evaluation
-    they are the running ones.
+    in evaluation they are the running ones.
     """
 
     def _check_input_dim(self, input):
@@ -205,8 +203,7 @@ class BatchNorm3d(_BatchNorm):
     """(x - mean) / sqrt(var + eps) * weight + bias for each channel of (N, C, D, H, W).
 
     In training mean and variance are the batch's and move the running ones by `momentum` (None: their plain average);
-    in evaluation
-    they are the running ones.
+    in evaluation they are the running ones.
     """
 
     def _check_input_dim(self, input):

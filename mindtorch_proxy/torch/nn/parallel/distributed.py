@@ -131,8 +131,7 @@ class DistributedDataParallel(Module, Joinable):
     """A module of which each process has a replica: gradients are averaged in backward, buffers are rank 0's.
 
     Gradients travel in buckets, each as soon as its last one is there. Arguments are PyTorch's; of them
-    ``mixed_precision`` and
-    ``delay_all_reduce_named_params`` are not supported.
+    ``mixed_precision`` and ``delay_all_reduce_named_params`` are not supported.
     """
 
     _active_ddp_module = None

@@ -65,8 +65,8 @@ def _looked_at(module, batch_size, loss_reduction):
 
 def call_for_per_sample_grads(module, *, batch_size=None, loss_reduction="sum", batch_first=True):
     """A function that runs a module on a batch. A backward pass through its result leaves in each parameter that learns
-    the gradients of each sample,
-    ``grad_sample``, of the parameter's shape behind a first dimension for the samples; ``grad`` stays as it is.
+    the gradients of each sample, ``grad_sample``, of the parameter's shape behind a first dimension for the samples;
+    ``grad`` stays as it is.
 
     The module runs for one sample at a time, by ``torch.vmap``; tensors that have not the batch's size are given to
     each.

@@ -324,8 +324,7 @@ def fully_shard(
     """Shard the parameters of a module, or of several as one unit, over a mesh; those of units within it stay theirs.
 
     Parameters become distributed tensors, which optimizers and state dicts see; forward and backward gather them. On a
-    mesh of two dimensions the
-    first replicates.
+    mesh of two dimensions the first replicates.
     """
     modules = list(module) if isinstance(module, (list, tuple)) else [module]
     mesh = _mesh(mesh, dp_mesh_dims)
