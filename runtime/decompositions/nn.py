@@ -11,12 +11,13 @@ from ..ops.loss import POINTWISE, composed, reduced
 from ..ops.nn import EDGES, edge_sources
 from ..ops.norm import formula
 from ..ops.pooling import MAX_POOL, pooled, spread
-from ..ops.resample import _sample
+from ..ops.resample import _sample, grid_gradients
 from ..registry import DECOMPOSITIONS, T, decomposition, implicit
 
 decomposition("_C.convolution_weight")(weight_by_convolution)
 decomposition("_C.norm_backward")(formula)
 decomposition("_C.grid_sampler_2d", "_C.grid_sampler_3d")(_sample)
+decomposition("_C.grid_sampler_2d_backward", "_C.grid_sampler_3d_backward")(grid_gradients)
 decomposition(*(f"_C._nn.avg_pool{d}d_backward" for d in (1, 2, 3)))(spread)
 
 

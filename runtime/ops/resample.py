@@ -272,37 +272,39 @@ def _grid_meta(dims):
     return meta
 
 
-def _grid_grads(g, input, grid, interpolation_mode, padding_mode, align_corners, needs):
-    """Through the composite form.
-
-    GridSampler2DGrad prints errors of its own on CPU, and knows neither bicubic nor a second derivative.
-    """
+def grid_gradients(g, input, grid, mode, padding, align, needs=(True, True)):
+    """The gradients of picture and grid by the operators that sampling is composed of, so that they have gradients."""
     graph = CONTEXT.grad
     given = (input, grid) if graph else tuple(t.detach()._requiring_grad() for t in (input, grid))
     with enable_grad():
-        out = _sample(*given, interpolation_mode, padding_mode, align_corners)
-    got = iter(
-        grad(
-            [out],
-            [t for t, n in zip(given, needs) if n],
-            [g],
-            create_graph=graph,
-            allow_unused=True,
-            materialize_grads=True,
-        )
-    )
+        out = _sample(*given, mode, padding, align)
+    wanted = [t for t, n in zip(given, needs) if n]
+    got = iter(grad([out], wanted, [g], create_graph=graph, allow_unused=True, materialize_grads=True))
     return tuple(next(got) if n else None for n in needs)
 
 
 def _grid_op(dims):
     name, meta = f"grid_sampler_{dims}d", _grid_meta(dims)
     args = "Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners"
+    back = op(
+        f"_C.{name}_backward(Tensor grad_output, {args}) -> (Tensor, Tensor)",
+        meta=lambda g, input, grid, *_: [(input._shape, input.dtype), (grid._shape, grid.dtype)],
+        out=False,
+        opmath=False,
+    )
+
+    def gradients(g, input, grid, interpolation_mode, padding_mode, align_corners, needs):
+        how = interpolation_mode, padding_mode, align_corners
+        if CONTEXT.grad:
+            return grid_gradients(g, input, grid, *how, needs)
+        return tuple(r if n else None for r, n in zip(back.call(g, input, grid, *how), needs))
+
     o = op(
         f"_C.{name}({args}) -> Tensor",
         f"GridSampler{dims}D",
         meta=meta,
         out=False,
-        derivative={("input", "grid"): _grid_grads},
+        derivative={("input", "grid"): gradients},
         no_forward=name,
         opmath=False,  # PyTorch rounds half types at every step: coordinates, weights, terms
         call=lambda p, x, grid, mode, pad, align: p.of(MODES[mode], PADDINGS[pad], align)(x, grid),

@@ -1,8 +1,8 @@
 """`python -m mindtorch_proxy where` names the declaration, the gradient, the kernels and the tests of a public name."""
 
+import ast
 import inspect
 import random
-import ast
 import re
 from pathlib import Path
 

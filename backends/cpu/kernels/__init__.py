@@ -3,7 +3,7 @@
 import importlib
 
 FAMILIES = """memory indexing pointwise special reduction sorting matmul linalg fft shape random activation nn conv
- pooling resample norm loss recurrent quick""".split()
+ pooling resample grid norm loss recurrent quick""".split()
 
 for _f in FAMILIES:
     importlib.import_module("." + _f, __name__)
