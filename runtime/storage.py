@@ -259,6 +259,10 @@ class StorageBase:
         """Move the bytes to memory that other processes may map: forked children see them, multiprocessing hands over
         the file behind them.
         """
+        return self._share()
+
+    def _share(self, owners=None):
+        """share_memory_; owners: the tensors over this storage where they are known. Else all objects are searched."""
         if self.device is META:
             raise RuntimeError("_share_fd_: only available on CPU")
         if self._shared is None and self._bytes is not None:
@@ -267,7 +271,8 @@ class StorageBase:
             self._bytes, self._shared = shared.array, shared
             self._resizable = False
             _mapped[_identity(shared.fd)] = self
-            for owner in gc.get_referrers(self):  # tensors over this storage, whose aliases are of the old memory
+            # the aliases of tensors over this storage are of the old memory
+            for owner in gc.get_referrers(self) if owners is None else owners:
                 if hasattr(owner, "_stride") and getattr(owner, "_storage", None) is self:
                     owner._ms = owner._np = None
         return self

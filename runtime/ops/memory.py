@@ -801,7 +801,8 @@ def pin_memory(self, device):
 @tensor_method
 def share_memory_(self):
     """Move the storage to memory that other processes may map."""
-    self._get_storage().share_memory_()
+    alone = self._storage is None  # the storage is made here: no other tensor is over it
+    self._get_storage()._share((self,) if alone else None)
     return self
 
 

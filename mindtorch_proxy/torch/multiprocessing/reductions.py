@@ -64,6 +64,8 @@ def reduce_tensor(tensor):
     torch.utils.hooks.warn_if_has_hooks(tensor)
     if tensor.device.type != "cpu" or tensor.layout is not torch.strided:
         return tensor.__reduce_ex__(2)
+    if tensor.numel():
+        tensor.share_memory_()  # before anybody asks for the storage, since its tensors are known then
     place = (
         tensor.storage_offset(),
         tuple(tensor.size()),
