@@ -759,9 +759,11 @@ def combinations(self, r, with_replacement):
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
         return T.empty((0,), dtype=self.dtype, device=self.device)
-    pick = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    index = tensor(list(pick(range(self._shape[0]), r)), dtype=dt.int64, device=self.device).reshape((-1, r))
-    return self.take(index)
+    at = T.meshgrid([T.arange(self._shape[0], device=self.device)] * r, indexing="ij")
+    chosen = T.ones(at[0]._shape, dtype=dt.bool_, device=self.device)
+    for one, next_one in itertools.pairwise(at):
+        chosen = chosen & (one <= next_one if with_replacement else one < next_one)
+    return T.stack([each.masked_select(chosen) for each in T.meshgrid([self] * r, indexing="ij")], 1)
 
 
 @composite(

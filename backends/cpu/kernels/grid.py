@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 
-from ..table import numpy, without
+from ..table import decomposed, numpy
 
 WHY = (
     "GridSampler2DGrad prints errors of its own; composed it takes twenty operators for each combination of "
@@ -81,5 +81,5 @@ def _backward(g, x, grid, mode, padding, align):
 
 
 for _dims in (2, 3):
-    without(f"_C.grid_sampler_{_dims}d_backward", "half types are rounded at every step", "f16 bf16")
+    decomposed(f"_C.grid_sampler_{_dims}d_backward", "half types are rounded at every step", "f16 bf16")
     numpy(f"_C.grid_sampler_{_dims}d_backward", WHY, _backward, dtypes="f32 f64")
