@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""The command of runner: `python run_test_v2.py --help`."""
+"""Command-line script of the package runner: `python run_test_v2.py --help`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Backends by device type. Each registers itself with the runtime when it is first asked for."""
+"""Backends by device type. Each registers itself with the runtime when it is first needed."""
 
 import importlib
 

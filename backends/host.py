@@ -1,5 +1,7 @@
-"""What backends have alike: short names of dtypes, which wider ones stand in, numbers as arrays, casts in the host's
-memory, MindSpore's dtypes.
+"""Helpers that backends share.
+
+They cover short names of dtypes, the wider dtypes that replace missing ones, numbers as arrays, casts in host memory
+and MindSpore's dtypes.
 """
 
 import functools
@@ -13,7 +15,7 @@ from ..runtime.tensor import Tensor, numel
 from .quiet import quiet
 from .thresholds import PIECE
 
-# what declarations and tables call the dtypes
+# the short dtype names used in declarations and tables
 DTYPES = {
     "bool": dt.bool_,
     "u8": dt.uint8,
@@ -37,9 +39,9 @@ DTYPES = {
     "f8_e5m2fnuz": dt.float8_e5m2fnuz,
 }
 ALL = " ".join(DTYPES)
-INTS, UNSIGNED = "u8 i8 i16 i32 i64", "u16 u32 u64"  # the latter PyTorch stores, and computes with in few operators
+INTS, UNSIGNED = "u8 i8 i16 i32 i64", "u16 u32 u64"  # PyTorch supports the unsigned ones in few operators
 HALVES, FLOATS, COMPLEXES = "f16 bf16", "f32 f64", "c64 c128"
-# where a kernel lacks a dtype: the wider ones in which the result is the same
+# the wider dtypes that give the same result where a kernel lacks a dtype, in order of preference
 WIDER = {
     dt.float16: (dt.float32, dt.float64),
     dt.bfloat16: (dt.float32, dt.float64),
@@ -55,7 +57,7 @@ WIDER = {
 
 @functools.cache
 def dtype_set(names):
-    """The dtypes that a declaration names, such as "f32 f64"."""
+    """Return the set of dtypes named in a declaration such as "f32 f64"."""
     words = names.split()
     if unknown := [word for word in words if word not in DTYPES]:
         raise ValueError(f"no dtype: {' '.join(unknown)}. Those that there are: {' '.join(DTYPES)}")
@@ -63,12 +65,12 @@ def dtype_set(names):
 
 
 def words(dtypes):
-    """The names of dtypes, as a declaration has them."""
+    """Return the names of dtypes in the format of a declaration."""
     return " ".join(name for name, d in DTYPES.items() if d in dtypes)
 
 
 def phrase(dtypes):
-    """The dtypes for people to read, whole groups by what they have in common: "bool, all integers, f16 f32 f64"."""
+    """Describe a set of dtypes for readers, with whole groups by name: "bool, all integers, f16 f32 f64"."""
     others = dtype_set(ALL) - dtypes
     if len(others) < 3:
         return f"all but {words(others)}" if others else "all"
@@ -79,16 +81,16 @@ def phrase(dtypes):
 
 
 def number_array(value, dtype):
-    """A Python number as an array without dimensions; integers wrap."""
+    """Return a Python number as a 0-d array; integers wrap."""
     if dtype.category == dt.INT and isinstance(value, int):
         return np.array(value & ((1 << (8 * dtype.itemsize)) - 1), dtype=f"u{dtype.itemsize}").view(dtype.np)
     return astype(np.array(value), dtype)
 
 
 def in_pieces(fn, *arrays, size=PIECE):
-    """fn of flat pieces of the arrays.
+    """Call fn on flat pieces of the arrays.
 
-    What is no array, or has no dimensions, each piece gets. fn writes its results.
+    Values that are not arrays, and 0-d arrays, are passed to each call unchanged. fn writes its results itself.
     """
     flat = [a.reshape(-1) if isinstance(a, np.ndarray) and a.ndim else a for a in arrays]
     split = [isinstance(a, np.ndarray) and a.ndim > 0 for a in flat]
@@ -96,13 +98,13 @@ def in_pieces(fn, *arrays, size=PIECE):
         fn(*[a[i : i + size] if s else a for a, s in zip(flat, split)])
 
 
-_half_values = None  # float32 of each pattern of 16 bits
+_half_values = None  # the float32 value of each pattern of 16 bits
 
 
 def _from_half(a):
-    """float16 as float32, from a table.
+    """Convert float16 to float32 by a table.
 
-    NumPy computes each element, and takes ten times as long where they are subnormal.
+    NumPy computes each element, and takes ten times as long for subnormal ones.
     """
     global _half_values
     if _half_values is None:
@@ -111,7 +113,7 @@ def _from_half(a):
 
 
 def _to_half(a):
-    """float32 as float16, rounded to the nearest and to even, on the bits.
+    """Convert float32 to float16 by integer operations, rounding to nearest even.
 
     NumPy takes up to 80 ns for an element whose result is subnormal.
     """
@@ -122,13 +124,13 @@ def _to_half(a):
         x = flat[i : i + PIECE]
         size, r, s, least, most = rooms[:, : len(x)]
         np.bitwise_and(x, 0x7FFFFFFF, out=size)
-        # normal numbers: another bias, 13 bits fewer
+        # normal numbers: change the bias of the exponent and drop 13 bits
         np.right_shift(size, 13, out=r)
         r &= 1
         r += size
         r += 0xFFF - (112 << 23)
         r >>= 13
-        # subnormal ones: adding a half moves their bits to where they belong; for others this is 0x400 or more
+        # subnormal numbers: adding 0.5 moves their bits into place; other numbers give 0x400 or more here
         np.add(size.view(np.float32), np.float32(0.5), out=s.view(np.float32))
         s -= 0x3F000000
         np.minimum(s, least, out=s)
@@ -143,12 +145,12 @@ def _to_half(a):
     return out.view(np.float16).reshape(a.shape)
 
 
-MANY = 8192  # elements from which they pay whatever the numbers are
+MANY = 8192  # elements from which _to_half and _from_half are faster than NumPy for any values
 HALF, SINGLE = np.dtype(np.float16), np.dtype(np.float32)
 
 
 def astype(a, dtype):
-    """NumPy's cast with PyTorch's meaning: complex drops its imaginary part, floats that do not fit wrap as C does."""
+    """Cast an array as PyTorch does: complex drops its imaginary part, floats that do not fit wrap as in C."""
     if dtype is dt.complex32 or a.dtype == dt.complex32.np:
         if a.dtype == dt.complex32.np:
             return a if dtype is dt.complex32 else astype(dt.complex_array(a), dtype)
@@ -177,7 +179,7 @@ _MS_DTYPES = {}
 
 
 def ms_dtype_of(r):
-    """The dtype of a MindSpore tensor."""
+    """Return the dtype of a MindSpore tensor."""
     d = r.dtype
     k = _MS_DTYPES.get(d)
     if k is None:
@@ -186,27 +188,24 @@ def ms_dtype_of(r):
 
 
 def alias(r):
-    """The NumPy alias of a contiguous MindSpore tensor in the host's memory, whatever its dtype.
+    """Return a NumPy array that shares memory with a contiguous MindSpore tensor on the host, whatever its dtype.
 
-    MindSpore's own refuses bfloat16 beside NumPy 2.
+    MindSpore's own conversion refuses bfloat16 with NumPy 2.
     """
     return pyboost.array_of(r, r._shape, ms_dtype_of(r).np)
 
 
 _NUMPY = (np.ndarray, np.generic)
-CHECKED = bool(
-    os.environ.get("MINDTORCH_CHECK")
-)  # whether results are held against what meta functions promised; tests set it
+# whether kernel results are checked against the meta functions; tests set it
+CHECKED = bool(os.environ.get("MINDTORCH_CHECK"))
 
 
 def check_promise(result, shape, dtype):
-    """Raise AssertionError where a kernel's result does not fit the shape and dtype that the operator's meta function
-    promised.
+    """Raise AssertionError where a kernel's result does not fit the shape and dtype from the meta function.
 
-    The result is converted to the promise otherwise, silently: a float would lose its fraction, a vector would be
-    broadcast.
-    A conversion that loses nothing is no mistake (some primitives give complex numbers without an imaginary part),
-    nor another width of the same kind of number, nor another shape with as many elements.
+    Without this check the result is converted silently: a float would lose its fraction, a vector would be broadcast.
+    Conversions that lose nothing are allowed (some primitives return complex numbers without an imaginary part), and so
+    are another width of the same kind of number and another shape with as many elements.
     """
     given = (
         result.dtype
@@ -225,10 +224,10 @@ def check_promise(result, shape, dtype):
 
 
 def _loses(result, dtype):
-    """Whether values of a higher category of dtypes are not those of this one."""
+    """Whether a conversion to this lower category of dtypes changes values."""
     a = result._array() if isinstance(result, Tensor) else result if isinstance(result, _NUMPY) else alias(result)
     if dtype.category == dt.FLOAT:
         return bool(np.any(a.imag))
-    if dtype.category == dt.BOOL:  # of whole numbers all but 0 are true
+    if dtype.category == dt.BOOL:  # any integer converts to bool
         return a.dtype.kind not in "iu" and not np.isin(a, (0, 1)).all()
     return bool(np.any(a != np.trunc(a)))

@@ -1,5 +1,6 @@
-"""Kernels, and plans: a kernel bound to an operator, a device and a dtype, with what it converts on the way in and
-out.
+"""Kernels, and plans that bind a kernel to an operator, a device and a dtype.
+
+A plan also converts the arguments and the results.
 """
 
 from functools import partial
@@ -12,22 +13,24 @@ from ..runtime.tensor import Tensor, numel, wrap
 from .thresholds import threshold
 
 KINDS = ("pyboost", "legacy", "composite", "numpy")  # in the order of preference
-SPREAD = float("inf")  # above=SPREAD: preferred for a large result over which some operand must be spread
+SPREAD = float("inf")  # above=SPREAD: preferred for large results to which some operand is broadcast
 SPREAD_FROM = threshold(16384)
 
 
 class Kernel:
     """One way to compute an operator.
 
-    kind: of KINDS. fn: for pyboost and legacy a function (prim, *args) that maps the operator's arguments, or None;
-    else the function itself.
-    dtypes: those it takes, or None for all. why: the reason a later kind stands in. above: elements from which it is
-    preferred, or 0.
-    tensors: fn takes the runtime's tensors, because it looks at strides, or at values on the host, before it calls the
-    primitive.
-    when: a function of the operator's arguments (the runtime's tensors): calls for which it is true are preferred here,
-    all others go elsewhere.
-    where: (file, line) of the table's entry, or of the declaration whose primitive it is.
+    kind: one of KINDS.
+    fn: for pyboost and legacy a function (prim, *args) that maps the operator's arguments, or None; else the kernel
+    itself.
+    dtypes: those that it takes, or None for all.
+    why: the reason why no earlier kind is used.
+    above: the number of elements from which it is preferred, or 0.
+    tensors: whether fn takes the runtime's tensors, because it reads strides, or values on the host, before it calls
+    the primitive.
+    when: a function of the operator's arguments (the runtime's tensors). The kernel is used for the calls for which it
+    is true, and only for those.
+    where: (file, line) of the table's entry, or of the declaration that names the primitive.
     """
 
     __slots__ = (
@@ -76,7 +79,7 @@ class Kernel:
         return self.dtypes is None or dtype in self.dtypes
 
     def bind(self, op, target):
-        """The callable that takes the operator's arguments."""
+        """Return the callable that takes the operator's arguments."""
         if self.primitive is None:
             return self.fn
         prim = pyboost.primitive(self.primitive, *self.init, target=target, legacy=self.kind == "legacy", **self.attrs)
@@ -87,12 +90,13 @@ class Kernel:
 class Plan:
     """A kernel bound to an operator, a device and a dtype.
 
-    work: the dtype that the kernel computes in, where it is another than `dtype`: arguments of `dtype` are converted
-    before, results after.
-    limit: elements from which `larger` takes over, or 0 where `when` of the arguments says so.
-    direct: whether later calls may come here without asking again (call/pipeline.py).
-    fn, raw, prim: the kernel; raw(prim, [args]) is the C function below fn, where fn only hands its arguments on. out:
-    the dtype of its result, known after its first. numbers: Python numbers as 0-d tensors of the dtype.
+    work: the dtype that the kernel computes in, where it differs from `dtype`. Arguments of `dtype` are converted
+    before the call, results after it.
+    limit: the number of elements from which `larger` takes over, or 0 where `when` decides by the arguments.
+    direct: whether later calls may use this plan without choosing again (call/pipeline.py).
+    fn, raw, prim: the kernel. raw(prim, [args]) is the C function below fn, where fn passes its arguments on unchanged.
+    out: the dtype of the kernel's result, known after its first call.
+    numbers: Python numbers as 0-d tensors of the dtype.
     """
 
     __slots__ = """backend op device dtype work kind primitive why where role fn raw prim out numbers limit larger
@@ -114,18 +118,17 @@ class Plan:
         self.numbers, self.calls = backend.numbers_of(dtype), 0
         self.direct = work is None
         self.enter = None if kernel.tensors else self.argument
-        self.single = (
-            op.tensor_args == [0] and self.enter is not None and op.schema.args[0].type == "Tensor"
-        )  # the commonest signature
+        # single: the most common signature, with one tensor as the first argument
+        self.single = op.tensor_args == [0] and self.enter is not None and op.schema.args[0].type == "Tensor"
         backend.plans.append(self)
 
     def number(self, value):
-        """A Python number as the 0-d tensor that the kernel takes for it."""
+        """Return a Python number as the 0-d tensor that the kernel takes for it."""
         return self.backend.number(value, self.dtype)
 
     # ------------------------------------------------------------ operators that are not elementwise
     def run(self, result, args):
-        """The operator on its arguments; see runtime/backend.py."""
+        """Run the operator on its arguments; see runtime/backend.py."""
         if self.limit is not None and self.passes_on(result, args):
             return self.larger().run(result, args)
         several = result.__class__ is list
@@ -144,13 +147,13 @@ class Plan:
         return tuple(map(self.leave, r, result)) if several else self.leave(r, result)
 
     def passes_on(self, result, args):
-        """Whether this call is for `larger`."""
+        """Whether `larger` takes this call."""
         if self.when is not None:
             return self.when(*args)
         return (numel(args[0]._shape) if self.single else largest(result, args)) >= self.limit
 
     def compute(self, args):
-        """The kernel on arguments of its dtype."""
+        """Run the kernel on arguments of its dtype."""
         enter = self.enter
         if enter is None:
             return self.fn(*args)
@@ -159,11 +162,11 @@ class Plan:
         )
 
     def argument(self, a):
-        """A tensor, or a list of them, as the kernel takes it."""
+        """Convert a tensor, or a list of them, to what the kernel takes."""
         raise NotImplementedError
 
     def converted(self, args):
-        """The arguments with tensors of `dtype` in the dtype that the kernel computes in."""
+        """Return the arguments with tensors of `dtype` cast to the dtype that the kernel computes in."""
 
         def convert(a):
             if a.__class__ is list or a.__class__ is tuple:
@@ -173,12 +176,12 @@ class Plan:
         return [convert(a) if t else a for t, a in zip(self.op.is_tensor, args)]
 
     def leave(self, r, result):
-        """A kernel's result as a tensor of the shape and dtype that the operator promises."""
+        """Convert the kernel's result to a tensor of the shape and dtype of the meta function."""
         return self.backend.result(r, result, self.device)
 
     # ------------------------------------------------------------ elementwise operators
     def elementwise(self, operands, attributes, shape, dtype):
-        """An elementwise operator on operands that broadcast to `shape`; see runtime/backend.py."""
+        """Run an elementwise operator on operands that broadcast to `shape`; see runtime/backend.py."""
         n = numel(shape)
         if n == 0:
             return self.backend.empty(shape, dtype, self.device)
@@ -195,9 +198,9 @@ class Plan:
         )
 
     def rounded(self, operands):
-        """Operands of a half type, as PyTorch casts them before it computes in float32.
+        """Cast operands to the half type, as PyTorch does before it computes in float32.
 
-        One number to multiply or divide by may stay exact.
+        A 0-d operand to multiply or divide by (`exact` of the operator's options) may stay exact.
         """
         keep, exact, low = self.keep, self.op.options.exact, self.dtype
         return [
@@ -210,12 +213,12 @@ class Plan:
         ]
 
     def broadcast(self, operands, attributes, shape, dtype):
-        """The kernel on (operand, dtype to compute in)."""
+        """Run the kernel on pairs (operand, dtype to compute in)."""
         raise NotImplementedError
 
 
 def _spreads(operands, shape):
-    """Whether some operand is broadcast over the result."""
+    """Whether some operand is broadcast to the shape of the result."""
     return any(isinstance(t, Tensor) and t._shape and t._shape != shape for t in operands)
 
 
@@ -224,7 +227,7 @@ def _is_empty(result):
 
 
 def largest(result, args):
-    """The elements of the largest tensor of a call."""
+    """Return the number of elements of the largest tensor of a call."""
     shapes = [result[0][0] if result else ()] if result.__class__ is list else [result[0] or ()]
     for a in args:
         for t in a if a.__class__ is list or a.__class__ is tuple else (a,):
@@ -234,7 +237,7 @@ def largest(result, args):
 
 
 class PrimitivePlan(Plan):
-    """A primitive of MindSpore."""
+    """A plan that calls a MindSpore primitive."""
 
     __slots__ = ()
 
@@ -244,21 +247,22 @@ class PrimitivePlan(Plan):
         return a._mstensor()
 
     def run(self, result, args):
-        # the commonest first: one result of a known shape, nothing to convert
+        # the most common case: one result of a known shape, nothing to convert
         shape = result[0]
         if self.work is not None or result.__class__ is list or shape is None or 0 in shape or len(result) > 2:
             return Plan.run(self, result, args)
         if self.limit is not None and self.passes_on(result, args):
             return self.larger().run(result, args)
         self.calls += 1
-        out = wrap(None, shape, result[1], self.device)  # before the kernel, which empties the processor's caches
+        # created before the kernel runs, which evicts the processor's caches
+        out = wrap(None, shape, result[1], self.device)
         r = self.fn(self.enter(args[0]), *args[1:]) if self.single else self.compute(args)
         if self.out is result[1] and getattr(r, "_shape", None) == shape and r.__class__ is not Tensor:
             out._ms = r
             return out
         if (
             self.out is None and hasattr(r, "_shape") and r.__class__ is not Tensor
-        ):  # else a NumPy array, a tensor of ours, or a scalar of its own
+        ):  # otherwise a NumPy array, a torch tensor or a scalar
             self.out = self.backend.dtype_of(r)
         return self.leave(r, result)
 
@@ -273,7 +277,7 @@ class PrimitivePlan(Plan):
 
 
 class CompositePlan(Plan):
-    """A function over other operators."""
+    """A plan that calls a function composed of other operators."""
 
     __slots__ = ()
 

@@ -1,7 +1,7 @@
-"""np.errstate(all="ignore") at a fraction of its cost, which for a small tensor would be a third of the call.
+"""A fast replacement for np.errstate(all="ignore"), which would take a third of the call for a small tensor.
 
-NumPy has no public function that is as fast. NumPy 1 keeps the state in a list that two functions read and set, NumPy 2
-in a variable of contexts. Where a version has neither, np.errstate itself does the work.
+NumPy has no public function that is as fast. NumPy 1 keeps the error state in a list that two functions read and set;
+NumPy 2 keeps it in a context variable. Where a version has neither, np.errstate itself is used.
 """
 
 from functools import partial
@@ -10,12 +10,9 @@ import numpy as np
 
 
 def numpy_1():
-    """(silence, restore, unwarned) by the functions of NumPy 1; AttributeError where there are none."""
-    read, write, silent = (
-        np.geterrobj,
-        np.seterrobj,
-        [8192, 0, None],
-    )  # the size of NumPy's buffer as it is by default, the mask, no function to call
+    """Return (silence, restore, unwarned) for NumPy 1; raises AttributeError where its functions are missing."""
+    # silent: NumPy's default buffer size, the error mask, no callback
+    read, write, silent = np.geterrobj, np.seterrobj, [8192, 0, None]
 
     def silence():
         before = read()
@@ -29,7 +26,7 @@ def numpy_1():
 
 
 def numpy_2():
-    """The same by the variable of NumPy 2; ImportError or AttributeError where it is not."""
+    """Return the same for NumPy 2; raises ImportError or AttributeError where its context variable is missing."""
     from numpy._core import umath
 
     variable = umath._extobj_contextvar
@@ -37,7 +34,7 @@ def numpy_2():
 
 
 def any_numpy():
-    """The same by np.errstate."""
+    """Return the same for any NumPy, by np.errstate."""
 
     def silence():
         state = np.errstate(all="ignore")
@@ -70,13 +67,13 @@ def _fastest():
     return any_numpy()
 
 
-# silence() turns NumPy's floating point warnings off and returns what restore() takes; unwarned(ufunc, *operands) is
-# one call between the two
+# silence() turns NumPy's floating point warnings off and returns the previous state, which restore() takes;
+# unwarned(ufunc, *operands) calls the ufunc between the two
 silence, restore, unwarned = _fastest()
 
 
 class quiet:
-    """NumPy's floating point warnings are off inside."""
+    """Context manager that turns NumPy's floating point warnings off."""
 
     __slots__ = ("before",)
 

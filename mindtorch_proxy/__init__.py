@@ -1,11 +1,13 @@
-"""mindtorch_proxy: unmodified PyTorch programs on MindSpore. This package is the hook; `torch` is what it serves.
+"""mindtorch_proxy: runs unmodified PyTorch programs on MindSpore.
 
-(PYTEST_DONT_REWRITE: as a plugin this has no assertions, and in an activated process it is imported before pytest.)
+This package is the import hook; the package `torch` below it is what `import torch` returns.
+
+(PYTEST_DONT_REWRITE: the pytest plugin has no assertions, and an activated process imports it before pytest.)
 """
 
 import sys
 
-if sys.version_info < (3, 10):  # what follows would be a syntax error
+if sys.version_info < (3, 10):  # the imports below would raise a syntax error
     raise ImportError(
         "mindtorch_proxy needs Python 3.10 to 3.12, this is %d.%d (%s)" % (*sys.version_info[:2], sys.executable)
     )
@@ -18,9 +20,9 @@ __all__ = ["install", "installed", "report", "timed", "uninstall"]
 
 
 def report():
-    """Which operators ran so far in this process, on which kind of kernel, how often.
+    """Return a report of the operators that this process has run: on which kind of kernel, and how often.
 
-    A table with .html(file) and .json(file).
+    It prints as a table, and has .html(file) and .json(file).
     """
     from .reports import Report
     from .runtime.report import report
@@ -29,24 +31,25 @@ def report():
 
 
 def timed():
-    """`with mindtorch_proxy.timed():` what this thread runs inside gets its time by operator in report()."""
+    """Measure the time of each operator in a block, for report(): `with mindtorch_proxy.timed():` in this thread."""
     from .runtime.report import timed
 
     return timed()
 
 
 def pytest_addhooks():
-    """`pytest -p mindtorch_proxy`: called as soon as the plugin is registered, before conftests and other plugins can
-    import torch.
+    """Install the hook for `pytest -p mindtorch_proxy`.
+
+    pytest calls this when it registers the plugin, before conftests and other plugins can import torch.
     """
     install()
 
 
 def load_ipython_extension(ipython):
-    """`%load_ext mindtorch_proxy`."""
+    """Install the hook for `%load_ext mindtorch_proxy`."""
     install()
 
 
 def unload_ipython_extension(ipython):
-    """`%unload_ext mindtorch_proxy`."""
+    """Remove the hook for `%unload_ext mindtorch_proxy`."""
     uninstall()

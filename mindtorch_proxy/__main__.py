@@ -1,10 +1,15 @@
-"""python -m mindtorch_proxy [-m module | -c code | script | -] [argument ...]: run a program whose `import torch` is
-ours.
-python -m mindtorch_proxy doctor [--json]: what is installed, what is active and why, what is wrong with it.
-python -m mindtorch_proxy compare --oracle PYTHON script [argument ...]: the first operator whose result differs from
-the real PyTorch's.
-python -m mindtorch_proxy where NAME ...: where a name of torch is declared, differentiated, computed and tested.
-python -m mindtorch_proxy tune [file]: measure which kernels are fastest on this machine, for MINDTORCH_KERNELS=fastest.
+"""Run a program or a command of mindtorch_proxy.
+
+python -m mindtorch_proxy [-m module | -c code | script | -] [argument ...]
+    Run a program in which `import torch` imports mindtorch_proxy's torch.
+python -m mindtorch_proxy doctor [--json]
+    Show what is installed, whether it is active and why, and what is wrong with it.
+python -m mindtorch_proxy compare --oracle PYTHON script [argument ...]
+    Find the first operator whose result differs from that of the real PyTorch.
+python -m mindtorch_proxy where NAME ...
+    Show where a name of torch is declared, differentiated, computed and tested.
+python -m mindtorch_proxy tune [file]
+    Measure which kernels are fastest on this machine, for MINDTORCH_KERNELS=fastest.
 """
 
 import importlib
@@ -20,7 +25,7 @@ from .tracebacks import shorten
 
 
 def run_code(code, argv, **attributes):
-    """Run code as __main__, which stays: `python -i` looks at its names."""
+    """Run code as the module __main__, which is kept so that `python -i` can use its names."""
     module = sys.modules["__main__"] = types.ModuleType("__main__")
     module.__dict__.update({"__builtins__": __builtins__, **attributes})
     sys.argv = argv
@@ -28,19 +33,19 @@ def run_code(code, argv, **attributes):
 
 
 def run_source(source, name, argv):
-    """Run a text as __main__."""
+    """Run source text as __main__."""
     sys.path[:1] = [""] * (not getattr(sys.flags, "safe_path", False))
     run_code(compile(source, name, "exec"), argv)
 
 
 def run_script(script, argv):
-    """Run a file, or a folder or an archive with a __main__.py."""
+    """Run a file, or a folder or archive that contains a __main__.py."""
     import pkgutil
     from importlib.machinery import SourceFileLoader
 
     sys.argv = argv
     folder = os.path.isdir(script)
-    if not getattr(sys.flags, "safe_path", False):  # a folder adds itself
+    if not getattr(sys.flags, "safe_path", False):  # for a folder runpy adds the folder itself
         sys.path[:1] = [] if folder else [os.path.dirname(os.path.abspath(script))]
     if folder or type(pkgutil.get_importer(script)).__name__ == "zipimporter" or script.endswith(".pyc"):
         runpy.run_path(script, run_name="__main__")
@@ -59,7 +64,7 @@ def run_module(module, argv):
 
 
 def run(argv):
-    """Do as `python` does with the same arguments."""
+    """Run what `python` would run with the same arguments. Return the exit status."""
     install()
     match argv:
         case ["-m", module, *_]:
@@ -83,7 +88,7 @@ def run(argv):
 
 
 def show(error):
-    """As `python` shows it: from the program's own first line on."""
+    """Print an error as `python` does, with a traceback that begins at the program's own first frame."""
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_code.co_filename in (
         __file__,
@@ -96,14 +101,17 @@ def show(error):
     shorten(error)
     trace = error.__traceback__
     sys.last_type, sys.last_value, sys.last_traceback = type(error), error, trace
-    if sys.excepthook is sys.__excepthook__:  # which knows no linecache, where the lines of written functions stand
+    if sys.excepthook is sys.__excepthook__:  # does not use linecache, which has the source of generated functions
         traceback.print_exception(error)
     else:
         sys.excepthook(type(error), error, trace)
 
 
 def main(argv):
-    """Run a command of ours, or a program; what is wrong with the installation is said in a sentence."""
+    """Run a command or a program and return the exit status.
+
+    A broken installation is reported in one sentence, without a traceback.
+    """
     match argv:
         case ["-h" | "--help"]:
             print(__doc__)

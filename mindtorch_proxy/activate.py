@@ -1,4 +1,4 @@
-"""Turns the answer to `import torch` on and off: in this process, in its children, in a shell, in an environment."""
+"""Activates and deactivates the import hook for `torch`: in this process, its children, a shell or an environment."""
 
 import importlib.util
 import os
@@ -7,23 +7,23 @@ import threading
 
 from .finder import HERE, TorchFinder
 
-VARIABLE = "MINDTORCH_ACTIVATE"  # holds the folder of the environment that is meant, or 1 for any
+VARIABLE = "MINDTORCH_ACTIVATE"  # holds the folder of the environment to activate, or 1 for any
 PREFIX = os.path.realpath(sys.prefix)
 SITE = os.path.join(HERE, "_site")
 
-# MindSpore's generated protobuf code is old and fails on other implementations. Read when protobuf is first imported,
-# which may be before MindSpore is.
+# MindSpore's generated protobuf code is old and works only with the Python implementation. protobuf reads the variable
+# at its first import, which may be before MindSpore's.
 PROTOBUF = "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"
 
 _finder = TorchFinder()
 _lock = threading.RLock()
-_hidden: dict = {}  # entries of sys.modules that said "there is no torch" when we came
-_kept: dict = {}  # our modules while uninstalled: one process has one tree, and its classes stay the same
+_hidden: dict = {}  # None entries for torch that were in sys.modules before install()
+_kept: dict = {}  # our modules while uninstalled, so that their classes stay the same after the next install()
 _environment: list = []  # (name, before, after) for each variable set
 
 
 class Activation:
-    """What install() returns: a context manager that uninstalls at its end, if this call was the one that installed."""
+    """The result of install(): a context manager that uninstalls at its end, if that call installed the hook."""
 
     def __init__(self, owner):
         self.owner = owner
@@ -37,7 +37,7 @@ class Activation:
 
 
 def installed():
-    """Whether `import torch` is ours in this process."""
+    """Whether the hook for `import torch` is installed in this process."""
     return any(finder is _finder for finder in sys.meta_path)
 
 
@@ -48,12 +48,12 @@ def _torch_modules():
 
 
 def _check_one_root():
-    """A checkout that is first on sys.path has its own hook.
+    """Raise RuntimeError where the hook and the runtime come from different copies of mindtorch_proxy.
 
-    An editable install would answer for its runtime with another checkout's.
+    This happens when a checkout is first on sys.path while an editable install of another one finds the runtime.
     """
     spec = importlib.util.find_spec("mindtorch_proxy.runtime")
-    if spec is None or spec.origin is None:  # not installed: `import torch` says so
+    if spec is None or spec.origin is None:  # not installed: `import torch` reports it
         return
     where = os.path.dirname(spec.origin)
     if not any(
@@ -67,9 +67,9 @@ def _check_one_root():
 
 
 def install():
-    """Answer `import torch` in this process and its future children.
+    """Install the hook for `import torch` in this process and its future children.
 
-    Idempotent. RuntimeError if another torch is imported already.
+    Idempotent. Raises RuntimeError if another torch is imported already.
     """
     with _lock:
         if installed():
@@ -95,17 +95,17 @@ def install():
 
 
 def install_if_asked():
-    """install() where the variable asks for this environment's Python; whether it did.
+    """Call install() if MINDTORCH_ACTIVATE names this environment or is 1. Return whether it did.
 
-    The .pth file calls it at the start of Python.
+    The .pth file calls this at the start of Python.
     """
     return os.environ.get(VARIABLE) in ("1", PREFIX) and install() is not None
 
 
 def uninstall():
-    """Undo install(): meta path, modules and environment are as before.
+    """Undo install(): restore the meta path, the modules and the environment.
 
-    References that others hold stay what they are. Idempotent.
+    References to our modules that other code holds are not changed. Idempotent.
     """
     with _lock:
         if not installed():
@@ -130,7 +130,7 @@ def uninstall():
 
 
 def child_environment(active=True):
-    """The variables, and their values (None: unset), with which child processes are activated, or are not."""
+    """Return {variable: value} that activates child processes, or that does not; the value None means unset."""
     paths = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p and p != SITE]
     if active:
         return {VARIABLE: PREFIX, "PYTHONPATH": os.pathsep.join([SITE, *paths])}

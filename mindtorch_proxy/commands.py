@@ -34,7 +34,7 @@ mindtorch-activate --status               what holds now; exit status 0 if new p
 
 
 def status():
-    """(whether new processes are activated, the lines that tell)."""
+    """Return (whether new processes are activated, the lines that explain it)."""
     pth = os.path.exists(environment.PTH)
     way = (
         "the .pth file" if pth else "PYTHONPATH" if SITE in os.environ.get("PYTHONPATH", "").split(os.pathsep) else None
@@ -64,7 +64,7 @@ def status():
 
 
 def shell_of(arguments):
-    """(the shell to write for, the other arguments), or None for a shell that is not known."""
+    """Return (the shell to write for, the other arguments), or None for an unknown shell."""
     match arguments:
         case [*before, "--shell", name]:
             shell = shells.known(name)
@@ -74,9 +74,9 @@ def shell_of(arguments):
 
 
 def run(command):
-    """Become a command, activated.
+    """Replace this process by a command that runs activated.
 
-    PyTorch's own command torchrun is ours, whether a real torch has installed one or not.
+    torchrun always runs our torch.distributed.run, whether or not a real torch has installed the command.
     """
     if command[0] == "torchrun":
         command = [sys.executable, "-m", "torch.distributed.run", *command[1:]]
@@ -93,7 +93,7 @@ def wrong():
 
 
 def main(argv=None):
-    """The exit status of one command."""
+    """Run the command `mindtorch-activate` and return its exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments[:1] == ["run"]:
         return run(arguments[1:]) if arguments[1:] else wrong()
@@ -124,9 +124,9 @@ def main(argv=None):
 
 
 def demo():
-    """The command `mindtorch-demo`: examples/train_bert.py, from the installed package.
+    """Run the command `mindtorch-demo`: examples/train_bert.py of the installed package.
 
-    It needs what the extra `demo` installs.
+    It needs the packages of the extra `demo`.
     """
     try:
         install()

@@ -1,9 +1,8 @@
 """python -m mindtorch_proxy compare --oracle PYTHON [--rtol X] script [argument ...]
 
-Runs a script here and with another Python's real torch, and shows the first operator whose result parts beyond
-tolerance, with the line of the program.
-Both start from the same seed. The exit status is 0 if nothing parts, 1 if something does, 2 if there is nothing to
-compare. Standard library only.
+Runs a script here and with the real torch of another Python. Shows the first operator whose results differ by more
+than the tolerance, with the line of the program that called it. Both runs start from the same seed. The exit status is
+0 if nothing differs, 1 if something does, 2 if there is nothing to compare. Standard library only.
 """
 
 import argparse
@@ -27,11 +26,11 @@ RTOL = {
     "torch.bfloat16": 4e-2,
 }
 DRAW = "_draw"  # PyTorch has an operator for each distribution instead
-AHEAD = 200  # lines that one of the two may run and the other not
+AHEAD = 200  # how many lines one of the two runs may execute that the other does not
 
 
 def read(path):
-    """(torch's version, the records, the error) of a trace."""
+    """Read a trace and return (torch's version, the records, the error)."""
     records = []
     with open(path, "rb") as file:
         while True:
@@ -49,13 +48,13 @@ def read(path):
 
 
 def line_of(record):
-    """A line of the program, whatever folder its environment lies in."""
+    """Return a key for a line of the program that does not depend on the folder of the environment."""
     file, number, _ = record["where"]
     return file.rpartition("site-packages/")[2], number, record["script"]
 
 
 def by_line(records):
-    """[(line, its records)] of what ran one after the other."""
+    """Group consecutive records of the same line: [(line, its records)]."""
     groups: list = []
     for record in records:
         line = line_of(record)
@@ -66,7 +65,7 @@ def by_line(records):
 
 
 def aligned(ours, theirs):
-    """(our records, their records) of each line that both ran, in order."""
+    """Yield (our records, their records) of each line that both runs executed, in order."""
     i = j = 0
     while i < len(ours) and j < len(theirs):
         if ours[i][0] != theirs[j][0]:
@@ -83,12 +82,12 @@ def aligned(ours, theirs):
 
 
 def base(record):
-    """An operator's name without overload and the underscore of its in-place form."""
+    """Return an operator's name without its overload and without the underscore of the in-place form."""
     return record["op"].partition(".")[0].rstrip("_")
 
 
 def apart(a, b, rtol):
-    """What differs between two results, or None."""
+    """Describe the difference between two results, or return None."""
     if a["shape"] != b["shape"]:
         return f"shape {a['shape']} here, {b['shape']} there"
     if a["dtype"] != b["dtype"]:
@@ -106,7 +105,7 @@ def apart(a, b, rtol):
 
 
 def flat(values):
-    """Of numbers or pairs, as complex results are kept, the numbers."""
+    """Return a flat list of numbers. Complex results are stored as pairs."""
     return (
         [v for value in values for v in (value if isinstance(value, list) else [value])]
         if isinstance(values, list)
@@ -119,15 +118,15 @@ def close(u, v, rtol, scale):
 
 
 def differs(record, other, rtol):
-    """What differs between two operators' results, those that both have."""
+    """Describe the first difference between the results of two operators, or return None."""
     return next((found for a, b in zip(record["results"], other["results"]) if (found := apart(a, b, rtol))), None)
 
 
 def in_group(ours, theirs, rtol):
-    """(our record, its counterpart or None, what differs or None) for each that agrees with none in the line.
+    """Yield (our record, its counterpart or None, the difference or None) for each that agrees with none of theirs.
 
-    The counterpart has its name and shape and its place among those, where both have as many: else one of the two
-    computes the line otherwise.
+    The counterpart has the same name and shape and the same position among those. Where the numbers of those differ,
+    the two compute the line in different ways, and there is no counterpart.
     """
 
     def like(record, records):
@@ -159,14 +158,12 @@ def shapes(record):
 
 
 def transposed(record, other):
-    """Whether the results have the same sizes in another order: one of the two may compute a product the other way
-    round.
-    """
+    """Whether the results have the same sizes in another order, as where one run computes a product transposed."""
     return shapes(record) != shapes(other) and [*map(sorted, shapes(record))] == [*map(sorted, shapes(other))]
 
 
 def in_order(record):
-    """A record for comparing with a transposed one: sorted values, where all were kept."""
+    """Return a record to compare with a transposed one: the values are sorted where all of them were kept."""
     results = [
         result
         | {
@@ -179,11 +176,10 @@ def in_order(record):
 
 
 def first_parting(ours, theirs, rtol):
-    """(the record, its counterpart, what differs, the earlier record without a counterpart that agrees or None), or
-    None.
+    """Return (record, counterpart, difference, suspect) of the first operator that differs, or None.
 
-    An operator without one of the same name may be a step that the other does otherwise: it is suspected only when one
-    with a counterpart parts.
+    The suspect is an earlier record without a counterpart, or None. Such an operator may be a step that the other run
+    computes in a different way, so it is only reported together with one that differs from its counterpart.
     """
     suspect = None
     for mine, other in aligned(by_line(ours), by_line(theirs)):
@@ -205,7 +201,7 @@ def trace(python, script, arguments, records, environment, quiet):
         if quiet
         else [python, "-m", "mindtorch_proxy", TRACE, records, script, *arguments]
     )
-    # what the script prints is shown once, and both count threads alike
+    # the script's output is shown only once, and both runs use the same number of threads
     subprocess.run(
         command,
         env=environment,
@@ -221,7 +217,7 @@ def place(record):
 
 
 def show(ours, theirs, rtol):
-    """Print what parts first; the exit status."""
+    """Print the first difference and return the exit status."""
     (_, mine, my_error), (version, other, other_error) = ours, theirs
     if version is None or not (mine or my_error):
         print(

@@ -1,8 +1,7 @@
 """python -m mindtorch_proxy doctor [--json]: what is installed, what is active and why, what is wrong and what helps.
 
-Standard library only, and `packaging` where it is there; MindSpore runs in a process of its own: it answers where the
-installation is broken.
-The exit status is 1 where something is wrong.
+The exit status is 1 where something is wrong. The command uses the standard library, and `packaging` if it is
+installed; MindSpore runs in a separate process, so that the doctor also works where the installation is broken.
 """
 
 import glob
@@ -24,7 +23,7 @@ VARIABLES = (
     "ASCEND_OPP_PATH ASCEND_RT_VISIBLE_DEVICES"
 ).split()
 CANN = "/usr/local/Ascend/ascend-toolkit/latest"
-# adds numbers, multiplies matrices, walks back: what a broken MindSpore does not get through
+# addition, matrix product and backward: a broken MindSpore fails in one of them
 SMOKE = (
     "import torch; x = torch.ones(3, 3, requires_grad=True); y = (x @ x + 1).sum(); y.backward(); "
     "assert y.item() == 36 and x.grad.eq(6).all(); print(x.device, torch.get_num_threads())"
@@ -39,7 +38,7 @@ def version_of(name):
 
 
 def versions():
-    """Those of what we stand on, and of what says that it uses torch."""
+    """Return {name: version} of the packages that mindtorch_proxy uses and of those that require torch."""
     users = {}
     for found in metadata.distributions():
         if any(re.match(r"torch\b(?!-)", need) for need in found.requires or ()):
@@ -48,7 +47,7 @@ def versions():
 
 
 def cann():
-    """CANN's version, where there is one."""
+    """Return CANN's version and folder, or "not found"."""
     home = os.environ.get("ASCEND_HOME_PATH") or CANN
     for name in ("version.cfg", "compiler/version.info", "runtime/version.info"):
         try:
@@ -62,7 +61,7 @@ def cann():
 
 
 def memory():
-    """Free and total memory in GiB."""
+    """Return free and total memory in GiB, as text."""
     try:
         with open("/proc/meminfo", encoding="utf-8") as file:
             kb = dict(re.findall(r"^(\w+):\s+(\d+) kB", file.read(), re.M))
@@ -87,7 +86,7 @@ def machine():
 
 
 def smoke():
-    """(whether a small calculation came out, what it said)."""
+    """Run a small calculation in a new process. Return (whether it succeeded, a description)."""
     code = [sys.executable, "-m", "mindtorch_proxy", "-c", SMOKE]
     try:
         done = subprocess.run(
@@ -108,7 +107,7 @@ def smoke():
 
 
 def problems(found, active):
-    """[(what is wrong, what helps)] of the pairs that are known not to go together."""
+    """Return [(what is wrong, what helps)] for known incompatibilities and mistakes."""
     installed = {name: version for name, version in found.items() if version != "not installed"}
     numpy, mindspore = installed.get("numpy"), installed.get("mindspore")
     sentences = [installation.python_problem(), installation.package_problem(), installation.mindspore_problem()]
@@ -136,7 +135,7 @@ def problems(found, active):
 
 
 def advice(found):
-    """[(what is worth knowing, what helps)]: nothing of it is wrong."""
+    """Return [(what is worth knowing, what helps)] for things that are not errors."""
     known = []
     mindspore = found["mindspore"]
     if re.match(r"2\.([89]|10)\b", mindspore) and machine()["NPU"] == "none":
@@ -154,7 +153,7 @@ def advice(found):
 
 
 def examine():
-    """All that the doctor finds."""
+    """Return everything that the doctor finds as a dict."""
     found = versions()
     active, lines = commands.status()
     wrong = problems(found, active)
@@ -181,7 +180,7 @@ def examine():
 
 
 def text(report):
-    """The report as lines that can be pasted into an issue."""
+    """Return the report as text that can be pasted into an issue."""
     lines = [
         f"mindtorch_proxy {report['mindtorch_proxy']}",
         f"Python {report['python']}",

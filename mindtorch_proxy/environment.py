@@ -1,4 +1,4 @@
-"""What is written into an environment: the .pth file, conda's scripts, metadata of `torch`. Standard library only."""
+"""Writes files into an environment: the .pth file, conda's scripts, metadata of `torch`. Standard library only."""
 
 import base64
 import hashlib
@@ -19,9 +19,9 @@ SITE_PACKAGES = sysconfig.get_path("purelib")
 PTH = os.path.join(SITE_PACKAGES, "mindtorch_proxy_activate.pth")
 STUBS = os.path.join(SITE_PACKAGES, "torch-stubs")
 DIST_INFO = os.path.join(SITE_PACKAGES, f"torch-{TORCH_VERSION}.dist-info")
-# One line, since site.py runs lines, and a short one, since every start of Python compiles it: active where the
-# variable says so; else an object behind all finders (a SimpleNamespace without an import), which explains an `import
-# torch` that fails.
+# A single line, since site.py executes lines, and a short one, since every start of Python compiles it. It activates
+# where the variable requests it. Otherwise it appends a finder that explains a failing `import torch`: a
+# SimpleNamespace, obtained without an import.
 PTH_LINE = (
     f'import os, sys; os.environ.get("{VARIABLE}") and __import__("mindtorch_proxy").activate.install_if_asked() or '
     "sys.meta_path.append(type(sys.implementation)(find_spec=lambda n, *_: "
@@ -44,9 +44,9 @@ CONDA = {
 
 
 def install(with_metadata=False, with_types=False):
-    """Write the .pth file, in a conda environment its scripts.
+    """Write the .pth file, and in a conda environment also conda's scripts.
 
-    with_metadata what pip takes for an installed torch, with_types what editors read.
+    with_metadata: also write metadata, so that pip considers torch installed. with_types: also write type stubs.
     """
     if with_metadata:
         _write_metadata()
@@ -59,7 +59,7 @@ def install(with_metadata=False, with_types=False):
 
 
 def uninstall():
-    """Remove whatever install() has written."""
+    """Remove everything that install() has written."""
     for path in (PTH, *conda_scripts()):
         if os.path.exists(path):
             os.remove(path)
@@ -74,7 +74,7 @@ def uninstall():
 
 
 def conda_scripts():
-    """{path: text} of the scripts that `conda activate` and `deactivate` source; none outside of conda."""
+    """Return {path: text} of the scripts that `conda activate` and `deactivate` source; empty outside of conda."""
     if not os.path.isdir(os.path.join(sys.prefix, "conda-meta")):
         return {}
     folder = os.path.join(sys.prefix, "etc", "conda")
@@ -85,7 +85,7 @@ def conda_scripts():
 
 
 def other_torch():
-    """Where a torch that is not ours lies on sys.path, or None."""
+    """Return the location of a torch on sys.path that is not ours, or a description of its metadata, or None."""
     spec = PathFinder.find_spec("torch")
     if spec is not None:
         return spec.origin or str(list(spec.submodule_search_locations or ()))
@@ -96,7 +96,7 @@ def other_torch():
 
 
 def is_ours(folder):
-    """Whether we have written a folder of site-packages."""
+    """Whether mindtorch_proxy has written a folder in site-packages."""
     try:
         with open(os.path.join(folder, "INSTALLER"), encoding="utf-8") as file:
             return file.read().strip() == INSTALLER
@@ -105,7 +105,7 @@ def is_ours(folder):
 
 
 def metadata_is_ours():
-    """Whether pip sees a torch that --with-metadata has written."""
+    """Whether --with-metadata has written the metadata of torch that pip sees."""
     return is_ours(DIST_INFO)
 
 

@@ -1,6 +1,6 @@
 """Finds the modules of `torch` and its package metadata.
 
-Standard library only; without state, so safe from any thread.
+Standard library only. The finder has no state, so it may be used from any thread.
 """
 
 import functools
@@ -12,12 +12,12 @@ from importlib.machinery import PathFinder
 
 TORCH_VERSION = "2.13.0+mindspore"
 HERE = os.path.dirname(os.path.abspath(__file__))
-# modules that any torch could serve lie in `stubs`: inside the package in a wheel, beside it in a checkout
+# `stubs` holds the modules that only use public names of torch: inside the package in a wheel, beside it in a checkout
 STUBS = next(
     (p for p in (os.path.join(HERE, "stubs"), os.path.join(os.path.dirname(HERE), "stubs")) if os.path.isdir(p)), None
 )
 ROOTS = [os.path.join(HERE, "torch"), *filter(None, [STUBS])]
-SPLIT = ("torch", "torch.utils")  # the packages of which both trees have a part
+SPLIT = ("torch", "torch.utils")  # the packages that have modules in both trees
 
 METADATA = f"""\
 Metadata-Version: 2.1
@@ -30,9 +30,9 @@ Requires-Python: >=3.10
 
 
 def npu_usable():
-    """Whether `torch_npu` is there: libraries take the package for an NPU.
+    """Whether `torch_npu` can be imported; libraries conclude from it that there is an NPU.
 
-    Where no device node is (nor an emulated NPU asked for) nothing is loaded.
+    Without a device node, and without MINDTORCH_NPU=emulated, the answer is no and nothing is imported.
     """
     try:
         nodes = any(name.startswith("davinci") for name in os.listdir("/dev"))
@@ -44,14 +44,12 @@ def npu_usable():
 
 
 class TorchFinder:
-    """A meta path finder that answers for `torch`, `functorch` and, where an NPU is usable, `torch_npu`, with
-    everything below them, and for nothing else.
-    """
+    """A meta path finder for `torch`, `functorch` and, where an NPU is usable, `torch_npu`, with their submodules."""
 
     def find_spec(self, fullname, path=None, target=None):
-        """The spec of one of our modules.
+        """Return the spec of one of our modules, or None.
 
-        None where we have none; an error where another torch would answer in our stead.
+        Raise ModuleNotFoundError for a module that we do not have and that another torch would provide.
         """
         if fullname == "torch_npu" or fullname.startswith("torch_npu.") and path is not None:
             return PathFinder.find_spec(fullname, path or [HERE]) if path or npu_usable() else None
@@ -64,7 +62,7 @@ class TorchFinder:
             if fullname in SPLIT:
                 spec.submodule_search_locations = [os.path.join(root, *fullname.split(".")[1:]) for root in ROOTS]
             return spec
-        for finder in sys.meta_path:  # a torch built in place has a finder of its own, which looks at no path
+        for finder in sys.meta_path:  # an editable install of torch has its own finder, which ignores the path
             other = (
                 None if finder is self or not hasattr(finder, "find_spec") else finder.find_spec(fullname, path, target)
             )
@@ -76,7 +74,7 @@ class TorchFinder:
         return None
 
     def find_distributions(self, context=None):
-        """The distribution `torch`, for importlib.metadata. A search of given folders is none of our business."""
+        """Return the distribution `torch` for importlib.metadata. Searches with an explicit path are ignored."""
         name = getattr(context, "name", None)
         if "path" in vars(context or object) or (name and re.sub(r"[-_.]+", "-", name).lower() != "torch"):
             return iter(())
@@ -85,7 +83,7 @@ class TorchFinder:
 
 @functools.cache
 def _distribution():
-    from importlib.metadata import Distribution  # loaded already by whoever asks; costs 20 ms for those who do not
+    from importlib.metadata import Distribution  # takes 20 ms; a caller has imported it already
     from pathlib import Path
 
     def files():

@@ -1,4 +1,7 @@
-"""Why `import torch` fails in an environment that has the .pth file and is not active. Standard library only."""
+"""Explains why `import torch` fails in an environment that has the .pth file but is not active.
+
+Standard library only.
+"""
 
 import sys
 
@@ -9,11 +12,11 @@ FORGOTTEN = (
 
 
 def explain():
-    """Asked behind all other finders.
+    """Raise ModuleNotFoundError with an explanation for an import statement; return None for `find_spec`.
 
-    An import statement's error gets our sentence; one who looks whether there is a torch (`find_spec`) sees none.
+    The last finder of sys.meta_path calls this, so that no other finder has found torch.
     """
-    frame = sys._getframe(2)  # of who asks the finder
+    frame = sys._getframe(2)  # the caller of the finder
     while frame is not None and frame.f_globals.get("__name__") == "importlib._bootstrap":
         if frame.f_code.co_name == "_find_and_load":
             raise ModuleNotFoundError(FORGOTTEN, name="torch")

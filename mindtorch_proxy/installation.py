@@ -1,6 +1,6 @@
-"""What has to be installed, and what to do where it is not.
+"""Checks what has to be installed, and gives the commands that install it.
 
-Standard library only, but for `packaging`, which is imported where something is wrong, and may be missing then.
+Standard library only, except for `packaging`, which the checks of NumPy import and which may be missing.
 """
 
 import importlib
@@ -16,14 +16,15 @@ PYTHONS = (3, 10), (3, 12)
 CPU_MINDSPORE = "2.7.2"
 CONSTRAINTS = os.path.join(HERE, "constraints")
 LAST_NUMPY_1 = "1.26.4"
-FILES = (
-    ("torch.txt", "base.txt"),
-    ("numpy2-torch.txt", "numpy2.txt"),
-)  # for NumPy 1 and NumPy 2; the first of two where pip takes torch for installed
+# The files for NumPy 1 and for NumPy 2; of each pair the first where pip considers torch installed.
+FILES = (("torch.txt", "base.txt"), ("numpy2-torch.txt", "numpy2.txt"))
 
 
 class BrokenInstallation(ImportError):
-    """One sentence that says what is wrong and what helps; `python -m mindtorch_proxy` shows it without a traceback."""
+    """Error whose message is one sentence: what is wrong and what helps.
+
+    `python -m mindtorch_proxy` shows it without a traceback.
+    """
 
 
 def python_problem():
@@ -38,8 +39,9 @@ def python_problem():
 
 
 def constraints():
-    """The file for `pip install -c` that fits this environment: by the NumPy that it has, and by whether pip takes
-    torch for installed because of us.
+    """Return the constraints file for `pip install -c` in this environment.
+
+    It depends on the installed NumPy, and on whether our metadata lets pip consider torch installed.
     """
     from . import environment
 
@@ -48,19 +50,19 @@ def constraints():
 
 
 def pip_command(*packages):
-    """The command that installs these packages and leaves the environment whole."""
+    """Return the command that installs these packages without breaking the environment."""
     return shlex.join([sys.executable, "-m", "pip", "install", "-c", constraints(), *packages])
 
 
 def _is_2(numpy):
-    """Whether a version of NumPy is not one of NumPy 1."""
+    """Whether a version of NumPy is 2 or later."""
     return int(numpy.partition(".")[0]) >= 2
 
 
 def _installed_numpy():
-    """The version of NumPy that pip has installed.
+    """Return the version of the installed NumPy.
 
-    The last of NumPy 1, which works with every MindSpore by its metadata, where there is none.
+    Where there is none, return the last of NumPy 1, which every MindSpore accepts by its metadata.
     """
     from importlib import metadata
 
@@ -71,14 +73,14 @@ def _installed_numpy():
 
 
 def _key(name):
-    """A package's name as pip compares it."""
+    """Normalise a package's name as pip does."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _bounds(numpy):
-    """{package: requirement} of the file for a version of NumPy.
+    """Return {package: requirement} from the constraints file for a version of NumPy.
 
-    NumPy's own, and those of packages that need another one and do not state it.
+    It has NumPy itself, and packages of which some versions do not work with that NumPy without stating so.
     """
     with open(os.path.join(CONSTRAINTS, FILES[_is_2(numpy)][1]), encoding="utf-8") as file:
         lines = [line.strip() for line in file]
@@ -86,16 +88,14 @@ def _bounds(numpy):
 
 
 def _numpy_users(bounded):
-    """(name, version, what it requires of NumPy) of every installed package that requires NumPy, or that is among those
-    bounded.
-    """
+    """Yield (name, version, requirements on NumPy) of installed packages that require NumPy or are in `bounded`."""
     from importlib import metadata
 
     # MindSpore 2.7.2 states that it needs NumPy 1, and works with both (docs/troubleshooting.md)
     seen = {"numpy", "mindspore"}
     for found in metadata.distributions():
         name = found.metadata["Name"]
-        if not name or _key(name) in seen:  # a broken one, or one that another hides
+        if not name or _key(name) in seen:  # broken metadata, or hidden by an earlier entry of the path
             continue
         seen.add(_key(name))
         needs = [need for need in found.requires or () if re.match(r"numpy\b(?![-.])", need, re.IGNORECASE)]
@@ -104,9 +104,9 @@ def _numpy_users(bounded):
 
 
 def _unmet(need, version):
-    """Whether a requirement holds in this environment and leaves a version out.
+    """Whether a requirement applies to this environment and excludes a version.
 
-    One that can't be read (old metadata) leaves nothing out, as for pip.
+    A requirement that cannot be parsed (old metadata) excludes nothing, as for pip.
     """
     from packaging.requirements import InvalidRequirement, Requirement
 
@@ -120,9 +120,9 @@ def _unmet(need, version):
 
 
 def numpy_conflicts(numpy):
-    """{package: sentence} of the installed packages that do not work with a version of NumPy.
+    """Return {package: sentence} of the installed packages that do not work with a version of NumPy.
 
-    ImportError without `packaging`.
+    Raise ImportError where `packaging` is needed and missing.
     """
     bounds, conflicts = _bounds(numpy), {}
     for name, version, needs in _numpy_users(bounds):
@@ -135,19 +135,17 @@ def numpy_conflicts(numpy):
 
 
 def numpy_command():
-    """The command that brings NumPy, and with it the installed packages that need another one, in versions that go
-    together.
-    """
+    """Return the command that installs compatible versions of NumPy and of the packages in conflict with it."""
     numpy = _installed_numpy()
     try:
         packages = list(numpy_conflicts(numpy))
-    except ImportError:  # then every package that has to do with NumPy is named: pip leaves those that fit as they are
+    except ImportError:  # lists every package that uses NumPy: pip does not change those that are compatible
         packages = sorted(name for name, *_ in _numpy_users(_bounds(numpy)) if _key(name) != "mindtorch-proxy")
     return pip_command("numpy", *packages)
 
 
 def library_problem(numpy):
-    """What is wrong where other packages do not work with the NumPy that is installed."""
+    """Return a sentence about installed packages that do not work with the installed NumPy, or None."""
     try:
         conflicts = numpy_conflicts(numpy)
     except ImportError:
@@ -178,7 +176,7 @@ def package_problem():
 
 
 def check():
-    """BrokenInstallation if `import torch` can't work here. NumPy is imported, MindSpore is only looked for."""
+    """Raise BrokenInstallation if `import torch` cannot work. NumPy is imported; MindSpore only has to be found."""
     problem = python_problem() or package_problem()
     if problem is None:
         try:
@@ -192,7 +190,7 @@ def check():
 
 
 def does_not_load(error):
-    """MindSpore is there, and its import fails."""
+    """Return the error for a MindSpore that is installed, but whose import fails."""
     return BrokenInstallation(
         f"MindSpore is installed, but does not load ({type(error).__name__}: {error}): `python -m mindtorch_proxy "
         "doctor` says what it finds, and `pip install --force-reinstall` of it mends what is broken",

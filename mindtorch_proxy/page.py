@@ -1,22 +1,25 @@
-"""One HTML page without the network, from what a run or a report of kernels knows. Standard library only."""
+"""Renders a test run or a report of kernels as one HTML page that needs no network. Standard library only."""
 
 import html
 import json
 from pathlib import Path
 
-KEPT = 20  # tests of one cause whose texts are on the page
-LENGTH = 6000  # of each text, its end
+KEPT = 20  # how many tests of each cause have their output on the page
+LENGTH = 6000  # how many characters of it, from the end
 
 
 def render(title, run=None, kernels=None, earlier=None):
-    """The page as text. run, earlier: what run_test_v2.py --json writes; kernels: what report() knows."""
+    """Return the page as text.
+
+    run, earlier: the contents of files that run_test_v2.py --json writes. kernels: the result of report().
+    """
     data = {
         "title": title,
         "run": run and _shortened(run),
         "kernels": kernels,
         "earlier": earlier and _earlier(earlier),
     }
-    text = json.dumps(data).replace("<", "\\u003c")  # no text ends the script
+    text = json.dumps(data).replace("<", "\\u003c")  # so that no text can end the script element
     page = Path(__file__).with_suffix(".html").read_text(encoding="utf-8")
     return page.replace("{{title}}", html.escape(title)).replace("{{data}}", text)
 

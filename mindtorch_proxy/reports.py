@@ -1,6 +1,6 @@
-"""What `mindtorch_proxy.report()` returns: a table to look at, and the same as HTML or JSON.
+"""The result of `mindtorch_proxy.report()`: a table, also as HTML or JSON.
 
-Standard library; rich where it is installed.
+It uses the standard library, and rich if that is installed.
 """
 
 import atexit
@@ -17,13 +17,13 @@ HEADS = ("operator", "kind", "primitive", "dtypes", "calls", "ms", "why a later 
 
 
 class Report(dict):
-    """The kernels of this process: {"device", "kernels", "moves", "share", "times"}.
+    """The kernels that this process has used: {"device", "choice", "kernels", "moves", "share", "times"}.
 
-    Prints as a table, the most expensive operators first.
+    It prints as a table with the most expensive operators first.
     """
 
     def rows(self):
-        """[(operator, kind, primitive, dtypes, calls, milliseconds or "", why)], operators' dtypes together."""
+        """Return [(operator, kind, primitive, dtypes, calls, milliseconds or "", why)], with one row for all dtypes."""
         found: dict = {}
         for kernel in self["kernels"]:
             entry = found.setdefault(
@@ -35,7 +35,7 @@ class Report(dict):
         times = dict(self["times"])
         rows = []
         for (op, kind, primitive), entry in found.items():
-            seconds = times.pop(op, None)  # an operator's time stands at its first kind
+            seconds = times.pop(op, None)  # an operator's time is shown in its first row
             rows.append(
                 (
                     op,
@@ -50,7 +50,7 @@ class Report(dict):
         return sorted(rows, key=lambda row: (-(row[5] or 0), -row[4]))
 
     def summary(self):
-        """What the table ends with."""
+        """Return the lines below the table."""
         calls = sum(kernel["calls"] for kernel in self["kernels"])
         moves = ", ".join(f"{name} {n}" for name, n in self["moves"].items() if n) or "none"
         rest = max(len(self.rows()) - ROWS, 0)
@@ -78,7 +78,7 @@ class Report(dict):
         return table
 
     def text(self):
-        """The table as plain lines."""
+        """Return the table as plain text."""
         lines = [HEADS, *self._cells()]
         widths = [max(len(line[i]) for line in lines) for i in range(len(HEADS))]
         return "\n".join(
@@ -103,20 +103,23 @@ class Report(dict):
         return f"<table><tr>{head}</tr>{rows}</table><p>{html.escape(self.summary())}</p>"
 
     def html(self, path):
-        """Write one page without the network."""
+        """Write one HTML page that needs no network."""
         seconds = dict(self["times"])
         kernels = [kernel | {"seconds": seconds.pop(kernel["op"], 0)} for kernel in self["kernels"]]
         with open(path, "w", encoding="utf-8") as file:
             file.write(page.render("Kernels", kernels=self | {"kernels": kernels}))
 
     def json(self, path):
-        """Write everything."""
+        """Write the whole report as JSON."""
         with open(path, "w", encoding="utf-8") as file:
             json.dump(self, file, indent=1)
 
 
 def write(report, path):
-    """To a file by its ending, or as a table to the standard error for "-"; %p is the process."""
+    """Write a report to a file, as HTML or JSON by its ending, or as a table to standard error for "-".
+
+    %p in the path is replaced by the process id.
+    """
     if path == "-":
         print(report, file=sys.stderr)
     else:
@@ -125,9 +128,9 @@ def write(report, path):
 
 
 def as_asked(runtime):
-    """What the variables ask for.
+    """Set up what the environment variables request.
 
-    MINDTORCH_REPORT a file at the process's end, MINDTORCH_TIMES the operators' times in it.
+    MINDTORCH_REPORT names a file to write at the end of the process; MINDTORCH_TIMES adds the times of operators.
     """
     if os.environ.get("MINDTORCH_TIMES", "0") != "0":
         runtime.time_operators()

@@ -30,13 +30,13 @@ _NAMES = {"pwsh": "powershell", "sh": "bash", "dash": "bash", "ksh": "bash", "as
 
 
 def known(name):
-    """One of NAMES by what a shell's program is called, or None."""
+    """Return the entry of NAMES for the name of a shell's program, or None."""
     name = _NAMES.get(name, name)
     return name if name in NAMES else None
 
 
 def calling():
-    """The shell that called us, by its process; bash's syntax where that is none."""
+    """Return the shell that is the parent process, or "bash" where the parent is not a known shell."""
     try:
         with open(f"/proc/{os.getppid()}/comm", encoding="utf-8") as file:
             return known(file.read().strip()) or "bash"
@@ -45,9 +45,9 @@ def calling():
 
 
 def script(environment, shell):
-    """The text that the shell evaluates.
+    """Return the text that the shell evaluates to set variables.
 
-    A value of None unsets. nu loads a record, which cannot unset: there empty stands for it.
+    The value None unsets a variable. nu loads a record, which cannot unset variables, so it sets them to "" instead.
     """
     if shell == "nu":
         return json.dumps({name: value or "" for name, value in environment.items()})

@@ -1,9 +1,9 @@
-"""Runs a script and writes down its operators' results: python trace.py RECORDS SCRIPT ARG... Either torch runs it; it
-imports nothing of ours.
+"""Runs a script and records the results of its operators: python trace.py RECORDS SCRIPT ARG...
 
-A record: {"op": PyTorch's name, "where": (file, line, text) of the innermost frame outside of torch, "script": the
-script's line, "constant": whether it takes no tensor, "results": [what is kept of each tensor]}; the first is
-{"version": torch's}, the last {"error": None or what ended the script}.
+It works with either torch and imports nothing of mindtorch_proxy. A record is {"op": PyTorch's name, "where": (file,
+line, text) of the innermost frame outside of torch, "script": the script's line, "constant": whether the operator takes
+no tensor, "results": [the sample of each tensor]}. The first record is {"version": torch's}, the last {"error": None or
+the error that ended the script}.
 """
 
 import linecache
@@ -13,11 +13,11 @@ import sys
 import traceback
 
 KEPT = 2048  # elements of a result, evenly spread
-UNWRITTEN = ("empty", "new_empty", "resize_", "set_", "_resize")  # their memory means nothing
+UNWRITTEN = ("empty", "new_empty", "resize_", "set_", "_resize")  # their results may have uninitialised memory
 
 
 def kept(tensor):
-    """Shape, dtype and some of the values, as doubles or integers."""
+    """Return shape, dtype and a sample of the values, floating-point ones as doubles."""
     values = tensor.detach()
     if values.is_complex():
         values = (
@@ -41,12 +41,12 @@ def tensors(result, kind):
 
 
 def computes_nothing(schema):
-    """Whether an operator only looks at memory otherwise: where a value parts, one that computed it did before."""
+    """Whether an operator only returns views, whose values an earlier operator has computed."""
     return not schema.is_mutable and any(r.alias_info is not None for r in schema.returns)
 
 
 def user_line(skip, script):
-    """(file, line, text) of the innermost frame outside of torch, and the line of the script."""
+    """Return (file, line, text) of the innermost frame outside of torch, and the line of the script."""
     frame, where = sys._getframe(2), None
     while frame is not None:
         name = frame.f_code.co_filename
@@ -59,7 +59,7 @@ def user_line(skip, script):
 
 
 def folders_of(torch):
-    """What the frames of torch itself lie in, ours with the runtime beside the package."""
+    """Return the folders of torch's own code; for mindtorch_proxy's torch they include those of the runtime."""
     inside = [os.path.dirname(torch.__file__), *torch.__path__]
     for name in ("runtime", "backends", "stubs"):
         spec = sys.modules.get(f"mindtorch_proxy.{name}")
@@ -68,7 +68,7 @@ def folders_of(torch):
 
 
 def main(records, script, *argv):
-    sys.path[0] = os.path.dirname(os.path.abspath(script))  # our own folder would answer for torch
+    sys.path[0] = os.path.dirname(os.path.abspath(script))  # this file's folder has a package torch of its own
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -82,7 +82,7 @@ def main(records, script, *argv):
             result = func(*args, **(kwargs or {}))
             name = str(func).removeprefix("aten.")
             if not name.startswith(UNWRITTEN):
-                moved = computes_nothing(func._schema)  # then it says no more than that the line was run
+                moved = computes_nothing(func._schema)  # then the record only shows that the line was run
                 found = (
                     []
                     if moved

@@ -1,6 +1,6 @@
-"""Tracebacks that show the program's frames and one of ours.
+"""Shortens tracebacks to the program's frames and one frame of this package.
 
-Standard library only; nothing here runs until an error is raised.
+Standard library only. Nothing here runs until an error is raised.
 """
 
 import os
@@ -12,18 +12,19 @@ ROOTS = tuple(
     folder + os.sep
     for folder in (HERE, *(os.path.join(os.path.dirname(HERE), name) for name in ("runtime", "backends", "stubs")))
 )
-WRITTEN = re.compile(r"<[\w.]+ #\d+>")  # functions that are written for an operator
+WRITTEN = re.compile(r"<[\w.]+ #\d+>")  # file names of generated functions
 
 
 def ours(trace):
-    """Whether a frame of a traceback is of this package."""
+    """Whether a frame of a traceback belongs to this package."""
     name = trace.tb_frame.f_code.co_filename
     return name.startswith(ROOTS) or WRITTEN.fullmatch(name) is not None
 
 
 def shorten(error):
-    """Leave out our frames of an error's traceback but one, where it was raised in ours: an operator's function if
-    there is one.
+    """Remove this package's frames from an error's traceback, except one if the error was raised in this package.
+
+    The frame that is kept is that of an operator's generated function if there is one.
     """
     if os.environ.get("MINDTORCH_TRACEBACK") == "full":
         return
@@ -31,7 +32,7 @@ def shorten(error):
     while trace is not None:
         frames.append(trace)
         trace = trace.tb_next
-    last = len(frames)  # where our last frames begin, those in which it was raised
+    last = len(frames)  # becomes the start of our innermost frames, in which the error was raised
     while last and ours(frames[last - 1]):
         last -= 1
     inside = frames[last:]

@@ -1,8 +1,8 @@
-"""Writes a stub package for `torch` from the declarations and the served modules: python -m mindtorch_proxy -m
-mindtorch_proxy.typings FOLDER
+"""Writes a stub package for `torch`: python -m mindtorch_proxy -m mindtorch_proxy.typings FOLDER
 
-Type checkers and editors read `torch-stubs` beside the installed packages (PEP 561). Operators carry the types of their
-schemas; what is written in Python carries its own annotations, and Any where it has none.
+It is made from the declarations of operators and from the modules under `torch`. Type checkers and editors read
+`torch-stubs` in site-packages (PEP 561). Operators have the types of their schemas, Python functions their own
+annotations, or Any where they have none.
 """
 
 import enum
@@ -35,17 +35,8 @@ from typing import Any, Callable, Iterator, Sequence, overload
 from builtins import bool as _bool, complex as _complex, float as _float, int as _int, str as _str
 """
 NUMBER = "_Number = _int | _float | _bool | _complex\n"
-SHADOWED = (
-    "bool",
-    "complex",
-    "float",
-    "int",
-    "str",
-    "dtype",
-    "device",
-    "layout",
-    "memory_format",
-)  # torch, or Tensor, has something else of these names
+# names that mean something else in torch or Tensor
+SHADOWED = ("bool", "complex", "float", "int", "str", "dtype", "device", "layout", "memory_format")
 CONVERSIONS = {
     "len": "_int",
     "bool": "_bool",
@@ -58,12 +49,12 @@ CONVERSIONS = {
 
 
 def builtin(text):
-    """Names of Python's types where torch's dtypes stand before them."""
+    """Return the stub's name of a type, with an underscore where torch shadows the name."""
     return f"_{text}" if text in SHADOWED else text
 
 
 def type_of(arg):
-    """The type of a schema's argument."""
+    """Return the type of a schema's argument."""
     base = arg.base.rstrip("?")
     found = " | ".join(builtin(part) for part in TYPES.get(base, "Any").split(" | "))
     if arg.list:
@@ -73,7 +64,7 @@ def type_of(arg):
 
 
 def result_of(schema):
-    """The type of a schema's result."""
+    """Return the type of a schema's result."""
 
     def one(text):
         text = text.strip().split(" ")[0]
@@ -89,7 +80,7 @@ def result_of(schema):
 
 
 def annotation(value):
-    """The text of an annotation written in Python, Any where it means nothing to us."""
+    """Return the text of a Python annotation, or Any for an annotation that is not supported."""
     if isinstance(value, str):
         return builtin(value) if value in ("bool", "int", "str", "float", "None", "Tensor") else "Any"
     if value is None or value is type(None):
@@ -106,14 +97,14 @@ def annotation(value):
 
 
 def default(value):
-    """A default, where its text is what it says."""
+    """Return the text of a default value, or "..." where its repr is not valid in a stub."""
     return (
         repr(value) if isinstance(value, (bool, int, str, type(None))) and not isinstance(value, enum.Enum) else "..."
     )
 
 
 def parameters(signature, types_, first=()):
-    """The text between the parentheses. types_: {name: type} over the annotations."""
+    """Return the text between the parentheses. types_: {name: type}, which override the annotations."""
     P = inspect.Parameter
     found, keywords = list(first), False
     for p in signature.parameters.values():
@@ -137,7 +128,7 @@ def signature_of(f):
 
 
 def operator(part, name, method):
-    """def name(...) of one schema."""
+    """Return the line `def name(...)` for one schema."""
     op, signature = part.__globals__["op"], part.__signature__
     shown = list(signature.parameters.values())
     known = {p.name: type_of(a) for p, a in zip(shown, op.schema.args)}
@@ -151,7 +142,7 @@ def operator(part, name, method):
 
 
 def _fitting(shown):
-    """Required parameters may not follow those with defaults: then they have one too."""
+    """Give a default to positional parameters that follow one with a default, as Python requires."""
     late, found = False, []
     for p in shown:
         late = late or p.default is not p.empty
@@ -162,7 +153,7 @@ def _fitting(shown):
 
 
 def function(f, name, method=False):
-    """The lines of a function, or of a method."""
+    """Return the lines of a function, or of a method."""
     parts = list(getattr(f, "overloads", {}).values() or [f])
     if all("op" in getattr(part, "__globals__", ()) and hasattr(part, "__signature__") for part in parts):
         lines = [operator(part, name, method) for part in parts]
@@ -173,7 +164,7 @@ def function(f, name, method=False):
 
 
 def member(cls, name, value):
-    """The lines of one name in a class."""
+    """Return the lines of one attribute of a class."""
     if isinstance(value, property) or inspect.isdatadescriptor(value):
         getter = getattr(value, "fget", None)
         result = annotation(getattr(getter, "__annotations__", {}).get("return", ...)) if getter else "Any"
@@ -193,7 +184,7 @@ def member(cls, name, value):
     return []
 
 
-# methods between underscores that give no tensor, and those that type checkers know from `object`
+# double-underscore methods that do not return a tensor, or that type checkers know from `object`
 OWN = {
     f"__{n}__"
     for n in "init new repr hash format contains array setitem delitem setattr getattr dir deepcopy copy setstate "
@@ -224,7 +215,7 @@ def bases(cls, here):
 
 
 def reference(cls, here):
-    """A class's name from within a module, or None."""
+    """Return the name by which a module's stub refers to a class, or None."""
     home = sys.modules.get(cls.__module__)
     if getattr(home, cls.__name__, None) is not cls:
         return None
@@ -232,7 +223,7 @@ def reference(cls, here):
 
 
 def class_(cls, here, module):
-    """The lines of a class."""
+    """Return the lines of a class."""
     names = set(vars(cls)) if cls.__name__ != "Tensor" else set(dir(cls)) | set(vars(cls))
     lines, seen = [], set()
     for name, kind in getattr(cls, "__annotations__", {}).items():
@@ -288,7 +279,7 @@ def value_(name, value, here):
 
 
 def public(module):
-    """The names of a module that are meant for others."""
+    """Return the public names of a module."""
     listed = getattr(module, "__all__", None) if module.__name__ != "torch" else None
     return sorted(
         {*(listed or ()), *(name for name in dir(module) if name[0] != "_")}
@@ -297,13 +288,13 @@ def public(module):
 
 
 def module_(module, modules):
-    """The text of a module's stub."""
+    """Return the text of a module's stub."""
     here = module.__name__
     imports, bodies = {"import torch"}, []
     for name in public(module):
         try:
             value = getattr(module, name)
-        except Exception:  # a name that says why it can't be had has no stub
+        except Exception:  # a name that raises an explanation has no stub
             continue
         if not name.isidentifier() or keyword.iskeyword(name):
             continue
@@ -340,7 +331,7 @@ def module_(module, modules):
 
 
 def served():
-    """{name: (module, whether it is a package)} of everything under torch that is public and imports."""
+    """Return {name: (module, whether it is a package)} of the public modules under torch that can be imported."""
     found = {}
     for root in ROOTS:
         for folder, folders, files in os.walk(root):
@@ -353,13 +344,13 @@ def served():
                 name = ".".join(["torch", *inside[: -1 if package else None]])
                 try:
                     found[name] = importlib.import_module(name), package or found.get(name, (0, False))[1]
-                except (ImportError, NotImplementedError):  # what is not there has no stub
+                except (ImportError, NotImplementedError):  # an unsupported module has no stub
                     continue
     return found
 
 
 def write(folder):
-    """Write the package torch-stubs into a folder; the number of modules."""
+    """Write the package torch-stubs into a folder and return the number of modules."""
     modules = served()
     target = os.path.join(folder, "torch-stubs")
     for name, (module, _) in modules.items():

@@ -1,9 +1,8 @@
-"""python -m mindtorch_proxy where NAME ...: where a public name of torch is declared, differentiated, computed and
-tested.
+"""python -m mindtorch_proxy where NAME ...
 
-NAME is what a program writes, such as torch.nn.functional.layer_norm, torch.Tensor.add_ or torch.optim.Adam, or an
-operator as `report()` and `compare` name it, such as native_layer_norm_backward. The exit status is 1 where a name does
-not exist.
+Shows where a public name of torch is declared, differentiated, computed and tested. NAME is a name that programs use,
+such as torch.nn.functional.layer_norm, torch.Tensor.add_ or torch.optim.Adam, or an operator's name from `report()` or
+`compare`, such as native_layer_norm_backward. The exit status is 1 where a name does not exist.
 """
 
 import functools
@@ -14,11 +13,11 @@ import re
 import sys
 
 TABLES = {"cpu": "mindtorch_proxy.backends.cpu.table", "npu": "mindtorch_proxy.backends.ascend.table"}
-LEVELS = 4  # of operators that functions of other operators call
+LEVELS = 4  # how deep the operators that composites call are shown
 
 
 def shown(where):
-    """file:line, relative to the current folder where the file lies below it."""
+    """Return file:line, relative to the current folder where the file is below it."""
     if where is None:
         return "made when it is first asked for"
     file, line = where
@@ -27,7 +26,7 @@ def shown(where):
 
 
 def place(f):
-    """(file, line) of a function or class; None for what is not written in Python."""
+    """Return (file, line) of a function or class, or None where it is not written in Python."""
     while isinstance(f, functools.partial):
         f = f.func
     f = inspect.unwrap(f)
@@ -41,7 +40,7 @@ def place(f):
 
 
 def named(f):
-    """A function's place with its name."""
+    """Return a function's location together with its name."""
     where = place(f)
     name = getattr(f, "__name__", "")
     return (
@@ -52,11 +51,11 @@ def named(f):
 
 
 def operators_of(name):
-    """The operators of a name as programs, `report()` or `compare` write it."""
+    """Return the operators of a name in the form that programs, `report()` or `compare` use."""
     from .runtime import registry
 
     short = name.removeprefix("torch.ops.aten.").removeprefix("aten.").removeprefix("torch.")
-    for wanted in (short, short.rpartition(".")[0]):  # with its overload, and without
+    for wanted in (short, short.rpartition(".")[0]):  # with the overload, and without it
         found = [
             o for o in registry.operators() if wanted in (o.full, o.name, o.options.aten, f"{o.namespace}.{o.name}")
         ]
@@ -66,7 +65,7 @@ def operators_of(name):
 
 
 def resolved(name):
-    """The object behind a dotted name of torch; AttributeError or ModuleNotFoundError where there is none."""
+    """Return the object of a dotted name of torch. Raise AttributeError or ModuleNotFoundError if there is none."""
     parts, value = name.split("."), importlib.import_module("torch")
     for i, part in enumerate(parts[1:], 2):
         try:
@@ -79,7 +78,7 @@ def resolved(name):
 
 
 def called(f):
-    """The operators that a function over operators calls by name, by itself or through functions beside it."""
+    """Return the operators that a function calls by name, directly or through other functions of the runtime."""
     from .runtime import registry
     from .runtime.declare import Op
 
@@ -105,7 +104,7 @@ def called(f):
 
 
 def names_in(code):
-    """The names that a function's code reads, and that of what is written inside it."""
+    """Yield the names that a code object and the code objects nested in it use."""
     if code is not None:
         yield from code.co_names
         for constant in code.co_consts:
@@ -114,7 +113,7 @@ def names_in(code):
 
 
 def derivative_lines(op):
-    """Where the formulas of an operator's gradient stand."""
+    """Return lines that say where an operator's gradient formulas are defined."""
     if op.derivative is None:
         return ["none" if op.fn is None else "that of what it calls"]
     if isinstance(op.derivative, dict):
@@ -127,7 +126,7 @@ def derivative_lines(op):
 
 
 def kernel_lines(op):
-    """A line for each kernel of each device, in the order of preference."""
+    """Yield lines about each kernel of each device, in order of preference."""
     for device, module in TABLES.items():
         for kernel in importlib.import_module(module).kernels(op):
             spread = kernel.above == float("inf")
@@ -150,7 +149,7 @@ def kernel_lines(op):
 
 
 def describe(op, level=LEVELS, seen=None):
-    """The lines about an operator, and about those that it calls, indented."""
+    """Yield lines about an operator and, indented, about the operators that it calls."""
     from .runtime.registry import DECOMPOSITIONS
 
     seen = set() if seen is None else seen
@@ -172,7 +171,7 @@ def describe(op, level=LEVELS, seen=None):
 
 
 def test_lines(name):
-    """The tests that know a name, where the checkout with the tests is at hand."""
+    """Yield the tests that mention a name, if this is a checkout that has the tests."""
     root = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tests")
     if not os.path.isdir(root):
         return
@@ -189,7 +188,7 @@ def test_lines(name):
 
 
 def lines(name):
-    """What there is to say about a name; LookupError where it does not exist."""
+    """Yield the lines about a name. Raise LookupError where it does not exist."""
     value, ops = None, ()
     try:
         value = resolved(name) if name.startswith("torch.") else None
@@ -214,7 +213,7 @@ def lines(name):
 
 
 def main(argv):
-    """The command; its exit status."""
+    """Run the command and return its exit status."""
     from . import install
 
     if not argv or argv[0] in ("-h", "--help"):

@@ -1,4 +1,4 @@
-"""Runs test files, each in a process of its own, and reports on them; `run_test_v2.py` is its command.
+"""Runs test files, each in its own process, and reports the results. `run_test_v2.py` is its command.
 
-Standard library and pytest only.
+It needs only the standard library and pytest.
 """

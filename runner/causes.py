@@ -1,4 +1,4 @@
-"""What a failure's message says: its category, its cause without the particulars, the package that is missing."""
+"""Classifies failures by their messages: the category, the cause without details, the missing package."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import shlex
 
 CATEGORIES = ("missing API", "missing dependency", "wrong value", "dtype", "device", "crash", "time-out", "other")
 TORCH_TYPE = r"torch\.(u?int|float|bfloat|complex|bool|half|double|long)\w*"
-# a module that is no part of PyTorch, or what libraries say in its stead: "requires the librosa library but it was not
-# found";
-# a distribution that is not there, or not in the version that transformers asks for
+# Messages about a missing module that is not part of PyTorch, as Python writes them or as libraries do ("requires the
+# librosa library but it was not found"), or about a distribution that is missing or of a version that transformers
+# does not accept.
 OURS = r"(?:torch|torch_npu|functorch|torchgen|mindtorch_proxy)\b"
 DEPENDENCY = (
     rf"No module named '(?!{OURS})([\w.]+)'|requires the ([\w.-]+) library but it was not found|"
     r"The '([^']+)' distribution was not found and is required|(\S+[<>=]\S+) is required for a normal functioning"
 )
-# the first rule that fits decides; each looks at "ExceptionType: message"
+# The first matching rule decides. Each is matched against "ExceptionType: message".
 RULES = [
     ("time-out", r"Failed: Timeout|^TimeoutError|^subprocess\.TimeoutExpired"),
     ("missing dependency", DEPENDENCY),
@@ -33,7 +33,7 @@ RULES = [
     ),
     ("wrong value", r"^AssertionError|^assert\b|not close"),
 ]
-# import names whose distributions are called otherwise
+# modules whose distributions have another name
 DISTRIBUTIONS = {
     "cv2": "opencv-python-headless",
     "PIL": "pillow",
@@ -49,7 +49,7 @@ def category_of(message: str) -> str:
 
 
 def missing_package(message: str) -> str | None:
-    """What pip is to install, as a shell reads it, where the message names it: a module, or a version of something."""
+    """Return what pip has to install, quoted for a shell, if the message names a missing package, else None."""
     found = re.search(DEPENDENCY, message[:600])
     if not found:
         return None
@@ -60,16 +60,16 @@ def missing_package(message: str) -> str | None:
 
 
 def line_of(message: str) -> str:
-    """The line that names the error."""
+    """Return the line of a message that names the error."""
     lines = [line.strip() for line in message.splitlines() if line.strip()] or [""]
     error = r"[\w.]*(Error|Exception|Warning|Interrupt|Exit|Timeout|Crash)\b"
     return next((line for line in reversed(lines) if re.match(error, line)), lines[0])
 
 
 def cause_of(message: str) -> str:
-    """The line that names the error, without what differs from test to test: numbers, addresses, paths.
+    """Return the line that names the error, with numbers, addresses and paths replaced.
 
-    Failures of one group have the same.
+    Failures with the same cause form a group.
     """
     line = re.sub(r"0x[0-9a-f]+", "0x…", line_of(message))
     line = re.sub(r"(?<![\w.])/[\w./-]+/", "…/", line)
@@ -78,9 +78,9 @@ def cause_of(message: str) -> str:
 
 
 def groups(results):
-    """[{cause, category, count, known, tests, package}] of the failures, the commonest first.
+    """Group the failures by cause: [{cause, category, count, known, tests, package}], the most frequent first.
 
-    What is shown as the cause is the line of the group's first test, with its numbers.
+    The cause that is shown is the line of the group's first test, with its numbers.
     """
     found: dict = {}
     for result in results:

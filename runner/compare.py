@@ -1,8 +1,8 @@
 """Compare two runs of run_test_v2.py, file by file: python -m runner.compare BEFORE... --with AFTER...
 
-A run is what --json writes, or a list of the ids that passed (one a line); several make one. The exit status is 1 if a
-test that passed before does not pass after. With the real torch's run (--plain) as BEFORE it says what our torch lacks,
-and how much longer it takes.
+A run is a file that --json has written, or a list of the ids that passed, one per line. Several files are taken as one
+run. The exit status is 1 if a test that passed before does not pass after. With a run on the real torch (--plain) as
+BEFORE, the comparison shows what mindtorch_proxy lacks, and how much longer it takes.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from pathlib import Path
 
 
 def load(paths):
-    """{(file, test): result} of what --json wrote, or of lists of the ids that passed (one a line).
+    """Read files of --json, or lists of the ids that passed (one per line), and return {(file, test): result}.
 
-    The folders before the file's own do not count, so that checkouts in different places compare.
+    Only a test file's name and its folder count, so that checkouts in different places can be compared.
     """
     tests: list = []
     for path in map(Path, paths):
@@ -35,7 +35,7 @@ def load(paths):
 
 
 def short(file):
-    """A file's name without the folders before its own."""
+    """Return the last folder and the name of a file."""
     return "/".join(file.split("/")[-2:])
 
 
@@ -48,7 +48,7 @@ def by_name(tests):
 
 
 def compare(before, after):
-    """{file: counts}, and [(file, name, what)] of the tests whose fate changed."""
+    """Return {file: counts}, and [(file, name, description)] of the tests whose outcome changed."""
     files: dict = collections.defaultdict(collections.Counter)
     changed = []
     for file, name in before | after:
@@ -74,7 +74,7 @@ def compare(before, after):
 
 
 def show(files, changed):
-    """Print the comparison; whether a test that passed before does not now."""
+    """Print the comparison. Return whether a test that passed before does not pass now."""
     for change in changed:
         print("{}::{}\n    {}".format(*change))
     for file, n in sorted(files.items()):

@@ -1,4 +1,4 @@
-"""A run's files: JUnit, JSON (results.schema.json says what is in it), the kernels of all processes."""
+"""Output files of a run: JUnit, JSON (described by results.schema.json), and the merged reports of kernels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .process import RAN
 
 
 def file_errors(runs):
-    """A result for each file that did not run whole and whose own result does not say so: (run, message)."""
+    """Return [(run, message)] of the files that did not run completely and have no result that says so."""
     return [
         (run, f"{run.outcome}: {run.why}")
         for run in runs
@@ -73,7 +73,7 @@ def write_junit(path, runs, results, wall):
 
 
 def facts(options, runs, results, wall, counts, interrupted):
-    """All that is known of a run, as --json writes it."""
+    """Return everything known about a run, as --json writes it."""
     ended = [run.end for run in runs if run.end]
     torch = next((end["torch"] for end in ended if end["torch"]), None) or (
         version_of("torch") if options.plain else TORCH_VERSION
@@ -107,7 +107,7 @@ def facts(options, runs, results, wall, counts, interrupted):
 
 
 def merge_kernels(folder):
-    """The processes' reports of kernels as one: {device, share, moves, kernels}."""
+    """Merge the kernel reports of all processes into {device, share, moves, kernels}, and print the share."""
     fields = ("op", "device", "dtype", "kind", "primitive", "role", "why")
     calls: collections.Counter = collections.Counter()
     moves: collections.Counter = collections.Counter()

@@ -1,4 +1,4 @@
-"""What has to be installed for a run, and the checkout of upstream's tests that goes with it."""
+"""Checks what has to be installed for a run, and fetches the matching checkout of upstream's tests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UPSTREAM = "https://github.com/huggingface/transformers"
 
 
 def version_of(name):
-    """The version of a distribution by its metadata, or None."""
+    """Return the version of a distribution from its metadata, or None."""
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
@@ -26,7 +26,7 @@ def version_of(name):
 
 
 def stated_version(file):
-    """The version that the source of a package states, or None where there is no such file."""
+    """Return the __version__ that a source file states, or None."""
     if not file or not os.path.isfile(file):
         return None
     found = re.search(r'^__version__ = "(.*)"', Path(file).read_text(encoding="utf-8"), re.M)
@@ -34,17 +34,17 @@ def stated_version(file):
 
 
 def upstream_version():
-    """The version of the transformers that would be imported, or None: its source says it.
+    """Return the version of the transformers that would be imported, read from its source, or None.
 
-    A checkout on the path has no metadata, and comes before what has. A folder that is only called transformers, as a
-    checkout in the working directory is, has no source file of its own.
+    The source is read because a checkout on the path has no metadata and takes precedence over an installed package. A
+    folder that is merely called transformers, such as a checkout in the working directory, has no source file.
     """
     found = importlib.util.find_spec("transformers")
     return found and (stated_version(found.origin) or found.origin and version_of("transformers"))
 
 
 def ways_to(root):
-    """Two commands that make a checkout's transformers the one that is imported."""
+    """Return two commands with which a checkout's own transformers is imported."""
     folder, source = (shlex.quote(str(path)) for path in (root, Path(root, "src")))
     return (
         f"pip install --no-deps -e {folder}   # without --no-deps pip also brings what it requires\n"
@@ -53,10 +53,10 @@ def ways_to(root):
 
 
 def check(options, roots):
-    """Say what is missing, before anything runs.
+    """Check that everything needed is installed, before anything runs.
 
-    Raises SystemExit with the commands that help, also where a checkout of `roots` is of another version than is
-    imported.
+    Raise SystemExit with the commands that help. It is also raised where a checkout in `roots` has another version
+    than the transformers that would be imported.
     """
     needed = {"pytest-timeout": "pytest-timeout"}
     if not options.plain:
@@ -81,7 +81,7 @@ def check(options, roots):
 
 
 def git(*arguments):
-    """Run git: (whether it went well, what it wrote, what it complained of)."""
+    """Run git and return (whether it succeeded, its output, its error messages)."""
     environment = os.environ | {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
     try:
         done = subprocess.run(["git", *arguments], capture_output=True, text=True, env=environment)
@@ -91,15 +91,15 @@ def git(*arguments):
 
 
 def near_tags(tag):
-    """Tags of upstream's whose names are close to one that it does not have."""
+    """Return upstream's tags with names similar to `tag`."""
     _, listed, _ = git("ls-remote", "--tags", "--refs", UPSTREAM)
     return difflib.get_close_matches(tag, re.findall(r"refs/tags/(.*)$", listed, re.M), 5, 0.5)
 
 
 def fetch(folder, tag=None):
-    """Clone a tag of upstream's, by default the one that fits the installed transformers, into a folder.
+    """Clone a tag of upstream into a folder, by default the tag of the installed transformers.
 
-    Raises SystemExit, which says what is wrong: no git, no network, no such tag, a folder that holds something.
+    Raise SystemExit with an explanation where there is no git, no network or no such tag, or the folder is not empty.
     """
     installed = upstream_version()
     if tag is None and installed is None:

@@ -1,4 +1,4 @@
-"""The failures that are known: ["test id"] category = ..., reason = ..."""
+"""The ledger of known failures, a TOML file of entries ["test id"] category = ..., reason = ..."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from .causes import CATEGORIES
 
 
 def load_ledger(path):
-    """{test id: {category, reason}} of the failures that are known."""
+    """Read the ledger: {test id: {category, reason}}. Raise SystemExit for an invalid entry."""
     try:
         import tomllib
-    except ModuleNotFoundError:  # Python 3.10, where pytest brings it
+    except ModuleNotFoundError:  # on Python 3.10 pytest installs tomli
         import tomli as tomllib  # type: ignore[no-redef]
     ledger = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     for test, entry in ledger.items():
@@ -23,7 +23,7 @@ def load_ledger(path):
 
 
 def apply_ledger(results, ledger):
-    """A known failure is `xfailed`; a known failure that passes, or fails otherwise than known, fails."""
+    """Mark known failures as `xfailed`. A known failure that passes, or fails in another category, counts as failed."""
     for result in results:
         if entry := ledger.get(result["id"]):
             if result["outcome"] == "failed" and entry["category"] in (result["category"], "upstream"):

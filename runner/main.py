@@ -5,10 +5,10 @@
     python run_test_v2.py --fetch transformers   # clones upstream's tag that fits the installed transformers
     PYTHONPATH=CHECKOUT/src python run_test_v2.py CHECKOUT/tests/models/bert   # with the checkout's own transformers
 
-Every file runs in a process of its own. A test that kills its process, or hangs, costs that test: results so far are
-kept, and the file goes on behind it. Arguments that are not listed below are pytest's. The exit status is 0 if all went
-as it should, 1 if a test failed or passed unexpectedly or a file crashed, 2 if a file, or the whole run, could not
-start, 5 if there was no test, 130 if it was interrupted.
+Every file runs in its own process. If a test kills its process or hangs, only that test is lost: earlier results are
+kept, and the file continues with the next test. Arguments that are not listed below are passed to pytest. The exit
+status is 0 if everything went as expected, 1 if a test failed or passed unexpectedly or a file crashed, 2 if a file, or
+the whole run, could not start, 5 if there was no test, 130 if the run was interrupted.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from .targets import HERE, checkout_of, failed_in, files_of, named_in, results_i
 
 
 def parser():
-    """What reads the command's own options."""
+    """Return the parser of the command's own options."""
     parser = argparse.ArgumentParser(
         prog="run_test_v2.py",
         description=__doc__,
@@ -80,7 +80,7 @@ def parser():
 
 
 def refuse(unknown, own):
-    """End with a usage error for options that neither pytest nor its plugins nor the tests' conftest.py know."""
+    """Exit with a usage error for options that neither pytest nor its plugins nor the tests' conftest.py know."""
     names = [option.partition("=")[0] for option in unknown if option.startswith("-")]
     known = [option for action in own._actions for option in action.option_strings]
     near = [match for name in names for match in difflib.get_close_matches(name, known, 1)]
@@ -88,7 +88,7 @@ def refuse(unknown, own):
 
 
 def run_all(options, runs):
-    """Run the files, `options.jobs` at once; whether the user stopped them."""
+    """Run the files, `options.jobs` at a time. Return whether the user interrupted the run."""
     on_cpu = os.environ.get("TRANSFORMERS_TEST_DEVICE", "cpu") == "cpu"
     cores = sorted(os.sched_getaffinity(0)) if options.jobs > 1 and on_cpu else [None]
     free = [cores[i % len(cores)] for i in range(options.jobs)]
@@ -112,7 +112,7 @@ def run_all(options, runs):
     try:
         list(pool.map(work, runs))
         return False
-    except KeyboardInterrupt:  # the files' processes have sessions of their own: nobody else ends them
+    except KeyboardInterrupt:  # the files' processes have their own sessions, so Ctrl-C does not reach them
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)
         pool.shutdown(wait=False, cancel_futures=True)
@@ -140,7 +140,7 @@ def exit_status(options, runs, results, counts, interrupted):
 
 
 def choose(options, targets):
-    """{file: targets}, {file: its tests} as the options say."""
+    """Return ({file: targets}, {file: tests to run}) as the options select them."""
     files, only = files_of(targets or [str(HERE / "tests/models")]), {}
     if options.rerun_failed:
         files, only = failed_in(options.rerun_failed)
@@ -152,7 +152,7 @@ def choose(options, targets):
 
 
 def write(options, runs, results, wall, counts, interrupted):
-    """All the files that were asked for; whether a test that passed in the earlier run does not now."""
+    """Write the requested files. Return whether a test that passed in the earlier run does not pass now."""
     known = facts(options, runs, results, wall, counts, interrupted)
     kernels = merge_kernels(options.folder) if options.kernels else None
     worse = options.compare and beside(options.compare, runs, results)
@@ -169,9 +169,9 @@ def write(options, runs, results, wall, counts, interrupted):
 
 
 def beside(earlier, runs, results):
-    """Print the comparison with an earlier run; whether a test that passed there does not now.
+    """Print the comparison with an earlier run. Return whether a test that passed there does not pass now.
 
-    Of that run count the tests that this one was to run, in the files that have any result.
+    Only tests that this run was to execute are compared, in files that have results.
     """
     files = {compare.short(run.name): run for run in runs if run.results}
     then = compare.by_name(earlier["tests"]).items()

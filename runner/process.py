@@ -1,4 +1,4 @@
-"""One test file: starts its process, watches it, starts another behind a test that took the process down."""
+"""Runs one test file: starts its process, watches it, and starts another one after a test that ended the process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RAN, NOT_STARTED, INTERRUPTED, TIMED_OUT, CRASHED = OUTCOMES = (
 
 
 class FileRun:
-    """A test file's run: its results by test, and how the file itself fared (`outcome`, `why`)."""
+    """The run of a test file: the results of its tests, and the `outcome` of the file itself with its reason `why`."""
 
     def __init__(self, options, number, file, targets, root, only=None):
         self.options, self.file, self.targets, self.root = options, file, targets, root
@@ -36,19 +36,19 @@ class FileRun:
         self.results: dict[str, dict] = {}  # test id -> result, in the order of execution
         self.unfinished: dict[str, dict] = {}
         self.collected: list[str] = []
-        self.left_out: set[str] = set()  # what an option of pytest's, as -k, excludes
-        # what the process said when it ended by itself: pytest's exit status and why, torch, device
+        self.left_out: set[str] = set()  # the tests that an option of pytest such as -k excludes
+        # what the process reports when it ends by itself: pytest's exit status and its reason, torch, device
         self.end: dict = {}
-        self.running = None  # the id of the test that runs
+        self.running = None  # the id of the running test
         self.since = 0.0  # when it, or the pause between two tests, began
         self.process: subprocess.Popen | None = None
-        self.interrupted = False  # the user stops the whole run
+        self.interrupted = False  # whether the user stops the whole run
         self.outcome, self.why, self.text = INTERRUPTED, "not started", ""
         self.offset = 0
         self.wall = 0.0
 
     def read(self):
-        """Take in what the process has written since."""
+        """Read the events that the process has written since the last call."""
         if not self.events.exists():
             return
         with open(self.events, encoding="utf-8") as file:
@@ -73,8 +73,9 @@ class FileRun:
                     self.end = event
 
     def merge(self, report):
-        """Setup, call and teardown make one result: the first that is not `passed` decides, but a failure always
-        does.
+        """Merge the reports of setup, call and teardown into one result.
+
+        A failure always decides the outcome; without one, a skip does.
         """
         new = {"id": report["id"], "outcome": "passed", "message": "", "text": "", "duration": 0.0}
         result = self.unfinished.setdefault(report["id"], new)
@@ -103,11 +104,11 @@ class FileRun:
         self.running = None
 
     def left(self):
-        """The tests that were collected and have no result."""
+        """Return the tests that were collected and have no result."""
         return [test for test in self.collected if test not in self.results]
 
     def selects(self, inside):
-        """Whether this run was to run a test of the file, by its name there: no list, target or option excludes it."""
+        """Whether this run was to run a test of the file: no list, target or option excludes it."""
         test = f"{self.name}::{inside}"
         if test in self.left_out or self.only is not None and not is_named(test, self.only):
             return False
@@ -122,7 +123,10 @@ class FileRun:
         self.outcome, self.why = outcome, why.partition("\n")[0]
 
     def kill(self):
-        """End the process and all it started. Where it hangs, SIGABRT comes first, so that faulthandler shows where."""
+        """Kill the process and its children.
+
+        A process that hangs first gets SIGABRT, so that faulthandler shows where it hangs.
+        """
         assert self.process
         for number, patience in ((signal.SIGABRT, 5), (signal.SIGKILL, None))[self.interrupted :]:
             try:
@@ -132,14 +136,14 @@ class FileRun:
                 continue
 
     def environment(self):
-        """The variables of the file's process."""
+        """Return the environment variables of the file's process."""
         environment = os.environ | {"HF_HUB_OFFLINE": os.environ.get("HF_HUB_OFFLINE", "1")}
-        if path := environment.get("PYTHONPATH"):  # relative to where the user is: the process runs in the checkout
+        if path := environment.get("PYTHONPATH"):  # relative to the current folder; the process runs in the checkout
             environment["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, path.split(os.pathsep)))
         return environment
 
     def arguments(self):
-        """pytest's arguments."""
+        """Return the arguments for pytest."""
         return [
             *([] if self.options.plain else ["-p", "mindtorch_proxy"]),
             f"--timeout={self.options.test_timeout}",
@@ -161,9 +165,8 @@ class FileRun:
             "only": None if self.only is None else list(self.only),
             "core": core,
         }
-        order_file = Path(
-            options.folder, f"order-{self.number}-{index}.json"
-        )  # a list of tests can be longer than an argument may be
+        # a file, because a list of tests can exceed the maximum length of an argument
+        order_file = Path(options.folder, f"order-{self.number}-{index}.json")
         order_file.write_text(json.dumps(order))
         self.end, self.running = {}, None
         process = self.process = subprocess.Popen(
@@ -179,7 +182,7 @@ class FileRun:
         return process
 
     def attempt(self, index, core, deadline, output):
-        """One process. True if nothing is left to run in another."""
+        """Run one process. Return whether the file is done, so that no further process is needed."""
         options = self.options
         process = self.start(index, core, output)
         while process.poll() is None:
@@ -189,7 +192,7 @@ class FileRun:
                 self.read()
                 now = time.monotonic()
                 over = now > deadline
-                # pytest-timeout ends a test that still runs Python; this ends one that does not
+                # pytest-timeout ends tests that still run Python code; this ends those that do not
                 if over or now - self.since > options.test_timeout * 1.2 + 10:
                     self.kill()
                     self.read()
@@ -218,7 +221,7 @@ class FileRun:
         return self.died(code)
 
     def died(self, code):
-        """The process ended without pytest's leave. True if no other can go on behind it."""
+        """Record that the process ended unexpectedly. Return whether no further process can continue the file."""
         name = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
         after = bool(self.end)
         what = self.running or (f"{self.name}::(at exit)" if after else self.name)
@@ -228,7 +231,7 @@ class FileRun:
         return after or what == self.name
 
     def finished(self, status):
-        """pytest ended by itself: what its exit status says of the file."""
+        """Set the outcome of the file from pytest's exit status, after pytest has ended by itself."""
         why, broken = (
             self.end["why"],
             [r for r in self.results.values() if r.get("when") == "collect" and r["outcome"] == "failed"],
@@ -265,9 +268,9 @@ class FileRun:
 
 
 def refuses(run):
-    """Whether pytest does not know an option, with the plugins and the conftest.py that a file has.
+    """Whether pytest, with the plugins and the conftest.py of a file, rejects one of the options.
 
-    To ask takes as long as importing these.
+    This takes as long as importing them.
     """
     command = [sys.executable, "-m", "pytest", *run.arguments(), "--markers"]
     done = subprocess.run(command, cwd=run.root, env=run.environment(), capture_output=True, text=True)

@@ -1,4 +1,4 @@
-"""How far a run is, while it runs: a line for each file that ends, and on a terminal a line that changes."""
+"""Shows the progress of a run: a line for each file that ends, and on a terminal a line that is updated."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 
 
 def span(seconds):
-    """A time for people."""
+    """Return a duration in seconds as readable text."""
     return (
         f"{seconds:.0f} s"
         if seconds < 100
@@ -19,7 +19,7 @@ def span(seconds):
 
 
 class Progress:
-    """The changing line is for stderr, where that is a terminal and no file writes to it."""
+    """Progress of a run. The updated line is written to stderr, if that is a terminal and no file writes to it."""
 
     def __init__(self, runs, live):
         self.runs, self.ended, self.started = runs, [], time.monotonic()
@@ -29,7 +29,7 @@ class Progress:
             threading.Thread(target=self.tick, daemon=True).start()
 
     def left(self):
-        """Seconds that the rest takes if it goes on like this, or None."""
+        """Estimate the remaining time in seconds from the progress so far, or return None."""
         done = sum(len(run.results) for run in self.runs)
         begun = [run for run in self.runs if run.collected]
         if not done or not begun:

@@ -1,6 +1,6 @@
-"""In a test file's own process: runs pytest and writes each event to a file as it happens.
+"""Runs pytest in a test file's own process, and writes each event to a file as it happens.
 
-Started as a script; imports nothing of ours.
+It is started as a script and imports nothing of this project.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ import sys
 
 
 def is_named(nodeid, names):
-    """Whether a list names a test: it may do so from any folder on."""
+    """Whether a test is among the names, which may begin at any folder of the test's path."""
     parts = nodeid.split("/")
     return any("/".join(parts[i:]) in names for i in range(len(parts)))
 
 
 class Recorder:
-    """A pytest plugin that writes down what happens."""
+    """A pytest plugin that records the events of a session."""
 
     def __init__(self, path, done, only):
         self.file, self.done, self.only = open(path, "a", encoding="utf-8", buffering=1), set(done), only and set(only)
-        self.stopped = ""  # why the session ended before its tests did
-        self.left_out: list[str] = []  # tests that an option of pytest's excludes
+        self.stopped = ""  # why the session ended before all tests ran
+        self.left_out: list[str] = []  # tests that an option of pytest excludes
 
     def write(self, **event):
         self.file.write(json.dumps(event) + "\n")
@@ -35,7 +35,7 @@ class Recorder:
         self.left_out += [item.nodeid for item in items]
 
     def pytest_collection_finish(self, session):
-        # behind every plugin's choice; what is taken out here does not run
+        # runs after every plugin has made its selection; tests that are removed here do not run
         session.items[:] = [item for item in session.items if self.wanted(item.nodeid)]
         session.testscollected = len(session.items)
         self.write(event="collected", ids=[item.nodeid for item in session.items], left_out=self.left_out)
@@ -53,7 +53,7 @@ class Recorder:
         crash = getattr(report.longrepr, "reprcrash", None)
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
         message = getattr(report, "wasxfail", "") or reason or (crash.message if crash else report.longreprtext)
-        if not crash and report.failed:  # a collection error has a text only
+        if not crash and report.failed:  # a collection error has only a text
             message = error_of(message)
         self.write(
             event="report",
@@ -80,7 +80,10 @@ class Recorder:
 
 
 def error_of(text):
-    """The error's own lines of what pytest shows: they carry an E; a usage error's carry ERROR."""
+    """Return the lines of pytest's output that state the error.
+
+    They begin with "E", or with "ERROR:" for usage errors.
+    """
     return (
         "\n".join(re.findall(r"^E +(.*)", text, re.M))
         or "\n".join(re.findall(r"^ERROR: (?:usage: .*\n)?(.*)", text, re.M))
@@ -89,9 +92,9 @@ def error_of(text):
 
 
 class Lasting:
-    """A standard stream whose reader may go away, as with `| head`, or at Ctrl-C with `| cat`.
+    """A standard stream whose reader may close it early, as with `| head`, or with `| cat` at Ctrl-C.
 
-    What is written afterwards is lost, and nothing else.
+    What is written after that is discarded without an error.
     """
 
     def __init__(self, stream):
@@ -111,12 +114,12 @@ class Lasting:
             return function(*arguments)
         except BrokenPipeError:
             nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, self.stream.fileno())  # what is buffered goes there, and what children write
+            os.dup2(nowhere, self.stream.fileno())  # for buffered text and the output of children
             os.close(nowhere)
 
 
 class Tee(Lasting):
-    """sys.stderr, where pytest says why it does not start, and its end kept."""
+    """sys.stderr whose last 20,000 characters are kept: there pytest writes why it does not start."""
 
     kept = ""
 
@@ -126,7 +129,7 @@ class Tee(Lasting):
 
 
 def environment():
-    """What ran: torch's version and the device that tests choose by themselves."""
+    """Return torch's version and the device that the tests choose, or None for each."""
     torch = sys.modules.get("torch")
     helpers = sys.modules.get("transformers.testing_utils")
     device = os.environ.get("TRANSFORMERS_TEST_DEVICE") or getattr(helpers, "torch_device", None)
@@ -136,12 +139,12 @@ def environment():
 
 
 def main(path) -> int:
-    """Run pytest as the order, a file of JSON, says."""
+    """Run pytest as the JSON file at `path` orders, and return its exit status."""
     with open(path, encoding="utf-8") as file:
         order = json.load(file)
     if order["core"] is not None:
         os.sched_setaffinity(0, {order["core"]})
-    sys.path[0] = os.getcwd()  # as `python -m pytest` has it
+    sys.path[0] = os.getcwd()  # as with `python -m pytest`
     import pytest
 
     recorder = Recorder(order["events"], order["done"], order["only"])

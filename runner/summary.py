@@ -1,4 +1,4 @@
-"""What a run's end says on the terminal."""
+"""Prints the summary at the end of a run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def rule(title):
 
 
 def rerun(run, test):
-    """The command that runs one test again."""
+    """Return the command that runs one test again."""
     path = os.path.relpath(run.file)
     inside = test.partition("::")[2]
     inside = "" if inside == "(at exit)" else inside
@@ -37,7 +37,7 @@ def by_file(runs):
 
 
 def by_cause(runs, found):
-    """Each cause once, with a command for one of its tests."""
+    """Print each cause once, with the command that reruns one of its tests."""
     of = {test: run for run in runs for test in run.results}
     for group in found:
         known = f" ({group['known']} of them known)" if group["known"] else ""
@@ -48,7 +48,7 @@ def by_cause(runs, found):
 
 
 def summarise(runs, results, counts):
-    """Print what happened; `counts` are those of the outcomes."""
+    """Print the summary. `counts`: the number of tests with each outcome."""
     print()
     by_file(runs)
     found = groups(results)

@@ -1,4 +1,4 @@
-"""Which files to run: arguments, folders, shards, earlier results."""
+"""Selects the files to run from arguments, folders, shards and earlier results."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ HERE = Path(__file__).resolve().parents[1]
 
 
 def split_arguments(arguments):
-    """(pytest's options, targets, the options that pytest itself does not know: a plugin or a conftest.py may).
+    """Split arguments into (pytest's options, targets, options that pytest itself does not know).
 
-    A target is what exists, or looks like a path or a test's id, and is not the value of an option.
+    A plugin or a conftest.py may know the latter. A target is an argument that exists, or looks like a path or a test
+    id, and is not the value of an option.
     """
     from _pytest.config import get_config
 
@@ -26,7 +27,7 @@ def split_arguments(arguments):
 
 
 def files_of(targets):
-    """{file: [targets in it]}, folders expanded as pytest would."""
+    """Return {file: [targets in it]}. Folders are expanded to their test_*.py files."""
     files: dict[str, list[str]] = {}
     for target in targets:
         path, _, inside = target.partition("::")
@@ -46,7 +47,7 @@ def files_of(targets):
 
 
 def shard(files, text):
-    """The i-th of n parts of the files, by "i/n"."""
+    """Return the i-th of n parts of the files for the text "i/n"."""
     found = re.fullmatch(r"(\d+)/(\d+)", text)
     i, n = map(int, found.groups()) if found else (0, 0)
     if not 1 <= i <= n:
@@ -57,9 +58,9 @@ def shard(files, text):
 
 
 def results_in(path):
-    """What an earlier run's --json wrote.
+    """Read the file that an earlier run wrote with --json.
 
-    Raises SystemExit, which says what is wrong, for a file that is not there or is none of these.
+    Raise SystemExit with an explanation where it cannot be read or is not such a file.
     """
     try:
         results = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -73,7 +74,7 @@ def results_in(path):
 
 
 def failed_in(path):
-    """({file: [file]}, {file: the set of its tests that failed or were not run; None for all}) of earlier results."""
+    """Return ({file: [file]}, {file: tests, or None for all}) of what failed, or was not run, in earlier results."""
     files, only = {}, {}
     results = results_in(path)
     failed = {test["id"] for test in results["tests"] if test["outcome"] == "failed"}
@@ -81,18 +82,18 @@ def failed_in(path):
         tests = [test for test in (*file["tests"], *file["not_run"]) if test in failed or test in file["not_run"]]
         if tests or file["outcome"] != "ran":
             files[file["path"]] = [file["path"]]
-            whole = not tests or file["name"] in tests  # it never came to its tests
+            whole = not tests or file["name"] in tests  # it did not reach its tests
             only[file["path"]] = None if whole else set(tests)
     if not files:
         raise SystemExit(f"run_test_v2: nothing failed in {path}")
-    files_of(files)  # says what is gone
+    files_of(files)  # raises SystemExit for a file that no longer exists
     return files, only
 
 
 def named_in(path):
-    """The set of the tests that a file names, one a line.
+    """Return the set of the tests that a file names, one per line.
 
-    Raises SystemExit where it cannot be read.
+    Raise SystemExit where it cannot be read.
     """
     try:
         lines = map(str.strip, Path(path).read_text(encoding="utf-8").splitlines())
@@ -102,7 +103,7 @@ def named_in(path):
 
 
 def checkout_of(file):
-    """The root of the upstream checkout, or of this project, that a test file belongs to."""
+    """Return the root of the upstream checkout, or of this project, to which a test file belongs, or None."""
     for folder in Path(file).parents:
         if (folder / "conftest.py").exists() and (folder / "tests").is_dir() or (folder / "pyproject.toml").exists():
             return folder

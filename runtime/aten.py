@@ -1,5 +1,6 @@
-"""PyTorch's operators below autograd: their schemas, as aten.txt lists them (tools/aten_schemas.py writes it), and how
-a call fits one.
+"""Schemas of PyTorch's ATen operators, and matching of calls to them.
+
+The schemas are read from aten.txt, which tools/aten_schemas.py writes.
 """
 
 import functools
@@ -27,7 +28,7 @@ _TAGS |= {"d": "dynamic_output_shape", "D": "data_dependent_output"}
 
 
 class AliasInfo:
-    """Which memory an argument or a result shares with others of the same letter, and whether it is written to."""
+    """Alias annotation of an argument or a result: its alias sets, and whether the memory is written to."""
 
     def __init__(self, text):
         before, _, after = text.partition("->")
@@ -42,8 +43,9 @@ class AliasInfo:
 
 
 class Argument:
-    """One argument or result of a schema. type: as TorchScript writes it, "Optional[Tensor]";
-    declared: as the schema does.
+    """One argument or result of a schema.
+
+    `declared` is the type as the schema writes it ("Tensor?"), `type` as TorchScript does ("Optional[Tensor]").
     """
 
     def __init__(self, declared, name, default, kwarg_only, alias):
@@ -57,18 +59,18 @@ class Argument:
         return self.default_text is not None
 
     def means_another(self, v):
-        """Whether a number that a caller leaves out, since it is its own default, is not this schema's."""
+        """Whether `v`, the caller's own default for an int argument, differs from this schema's default."""
         return v.__class__ is int and self.default_value.__class__ is int and v != self.default_value
 
     def is_default(self, v):
-        """Whether a value is what the argument is without one, and of its type: PyTorch's dispatcher leaves it out."""
+        """Whether a value equals the argument's default in value and type; PyTorch's dispatcher omits such values."""
         d = self.default_value
         return self.default_text is not None and (
             v is d or v.__class__ is d.__class__ and v.__class__ in _PLAIN and v == d
         )
 
     def spelled(self, v):
-        """A value as PyTorch's dispatcher hands it on: sequences are lists."""
+        """Convert a value to the form in which PyTorch's dispatcher passes it on: sequences become lists."""
         if self.declared == "Device?" and v.__class__ in (str, int):
             return Device(v)
         if self.declared.rstrip("?").endswith("]"):
@@ -103,7 +105,7 @@ _SCALARS = {
 
 
 class _Type(str):
-    """A type's name, with the face of TorchScript's type objects."""
+    """A type's name, with the methods of TorchScript's type objects."""
 
     __slots__ = ()
 
@@ -174,7 +176,7 @@ def _value(text, declared):
 
 
 def _split(text):
-    """Parts between commas that stand in no bracket."""
+    """Split text at the commas that are outside of brackets."""
     parts, depth, start = [], 0, 0
     for i, c in enumerate(text):
         depth += (c in "([") - (c in ")]")
@@ -191,7 +193,7 @@ _PART = re.compile(
 
 
 def _argument(text, kwarg_only):
-    text = re.sub(r"^(\w+)!", r"\1($!)", text)  # written to, and shared with nothing that has a name
+    text = re.sub(r"^(\w+)!", r"\1($!)", text)  # "Tensor!": written to, without a named alias set
     base = re.match(r"\w+", text)
     alias = re.match(r"\w+(?:\[\d*\]\??)?\(([^()]*)\)", text) if base and base.group() != "Dict" else None
     m = _PART.match(re.sub(r"\([a-z$!| >*-]*\)", "", text, count=1) if alias else text)
@@ -211,7 +213,7 @@ class FunctionSchema:
         self.name = name if "::" in name else f"{namespace}::{name}"
         arrow = rest.rindex(")", 0, rest.rindex("->"))
         arguments, returns = rest[:arrow], rest[rest.rindex("->") + 2 :].strip()
-        if not returns or returns.count("(") != returns.count(")"):  # the arrow of an alias "(a -> *)"
+        if not returns or returns.count("(") != returns.count(")"):  # an alias's arrow "(a -> *)"
             cut = re.search(r"\)\s*->\s*(.*)$", rest)
             arguments, returns = rest[: cut.start()], cut.group(1)
         self.arguments, starred = [], False
@@ -256,9 +258,9 @@ class FunctionSchema:
         return hash(self._text)
 
     def given(self, values):
-        """(args, kwargs) of a call by these values, {argument: value}, as PyTorch's dispatcher hands them on.
+        """Return (args, kwargs) as PyTorch's dispatcher passes them on for {argument: value}.
 
-        None where they do not fit.
+        Return None where the values do not match the schema.
         """
         if not values.keys() <= self.by_name.keys():
             return None
@@ -275,7 +277,7 @@ class FunctionSchema:
         return tuple(args), {k: v for k, v in named.items() if not self.by_name[k].is_default(v)}
 
     def bound(self, args, kwargs):
-        """{argument: value} of a call, without what was not given; None where the names do not fit."""
+        """Return {argument: value} of the arguments given in a call, or None where their names do not match."""
         if len(args) > len(self.positional):
             return None
         values = {a.name: v for a, v in zip(self.positional, args)}
@@ -285,10 +287,7 @@ class FunctionSchema:
         return values
 
     def misfit(self, args, kwargs):
-        """What PyTorch says of a call with arguments that there are not, or without some that there must be.
-
-        None of any other.
-        """
+        """Return PyTorch's error message for a call with too many, unknown or missing arguments, else None."""
         most, given = len(self.arguments), len(args) + len(kwargs)
         if given > most:
             return (
@@ -304,7 +303,7 @@ class FunctionSchema:
         return None
 
     def accepts(self, args, kwargs):
-        """Whether a call fits."""
+        """Whether the arguments of a call match this schema."""
         values = self.bound(args, kwargs)
         return values is not None and all(
             fits(a, values[a.name], self.numbers) if a.name in values else a.default_text is not None
@@ -338,7 +337,7 @@ _FITS = {
 
 
 def fits(a, v, numbers=False):
-    """Whether a value may be given for an argument; numbers: also for a tensor."""
+    """Whether a value may be passed for an argument. numbers: accept a number for a tensor."""
     return _fits(a.declared, v, numbers)
 
 
@@ -368,10 +367,10 @@ def _lines():
 
 @functools.cache
 def schemas(name):
-    """PyTorch's overloads of an operator in its order; none where it has no such operator."""
+    """Return PyTorch's overloads of an operator in PyTorch's order; empty where it has no such operator."""
     return tuple(FunctionSchema(text, flags) for text, flags in _lines().get(name, ()))
 
 
 def names():
-    """The names of PyTorch's operators."""
+    """Return the names of PyTorch's operators."""
     return _lines().keys()

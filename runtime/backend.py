@@ -1,6 +1,6 @@
-"""What the runtime asks of a device, and the backends by device type.
+"""The interface that a backend implements, and the registry of backends by device type.
 
-They register when their device is first used; no name of one stands here.
+A backend registers itself when its device is first used. This module names none of them.
 """
 
 import importlib
@@ -13,113 +13,117 @@ if TYPE_CHECKING:
     from .dtypes import dtype as Dtype
 
 
-# how a backend chooses among kernels: "primitives", MindSpore's first, or "fastest", what measured fastest, where a
-# backend has a choice
+# How a backend chooses among several kernels: "primitives" prefers MindSpore's, "fastest" the one that was measured as
+# the fastest.
 CHOICE = os.environ.get("MINDTORCH_KERNELS") or "primitives"
 if CHOICE not in ("primitives", "fastest"):
     raise ValueError(f"MINDTORCH_KERNELS={CHOICE}: expected 'primitives' or 'fastest'")
 
 
 class OutOfMemoryError(RuntimeError):
-    """A device has not the memory that was asked for."""
+    """Raised when a device cannot allocate the requested memory."""
 
     __module__ = "torch"
 
 
 class Plan(Protocol):
-    """A kernel bound to an operator, a device and a dtype (backends/plan.py is the one that ours share)."""
+    """A kernel bound to an operator, a device and a dtype. backends/plan.py implements it for the backends here."""
 
     calls: int
-    direct: bool  # later calls with tensors of its dtype may come without asking again
-    limit: int | None  # elements from which run() takes another kernel, and the direct way is closed
-    when: Callable | None  # of the arguments: whether they are for another kernel, which larger() is
-    out: Any  # the dtype of its results, where it is known
+    direct: bool  # later calls with tensors of its dtype may reuse the plan without asking the backend again
+    limit: int | None  # number of elements from which run() uses another kernel and the direct call path is not taken
+    when: Callable | None  # when(arguments) -> whether they need the other kernel, larger()
+    out: Any  # the dtype of the results, where it is known
 
     def run(self, result: Any, args: tuple) -> Any:
-        """The operator on its arguments. result: (shape, dtype) or (shape, dtype, strides) of what is wanted, or a list
-        of them for several tensors.
+        """Run the operator on its arguments and return a fresh Tensor, or a tuple of them.
 
-        A shape of None is the kernel's to find. Returns a fresh Tensor, or a tuple of them.
+        result: (shape, dtype) or (shape, dtype, strides) of the result, or a list of these for several tensors. Where
+        the shape is None, the kernel determines it.
         """
 
     def elementwise(self, operands: list, attributes: list, shape: tuple, dtype: "Dtype") -> Any:
-        """An elementwise operator on tensors and numbers that broadcast to `shape`.
+        """Run an elementwise operator on tensors and numbers that broadcast to `shape`.
 
-        Returns a fresh contiguous Tensor.
+        Return a fresh contiguous Tensor.
         """
 
 
 class Backend(Protocol):
-    """Everything that operators, tensors, storages, random numbers, printing, serialization and autograd ask of a
-    device.
+    """Everything that the runtime needs from a device.
+
+    It serves operators, tensors, storages, random numbers, printing, serialization and autograd.
     """
 
-    host: bool  # tensors lie in the host's memory: array() works, and reading a value needs no copy
-    plans: list  # the plans that were made, for report()
+    host: bool  # tensors are in the host's memory: array() works, and reading a value needs no copy
+    plans: list  # the plans made so far, for report()
 
     def device_count(self) -> int:
-        """How many devices of this type are usable; 0 where there are none. Never found out by trying a kernel."""
+        """Return the number of usable devices of this type. Must not launch a kernel."""
 
     def usable(self, device: "Device") -> "Device":
-        """The device on which tensors are made when a program asks for `device`.
+        """Return the device on which tensors are made when a program asks for `device`.
 
-        RuntimeError where it cannot be used.
+        Raise RuntimeError where it cannot be used.
         """
 
     def plan(self, op: Any, dtype: "Dtype", device: "Device", args: Any) -> Plan:
-        """The plan for an operator in a dtype; the same one for the same dtype. args: those of this call, which may be
-        refused for what they are.
+        """Return the plan for an operator in a dtype: always the same one for the same dtype.
 
-        Raises NotImplementedError with operator, dtype and device where there is no kernel.
+        args: the arguments of this call, because a kernel may reject some values. Raise NotImplementedError, naming
+        operator, dtype and device, where there is no kernel.
         """
 
     def inplace(self, op: Any) -> Callable | None:
-        """A callable that runs the operator on its arguments and leaves the result in the first one's memory.
+        """Return a callable that runs the operator and writes the result into the first argument's memory.
 
-        None: compute, then write.
+        Return None where the result has to be computed first and then copied.
         """
 
     def fused(self, name: str) -> Callable | None:
-        """What computes a function over several operators as one kernel.
+        """Return a callable that computes a composite operator with one kernel, or None.
 
-        Called with its arguments, it answers None where they do not fit.
+        The callable returns None for arguments that the kernel does not support.
         """
 
     def update(self, op: Any, dst: Any, args: tuple) -> bool:
-        """Run an elementwise operator within dst's memory and answer True; False: compute, then write."""
+        """Run an elementwise operator in dst's memory and return True, or return False: compute, then copy."""
 
     def empty(self, shape: tuple, dtype: "Dtype", device: "Device") -> Any:
-        """Uninitialised contiguous memory as a Tensor."""
+        """Return a contiguous Tensor with uninitialised memory."""
 
     def array(self, tensor: Any) -> Any:
-        """The writable NumPy alias of a tensor; NotImplementedError where the memory is not the host's."""
+        """Return a writable NumPy array over a tensor's memory.
+
+        Raise NotImplementedError where that is not the host's memory.
+        """
 
     def mstensor(self, tensor: Any) -> Any:
-        """The MindSpore tensor over a tensor's memory."""
+        """Return the MindSpore tensor over a tensor's memory."""
 
     def storage(self, tensor: Any) -> Any:
-        """The storage of a fresh tensor, over the same memory."""
+        """Return a storage over the memory of a fresh tensor."""
 
     def new_storage(self, data: Any, device: "Device") -> Any:
-        """A storage on the device with a copy of the bytes of a 1-d uint8 array."""
+        """Return a storage on the device with a copy of the bytes of a 1-d uint8 array."""
 
     def write(self, dst: Any, src: Any) -> None:
-        """Copy src, on this device or in the host's memory, into dst's.
+        """Copy src, which is on this device or in the host's memory, into dst.
 
-        The same shape after broadcasting, any dtype.
+        src may have any dtype and any shape that broadcasts to dst's.
         """
 
     def cast(self, tensor: Any, dtype: "Dtype") -> Any:
-        """A fresh contiguous tensor of another dtype."""
+        """Return a fresh contiguous tensor of another dtype."""
 
     def compact(self, tensor: Any) -> Any:
-        """A fresh contiguous tensor with the same values."""
+        """Return a fresh contiguous tensor with the same values."""
 
     def to_host(self, tensor: Any) -> Any:
-        """A copy in the host's memory."""
+        """Return a copy in the host's memory."""
 
     def moves(self) -> dict:
-        """How many copies and casts were made, by name, for report()."""
+        """Return the number of copies and casts made so far, by name, for report()."""
 
 
 _METHODS = tuple(name for name in vars(Backend) if name[0] != "_")
@@ -128,7 +132,10 @@ _by_device: dict = {}  # device -> backend
 
 
 def register(device_type, implementation):
-    """Make `implementation` the backend of a device type. TypeError where it lacks something that Backend names."""
+    """Make `implementation` the backend of a device type.
+
+    Raise TypeError where it lacks a member of the Backend protocol.
+    """
     lacking = [name for name in (*_METHODS, "host", "plans") if not hasattr(implementation, name)]
     if lacking:
         raise TypeError(f"the backend of device type '{device_type}' lacks {', '.join(lacking)}")
@@ -137,12 +144,12 @@ def register(device_type, implementation):
 
 
 def registered():
-    """(device type, backend) of those in use."""
+    """Return (device type, backend) of the registered backends."""
     return list(_by_type.items())
 
 
 def backend(device):
-    """The backend of a torch.device."""
+    """Return the backend of a torch.device."""
     b = _by_device.get(device)
     if b is None:
         b = _by_device[device] = of_type(device.type)
@@ -150,7 +157,7 @@ def backend(device):
 
 
 def of_type(device_type):
-    """The backend of a device type, loaded when first asked for; KeyError where there is none."""
+    """Return the backend of a device type, loading it on first use. Raise KeyError where there is none."""
     if device_type not in _by_type:
         importlib.import_module("..backends", __package__).load(device_type)
     return _by_type[device_type]

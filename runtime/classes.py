@@ -1,4 +1,7 @@
-"""Which classes of tensors run directly, which have overrides, a dispatch of their own, or values not in memory."""
+"""Kinds of tensor classes.
+
+They run operators directly, or have a __torch_function__, a __torch_dispatch__, or values that are evaluated lazily.
+"""
 
 from .context import CONTEXT, PROCESS, activate
 
@@ -7,7 +10,7 @@ NUMBERS_OR_NONE = NUMBERS | {type(None)}
 
 
 class _Direct(set):
-    """Classes whose operators run directly. Membership is the test on the hot path."""
+    """The classes whose operators run directly. The hot path tests membership in this set."""
 
     with_none = with_numbers = numbers = None
 
@@ -16,24 +19,27 @@ direct = _Direct()
 direct.with_none = _Direct((type(None),))
 direct.with_numbers = _Direct(NUMBERS)
 direct.numbers = NUMBERS
-dispatching = set()  # classes of tensors with a __torch_dispatch__ of their own
-# classes of tensors whose memory holds the conjugates or the negatives of their values (ops/conjugate.py). They have
-# the methods _resolved_values() -> tensor with the values in memory, _write(source) for copy_ and fill_, and the static
-# method _call(op, args, run, suffix) for a call with them.
+dispatching = set()  # tensor classes with their own __torch_dispatch__
+# Tensor classes whose memory holds the conjugates or the negatives of their values (ops/conjugate.py). They have the
+# methods _resolved_values(), which returns a tensor with the values in memory, and _write(source), for copy_ and fill_,
+# and the static method _call(op, args, run, suffix), which runs an operator on them.
 lazy: set = set()
 
 
 def register_direct(cls):
-    """A tensor class without overrides (Tensor, Parameter, Buffer): direct calls, no conversion of results."""
+    """Register a tensor class without overrides (Tensor, Parameter, Buffer).
+
+    Its operators run directly, and their results are not converted.
+    """
     for s in (direct, direct.with_none, direct.with_numbers):
         s.add(cls)
     return cls
 
 
 def look_at_classes():
-    """From now on calls below autograd look at the classes of their arguments.
+    """Make calls below autograd check the classes of their arguments from now on.
 
-    To be called before the first instance of such a class is made.
+    Must be called before the first instance of a class with __torch_dispatch__ is made.
     """
     if not PROCESS.dispatched:
         PROCESS.dispatched = True
@@ -41,13 +47,13 @@ def look_at_classes():
 
 
 def for_each(error):
-    """An error of what does not run on many samples at once: vmap then runs it for each."""
+    """Mark the error of an operator that cannot run on a whole batch: vmap then runs it for each sample."""
     error.for_each = True
     return error
 
 
 class DisableTorchFunctionSubclass:
-    """Inside, classes of arguments are not asked for overrides."""
+    """Context manager inside which the __torch_function__ of argument classes is not called."""
 
     __module__ = "torch._C"
 
@@ -59,9 +65,7 @@ class DisableTorchFunctionSubclass:
 
 
 class DisableTorchDispatch:
-    """While it lives, or until the end of its block, neither classes of arguments nor modes are asked below
-    autograd.
-    """
+    """Disable __torch_dispatch__ of classes and modes while the object is alive, or until the end of its block."""
 
     __module__, __qualname__ = "torch._C", "_DisableTorchDispatch"
 
@@ -81,9 +85,7 @@ class DisableTorchDispatch:
 
 
 class _Unbound:
-    """A function that stays what it is in a class: no method of its instances, and called without the class, as a
-    builtin one is.
-    """
+    """A function that does not become a method as a class attribute, and that drops `types` when called."""
 
     def __init__(self, function):
         self._function = function
@@ -98,25 +100,28 @@ class _Unbound:
 
 @_Unbound
 def _disabled_torch_dispatch_impl(func, args, kwargs):
-    """The value of __torch_dispatch__ in classes that take no part in dispatch."""
+    """Implement __torch_dispatch__ for classes that do not take part in dispatch."""
     with DisableTorchDispatch():
         return func(*args, **kwargs)
 
 
 @_Unbound
 def _disabled_torch_function_impl(func, args, kwargs):
-    """The value of __torch_function__ in classes that take part in operators as direct tensors."""
+    """Implement __torch_function__ for classes that run operators as plain tensors do."""
     with DisableTorchFunctionSubclass():
         return func(*args, **kwargs)
 
 
 def subclass_kept(cls):
-    """Whether what is made of a tensor of a class has the class: where overrides of classes are on and it has some."""
+    """Whether results from a tensor of this class keep the class.
+
+    They do where the class has overrides and overrides of classes are enabled.
+    """
     return not CONTEXT.subclass_off and not disabled(cls)
 
 
 def disabled(cls):
-    """Whether a class of tensors has no overrides."""
+    """Whether a tensor class has no __torch_function__ override."""
     if cls in direct:
         return True
     tf = getattr(cls, "__torch_function__", None)

@@ -1,6 +1,6 @@
-"""The state that decides what a call does: one context for each thread, one for the process.
+"""State that decides how a call runs: one context per thread, one for the process.
 
-Everything else may import this module, which imports nothing of the runtime but locks that survive a fork. Code that
+Any module may import this one, which imports nothing of the runtime but the locks that survive a fork. Code that
 changes a field for the length of a block writes `with CONTEXT.set(grad=False):`. The few functions that every call
 passes through save and restore a field by hand, since the block costs as much as a small operator.
 """
@@ -11,7 +11,7 @@ from .forks import lock
 
 
 class _Set:
-    """A block inside which fields of the thread's context have other values."""
+    """Context manager that sets fields of the thread's context and restores them at its end."""
 
     __slots__ = ("values", "before")
 
@@ -30,53 +30,53 @@ class _Set:
 
 
 class Context(threading.local):
-    """What holds for the calls of one thread."""
+    """State of the calls of one thread."""
 
     # what autograd records
     grad = True
     inference = False
-    recording = False  # whether gradients are recorded above the level of the call that is handed over
+    recording = False  # whether autograd records above the level of a call that is dispatched to an interceptor
     saved_hooks = ()
     saved_hooks_disabled = None  # the error message of disable_saved_tensors_hooks
     anomaly = False
     anomaly_nan = True
-    formulas = 0  # how many derivative formulas this thread is in
-    # whether the caller of operators is C++ in PyTorch: a formula, or a function over others; WRAPPED: the same, with
-    # numbers that were made tensors
+    formulas = 0  # nesting depth of the derivative formulas that this thread runs
+    # Whether operators are called by code that is C++ in PyTorch: a derivative formula, or a composite operator.
+    # WRAPPED: the same, with numbers that were converted to tensors.
     native = False
 
     # the backward passes of this thread
-    callbacks = None  # those that run at the end of the innermost pass
-    depth = moved = 0  # passes within passes; moved: the depth at which the thread of these passes began
-    node = None  # the node that runs
+    callbacks = None  # callbacks that run at the end of the innermost pass
+    depth = moved = 0  # nesting depth of the passes; moved: the depth at which they moved to this thread
+    node = None  # the node that is running
     backward = None  # the innermost pass
-    restricted = False  # only some gradients are wanted (inputs=), which reentrant checkpoints cannot know
+    restricted = False  # only some gradients are wanted (inputs=), which reentrant checkpoints do not support
     multithreading = True
     grad_layout = True  # gradients get the strides of their leaf
     sparse_layout = None  # the layout of the gradient that the pass started from, where that was compressed
-    watch = None  # watch(node): a context around each node that this thread runs, for profiles
+    watch = None  # watch(node): a context manager around each node that this thread runs, for the profiler
 
     # forward mode, and torch.func's transforms
-    levels = None  # of forward-mode differentiation, those that calls look at; None: PROCESS.levels
+    levels = None  # the levels of forward-mode differentiation that calls consider; None: PROCESS.levels
     forward = True  # whether forward mode is enabled
     disabled = None  # the levels before it was disabled
     differentiated = None  # the innermost transform that differentiates
-    transforms = ()  # those that run, and for each what custom functions ask, or None
-    # batches(op, args): what calls operators on batches of samples, where a graph is walked for several gradients at
+    transforms = ()  # the running transforms, each with what custom functions need of it, or None
+    # batches(op, args): calls operators on batches of samples, where the graph is traversed for several gradients at
     # once
     batches = None
 
-    # who is asked before an operator runs
-    modes = ()  # of __torch_function__
+    # overrides that are called before an operator runs
+    modes = ()  # modes with a __torch_function__
     subclass_off = 0
-    interceptors = ()  # of __torch_dispatch__ and torch.library
+    interceptors = ()  # __torch_dispatch__ and torch.library
     dispatch_off = 0
-    in_library = ()  # the kernels of torch.library that run in this thread, by the keys of LIBRARY_KERNELS
-    tracer = None  # what notes every operator for a graph (call/tracing.py)
-    composites = None  # composites(name, args): a context around what a composite operator calls, for profiles
+    in_library = ()  # the torch.library kernels running in this thread, by the keys of LIBRARY_KERNELS
+    tracer = None  # records every operator for a graph (call/tracing.py)
+    composites = None  # composites(name, args): a context manager around a composite operator's calls, for the profiler
 
     # autocast
-    autocast = None  # the function that casts arguments, where a device has autocast on
+    autocast = None  # the function that casts arguments, where autocast is enabled for a device
     autocast_cache = True
     autocast_nesting = 0
 
@@ -85,20 +85,20 @@ class Context(threading.local):
         self.autocast_dtype = {}  # device type -> dtype
 
     def set(self, **values):
-        """A block inside which fields have these values; an unknown name is an AttributeError."""
+        """Return a context manager that sets fields for its block; an unknown name raises AttributeError."""
         return _Set(values)
 
 
 class Process:
-    """What holds for all threads. Calls look at these numbers, which are 0 in nearly every program."""
+    """State of all threads. Every call checks these counts, which are 0 in nearly every program."""
 
-    active = 0  # what forces calls off the direct way: function modes, autocast, devices as contexts, interceptors
+    active = 0  # what keeps calls off the direct path: function modes, autocast, devices as contexts, interceptors
     interceptors = 0
-    duals = 0  # levels of forward-mode differentiation that some thread is in
-    levels = ()  # those that every thread sees
-    versions = 0  # blocks of any thread in which new tensors get version counters of another kind
-    subclasses = False  # classes of tensors other than the direct ones exist
-    dispatched = False  # whether tensors of a class with a __torch_dispatch__ of its own were ever made
+    duals = 0  # number of forward-mode differentiation levels that are open in any thread
+    levels = ()  # the levels that every thread sees
+    versions = 0  # open blocks of any thread in which new tensors get version counters of another kind
+    subclasses = False  # whether tensor classes other than the direct ones exist
+    dispatched = False  # whether tensors of a class with its own __torch_dispatch__ were ever made
 
 
 CONTEXT, PROCESS = Context(), Process()
@@ -107,7 +107,7 @@ _lock = lock()
 
 
 def activate(active=0, interceptors=0, duals=0, versions=0):
-    """Add to the process's counts: positive numbers when something begins, negative ones when it ends."""
+    """Add to the counts of the process: positive numbers at the start of a block, negative ones at its end."""
     with _lock:
         PROCESS.active += active
         PROCESS.interceptors += interceptors

@@ -1,9 +1,9 @@
-"""Declaring operators: op() with a kernel, view() for what only changes the geometry, composite() for functions over
-other operators.
+"""Declaration of operators: op(), view() and composite().
 
-From one declaration come, when they are first asked for: torch.f, Tensor.f, Tensor.f_, out=, the signature, the meta
-function and the node of autograd. What an operator does differently from the others stands in its declaration, as a
-field of Options.
+op() declares an operator with a kernel, view() one that only changes shape, strides and offset, and composite() a
+function over other operators. torch.f, Tensor.f, Tensor.f_, out=, the signature, the meta function and the autograd
+node are derived from the declaration when they are first used. Where an operator deviates from the others, its
+declaration says so in a field of Options.
 """
 
 from collections.abc import Callable
@@ -24,87 +24,75 @@ from .schema import Schema
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a declaration may say beside schema, kernel and derivative."""
+    """Properties of an operator beside schema, kernel and derivative."""
 
     # which functions exist, and under which names
     method: bool | None = None  # Tensor.f; None: where the first argument is a tensor called self
     function: bool | None = None  # torch.f; None: unless the namespace is Tensor
     inplace: bool | None = None  # Tensor.f_; None: elementwise operators whose first argument is self
-    inplace_function: bool | tuple = False  # torch.f_; a tuple: for these names alone
-    in_place: Any = None  # the operator of whose first arguments a composite's in-place form is that of
-    constant: bool = False  # the in-place form, which keeps a dtype that has gradients, has zeros for them
-    # what the gradients of an in-place form end with: irreversible(*args) -> an error, or None. PyTorch has a formula
-    # of its own for it, and a node
+    inplace_function: bool | tuple = False  # torch.f_; a tuple: for these names only
+    in_place: Any = None  # the operator that a composite's in-place form runs, on as many arguments as it takes
+    constant: bool = False  # the in-place form writes constants: its gradients are zeros
+    # irreversible(*args) -> the error that the backward of the in-place form raises, or None. PyTorch has a separate
+    # formula and node for this form.
     irreversible: Callable | None = None
-    out: bool | Out | None = (
-        None  # out=, and what it asks of the tensor; None: where the result is a tensor and no view
-    )
-    alias: tuple = ()  # other names, with their namespace where it is another
-    numbers_between: bool = (
-        False  # may also be called as f(self, alpha, other), f(beta, self, alpha, a, b), which is deprecated
-    )
-    varargs: str | None = None  # an argument that may be given one by one: f(2, 3) for f((2, 3))
-    python: bool | None = (
-        # PyTorch's own is written in Python, and hands optional arguments on by name; None: those of nn.functional
-        None
-    )
-    aten: str | None = None  # PyTorch's name below autograd, "add.Tensor"; None: the schema's own
-    aten_constants: tuple = ()  # (argument, value) that PyTorch's has beside
-    aten_values: Callable | None = None  # aten_values(arguments by name) -> PyTorch's, where they are other ones
-    # PyTorch's name of the node, where it is not the operator's; node(arguments by name, shapes by name) where it hangs
-    # on them: a number has no shape
+    # out=, and its requirements on the tensor; None: where the result is a tensor and not a view
+    out: bool | Out | None = None
+    alias: tuple = ()  # other names, with their namespace where it differs
+    # may also be called with the deprecated signatures f(self, alpha, other) and f(beta, self, alpha, a, b)
+    numbers_between: bool = False
+    varargs: str | None = None  # an argument whose elements may be passed one by one: f(2, 3) for f((2, 3))
+    # PyTorch's function is written in Python and passes optional arguments on by name; None: those of nn.functional
+    python: bool | None = None
+    aten: str | None = None  # PyTorch's ATen name, "add.Tensor"; None: that of the schema
+    aten_constants: tuple = ()  # (argument, value) pairs that only PyTorch's ATen operator has
+    aten_values: Callable | None = None  # aten_values(arguments by name) -> ATen's arguments, where they differ
+    # PyTorch's name of the node, where it differs from the operator's; node(arguments by name, shapes by name) where it
+    # depends on them. A number has no shape.
     node: str | Callable | None = None
-    # PyTorch has a transposition before the operator: (its argument, the arguments in the order of PyTorch's), for who
-    # looks at a node that `node` names so
+    # {name of the node: (the argument that PyTorch transposes before the operator, the arguments in PyTorch's order)};
+    # a node of that name is shown as two
     transposed: dict | None = None
-    saves_given: bool = False  # formulas read the arguments as they were given, not as `prepare` gives them
-    wraps: bool = False  # PyTorch's formulas see a number that was given as a tensor
+    saves_given: bool = False  # formulas read the arguments as they were passed, not as `prepare` returns them
+    wraps: bool = False  # PyTorch's formulas see a number as a tensor
     # how a call is computed
     alpha: bool = False  # the last argument multiplies the second operand; `prepare` folds it in
     numbers: bool = False  # may be called without any tensor
     keep: tuple = ()  # operands that keep their dtype
-    exact: int | None = None  # an operand that half types take unrounded where it is one number
-    contiguous: bool = False  # the result is, whatever the operands are
-    opmath: bool = True  # half types are computed in float32
-    constant_attributes: bool = (
-        False  # what the numbers are changes neither the promotion nor the checks of floating-point operands
-    )
-    empty_ok: bool = False  # the kernel is asked for empty results too
+    exact: int | None = None  # an operand that, where it is a single number, is not rounded to a half dtype
+    contiguous: bool = False  # the result is contiguous, whatever the strides of the operands are
+    opmath: bool = True  # half dtypes are computed in float32
+    # the values of attributes change neither the promotion nor the checks of floating-point operands
+    constant_attributes: bool = False
+    empty_ok: bool = False  # the kernel is also called for empty results
     non_differentiable: tuple = ()  # results without gradients
-    integral: bool = False  # PyTorch's formula is for types that have no gradients here
-    # a composite's function hands calls over to interceptors itself, under the names that PyTorch's dispatcher has for
-    # what it does
+    integral: bool = False  # PyTorch's formula is for dtypes that have no gradients here
+    # a composite's function dispatches to interceptors itself, under the names that PyTorch's dispatcher uses
     hands_over: bool = False
-    memory: bool = False  # makes or copies memory: no kernel of a table
-    mutates: tuple = ()  # arguments that a composite changes; the first may be offered to the backend as one kernel
-    operator: Any = None  # what a composite does when it is given its first two arguments alone
-    role: str = "compute"  # "fill" and "draw" compute nothing from tensors: reports count them apart
-    # its in-place form takes expanded tensors, as PyTorch's does with a warning that calls this assignment deprecated
-    # as well; else they are refused
+    memory: bool = False  # allocates or copies memory: has no entry in the tables of kernels
+    mutates: tuple = ()  # arguments that a composite changes; the backend may run it as one kernel
+    operator: Any = None  # the operator that a composite runs when only its first two arguments are given
+    role: str = "compute"  # "fill" and "draw" compute nothing from tensors: reports count them separately
+    # the in-place form accepts expanded tensors, with PyTorch's warning that also calls this kind of assignment
+    # deprecated; None: they are rejected
     expanded: str | None = None
-    apart: bool | tuple = (
-        False  # arguments, by position, that may not even be what is written to as a whole; True: none of them
-    )
-    # a composite of one elementwise kernel each: like those it takes no memory that partly meets what is written to
+    # arguments, by position, that may not even be identical with the written tensor; True: all arguments
+    apart: bool | tuple = False
+    # a composite of elementwise kernels: like those, it rejects arguments that partially overlap the written tensor
     pointwise: bool = False
-    reads_first: tuple = ()  # arguments, by position, that may share the memory that is written to
+    reads_first: tuple = ()  # arguments, by position, that may overlap the written tensor
     autocast: Autocast | None = None
     # forward mode
-    forward: Callable | None = (
-        # forward(op, args, tangents, outs) -> the results' tangents; None: from the formulas, see autograd/forward.py
-        None
-    )
-    no_forward: str | None = None  # PyTorch has no rule for it, and calls it so where it says that
-    # on sparse tensors: "values" acts on each value, "coalesced" where an index occurs once; "coo ...": of that layout
-    # alone; "compressed": not of it;
-    # "composite": its function, over operators that have them
+    # forward(op, args, tangents, outs) -> tangents of the results; None: from the formulas, see autograd/forward.py
+    forward: Callable | None = None
+    no_forward: str | None = None  # PyTorch has no forward-mode rule; this is the name in its error message
+    # Sparse tensors. "values": acts on each value; "coalesced": where an index occurs once; "coo ...": only that
+    # layout; "compressed": all but that layout; "composite": its function, whose operators support them.
     sparse: str | None = None
 
     @classmethod
     def of(cls, given):
-        """Options as they are written in a declaration: an unknown name or a value of another type is a TypeError
-        there.
-        """
+        """Return the options of a declaration. Raise TypeError for an unknown name or a value of another type."""
         for name, value in given.items():
             allowed = _TYPES.get(name)
             if allowed is not None and not isinstance(value, allowed):
@@ -137,14 +125,15 @@ class Op:
         self.key = schema.name + ("." + schema.overload if schema.overload else "")
         self.full = self.key if schema.namespace in ("torch", "Tensor") else schema.namespace + "." + self.key
         self.python = options.python if options.python is not None else self.namespace == "nn.functional"
-        self.plans: dict = {}  # (dtype, device) -> plan: the direct way of a call
-        self.hosted: dict = {}  # dtype -> plan: a short way to elementwise kernels that take the host's arrays
+        self.plans: dict = {}  # (dtype, device) -> plan: the direct path of a call
+        self.hosted: dict = {}  # dtype -> plan: shortcut to elementwise kernels that take the host's arrays
         self._call = self._intercepted = self._derivative = None
         self.where = None  # (file, line) of the declaration
 
     def may_be_direct(self, attributes, dtype):
-        """Whether later calls in this dtype may go the direct way, whatever their attributes are: powers of integers
-        are refused by the number, or floats.
+        """Whether later calls in this dtype may take the direct path whatever their attributes are.
+
+        An integer power, for example, may not: whether it is an error, or gives floats, depends on the exponent.
         """
         return not attributes or self.options.constant_attributes and dtype.category >= dt.FLOAT
 
@@ -166,7 +155,7 @@ class Op:
 
     @cached_property
     def first(self):
-        """The tensor whose dtype and device choose the kernel, where one does."""
+        """The position of the tensor whose dtype and device choose the kernel, or None."""
         return self.tensor_args[0] if self.tensor_args and self.operands == self.tensor_args else None
 
     def __repr__(self):
@@ -174,25 +163,25 @@ class Op:
 
     @property
     def call(self):
-        """The operator on arguments in the schema's order, recording gradients."""
+        """The function that runs the operator, with autograd, on arguments in the schema's order."""
         if PROCESS.interceptors:
             return self.intercepted
         return self._call or self.make_call()
 
     def make_call(self):
-        """The direct function behind `call`, written for this operator."""
+        """Return the direct function behind `call`, generating it on first use."""
         if self._call is None:
             self._call = pipeline.make(self)
         return self._call
 
     def calls(self, fn):
-        """@operator.calls: the direct call, written by hand, for what makes or copies memory."""
+        """Decorator that sets a handwritten direct call, for operators that allocate or copy memory."""
         self._call = fn
         return fn
 
     @property
     def intercepted(self):
-        """The same for calls that an interceptor sees."""
+        """The variant of `call` for calls that an interceptor sees."""
         if self._intercepted is None:
             self._intercepted = self.fn if self.options.hands_over else pipeline.make_intercepted(self)
         return self._intercepted
@@ -204,17 +193,18 @@ class Op:
         return self._derivative
 
     def saving(self, args):
-        """The arguments that formulas read, of those that a call was given."""
+        """Return the arguments that the derivative formulas read."""
         return args if self.prepare is None or self.options.saves_given else self.prepare(*args)
 
     def record(self, out, args):
-        """Make the node of this call and hang it on its outputs."""
+        """Create the node of this call and attach it to its outputs."""
         return self.compiled_derivative.record(out, args)
 
     @property
     def is_view(self):
-        """Whether autograd takes the result for a view: others, _unsafe_view and view.dtype, share memory and no
-        more.
+        """Whether autograd treats the result as a view.
+
+        _unsafe_view and view.dtype only share memory with their input.
         """
         return self.geometry is not None and self.derivative is not None and self.schema.aliases
 
@@ -252,13 +242,17 @@ class Op:
 def op(schema, prim=None, *, promote=None, derivative=None, meta=None, prepare=None, call=None, **options):
     """Declare an operator with a kernel.
 
-    schema: PyTorch's signature string. prim: the PyBoost primitive. promote: elementwise type promotion (makes it
-    elementwise): a Promotion, or promote(common dtype, *args) -> (computation dtype, result dtype). derivative: a
-    formula, or {argument: formula}; formulas name what
-    they read: g (or g0, g1, gs), out (out0, ...), arguments, ARG_shape, ARG_dtype, needs. prepare(*args) -> args
-    normalises.
-    meta(*args) -> (shape, dtype), with strides where they are not contiguous, or a list of them: checks and infers.
-    call(prim, *args) maps arguments to the primitive's order. options: fields of Options.
+    schema: PyTorch's signature string.
+    prim: the PyBoost primitive.
+    promote: the type promotion of an elementwise operator: a Promotion, or promote(common dtype, *args) ->
+        (computation dtype, result dtype). An operator with it is elementwise.
+    derivative: a formula, or {argument: formula}. Formulas read what their parameters name: g (or g0, g1, gs),
+        out (out0, ...), arguments, ARG_shape, ARG_dtype, needs.
+    prepare: prepare(*args) -> args normalises the arguments.
+    meta: meta(*args) -> (shape, dtype), with strides where the result is not contiguous, or a list of these. It checks
+        the arguments and infers the results.
+    call: call(prim, *args) passes the arguments in the primitive's order.
+    options: fields of Options.
     """
     return registry.declare(
         Op(Schema(schema), prim, promote, derivative, meta, prepare, call, options=Options.of(options))
@@ -266,16 +260,16 @@ def op(schema, prim=None, *, promote=None, derivative=None, meta=None, prepare=N
 
 
 def view(schema, geometry, *, derivative=None, **options):
-    """Declare a view: geometry(self, *args) -> (shape, strides or None, offset), or a list of them."""
+    """Declare a view operator: geometry(self, *args) -> (shape, strides or None, offset), or a list of these."""
     return registry.declare(Op(Schema(schema), derivative=derivative, geometry=geometry, options=Options.of(options)))
 
 
 def composite(schema, *, derivative=None, **options):
-    """Declare a function over other operators; it needs no kernel.
+    """Declare a composite operator: a function over other operators, without a kernel.
 
-    derivative: where PyTorch has it as one operator, with one node, the formulas of that, or BY_PARTS: the derivative
-    of what it calls. Else the operators that it calls have nodes, and are what those see who look at calls that
-    gradients flow through.
+    derivative: the formulas, where PyTorch has one operator with one node for it, or BY_PARTS to differentiate what
+    the function calls. Without it the operators that the function calls get the nodes, and interceptors see those
+    operators when gradients are recorded.
     """
 
     def deco(fn):

@@ -1,4 +1,4 @@
-"""What help() says of a function: a sentence of descriptions.tsv, and what follows from the declaration."""
+"""Docstrings of operators: a sentence from descriptions.tsv, and what follows from the declaration."""
 
 import re
 from functools import cache
@@ -18,13 +18,16 @@ VIEW = "The result is a view: it shares its memory with the input."
 
 @cache
 def sentences():
-    """{name: sentence}; a name without its namespace stands for all, N for the number of dimensions."""
+    """Return {name: sentence}.
+
+    A name without a namespace applies to every namespace; N in a name is any number of dimensions.
+    """
     text = Path(__file__).with_name("descriptions.tsv").read_text(encoding="utf-8")
     return dict(line.split("\t") for line in text.splitlines())
 
 
 def sentence(ns, name):
-    """The sentence of a function, or None."""
+    """Return the sentence that describes a function, or None."""
     known, plain = sentences(), re.sub(r"[123](?=d|deg)", "N", name)
     for key in (f"{ns}.{name}", name, plain):
         if key in known:
@@ -37,7 +40,7 @@ def sentence(ns, name):
 
 
 def facts(ops):
-    """What the declarations say of shapes and dtypes."""
+    """Return a sentence about shapes and dtypes that follows from the declarations, or ""."""
     if any(op.geometry is not None for op in ops):
         return VIEW
     promote = next((op.promote for op in ops if op.promote is not None), None)
@@ -45,7 +48,10 @@ def facts(ops):
 
 
 def describe(ns, name, f):
-    """Give a function its docstring: the sentence first, then the schemas that it has already. Returns it."""
+    """Set a function's docstring and return the function.
+
+    The sentence comes first, then the schemas that the docstring already holds.
+    """
     if not isinstance(f, FunctionType):
         return f
     ops = [
@@ -55,7 +61,7 @@ def describe(ns, name, f):
     ]
     original = ops[0].name if ops else name
     found = sentence(ns, name) or sentence(ops[0].namespace if ops else ns, original)
-    if not found and ops and ops[0].fn is not None and ops[0].fn.__doc__:  # a method that says it itself
+    if not found and ops and ops[0].fn is not None and ops[0].fn.__doc__:  # a function with its own docstring
         found = ops[0].fn.__doc__.strip()
         f.__doc__ = (f.__doc__ or "").replace(found, "").strip()
     if found and original not in (name, name[:-1]):

@@ -1,4 +1,4 @@
-"""Whether algorithms must give the same each time, and what memory that nobody wrote holds then."""
+"""Deterministic mode: errors of nondeterministic operators, and the fill value of uninitialised memory."""
 
 import warnings
 
@@ -6,17 +6,17 @@ from . import dtypes as dt
 
 
 class _Determinism:
-    """torch.use_deterministic_algorithms and torch.utils.deterministic.fill_uninitialized_memory."""
+    """State of torch.use_deterministic_algorithms and torch.utils.deterministic.fill_uninitialized_memory."""
 
     enabled = warn_only = False
-    fill = True  # memory that nobody wrote, while enabled
+    fill = True  # whether uninitialised memory is filled while enabled
 
 
 DETERMINISM = _Determinism()
 
 
 def alert_not_deterministic(name):
-    """PyTorch's error, or warning, where an operator may give something else the next time."""
+    """Raise PyTorch's error, or give its warning, for a nondeterministic operator in deterministic mode."""
     if not DETERMINISM.enabled:
         return
     if not DETERMINISM.warn_only:
@@ -37,7 +37,7 @@ def alert_not_deterministic(name):
 
 
 def unwritten(dtype):
-    """The number that stands for memory that nobody wrote: NaN, the largest int, True."""
+    """Return the fill value of uninitialised memory in deterministic mode: NaN, the largest int, True."""
     if dtype.category >= dt.FLOAT:
         return float("nan")
     return True if dtype is dt.bool_ else dt.iinfo(dtype).max

@@ -10,8 +10,8 @@ TYPES = (
     "cpu cuda ipu xpu mkldnn opengl opencl ideep hip ve fpga maia xla lazy vulkan mps meta hpu mtia npu privateuseone"
 ).split()
 ACCELERATOR, PRIVATE = "npu", "privateuseone"
-_private = [PRIVATE]  # what that type is called
-_usable: dict = {}  # device -> the device on which its tensors are made
+_private = [PRIVATE]  # the current name of that type
+_usable: dict = {}  # device -> the device on which tensors for it are made
 
 
 class device:
@@ -22,7 +22,7 @@ class device:
     _cache = {}
 
     def __new__(cls, *args, **kwargs):
-        if len(args) == 1 and not kwargs:  # the commonest
+        if len(args) == 1 and not kwargs:  # the most common form
             type, index = args[0], None
             if type is None:
                 _given(args, kwargs)
@@ -84,7 +84,7 @@ class device:
 
 
 def _given(args, kwargs):
-    """(type, index) of the forms in which a device is asked for."""
+    """Return (type, index) from the arguments of device()."""
     names = dict(zip(("type", "index"), args)) | kwargs
     type = names.get("type", names.get("device"))
     if type is None or len(args) > 2:
@@ -100,7 +100,7 @@ _STRING = re.compile(r"([a-zA-Z_]+)(?::(0|[1-9][0-9]*))?")
 
 
 def _type_and_index(type, index):
-    """What device("npu:0"), device("npu", 0) and device(0) name, checked."""
+    """Return the checked (type, index) of device("npu:0"), device("npu", 0) or device(0)."""
     name = type
     if type.__class__ is int:
         if index is not None:
@@ -130,12 +130,12 @@ def _type_and_index(type, index):
     return name, index
 
 
-HOST = device("cpu")  # the memory that Python and NumPy see; tensors are made here where nothing else is said
+HOST = device("cpu")  # the memory that Python and NumPy see, and the initial default device
 META = device("meta")
 
 
 class _Default(threading.local):
-    """This thread's default device, and those to which the open `with device:` blocks return."""
+    """The default device of a thread, and the devices that the open `with device:` blocks will restore."""
 
     def __init__(self):
         self.device, self.stack = HOST, []
@@ -145,25 +145,26 @@ default = _Default()
 
 
 def get_default_device():
-    """The device that new tensors are asked for; set_default_device takes any."""
+    """Return the default device, which may be one that is not usable."""
     return default.device
 
 
 def new_tensor_device(moving=False):
-    """The device of new tensors, or PyTorch's error where it cannot be used."""
+    """Return the device of new tensors. Raise PyTorch's error where it cannot be used."""
     d = default.device
     return d if d is HOST else usable(d, moving)
 
 
 def set_default_device(d):
-    """The device of new tensors."""
+    """Set the device of new tensors; None is the CPU."""
     d = HOST if d is None else device(d)
-    default.device, default.stack[:] = d, [d] * len(default.stack)  # stays after the blocks
+    default.device, default.stack[:] = d, [d] * len(default.stack)  # also holds after the open blocks
 
 
 def usable(d, moving=False):
-    """`d` as a device on which tensors can be made, or to which they can be moved, or PyTorch's error for a build
-    without it.
+    """Return the device on which tensors for `d` are made. Raise PyTorch's error of a build without that device.
+
+    moving: whether tensors are moved there, for which PyTorch's error differs.
     """
     if d.__class__ is not device:
         d = device(d)
@@ -193,14 +194,12 @@ def _absent(kind, moving):
 
 
 def forget():
-    """Ask backends anew which devices are usable."""
+    """Forget which devices are usable, so that the backends are asked again."""
     _usable.clear()
 
 
 def rename_privateuse1_backend(name):
-    """torch.utils.rename_privateuse1_backend: the device type of a backend that is registered from outside gets a name
-    of its own, once.
-    """
+    """Rename the device type "privateuseone", as torch.utils.rename_privateuse1_backend does. Possible only once."""
     if _private[0] == name:
         return
     if _private[0] != PRIVATE:

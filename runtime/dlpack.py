@@ -36,7 +36,7 @@ class DLDeviceType(enum.IntEnum):
 
 DLDeviceType.__module__ = "torch.utils.dlpack"
 _DEVICE = DLDeviceType.kDLCPU
-_IS_COPIED = 2  # a flag of capsules with a version
+_IS_COPIED = 2  # DLPACK_FLAG_BITMASK_IS_COPIED of versioned capsules
 _VERSION = (1, 0)
 
 
@@ -105,19 +105,19 @@ _new = _of_python("PyCapsule_New", ctypes.py_object, ctypes.c_void_p, ctypes.c_c
 _name_of = _of_python("PyCapsule_GetName", ctypes.c_char_p, ctypes.py_object)
 _pointer = _of_python("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
 _rename = _of_python("PyCapsule_SetName", ctypes.c_int, ctypes.py_object, ctypes.c_char_p)
-# of capsules that are being destroyed, whose references may not be counted
+# For capsules that are being destroyed: they are passed as plain pointers, since their references may not be counted.
 _dying_is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(
     ("PyCapsule_IsValid", ctypes.pythonapi)
 )
 _dying_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(
     ("PyCapsule_GetPointer", ctypes.pythonapi)
 )
-_USED = {n: b"used_" + n for n in _LAYOUTS}  # names stay where capsules point to them
-_exported: dict = {}  # address of a structure -> what has to live as long
+_USED = {n: b"used_" + n for n in _LAYOUTS}  # kept here, because capsules hold pointers to their names
+_exported: dict = {}  # address of an exported structure -> the objects to keep alive with it
 
 
 @_Deleter
-def _forget(address, exported=_exported):  # a module's names are gone when the interpreter ends
+def _forget(address, exported=_exported):  # a default, since module globals may be gone at interpreter exit
     exported.pop(address, None)
 
 
@@ -129,18 +129,18 @@ def _destroy(capsule):
 
 
 def _device_of(device):
-    """(type, index) in DLPack's numbers, or None where memory is not shared.
+    """Return (type, index) in DLPack's numbering, or None where the backend does not share memory.
 
-    Backends that share say their number as `dlpack`, and have `lent`.
+    A backend that does has the attribute `dlpack`, its device type, and the method `lent`.
     """
     number = _DEVICE if device is HOST else getattr(backend(device), "dlpack", None)
     return None if number is None else (DLDeviceType(number), device.index or 0)
 
 
 def _type_of(number):
-    """The type of the devices that have a number of DLPack's.
+    """Return the device type that has this number in DLPack.
 
-    NotImplementedError where no backend is in use that shares their memory.
+    Raise NotImplementedError where no backend in use shares memory of that type.
     """
     if number == _DEVICE:
         return HOST.type
@@ -151,7 +151,7 @@ def _type_of(number):
 
 
 def _capsule(t, name, copied):
-    """A capsule over the memory of a tensor."""
+    """Return a capsule over the memory of a tensor."""
     n, storage = max(len(t._shape), 1), t._get_storage()
     shape, strides = (ctypes.c_int64 * n)(*t._shape), (ctypes.c_int64 * n)(*t.stride())
     managed = _LAYOUTS[name]()
@@ -167,7 +167,7 @@ def _capsule(t, name, copied):
     managed.deleter = ctypes.cast(_forget, ctypes.c_void_p)
     if name == b"dltensor_versioned":
         (managed.major, managed.minor), managed.flags = _VERSION, _IS_COPIED * copied
-    storage._resizable = False  # others see this memory
+    storage._resizable = False  # the importing library sees this memory
     address = ctypes.addressof(managed)
     _exported[address] = managed, shape, strides, storage._array() if t.device is HOST else storage
     return _new(address, name, ctypes.cast(_destroy, ctypes.c_void_p))
@@ -175,7 +175,7 @@ def _capsule(t, name, copied):
 
 @tensor_method
 def __dlpack__(self, *, stream=-1, max_version=None, dl_device=None, copy=None):
-    """A capsule over the tensor's memory, for other libraries."""
+    """Return a DLPack capsule over the tensor's memory."""
     if self._requires_grad:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     if self.is_conj():
@@ -202,7 +202,7 @@ def __dlpack__(self, *, stream=-1, max_version=None, dl_device=None, copy=None):
 
 @tensor_method
 def __dlpack_device__(self):
-    """(type, index) of the device, in DLPack's numbers."""
+    """Return (type, index) of the device in DLPack's numbering."""
     found = _device_of(self.device)
     if found is None:
         raise ValueError(f"Unknown device type {self.device.type} for Dlpack")
@@ -210,12 +210,12 @@ def __dlpack_device__(self):
 
 
 class _Memory:
-    """What a capsule lent: given back when nothing is left over it."""
+    """Owner of the memory of an imported capsule: calls the capsule's deleter when no tensor uses it any more."""
 
     def __init__(self, address, deleter):
         self.address, self.deleter = address, deleter
 
-    def __del__(self, function=_Deleter):  # a module's names are gone when the interpreter ends
+    def __del__(self, function=_Deleter):  # a default, since module globals may be gone at interpreter exit
         if self.deleter:
             function(self.deleter)(self.address)
 
@@ -227,7 +227,7 @@ _USED_UP = (
 
 
 def flat(address, dtype, count, owner, device):
-    """A capsule over `count` elements of a device's memory at an address, which belong to `owner`."""
+    """Return a capsule over `count` elements at a device address, whose memory `owner` keeps alive."""
     shape, strides, managed = (ctypes.c_int64 * 1)(count), (ctypes.c_int64 * 1)(1), _Managed()
     pointers = (ctypes.cast(a, ctypes.POINTER(ctypes.c_int64)) for a in (shape, strides))
     managed.tensor = _Tensor(
@@ -243,7 +243,7 @@ def is_capsule(x):
 
 
 def _imported(capsule):
-    """The tensor over a capsule's memory; the capsule is used up."""
+    """Return a tensor over a capsule's memory and mark the capsule as consumed."""
     name = _name_of(capsule) if is_capsule(capsule) else None
     if name not in _LAYOUTS:
         raise RuntimeError(_USED_UP)
@@ -276,9 +276,9 @@ def _imported(capsule):
 
 
 def from_dlpack(ext_tensor, *, device=None, copy=None):
-    """A tensor over the memory of another library's array, or of a capsule.
+    """Return a tensor over the memory of another library's array, or of a capsule.
 
-    copy: whether it has to be, or may not be, of its own memory.
+    copy: True forces a copy, False forbids one.
     """
     home = None if device is None else usable(device)
     if hasattr(ext_tensor, "__dlpack__"):
@@ -286,7 +286,7 @@ def from_dlpack(ext_tensor, *, device=None, copy=None):
         asked = {"max_version": _VERSION} | ({} if copy is None else {"copy": copy})
         try:
             capsule = ext_tensor.__dlpack__(**asked)
-        except TypeError:  # of before versions
+        except TypeError:  # a library from before DLPack had versions
             capsule = ext_tensor.__dlpack__()
     else:
         if device is not None or copy is not None:

@@ -11,7 +11,7 @@ BOOL, INT, FLOAT, COMPLEX = range(4)
 
 
 class dtype:
-    """What an element is: ``torch.float32``, ``torch.int64``, ..."""
+    """The data type of a tensor's elements: ``torch.float32``, ``torch.int64``, ..."""
 
     __slots__ = ("name", "itemsize", "np", "category", "is_floating_point", "is_complex", "is_signed", "full_name")
     __module__ = "torch"
@@ -28,7 +28,7 @@ class dtype:
             is_floating_point=category == FLOAT,
             is_complex=category == COMPLEX,
         )
-        if np_type is None and name.lstrip("u")[0] in "qb":  # quantized ones and bits: __getattr__ says why not
+        if np_type is None and name.lstrip("u")[0] in "qb":  # quantized and bits: __getattr__ raises the error
             del facts["is_signed"]
         for slot, value in facts.items():
             object.__setattr__(self, slot, value)
@@ -61,11 +61,11 @@ class dtype:
         return self
 
     def to_real(self):
-        """The real dtype of a complex one; a real one itself."""
+        """Return the real dtype of a complex dtype; a real dtype itself."""
         return TO_REAL.get(self, self)
 
     def to_complex(self):
-        """The complex dtype of a real one; a complex one itself."""
+        """Return the complex dtype of a real dtype; a complex dtype itself."""
         return TO_COMPLEX[self]
 
 
@@ -133,24 +133,24 @@ TO_COMPLEX = {
     complex64: complex64,
     complex128: complex128,
 }
-# what PyTorch computes the low precision types in
+# the dtypes in which PyTorch computes the low-precision ones
 OPMATH = {float16: float32, bfloat16: float32, complex32: complex64}
 
 
 def complex_array(a):
-    """The complex64 array of complex32 values, which NumPy only stores: pairs of float16."""
+    """Convert an array of complex32 values, which NumPy only stores as pairs of float16, to complex64."""
     out = np.empty(a.shape, np.complex64)
     out.real, out.imag = a["re"], a["im"]
     return out
 
 
 def warn_complex_half():
-    """What PyTorch tells of memory of dtype complex32."""
+    """Give PyTorch's warning about complex32."""
     warn_once("ComplexHalf support is experimental and many operators don't support it yet.")
 
 
 def complex_pairs(a):
-    """complex32 values of an array of numbers."""
+    """Convert an array of numbers to complex32 values."""
     warn_complex_half()
     out = np.empty(a.shape, complex32.np)
     out["re"], out["im"] = a.real, a.imag
@@ -158,7 +158,7 @@ def complex_pairs(a):
 
 
 FROM_NP = {d.np: d for d in ALL.values() if d.np is not None}
-# names in messages ("expected Long but got Float") and of the legacy storage and tensor classes
+# names in error messages ("expected Long but got Float") and of the legacy storage and tensor classes
 LEGACY = {
     bool_: "Bool",
     uint8: "Byte",
@@ -180,7 +180,7 @@ LEGACY = {
 
 
 def scalar_name(d):
-    """PyTorch's C++ name of a dtype, as in its messages"""
+    """Return PyTorch's C++ name of a dtype, as in its error messages."""
     if d.name[0] == "q":
         return "Q" + d.name[1:].replace("int", "Int").replace("uI", "UI")
     return LEGACY.get(d) or "".join(p[:1].upper() + p[1:] for p in d.name.split("_", 1)[:1]) + (
@@ -209,14 +209,12 @@ C_NAMES = {
 
 
 def c_name(d):
-    """The C type behind a dtype, as in PyTorch's messages"""
+    """Return the C type of a dtype, as in PyTorch's error messages."""
     return C_NAMES.get(d, d.name)
 
 
-_ALIKE = {
-    frozenset((float16, bfloat16)): float32,
-    frozenset((uint8, int8)): int16,
-}  # of one size, and neither holds the other
+# Pairs of dtypes of the same size, neither of which can hold the values of the other.
+_ALIKE = {frozenset((float16, bfloat16)): float32, frozenset((uint8, int8)): int16}
 _promoted = {}
 
 
@@ -243,12 +241,12 @@ PYTHON = {bool: bool_, int: int64, float: float64, complex: complex128}
 
 
 def of(d):
-    """The dtype that a dtype, or a Python class in a dtype's place, stands for; other values as they are."""
+    """Return the dtype that a Python class such as float means; other values, dtypes among them, unchanged."""
     return PYTHON.get(d, d) if d.__class__ is type else d
 
 
 def promote_types(a, b):
-    """The dtype that PyTorch's lattice gives for the two."""
+    """Return the dtype to which PyTorch promotes the two dtypes."""
     try:
         return _promoted[a, b]
     except KeyError:
@@ -261,7 +259,7 @@ def promote_types(a, b):
 
 
 def can_cast(from_, to):
-    """Whether PyTorch's casting rules allow writing from_ into to."""
+    """Whether PyTorch's casting rules allow a result of dtype `from_` to be written to a tensor of dtype `to`."""
     from_, to = of(from_), of(to)
     if from_.category == COMPLEX and to.category != COMPLEX:
         return False
@@ -275,12 +273,12 @@ class _State:
 
 
 def get_default_dtype():
-    """The floating-point dtype of new tensors."""
+    """Return the floating-point dtype of new tensors."""
     return _State.default
 
 
 def set_default_dtype(d):
-    """The floating-point dtype of new tensors."""
+    """Set the floating-point dtype of new tensors."""
     if not isinstance(d, dtype):
         raise TypeError("invalid dtype object: only floating-point types are supported as the default type")
     if not d.is_floating_point:
@@ -292,7 +290,7 @@ SCALAR_CATEGORY = {bool: BOOL, int: INT, float: FLOAT, complex: COMPLEX}
 
 
 def scalar_dtype(value):
-    """The dtype a Python number takes as a tensor."""
+    """Return the dtype of a tensor made from a Python or NumPy number."""
     c = value.__class__
     if c is bool:
         return bool_
@@ -356,7 +354,7 @@ class finfo(_info):
             eps=f(i.eps),
             tiny=f(i.smallest_normal),
             smallest_normal=f(i.smallest_normal),
-            resolution=f(f"1e-{math.floor(-math.log10(f(i.eps)))}"),  # the decimal digits that are safe
+            resolution=f(f"1e-{math.floor(-math.log10(f(i.eps)))}"),  # the decimal digits that are exact
         )
 
     def __repr__(self):
@@ -381,7 +379,7 @@ class iinfo(_info):
             raise TypeError("torch.bool is not supported by torch.iinfo")
         if type.category != INT or type.np is None and not type.name.startswith("q"):
             raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
-        if type.np is None:  # quantized: PyTorch knows the integers' limits, but no name for them
+        if type.np is None:  # quantized: PyTorch gives the limits, but reading `dtype` raises
             i = np.iinfo(f"{'uint' if type.name.startswith('quint') else 'int'}{8 * type.itemsize}")
             self._set(_quantized=type.name, bits=i.bits, min=int(i.min), max=int(i.max))
             return

@@ -1,7 +1,8 @@
-"""Forks beside other threads: locks that a child finds free, and imports that are over before the process is copied.
+"""Safe os.fork() beside other threads.
 
-A child has one thread. What another thread of the parent held at that moment nobody in the child gives back: locks, and
-modules that were being imported (of ours many are, at the first call that needs them).
+A forked child has a single thread. Whatever another thread of the parent held at the fork stays held in the child:
+locks, and the import locks of modules. This module resets locks in the child, and waits before a fork until imports
+have ended (many of our modules are imported at the first call that needs them).
 """
 
 import os
@@ -15,40 +16,41 @@ OURS = ("mindtorch_proxy", "torch", "mindspore")
 
 
 def lock(kind=threading.RLock):
-    """A lock that is free in a forked child."""
+    """Return a new lock that is free in a forked child."""
     return free_in_children(kind())
 
 
 def free_in_children(made):
-    """The same for a lock that somebody else made."""
+    """Register an existing lock, so that it is free in a forked child. Return it."""
     _locks.add(made)
     return made
 
 
 class FORKS:
-    """How many forks lie between the first process and this one: who keeps a lock for each of many objects compares it,
-    and makes a new one.
+    """Number of forks between the first process and this one.
+
+    Code with one lock per object compares it, and replaces a lock that was made before the last fork.
     """
 
     number = 0
 
 
 def finish_imports():
-    """Wait until no other thread imports a module of ours. Python itself breaks a wait in a circle."""
+    """Wait until no other thread is importing one of our modules. Python itself resolves import deadlocks."""
     while names := [
         n for n, ref in [*_bootstrap._module_locks.items()] if n.partition(".")[0] in OURS and _held_elsewhere(ref())
     ]:
         for name in names:
             _bootstrap._lock_unlock_module(name)
         if all(_held_elsewhere(_bootstrap._module_locks.get(n, lambda: None)()) for n in names):
-            return  # that was a circle: this thread is importing too
+            return  # a deadlock that Python resolved: this thread is importing too
 
 
 def threads_sleep(*names, seconds=5.0):
-    """Wait until the system's threads of these names sleep: a thread of MindSpore's pool keeps its mutex while it goes
-    to sleep and while it wakes, and a child that is copied at that moment finds the mutex locked for ever. How long
-    that is, is the scheduler's to say
-    (Linux: elsewhere it isn't asked).
+    """Wait, for at most `seconds`, until all native threads whose names begin with one of `names` sleep.
+
+    A thread of MindSpore's pool holds its mutex while it falls asleep and while it wakes up; in a child forked at that
+    moment the mutex stays locked. Reads /proc, so it does nothing on systems other than Linux.
     """
     tasks, end = "/proc/self/task", time.monotonic() + seconds
     waiting = [f"{tasks}/{task}/stat" for task in os.listdir(tasks)] if os.path.isdir(tasks) else []
@@ -60,7 +62,7 @@ def _awake(task, names):
     try:
         with open(task) as file:
             name, _, rest = file.read().partition("(")[2].rpartition(")")
-    except OSError:  # it ended meanwhile
+    except OSError:  # the thread has ended
         return False
     return name.startswith(names) and rest.split()[0] != "S"
 

@@ -1,7 +1,7 @@
-"""torch.Generator and the random fillers: the draws, element order and roundings of PyTorch's CPU kernels, on NumPy
-arrays.
+"""torch.Generator, and the random distributions of PyTorch's CPU kernels on NumPy arrays.
 
-Every filler takes a Generator (None: the default one), the number of elements in memory order, and a NumPy dtype.
+They reproduce PyTorch's draws, order of elements and roundings. Every function takes a Generator (None: the default
+one), the number of elements in memory order, and a NumPy dtype.
 """
 
 import functools
@@ -40,7 +40,7 @@ def _refused(error, message):
 
 
 class Generator:
-    """A source of random numbers: PyTorch's Mersenne Twister, number for number."""
+    """A random number generator: gives the same numbers as PyTorch's Mersenne Twister."""
 
     __module__ = "torch._C"
     __slots__ = ("device", "_engine", "_lock", "__weakref__")
@@ -54,7 +54,7 @@ class Generator:
         self._engine, self._lock = MT19937(self.DEFAULT_SEED), lock()
 
     def manual_seed(self, seed):
-        """Start over from `seed`; returns the generator."""
+        """Restart from `seed` and return the generator."""
         if isinstance(seed, bool) or not hasattr(seed, "__index__"):
             raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
         seed = seed.__index__()
@@ -65,12 +65,12 @@ class Generator:
         return self
 
     def seed(self):
-        """Start over from a number of the operating system's; returns it."""
+        """Restart from a random seed of the operating system and return the seed."""
         self.manual_seed(secrets.randbits(64))
         return self._engine.seed
 
     def initial_seed(self):
-        """The seed that the generator was started from."""
+        """Return the seed from which the generator was started."""
         return self._engine.seed
 
     def _state_bytes(self):
@@ -82,13 +82,13 @@ class Generator:
             self._engine.set_state(data)
 
     def get_state(self):
-        """The state as a ByteTensor in PyTorch's layout."""
+        """Return the state as a ByteTensor in PyTorch's layout."""
         from .tensor import from_array
 
         return from_array(self._state_bytes(), dt.uint8)
 
     def set_state(self, new_state):
-        """Take over a state that get_state() gave, here or in PyTorch."""
+        """Restore a state that get_state() returned, here or in PyTorch."""
         from .tensor import Tensor
 
         if not isinstance(new_state, Tensor):
@@ -99,7 +99,7 @@ class Generator:
         return self
 
     def clone_state(self):
-        """A generator that goes on from this state."""
+        """Return a new generator that continues from this state."""
         r = Generator(self.device)
         r._set_state_bytes(self._state_bytes())
         return r
@@ -120,7 +120,7 @@ default_generator = Generator()
 default_generator.seed()
 
 
-# where PyTorch says no more
+# PyTorch's text for checks without a message
 _IMPROVE = "(Could this error message be improved?  If so, please report an enhancement request to PyTorch.)"
 
 
@@ -145,7 +145,7 @@ def _limits(dtype):
 
 
 def cast(values, dtype):
-    """C++'s conversions: to half precision by way of float32, to small integers by way of int64."""
+    """Convert values as C++ does: from float64 to a half dtype through float32, to an integer through int64."""
     if values.dtype == dtype:
         return values
     if dtype == F32:
@@ -157,7 +157,7 @@ def cast(values, dtype):
 
 
 def _fill(gen, n, dtype, draw, step=CHUNK):
-    """n values of draw(engine, how many), a piece at a time so that the temporaries stay in the cache."""
+    """Return n values of draw(engine, count), computed in pieces so that temporaries stay in the cache."""
     gen = default_generator if gen is None else gen
     with gen._lock:
         if n <= step:
@@ -173,14 +173,14 @@ def _bits53(engine, n):
 
 
 def _unit(engine, n, wide=True):
-    """Uniform in [0, 1): 53 bits of a 64-bit draw as float64, or 24 bits of a 32-bit draw as float32."""
+    """Return uniforms in [0, 1): 53 bits of a 64-bit draw as float64, or 24 bits of a 32-bit draw as float32."""
     if wide:
         return _bits53(engine, n) * 2.0**-53
     return (engine.words(n).view(np.int32) & 0xFFFFFF).astype(F32) * F32.type(2.0**-24)
 
 
 def _fma(x, scale, shift):
-    """x * scale + shift rounded once, as compilers contract it in PyTorch's kernels."""
+    """Return x * scale + shift with a single rounding, as compilers contract it in PyTorch's kernels."""
     if x.dtype == F32:
         scale, shift = F32.type(scale), F32.type(shift)
         if shift == 0 or math.frexp(scale)[0] == 0.5:
@@ -195,7 +195,7 @@ def _fma(x, scale, shift):
     if shift == 0 or m in (0.0, 0.5) or not (math.isfinite(scale) and math.isfinite(shift)):
         return x * scale + shift
 
-    def split(a):  # Veltkamp: two halves whose products are exact
+    def split(a):  # Veltkamp's splitting: products of two halves are exact
         c = 134217729.0 * a
         high = c - (c - a)
         return high, a - high
@@ -210,7 +210,7 @@ def _fma(x, scale, shift):
 
 @functools.lru_cache(64)
 def _range(dtype, lo, hi):
-    """(scale, shift, lo, hi) of uniform numbers, checked, in the dtypes that they are needed in."""
+    """Check the bounds of uniform_ and return (scale, shift, lo, hi) in the dtypes in which they are used."""
     least, most = _limits(dtype)
     for name, v in (("from", lo), ("to", hi)):
         _check(least <= v <= most, f"{name} is out of bounds for {C_NAMES[NAMES[dtype]]}")
@@ -234,7 +234,7 @@ def uniform(gen, n, dtype, lo=0.0, hi=1.0):
 
     def draw(engine, k):
         r = cast(_fma(_unit(engine, k, wide), scale, shift), dtype)
-        if (reached := r == high).any():  # where rounding reached the excluded end
+        if (reached := r == high).any():  # rounding reached the excluded bound
             r[reached] = low
         return r
 
@@ -242,7 +242,7 @@ def uniform(gen, n, dtype, lo=0.0, hi=1.0):
 
 
 def _box_muller(u, mean, std):
-    """Blocks of 16 uniforms to normals: the first 8 give the radii, the last 8 the angles."""
+    """Transform blocks of 16 uniforms to normals: the first 8 give the radii, the last 8 the angles."""
     u = u.reshape(-1, 2, 8)
     radius = np.subtract(1, u[:, 0])
     np.log(radius, out=radius)
@@ -255,7 +255,10 @@ def _box_muller(u, mean, std):
 
 
 def _paired_normals(engine, n, mean, std):
-    """The scalar kernel: float64 pairs, cosine first; an odd one out waits in the generator's state."""
+    """Draw normals as PyTorch's scalar kernel does: float64 pairs, the cosine first.
+
+    The unused half of the last pair is kept in the generator's state.
+    """
     waiting = engine.cached
     out = np.empty(n + 1, F64)
     start = 0
@@ -272,7 +275,7 @@ def _paired_normals(engine, n, mean, std):
 
 
 def normal(gen, n, dtype, mean=0.0, std=1.0, contiguous=True):
-    """normal_: contiguous tensors of 16 and more elements go by blocks, others by pairs."""
+    """normal_: contiguous tensors of 16 or more elements are drawn in blocks, others in pairs."""
     _check(std >= 0, f"normal expects std >= 0.0, but found std {std:g}")
     if n == 0:
         return np.empty(0, dtype)
@@ -286,7 +289,7 @@ def normal(gen, n, dtype, mean=0.0, std=1.0, contiguous=True):
 
     with gen._lock:
         out = _fill(gen, n - rest, dtype, draw)
-        if rest:  # the last 16 are drawn anew; float32 and float64 have drawn the remainder before
+        if rest:  # the last 16 are drawn again; float32 and float64 discard the remainder's draws first
             out = np.concatenate((out, out[:rest]))
             gen._engine.words(0 if dtype.itemsize == 2 else rest * (dtype.itemsize // 4))
             out[-16:] = _fill(gen, 16, dtype, draw)
@@ -294,9 +297,7 @@ def normal(gen, n, dtype, mean=0.0, std=1.0, contiguous=True):
 
 
 def _inward(v, dtype, step):
-    """The bound moved inside to where `dtype`'s coarser integers cannot leave the range (step: 1 for from, -1 for
-    to).
-    """
+    """Move a bound inwards so that rounding to `dtype` cannot leave the range (step: 1 for from, -1 for to)."""
     try:
         rounded = int(float(cast(np.array(float(v + step)) if dtype == F64 else np.array(v + step, F64), dtype)))
     except OverflowError:
@@ -307,7 +308,7 @@ def _inward(v, dtype, step):
 
 
 def random_from_to(gen, n, dtype, lo, hi):
-    """random_(lo, hi), randint: integers in [lo, hi); hi None: up to the dtype's largest."""
+    """random_(lo, hi), randint: integers in [lo, hi); hi None: up to the largest of the dtype."""
     name, floating = NAMES[dtype], NAMES[dtype] in FLOATING
     if hi is None and lo == I64.min:
         _require(dtype, NUMERIC - {"float16"}, "random_full_64_bits_range_kernel_cpu")
@@ -357,7 +358,7 @@ def random_from_to(gen, n, dtype, lo, hi):
 
 
 def random_(gen, n, dtype):
-    """random_(): integers up to the dtype's largest, for floats up to 2**(bits of the mantissa)."""
+    """random_(): integers up to the largest of the dtype, for floats up to 2**(bits of the mantissa)."""
     _require(dtype, NUMERIC | {"bool"}, "random_kernel_cpu")
     top = (
         (1 << DIGITS[NAMES[dtype]])
@@ -378,7 +379,7 @@ def random_(gen, n, dtype):
 
 
 def randperm(gen, n, dtype=np.dtype(np.int64)):
-    """A permutation of range(n): PyTorch's Fisher-Yates shuffle; LAPACK's row interchanges do the swaps."""
+    """Return a permutation of range(n) by PyTorch's Fisher-Yates shuffle, with LAPACK's row interchanges as swaps."""
     _check(n >= 0, f"Trying to create tensor with negative dimension {n}: [{n}]")
     _require(dtype, NUMERIC, "randperm")
     limit = {"float16": 2049, "float32": (1 << 24) + 1}.get(NAMES[dtype])
@@ -397,7 +398,7 @@ def randperm(gen, n, dtype=np.dtype(np.int64)):
         at = np.arange(n - 1, dtype=np.int32)
         pivots = _fill(gen, n - 1, np.dtype(np.uint32), lambda engine, k: engine.words(k), n)
         pivots = (pivots % (n - at).view(np.uint32)).view(np.int32) + at
-    else:  # so long that 32 bits would be skewed: the inside-out variant with 64
+    else:  # 32 bits would be biased at this length: the inside-out variant with 64 bits
         pivots = _fill(gen, n, np.dtype(np.uint64), lambda engine, k: engine.words(k, 64), n)
         pivots %= np.arange(1, n + 1, dtype=np.uint64)
         pivots = pivots.astype(np.int32)
@@ -414,7 +415,7 @@ def randperm(gen, n, dtype=np.dtype(np.int64)):
 
 
 def bernoulli(gen, n, dtype, p):
-    """bernoulli_(p): 1 where a float64 uniform is below the number p. dropout's mask is bernoulli_(1 - p)."""
+    """bernoulli_(p) with a number p: 1 where a float64 uniform is below p. dropout's mask is bernoulli_(1 - p)."""
     _check(0 <= p <= 1, f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
     _require(dtype, NUMERIC | {"bool"}, "bernoulli_scalar_cpu_")
     bound = math.ceil(p * 2.0**53)  # the same comparison in integers
@@ -422,9 +423,9 @@ def bernoulli(gen, n, dtype, p):
 
 
 def bernoulli_tensor(gen, p, dtype):
-    """bernoulli_(tensor): one probability an element.
+    """bernoulli_(tensor): one probability per element.
 
-    float64 ones are compared with float64 uniforms, others with float32.
+    float64 probabilities are compared with float64 uniforms, others with float32 uniforms.
     """
     _require(dtype, NUMERIC | {"bool"}, "bernoulli_tensor_cpu_self_")
     _require(p.dtype, FLOATING, "bernoulli_tensor_cpu_p_")
@@ -451,7 +452,7 @@ def exponential(gen, n, dtype, lambd=1.0):
 
 
 def geometric(gen, n, dtype, p):
-    """geometric_(p): trials up to the first success."""
+    """geometric_(p): the number of trials up to the first success."""
     _check(0 < p < 1, f"geometric_ expects p to be in (0, 1), but got p={p:g}")
     _require(dtype, NUMERIC, "geometric_cpu")
     with np.errstate(divide="ignore"):
@@ -478,7 +479,7 @@ def cauchy(gen, n, dtype, median=0.0, sigma=1.0):
 
 
 def multinomial(gen, probs, num_samples, replacement=False):
-    """Indices drawn from each row of an array of weights (1 or 2 dimensions)."""
+    """multinomial: indices drawn from each row of an array of weights with 1 or 2 dimensions."""
     _check(0 < probs.ndim <= 2, "prob_dist must be 1 or 2 dim")
     _check(
         NAMES[probs.dtype] in FLOATING,
@@ -507,7 +508,7 @@ def multinomial(gen, probs, num_samples, replacement=False):
     _check(bool((rows.sum(1, dtype=work) > 0).all()), "invalid multinomial distribution (sum of probabilities <= 0)")
     if simple:  # the largest of p / q with q ~ Exp(1)
         with np.errstate(all="ignore"):
-            by_columns = probs.ndim == 2 and 0 < probs.strides[0] < probs.strides[1]  # drawn in the order of memory
+            by_columns = probs.ndim == 2 and 0 < probs.strides[0] < probs.strides[1]  # drawn in memory order
             score = rows / exponential(gen, rows.size, rows.dtype).reshape(rows.shape, order="F" if by_columns else "C")
         if num_samples == 1:
             return score.argmax(-1).reshape(shape)
@@ -528,7 +529,10 @@ def multinomial(gen, probs, num_samples, replacement=False):
 
 
 class _Source:
-    """float64 uniforms one by one, for rejection samplers: how many an element takes, only its values say."""
+    """Context manager that gives float64 uniforms one by one, for rejection samplers.
+
+    How many draws an element needs depends on their values. Draws that were made ahead are taken back at the end.
+    """
 
     def __init__(self, gen):
         self.gen: Any = default_generator if gen is None else gen
@@ -568,7 +572,7 @@ def _log(x):
 
 
 def poisson(gen, rates):
-    """One Poisson sample a rate: products of uniforms below 10, Hoermann's transformed rejection above."""
+    """Return one Poisson sample per rate: by products of uniforms below 10, else Hoermann's transformed rejection."""
     _require(rates.dtype, FLOATING, "poisson_cpu")
     _check(not bool((rates < 0).any()), "invalid Poisson rate, expected rate to be non-negative")
 
@@ -601,9 +605,9 @@ def poisson(gen, rates):
 
 
 def _gamma(gen, alpha):
-    """Marsaglia and Tsang's method.
+    """Draw Gamma(alpha, 1) samples by Marsaglia and Tsang's method.
 
-    `alpha` float32 or float64, the result float64. 1/3 and the like are float32 constants there.
+    `alpha` is float32 or float64, the result float64. PyTorch's constants such as 1/3 are float32.
     """
     f, third, squeeze = alpha.dtype.type, np.float32(1) / np.float32(3), float(np.float32(0.0331))
     boost = alpha < 1
@@ -629,14 +633,14 @@ def _gamma(gen, alpha):
 
 
 def standard_gamma(gen, alpha):
-    """One Gamma(alpha, 1) sample an element."""
+    """Return one Gamma(alpha, 1) sample per element."""
     _require(alpha.dtype, ("float32", "float64"), "gamma_cpu")
     r = cast(_gamma(gen, alpha.reshape(-1)), alpha.dtype).reshape(alpha.shape)
     return np.maximum(r, np.finfo(alpha.dtype).tiny)
 
 
 def dirichlet(gen, alpha):
-    """One Dirichlet sample a row."""
+    """Return one Dirichlet sample per row."""
     _require(alpha.dtype, ("float32", "float64"), "dirichlet")
     g = np.maximum(_gamma(gen, alpha.reshape(-1).astype(F64)), np.finfo(F64).tiny).reshape(alpha.shape)
     f = alpha.dtype.type
@@ -665,7 +669,7 @@ def _stirling(k):
 
 
 def _binomial_inversion(u, n, log_q):
-    """The gaps between successes, counted until they fill n."""
+    """Draw a binomial sample by summing the geometric gaps between successes until they exceed n."""
     total, k = 0.0, 0
     while True:
         x = u()
@@ -676,7 +680,7 @@ def _binomial_inversion(u, n, log_q):
 
 
 def _binomial_btrs(u, n, q, sd, r, mean, m):
-    """Hoermann's transformed rejection with squeeze."""
+    """Draw a binomial sample by Hoermann's transformed rejection with squeeze."""
     b = 1.15 + 2.53 * sd
     a = -0.0873 + 0.0248 * b + 0.01 * q
     alpha, accept = (2.83 + 5.1 / b) * sd, 0.92 - 4.2 / b
@@ -702,8 +706,9 @@ def _binomial_btrs(u, n, q, sd, r, mean, m):
 
 
 def binomial(gen, count, prob):
-    """One Binomial(count, prob) sample an element: gaps between successes for small means, Hoermann's BTRS for
-    others.
+    """Return one Binomial(count, prob) sample per element.
+
+    Means below 10 use the gaps between successes, others Hoermann's BTRS.
     """
     _require(count.dtype, ("float32", "float64"), "binomial_cpu")
     _check(prob.dtype == count.dtype, f"Found dtype {_name(prob.dtype)} but expected {_name(count.dtype)}")

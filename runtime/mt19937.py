@@ -1,4 +1,4 @@
-"""MT19937 as PyTorch's CPU generator runs it: raw words from NumPy's engine, state in PyTorch's 5056-byte layout."""
+"""PyTorch's MT19937 engine: raw words come from NumPy's engine, the state has PyTorch's 5056-byte layout."""
 
 import numpy as np
 
@@ -26,7 +26,7 @@ STATE = np.dtype(
 
 
 class MT19937:
-    """The engine and the second sample of the last Box-Muller pair (`cached`, None if there is none)."""
+    """The engine, and the second sample of the last Box-Muller pair (`cached`, or None)."""
 
     def __init__(self, seed):
         self._bits = np.random.MT19937(0)
@@ -40,9 +40,9 @@ class MT19937:
         self._fresh = True
 
     def words(self, n, bits=32):
-        """n unsigned integers of 32 bits, or of 64 (two draws each, the first one high)."""
+        """Return n unsigned integers of 32 bits, or of 64 bits (two draws each, the first one is the high half)."""
         self._fresh = self._fresh and n == 0
-        if n * bits <= 1 << 18:  # integers() starts slower than random_raw() and is faster then
+        if n * bits <= 1 << 18:  # integers() has more overhead than random_raw(), but is faster per number
             r = self._bits.random_raw(n * bits // 32)
             return r.astype(np.uint32) if bits == 32 else r[::2] << np.uint64(32) | r[1::2]
         return self._draw(0, (1 << bits) - 1, n, np.uint64 if bits == 64 else np.uint32, True)
@@ -51,17 +51,17 @@ class MT19937:
         return self._bits.state, self._fresh
 
     def rewind(self, mark, used):
-        """Back to `mark`, then `used` 32-bit draws forward: for samplers that cannot know how much they will draw."""
+        """Return to `mark`, then skip `used` 32-bit draws: for samplers that do not know how much they will draw."""
         self._bits.state, self._fresh = mark
         if used:
             self._bits.random_raw(used, False)
             self._fresh = False
 
     def get_state(self):
-        """The state as a fresh uint8 array."""
+        """Return the state as a new uint8 array."""
         out = np.zeros((), STATE)
         inner = self._bits.state["state"]
-        # Before the first draw PyTorch has left=1, next=0; NumPy knows only "no word left" (624), as after 624 draws
+        # Before the first draw PyTorch has left=1, next=0. NumPy's position is 624 then, the same as after 624 draws.
         at = 0 if self._fresh else inner["pos"]
         out["seed"], out["seeded"], out["words"] = self.seed, 1, inner["key"]
         out["next"], out["left"] = at, 1 if self._fresh else N + 1 - at
@@ -72,7 +72,7 @@ class MT19937:
         return np.frombuffer(bytearray(out.tobytes()), np.uint8)
 
     def set_state(self, data):
-        """Take over a state of PyTorch's or of get_state()."""
+        """Restore a state from PyTorch or from get_state()."""
         if data.size != STATE.itemsize:
             raise RuntimeError(
                 f"Expected a CPUGeneratorImplState of size {STATE.itemsize} but found the input RNG state size to be "

@@ -1,4 +1,4 @@
-"""How tensors print: PyTorch's repr, option for option."""
+"""Printing of tensors: PyTorch's repr with all its options."""
 
 import contextlib
 import dataclasses
@@ -30,7 +30,7 @@ PROFILES: dict[str, dict] = {"default": {}, "short": {"precision": 2, "edgeitems
 def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
     """Set how tensors print.
 
-    `profile` ("default", "short", "full") first, then the options given. sci_mode None: by the values.
+    The options given override those of `profile` ("default", "short" or "full"). With sci_mode=None the values decide.
     """
     if profile in PROFILES:
         vars(PRINT_OPTS).update(vars(PrinterOptions()) | PROFILES[profile])
@@ -42,13 +42,13 @@ def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=N
 
 
 def get_printoptions():
-    """The options as a dict that set_printoptions takes."""
+    """Return the options as a dict that set_printoptions accepts."""
     return dataclasses.asdict(PRINT_OPTS)
 
 
 @contextlib.contextmanager
 def printoptions(**options):
-    """set_printoptions for the length of a `with`."""
+    """Apply set_printoptions for the length of a `with` block."""
     old = get_printoptions()
     set_printoptions(**options)
     try:
@@ -58,7 +58,7 @@ def printoptions(**options):
 
 
 class _Formatter:
-    """One style for all numbers of an array: integers, fixed point or scientific, and the width of the widest."""
+    """Formats all numbers of an array in one style (integer, fixed point or scientific) and to the same width."""
 
     def __init__(self, values):
         self.text: Callable = str
@@ -96,7 +96,7 @@ class _ComplexFormatter:
 
 
 def _values(tensor):
-    """A tensor's values as an array of a kind that Python can format."""
+    """Return a tensor's values as an array whose elements can be formatted."""
     if tensor.device is not HOST:
         tensor = tensor.cpu()
     d = tensor.dtype
@@ -109,7 +109,7 @@ def _values(tensor):
 
 
 def _numbers(values, indent):
-    """The bracketed numbers."""
+    """Return the nested brackets with the numbers."""
     if not values.size:
         return "[]"
     edge, shape = PRINT_OPTS.edgeitems, values.shape
@@ -141,20 +141,21 @@ def _numbers(values, indent):
 
 
 def _is(cls, name):
-    """Whether a class is PyTorch's own class of that name (Parameter belongs to the served tree, which the runtime
-    doesn't import).
+    """Whether a class is PyTorch's own class of that name.
+
+    It is compared by name, because Parameter is defined in the `torch` package, which the runtime does not import.
     """
     return cls.__name__ == name and cls.__module__ in ("torch", "torch.nn.parameter")
 
 
 def _part(name, tensor, indent):
-    """Indices or the values of a sparse tensor."""
+    """Return the text of the indices or of the values of a sparse tensor."""
     size = f", size={tuple(tensor.shape)}" if not tensor.numel() else ""
     return f"{name}=tensor({_numbers(_values(tensor), indent + len(name) + 8)}{size})"
 
 
 def _sparse_parts(tensor):
-    """The names and tensors that a sparse tensor consists of."""
+    """Return (name, tensor) of the parts of a sparse tensor."""
     if tensor.is_sparse:
         return ("indices", tensor._indices().detach()), ("values", tensor._values().detach())
     names = (
@@ -166,7 +167,7 @@ def _sparse_parts(tensor):
 
 
 def _history(tensor):
-    """How a tensor was made, and its tangent."""
+    """Yield the suffixes for grad_fn or requires_grad, and for the tangent."""
     try:
         node = tensor.grad_fn
         name = None if node is None else type(node).__name__
@@ -181,7 +182,7 @@ def _history(tensor):
 
 
 def tensor_str(tensor, *, tensor_contents=None):
-    """What repr(tensor) says; `tensor_contents` stands in for the numbers."""
+    """Return repr(tensor); `tensor_contents` replaces the numbers."""
     cls, options = type(tensor), PRINT_OPTS
     sparse, plain = getattr(tensor, "layout", strided) is not strided, _is(cls, "Tensor") or _is(cls, "Parameter")
     text = "tensor(" if plain else cls.__name__ + "("
@@ -210,7 +211,7 @@ def tensor_str(tensor, *, tensor_contents=None):
         tensor_contents = "..." if meta else _numbers(_values(tensor), indent)
     text += tensor_contents
     suffixes += _history(tensor)
-    # PyTorch begins a new line behind coordinates, whatever fits
+    # After the parts of a COO tensor PyTorch always begins a new line.
     column = len(text) - text.rfind("\n") + 1 if not (sparse and tensor.is_sparse) else options.linewidth
     for suffix in suffixes:
         if column + len(suffix) + 2 > options.linewidth:

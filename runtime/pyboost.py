@@ -1,8 +1,8 @@
-"""The one way to MindSpore.
+"""The only module that uses MindSpore.
 
-MindSpore is loaded by the first kernel. Its traps on CPU are cured here: kernels run synchronously, under one lock
-(two Python threads inside kernels crash the process), fork handlers are registered, oneDNN is kept off the AVX-512
-convolution path that falls back to a reference loop, and every primitive carries its target explicitly.
+MindSpore is imported by the first kernel. This module works around its problems on CPU: kernels run synchronously and
+under one lock (two Python threads inside kernels crash the process), fork handlers are registered, oneDNN does not take
+the AVX-512 convolution path that falls back to a reference loop, and every primitive has its target set explicitly.
 """
 
 import _thread
@@ -31,15 +31,15 @@ from .forks import finish_imports, threads_sleep
 
 LOCK = threading.RLock()
 _cache = {}
-LAST = "last_type", "last_value", "last_traceback", "last_exc"  # what Python keeps in sys of an error that it has shown
+LAST = "last_type", "last_value", "last_traceback", "last_exc"  # where Python's sys keeps the last uncaught error
 NUMPY_1 = np.__version__.startswith("1.")
-MADE = 128  # primitives with constructor arguments that are kept
+MADE = 128  # how many primitives with constructor arguments are cached
 _made: deque = deque()
 _ms = _from_numpy = _data_ptr = _fork = None
 
 
 def mindspore():
-    """The mindspore module, loaded and configured once."""
+    """Return the mindspore module; it is imported and configured on the first call."""
     global _ms
     if _ms is None:
         with _signals_wait(), _told(), _uncollected(), _plain_object(), LOCK:
@@ -50,14 +50,15 @@ def mindspore():
 
 @contextmanager
 def _plain_object():
-    """`object` without what programs have put on it for every value to have: pybind11 takes a name found there for a
-    method that it cannot overload.
+    """Remove, for the block, the attributes that programs have added to `object`.
+
+    pybind11 would take such a name for an existing method that it cannot overload.
     """
     given = {k: v for k, v in vars(object).items() if k[:2] != "__"}
     if not given:
         yield
         return
-    members = gc.get_referents(vars(object))[0]  # the dict itself, behind the proxy
+    members = gc.get_referents(vars(object))[0]  # the dict behind the mappingproxy
     try:
         for name in given:
             del members[name]
@@ -70,8 +71,10 @@ def _plain_object():
 
 @contextmanager
 def _signals_wait():
-    """Handlers of signals run after the block: an exception from one (Ctrl-C, an alarm) would leave half of MindSpore,
-    which no second import mends.
+    """Postpone signal handlers to the end of the block.
+
+    An exception from a handler (Ctrl-C, an alarm) would leave MindSpore half imported, and a second import does not
+    repair it.
     """
     handlers, came, loading = {}, set(), True
 
@@ -79,7 +82,7 @@ def _signals_wait():
         came.add(number) if loading else handlers[number](number, frame)
 
     try:
-        if threading.current_thread() is threading.main_thread():  # no other thread runs them
+        if threading.current_thread() is threading.main_thread():  # handlers run in no other thread
             for number in signal.valid_signals():
                 if callable(handler := signal.getsignal(number)):
                     handlers[number] = handler
@@ -87,7 +90,7 @@ def _signals_wait():
         yield
     finally:
         loading = False
-        with ExitStack() as last:  # goes on when a handler raises
+        with ExitStack() as last:  # continues when a handler raises
             for number in came:
                 last.callback(signal.raise_signal, number)
             for number, handler in handlers.items():
@@ -97,7 +100,7 @@ def _signals_wait():
 
 @contextmanager
 def _told():
-    """On a terminal a line says what the seconds are for, until they are over."""
+    """Show a loading message on a terminal during the block."""
     terminal = sys.stderr if sys.stderr is not None and sys.stderr.isatty() else None
     if terminal is not None:
         terminal.write("mindtorch_proxy: MindSpore is being loaded, once in a process ...")
@@ -112,8 +115,9 @@ def _told():
 
 @contextmanager
 def _uncollected():
-    """The 150,000 objects that MindSpore's import makes are not searched for garbage again and again: a fifteenth of
-    its time.
+    """Disable garbage collection during the block.
+
+    MindSpore's import makes 150,000 objects; searching them repeatedly takes a fifteenth of its time.
     """
     enabled = gc.isenabled()
     gc.disable()
@@ -125,7 +129,10 @@ def _uncollected():
 
 
 def _before_fork():
-    """No other thread is inside a kernel, loads MindSpore or imports a module of ours while the process is copied."""
+    """Wait until no other thread is inside a kernel, imports MindSpore or imports one of our modules.
+
+    The lock is held during the fork, so that none of this begins meanwhile.
+    """
     finish_imports()
     LOCK.acquire()
     if _fork is not None:
@@ -148,8 +155,8 @@ def _after_fork_in_child():
     LOCK._at_fork_reinit()  # type: ignore[attr-defined]
 
 
-# Registered after those of logging and thread pools, so that it runs first: a thread that loads MindSpore under our
-# lock writes to a log and makes pools, and would wait for ever for a fork that has their locks and waits for ours.
+# Registered after the handlers of logging and thread pools, so that it runs before them. Otherwise a fork could hold
+# their locks and wait for ours, while a thread that imports MindSpore under our lock waits for theirs.
 os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)
 
 
@@ -159,24 +166,22 @@ def loaded():
 
 def _load():
     os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX2")
-    # what it compiles for each shape takes 24 kB, on MindSpore 2.10 half a megabyte; to compile again takes no time
-    # that can be measured.
-    # 2.7.2's oneDNN knows this name alone
+    # oneDNN caches what it compiles for each shape: 24 kB, on MindSpore 2.10 half a megabyte. Compiling again takes no
+    # measurable time. The oneDNN of MindSpore 2.7.2 knows only this name of the variable.
     os.environ.setdefault("DNNL_PRIMITIVE_CACHE_CAPACITY", "64")
     os.environ.setdefault("GLOG_v", "3")
     try:
         import mindspore as ms
         from mindspore import _c_expression as c
         from mindspore.ops.auto_generate import gen_ops_prim
-    except Exception as error:  # what its import runs into, it raises
+    except Exception as error:  # a broken installation can raise any error
         raise does_not_load(error) from error
 
     ms.runtime.launch_blocking()
     if not NUMPY_1:
         _refused(c, gen_ops_prim)
-    if (
-        ms.get_context("device_target") != "CPU"
-    ):  # with CANN on the machine legacy primitives would be checked by Ascend's rules on the CPU too
+    # With CANN on the machine, legacy primitives on the CPU would also be checked by Ascend's rules.
+    if ms.get_context("device_target") != "CPU":
         _set_target("CPU")
     if threads.few():
         ms.device_context.cpu.op_tuning.threads_num(1)
@@ -189,11 +194,11 @@ def _load():
 
 
 def _refused(c, primitives):
-    """One call with arguments that no primitive takes, after which MindSpore 2.10 works beside NumPy 2.
+    """Make one call with invalid arguments, after which MindSpore 2.10 works with NumPy 2.
 
-    Its parser of arguments imports NumPy 1's C interface at the first argument that is no tensor, once in a process.
-    Beside NumPy 2 that fails: NumPy writes to sys.stderr, MindSpore hands the ImportError to sys.excepthook, and leaves
-    it to the call, which ends in SystemError. Later calls are right.
+    Once in a process, at the first argument that is not a tensor, its argument parser imports NumPy 1's C interface.
+    With NumPy 2 that fails: NumPy writes to sys.stderr, MindSpore passes the ImportError to sys.excepthook and leaves
+    it set, so that the call ends in SystemError. Later calls work.
     """
     kept = {name: getattr(sys, name) for name in ("excepthook", "stderr", *LAST) if hasattr(sys, name)}
     sys.excepthook, sys.stderr = _unseen, io.StringIO()
@@ -210,7 +215,7 @@ def _refused(c, primitives):
 
 
 def _unseen(kind, error, traceback):
-    """In place of sys.excepthook."""
+    """Replace sys.excepthook and do nothing."""
 
 
 def _set_target(target):
@@ -219,17 +224,17 @@ def _set_target(target):
     context = c.MSContext.get_instance()
     context.set_param(c.ms_ctx_param.device_target, target)  # mindspore.set_device() could not be taken back
     if target != "CPU":
-        # checked once, the environment is as it has to be. MindSpore would look again each time, which takes 3 ms, and
-        # append folders to a variable, with which after a thousand times no process can be started any more
+        # The environment has been checked once. MindSpore would check it again each time, which takes 3 ms, and append
+        # folders to a variable, which after a thousand times is too long for any process to start.
         context.register_set_env_callback(_nothing)
 
 
 def _nothing(target, library):
-    """In place of MindSpore's look at the environment."""
+    """Replace MindSpore's check of the environment and do nothing."""
 
 
 def set_device_id(number):
-    """Which of several devices this process drives; before its first kernel."""
+    """Select which of several devices this process uses. Must be called before its first kernel."""
     from mindspore import _c_expression as c
 
     mindspore()
@@ -238,7 +243,7 @@ def set_device_id(number):
 
 @contextmanager
 def on(target):
-    """Inside, MindSpore's functions for memory, streams and events, which name no device, are about `target`."""
+    """Apply MindSpore's functions for memory, streams and events, which take no device, to `target` in the block."""
     _set_target(target)
     try:
         yield mindspore()
@@ -253,13 +258,14 @@ def version():
 
 
 def tensor_from_array(array):
-    """A MindSpore tensor over the memory of a contiguous, aligned NumPy array."""
+    """Return a MindSpore tensor over the memory of a contiguous, aligned NumPy array."""
     return (_from_numpy or _functions()[0])(array)
 
 
 def _functions():
-    """The C functions below Tensor.from_numpy and Tensor._data_ptr: on 2.7.2 and 2.10 the methods only check and hand
-    on.
+    """Return the C functions behind Tensor.from_numpy and Tensor._data_ptr.
+
+    On 2.7.2 and 2.10 the methods only check their arguments and call these.
     """
     global _from_numpy, _data_ptr
     ms = mindspore()
@@ -274,8 +280,9 @@ _DLPACK = {"bool": (6, 8), "bfloat16": (4, 16)} | {
 
 
 def reinterpreted(ms, dtype_name, count):
-    """A flat tensor of `count` elements of a dtype over the memory of a contiguous tensor: by DLPack, whose description
-    is changed on the way.
+    """Return a flat tensor of `count` elements of another dtype over the memory of a contiguous tensor.
+
+    It is passed through DLPack with a changed dtype and shape.
     """
     from mindspore.utils import dlpack
 
@@ -291,7 +298,7 @@ def reinterpreted(ms, dtype_name, count):
 
 
 def tensor_from_capsule(capsule):
-    """The tensor over the device memory that a DLPack capsule lends."""
+    """Return the MindSpore tensor over the device memory of a DLPack capsule."""
     from mindspore.utils import dlpack
 
     return dlpack.from_dlpack(capsule)
@@ -301,7 +308,7 @@ _buffers: dict = {}
 
 
 def array_of(ms, shape, np_dtype):
-    """The writable NumPy alias of a contiguous CPU tensor: asnumpy() five times as fast.
+    """Return a writable NumPy array over the memory of a contiguous CPU tensor, five times as fast as asnumpy().
 
     The array keeps the tensor alive.
     """
@@ -313,7 +320,7 @@ def array_of(ms, shape, np_dtype):
     k = n.bit_length()
     t = _buffers.get(k)
     if t is None:
-        # one ctypes type for each power of two: they are never freed
+        # ctypes types are never freed, so there is only one for each power of two
         t = _buffers[k] = ctypes.c_char * (1 << k)
     b = t.from_address((_data_ptr or _functions()[1])(ms))
     b._owner = ms
@@ -321,12 +328,12 @@ def array_of(ms, shape, np_dtype):
 
 
 def ms_dtype(d):
-    """MindSpore's type object for a runtime dtype."""
+    """Return MindSpore's type object for a runtime dtype."""
     return getattr(_ms or mindspore(), "bool_" if d.name == "bool" else d.name)
 
 
 def primitive_class(name, legacy=False):
-    """The Python class of a primitive: PyBoost's, else the legacy one; None if there is neither."""
+    """Return the Python class of a primitive: PyBoost's, else the legacy one, else None."""
     ms = mindspore()
     from mindspore.ops.auto_generate import gen_ops_prim
 
@@ -341,12 +348,11 @@ def _legacy_homes(ms):
 
 
 def primitive(name, *init, target="CPU", legacy=False, **attrs):
-    """A callable that runs one MindSpore primitive on `target`, arguments in the primitive's own order.
+    """Return a callable that runs a MindSpore primitive on `target`, with arguments in the primitive's own order.
 
-    PyBoost primitives whose Python class does nothing but hand its arguments on are called directly, which saves a
-    microsecond.
-    `.of(*init, **attrs)` of the result is the same primitive with other constructor arguments, for those that depend on
-    the call.
+    PyBoost primitives whose Python class only passes its arguments on are called directly, which saves a microsecond.
+    `.of(*init, **attrs)` of the result is the same primitive with other constructor arguments, for arguments that
+    differ from call to call.
     """
     key = (name, init, target, legacy, tuple(attrs.items()))
     try:
@@ -358,9 +364,9 @@ def primitive(name, *init, target="CPU", legacy=False, **attrs):
         call.of = lambda *init, **attrs: primitive(name, *init, target=target, legacy=legacy, **attrs)
         try:
             _cache[key] = call
-            if init or attrs:  # as many as a program has numbers
+            if init or attrs:  # there may be any number of these, so only the latest are kept
                 if len(_made) >= MADE:
-                    _cache.pop(_made.popleft(), None)  # two threads may have made the same
+                    _cache.pop(_made.popleft(), None)  # two threads may have made the same one
                 _made.append(key)
         except TypeError:
             pass
@@ -396,15 +402,18 @@ def _build(name, init, target, legacy, attrs):
     return call
 
 
-# What MindSpore compiles for a legacy primitive it keeps for every shape and number that it is called with, 35 to 130
-# kB each.
+# MindSpore keeps what it compiles for a legacy primitive for every shape and number it is called with: 35 to 130 kB
+# each.
 COMPILED = 512
 _compiled: set = set()
-_numbers = count()  # of primitives: an id comes again after its primitive is gone
+_numbers = count()  # numbers of the primitives; id() may be reused after a primitive is freed
 
 
 def _count_compiled(number, args):
-    """Have MindSpore forget what it compiled once that is too much; it waits for kernels first."""
+    """Clear MindSpore's cache of compiled primitives when it holds COMPILED entries.
+
+    MindSpore waits for running kernels first.
+    """
     key = hash(
         (
             number,
@@ -428,10 +437,10 @@ def _needs_init(name, *args):
 
 
 def _direct(prim, cls, c):
-    """The generated __call__ of a primitive without its detours: one call of `pyboost_*` with the arguments and the
-    constructor's attributes.
+    """Return a function that calls `pyboost_*` directly, with the arguments and the attributes of the primitive.
 
-    None where the class does anything else. Each microsecond here is a twentieth of a small operator.
+    It replaces the generated __call__ of the class. Return None where __call__ does anything else. Each microsecond
+    saved is a twentieth of a small operator.
     """
     code = getattr(cls.__call__, "__code__", None)
     if code is None or sum(n.startswith("pyboost_") for n in code.co_names) != 1:
@@ -450,7 +459,7 @@ def _direct(prim, cls, c):
         if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name) and n.value.id == "self":
             env["_" + n.attr] = getattr(prim, n.attr)
     values = ast.unparse(_Constants().visit(calls[0].args[1]))
-    # without other threads there is nobody to lock out: only a running thread starts another
+    # Without other threads no lock is needed: only a running thread can start another.
     exec(
         f"def call({', '.join(a.arg for a in function.args.args[1:])}):\n    if not _threads():\n        return "
         f"_fn(_prim, {values})\n"
@@ -458,15 +467,14 @@ def _direct(prim, cls, c):
         env,
     )
     env["call"].__defaults__ = cls.__call__.__defaults__
-    if (
-        all(isinstance(e, ast.Name) for e in calls[0].args[1].elts) and not cls.__call__.__defaults__
-    ):  # nothing for `call` to fill in
+    # `call` adds nothing to the arguments
+    if all(isinstance(e, ast.Name) for e in calls[0].args[1].elts) and not cls.__call__.__defaults__:
         env["call"].raw, env["call"].prim = env["_fn"], prim
     return env["call"]
 
 
 class _Constants(ast.NodeTransformer):
-    """self.attr, fixed when the primitive is made, becomes a global."""
+    """Replaces self.attr, which is fixed when the primitive is made, by a global name."""
 
     def visit_Attribute(self, node):
         return (

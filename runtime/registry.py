@@ -1,7 +1,7 @@
-"""Declared operators by name, and the functions that are made of them when they are first asked for.
+"""Registry of declared operators, and of the functions that are made from them on first use.
 
-Nothing but their descriptions is imported here, so that everything may import this: tensors find their methods here,
-autograd its operators.
+It imports only the descriptions, so that every module can import it: tensors look up their methods here, autograd its
+operators.
 """
 
 import os
@@ -12,27 +12,21 @@ from .describe import describe
 _ROOM = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 OURS = tuple(os.path.join(_ROOM, name, "") for name in ("runtime", "backends"))  # the folders whose modules declare
 
-# namespace -> name -> operators in the order of declaration, which is that of overloads; "Tensor": methods only
+# namespace -> name -> operators in the order of declaration, in which overloads are tried; "Tensor": methods only
 OPERATORS: dict = {}
-# an operator's full name -> a function over other operators, for backends without a kernel of their own
+# an operator's full name -> its decomposition into other operators, for backends without a kernel for it
 DECOMPOSITIONS: dict = {}
-WHOLE_IN_TRACES: set = set()  # those of IMPLICIT that torch.jit.trace notes as they are
-# an operator's full name -> how PyTorch decomposes it above its dispatcher, where ours is one kernel
+WHOLE_IN_TRACES: set = set()  # the operators of IMPLICIT that torch.jit.trace records as one call
+# an operator's full name -> PyTorch's decomposition above its dispatcher, where ours is one kernel
 IMPLICIT: dict = {}
-_made: dict = {}  # (namespace, name) -> function
-_absent: set = (
-    set()
-)  # (namespace, name) of what no operator has: libraries ask tensors for attributes that they may have
-_make = _names = (
-    None  # call/public.py, once it is imported: makes a function of a namespace, or None; the names that it can make
-)
+_made: dict = {}  # (namespace, name) -> the function made for it
+_absent: set = set()  # (namespace, name) without an operator, cached because libraries probe tensors for attributes
+# Set by call/public.py. _make(namespace, name) returns a function or None, _names(namespace) the names it can make.
+_make = _names = None
 
 
 def declared_at():
-    """(file, line) of the statement of one of our modules that is being run while it is imported.
-
-    None outside of an import.
-    """
+    """Return (file, line) of the running top-level statement of one of our modules while it is imported, or None."""
     frame = sys._getframe(1)
     while frame is not None:
         if frame.f_code.co_name == "<module>":
@@ -42,7 +36,7 @@ def declared_at():
 
 
 def declare(op):
-    """Enter an operator under its name and its aliases."""
+    """Register an operator under its name and its aliases."""
     _absent.clear()
     op.where = declared_at()
     for full in (op.name, *op.options.alias):
@@ -52,23 +46,23 @@ def declare(op):
 
 
 def operators():
-    """Every declared operator, once."""
+    """Return every declared operator once."""
     return list(dict.fromkeys(o for names in list(OPERATORS.values()) for group in list(names.values()) for o in group))
 
 
 def made_by(make, all_names):
-    """From now on functions are made by make(namespace, name); all_names(namespace) are those that exist."""
+    """Set make(namespace, name), which makes functions, and all_names(namespace), which lists those that exist."""
     global _make, _names
     _make, _names = make, all_names
 
 
 def names(ns):
-    """The names of a namespace's functions."""
+    """Return the names of a namespace's functions."""
     return _names(ns)
 
 
 def function(ns, name):
-    """torch.<ns>.<name>, for ns "Tensor" the method; None if there is no such operator."""
+    """Return torch.<ns>.<name>, or for ns "Tensor" the method. Return None if there is no such operator."""
     key = (ns, name)
     f = _made.get(key)
     if f is None and key not in _absent:
@@ -81,23 +75,23 @@ def function(ns, name):
 
 
 def method(name):
-    """Tensor.<name>; None if there is none."""
+    """Return the method Tensor.<name>, or None."""
     return function("Tensor", name)
 
 
 def provide(ns, name, f):
-    """Enter a function that is written by hand."""
+    """Register a handwritten function."""
     _made[ns, name] = describe(ns, name, f)
     return f
 
 
 def provided(ns):
-    """The names of a namespace for which functions exist already."""
+    """Return the names of a namespace whose functions have already been made or registered."""
     return {name for space, name in _made if space == ns}
 
 
 class Namespace:
-    """`T.add(x, y)` is torch.add: operators by name, looked up when first used."""
+    """Access to operators by name, looked up on first use: `T.add(x, y)` is torch.add."""
 
     def __init__(self, ns):
         self._ns = ns
@@ -114,11 +108,11 @@ T, F, M, LINALG, SPECIAL, ATEN = map(Namespace, ("torch", "nn.functional", "Tens
 
 
 def implicit(*names, traced=True):
-    """@implicit("_linear"): a function over other operators that is called instead while calls below autograd are
-    handed over.
+    """Decorator that registers PyTorch's implicit decomposition of operators, as in @implicit("_linear").
 
-    Where it gives NotImplemented the call goes on as it is. traced: whether torch.jit.trace notes the parts too; else
-    it notes the call, as PyTorch's.
+    The decorated function is called instead of the operator while interceptors see the calls below autograd. Where it
+    returns NotImplemented, the operator itself is called. traced: whether torch.jit.trace also records the parts
+    rather than the one call.
     """
 
     def deco(fn):
@@ -131,8 +125,9 @@ def implicit(*names, traced=True):
 
 
 def decomposition(*names):
-    """@decomposition("log2"): a function over other operators that computes an operator where a backend has no better
-    kernel.
+    """Decorator that registers a decomposition of operators into others, as in @decomposition("log2").
+
+    It is used where a backend has no better kernel.
     """
 
     def deco(fn):

@@ -1,4 +1,4 @@
-"""What ran on which kind of kernel, how often, and for how long."""
+"""Reports of which operators ran on which kind of kernel, how often and for how long."""
 
 import threading
 import time
@@ -10,9 +10,11 @@ from .call.dispatch import intercept
 
 
 def report():
-    """{"device", "choice": MINDTORCH_KERNELS, "kernels": [{op, device, dtype, kind, primitive, calls, why, where}],
-    "moves": {...},
-    "share": part of compute calls on primitives, "times": {op: seconds} where timed()}.
+    """Return the report of this process as a dict.
+
+    Its keys: "device"; "choice", the value of MINDTORCH_KERNELS; "kernels", a list of {op, device, dtype, kind,
+    primitive, calls, why, where, role}; "moves", the counts of copies and casts; "share", the part of the compute calls
+    on MindSpore's primitives; "times", {operator: seconds} of what ran inside timed().
     """
     kernels, moves = [], {}
     for device, b in registered():
@@ -44,11 +46,11 @@ def report():
 
 
 def share(kernels):
-    """The part of the compute calls that ran on MindSpore's primitives.
+    """Return the part of the compute calls that ran on MindSpore's primitives.
 
-    Composites count by the operators they call. Filling memory with a constant or a range and drawing random numbers
-    (PyTorch's own stream, which no kernel gives) compute nothing from tensors: like copies and casts they stand aside,
-    under their role.
+    Composites count by the operators they call. Filling memory with a constant or a range, and drawing random numbers
+    (PyTorch's own stream, which no kernel gives), compute nothing from tensors. Like copies and casts they are not
+    counted here; their role says so.
     """
     n = {}
     for k in kernels:
@@ -59,13 +61,13 @@ def share(kernels):
     return on / (on + off) if on + off else 1.0
 
 
-_times: dict = {}  # an operator's full name -> seconds in it, without the operators that it calls
-_contexts: list = []  # what time_operators() has entered
-_inside = threading.local()  # per thread, the seconds that operators inside the running one have taken
+_times: dict = {}  # an operator's full name -> seconds in it, without those of the operators that it calls
+_contexts: list = []  # the contexts that time_operators() has entered
+_inside = threading.local()  # per thread, the seconds spent in operators that the running one has called
 
 
 def _timed(name, args, proceed):
-    pyboost.mindspore()  # to load it is no operator's time
+    pyboost.mindspore()  # so that its import is not counted as time of an operator
     outer, _inside.seconds = getattr(_inside, "seconds", 0.0), 0.0
     begun = time.perf_counter()
     try:
@@ -79,15 +81,15 @@ def _timed(name, args, proceed):
 
 @contextmanager
 def timed():
-    """Inside, in this thread, report() learns the time of each operator.
+    """Measure the time of each operator for report(), in this thread and inside the block.
 
-    It takes the calls off the direct way, so that all together take longer.
+    The calls do not take the direct path, so the block as a whole takes longer.
     """
     with intercept(_timed):
         yield
 
 
 def time_operators():
-    """timed() for the rest of the process, in this thread."""
+    """Enter timed() for the rest of the process, in this thread."""
     _contexts.append(timed())
     _contexts[-1].__enter__()

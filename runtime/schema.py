@@ -1,4 +1,4 @@
-"""PyTorch's signature strings: parsing, Python signatures, argument checks."""
+"""PyTorch's signature strings: parsing, binding of calls, and checks of arguments."""
 
 import functools
 import re
@@ -58,18 +58,17 @@ class Arg:
         self.required = not eq
         self.default = _literal(default.strip()) if eq else None
         self.is_tensor = self.base.rstrip("?").startswith("Tensor")
-        self.keyword = name + "_" * (
-            name in ("from", "lambda")
-        )  # PyTorch's own names for what Python does not take as a name
+        # PyTorch's names of these arguments are keywords of Python
+        self.keyword = name + "_" * (name in ("from", "lambda"))
 
 
 def strip_default(arg, v):
-    """Whether a value is that which stands for none."""
+    """Whether the value equals the argument's default, so that it may be left out."""
     d = arg.default
     return not arg.required and (v is d or v.__class__ is d.__class__ and v == d)
 
 
-_argument = functools.cache(Arg)  # most stand in many schemas
+_argument = functools.cache(Arg)  # most arguments occur in many schemas
 
 
 def _literal(text):
@@ -88,7 +87,7 @@ _COMMA = re.compile(r",\s*(?![^\[(]*[\])])")  # outside brackets
 
 
 class Schema:
-    """name, overload, args and result names of one signature string; what a call alone needs is parsed at the first."""
+    """A parsed signature string: name, overload, args and result names. What only calls need is parsed on first use."""
 
     def __init__(self, text):
         m = _SCHEMA.match(text)
@@ -133,7 +132,7 @@ _NAMESPACES = (
 
 
 def _split_name(full):
-    """Namespace, name and overload."""
+    """Split a full name into namespace, name and overload."""
     ns = next((ns for ns in _NAMESPACES if full.startswith(ns + ".")), None) if "." in full else None
     name, _, overload = (full if ns is None else full[len(ns) + 1 :]).partition(".")
     return ns or "torch", name, overload
@@ -150,7 +149,7 @@ def _is_int(v):
 
 
 def is_int(v):
-    """Whether v may be an argument that is an int; an element of a list of ints may be more (_is_int)."""
+    """Whether `v` is accepted for an int argument. Elements of an int list are checked more loosely, by _is_int."""
     if isinstance(v, Tensor):
         return v._shape == () and v.dtype.category == dt.INT and not v._requires_grad
     return _is_int(v) and not isinstance(v, (np.bool_, np.ndarray))
@@ -191,7 +190,7 @@ _CHECKS = {
     "Storage": lambda v: isinstance(v, (TypedStorage, UntypedStorage)),
     "Dimname": lambda v: isinstance(v, str),
 }
-# as the schemas' types, and what joins several of them
+# names of types in error messages, also of types that combine several
 _SPOKEN = SPOKEN | {"Any": "object", "Tensor|Scalar": "Tensor"}
 
 
@@ -211,9 +210,9 @@ def accepts(arg, v):
 
 
 def begins_with_bool(v):
-    """Whether v is a bool or a sequence of which the first is one.
+    """Whether `v` is a bool or a sequence that begins with one.
 
-    PyTorch takes a bool for an int behind the first only.
+    PyTorch accepts a bool for an int at every position but the first.
     """
     return (v[0] if isinstance(v, (tuple, list)) and v else v).__class__ is bool
 
@@ -224,7 +223,7 @@ def spoken(arg):
 
 
 def spoken_signature(args, method):
-    """The parameters of a schema as PyTorch's messages list them."""
+    """Return the parameters of a schema as PyTorch's error messages list them."""
     found = []
     for i, a in enumerate(args[method:]):
         if a.kwonly and "*" not in found:
@@ -237,7 +236,7 @@ def spoken_signature(args, method):
 
 
 def type_error(fn_name, args, values, offset=1):
-    """PyTorch's TypeError for the first value that does not fit, or None."""
+    """Return PyTorch's TypeError for the first value of a wrong type, or None."""
     for i, (arg, v) in enumerate(zip(args, values)):
         if not accepts(arg, v):
             if arg.list and arg.is_tensor and isinstance(v, (tuple, list)):
@@ -254,7 +253,7 @@ def type_error(fn_name, args, values, offset=1):
 
 
 def ints_error(function, name, v, position=1):
-    """PyTorch's TypeError for what is no tuple of ints."""
+    """Return PyTorch's TypeError for a value that is not a tuple of ints."""
     if not isinstance(v, (tuple, list)):
         return TypeError(
             f"{function}(): argument '{name}' (position {position}) must be tuple of ints, not {type_name(v)}"
@@ -272,9 +271,9 @@ def ints_error(function, name, v, position=1):
 
 
 def bind(schema, args, kwargs, method=False):
-    """Values in schema order, or None when the call does not fit this schema (count, names or types).
+    """Return the values of a call in schema order, or None where count, names or types do not match the schema.
 
-    A method may be given the ints of its only positional argument one by one.
+    A method with a single int-list parameter also accepts its ints one by one.
     """
     positional = [a for a in schema.args if not a.kwonly]
     if len(args) > len(positional):

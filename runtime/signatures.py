@@ -1,4 +1,4 @@
-"""Functions that PyTorch reads by several signatures: what its TypeError lists where none of them fits."""
+"""Functions with several signatures in PyTorch, and the TypeError that lists them where none matches."""
 
 import functools
 
@@ -6,7 +6,7 @@ from .aten import schemas
 from .registry import OPERATORS
 from .tensor import type_name
 
-# the parameters of every function that makes a new tensor, which PyTorch's count of them takes for one
+# the parameters that every function making a new tensor has; PyTorch counts them as one parameter
 _OPTIONS = (
     "torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, "
     "bool requires_grad = False"
@@ -14,7 +14,7 @@ _OPTIONS = (
 _OF_OPTIONS = frozenset(("dtype", "layout", "device", "pin_memory"))
 _OUT, _OUTS = "Tensor out = None", "tuple of Tensors out = None"
 
-# what does not follow from the schemas: methods that PyTorch binds by hand
+# methods that PyTorch binds by hand, so that their signatures do not follow from the schemas
 _BY_HAND = """
 copy_(Tensor other, bool non_blocking = False)
 cuda(torch.device device = None, bool non_blocking = False, *, FORMAT)
@@ -33,7 +33,7 @@ to(Tensor tensor, bool non_blocking = False, bool copy = False, *, FORMAT)
 type(object dtype = None, bool non_blocking = False, *, FORMAT)
 xpu(torch.device device = None, bool non_blocking = False, *, FORMAT)
 """.replace("FORMAT", "torch.memory_format memory_format = None")
-# functions of several overloads that PyTorch reads by one signature, most of them in Python, or binds by hand
+# functions with several overloads to which PyTorch gives one signature, most of them in Python, or binds by hand
 _NOT_BY_SCHEMA = frozenset(
     """atleast_1d atleast_2d atleast_3d is_contiguous meshgrid norm quantized_gru quantized_lstm range size
     sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor
@@ -53,7 +53,7 @@ SPOKEN = {
 
 
 def _spoken(declared):
-    """A type as PyTorch's messages call it."""
+    """Return a type as PyTorch's error messages write it."""
     base = declared.rstrip("?")
     if not base.endswith("]"):
         return SPOKEN.get(base, base)
@@ -62,7 +62,7 @@ def _spoken(declared):
 
 
 def _default(a):
-    """A default as PyTorch's list of parameters writes it."""
+    """Return a default as PyTorch's error messages write it."""
     text = a.default_text
     if text is None:
         return ""
@@ -73,7 +73,7 @@ def _default(a):
         text = "None" if text == "[]" else numbers[0] if len({*numbers}) == 1 else "{" + ",".join(numbers) + "}"
     elif text[0] == "'":
         text = f'"{text[1:-1]}"'
-    elif text[-1] == ".":  # as it stands in PyTorch's declarations: 1 and 10.0
+    elif text[-1] == ".":  # as PyTorch's declarations write it: 1 and 10.0
         text = "1" if text == "1." else text + "0"
     return f" = {text}"
 
@@ -91,7 +91,7 @@ def _given(schema):
 
 
 def _parameters(schema, outs, method):
-    """The parameters of PyTorch's Python function, or method, of an overload; outs: what its form with out= writes."""
+    """Return the parameters of the Python function, or method, of an overload. outs: the outputs of its out= form."""
     given = [a for a in _given(schema) if not (method and _is_self(a))]
     makes = _OF_OPTIONS <= {a.name for a in given}
     named = [_parameter(a) for a in given if a.kwarg_only and not (makes and a.name in _OF_OPTIONS)]
@@ -103,7 +103,7 @@ def _parameters(schema, outs, method):
 
 
 def _text_in_c(schema):
-    """The parameters with their types in C++, by which PyTorch sorts overloads."""
+    """Return the parameters with their C++ types, the text by which PyTorch sorts overloads."""
     found, starred = [], False
     for a in _given(schema):
         found += ["*"] if a.kwarg_only and not starred else []
@@ -119,7 +119,7 @@ _IN_C = (
     {"int": "int64_t", "float": "double", "str": "c10::string_view"},
     {"int": "IntArrayRef", "SymInt": "SymIntArrayRef", "Tensor": "TensorList", "Scalar": "ScalarList"},
 )
-# (type, other): what takes the first is tried behind what takes the other at its place
+# (type, other): an overload with the first type is tried after one with the other type at the same position
 _BEHIND = {
     ("Scalar", "Tensor"),
     ("Scalar?", "Tensor?"),
@@ -131,18 +131,18 @@ _BEHIND = {
 
 
 def _is_behind(schema, other):
-    """Whether an overload takes less than another one at some place, and no more at any."""
+    """Whether an overload has to be tried after another one: _BEHIND orders some parameters so, the rest are equal."""
     types, others = [a.declared for a in _given(schema)], [a.declared for a in _given(other)]
     behind = [t == o or (t, o) in _BEHIND or t == "Tensor[]" and "[]" in o for t, o in zip(types, others)]
     return len(types) == len(others) and types != others and all(behind)
 
 
 def _in_order(overloads):
-    """Overloads in the order in which PyTorch tries them: each once all have come that it is behind."""
+    """Sort overloads into the order in which PyTorch tries them: each after all those that it is behind."""
     overloads = sorted(overloads, key=_text_in_c)
     waits = [{j for j, o in enumerate(overloads) if _is_behind(s, o)} for s in overloads]
     order = [i for i, behind in enumerate(waits) if not behind]
-    for i in order:  # which grows
+    for i in order:  # grows during the loop
         for j, behind in enumerate(waits):
             if i in behind:
                 behind.discard(i)
@@ -156,8 +156,9 @@ def _signed(schema):
 
 
 def _is_bound(schema, method):
-    """Whether PyTorch's Python functions know an overload: numbers are tensors to sums and products, and a dtype for
-    the result is for functions alone.
+    """Whether PyTorch's Python binding has an overload.
+
+    Scalar overloads are left out where the tensor overload takes numbers, and methods have no out_dtype.
     """
     name = schema.name.partition("::")[2]
     if schema.generated and not name.endswith("_copy"):
@@ -169,8 +170,9 @@ def _is_bound(schema, method):
 
 @functools.cache
 def signatures(name, method):
-    """The signatures of a function, or of a method, each a list of parameters with "*" among them;
-    None where PyTorch has but one.
+    """Return the signatures of a function or method, each a list of parameters with "*" among them.
+
+    Return None where PyTorch has only one.
     """
     if method and (found := _by_hand().get(name)) is not None:
         return found
@@ -187,7 +189,7 @@ def signatures(name, method):
 
 
 def _has_old_order(name):
-    """Whether PyTorch has a deprecated signature of a function beside, which its list leaves out."""
+    """Whether PyTorch also has a deprecated signature of a function, which its error message does not list."""
     return any(o.options.numbers_between for o in OPERATORS.get("torch", {}).get(name, ()))
 
 
@@ -201,10 +203,10 @@ def _by_hand():
 
 
 def mismatch(name, method, args, kwargs, otherwise=None):
-    """PyTorch's TypeError for arguments that fit none of several signatures; None where one alone takes as many, and
-    its own error says more.
+    """Return PyTorch's TypeError for arguments that match none of several signatures.
 
-    args: without self for a method. otherwise: signatures of a function that stands not here.
+    Return None where only one signature accepts as many arguments, because its own error is more specific. args:
+    without self for a method. otherwise: the signatures of a function that this module does not know.
     """
     known = signatures(name, method) or otherwise
     n = len(args) + len(kwargs)
@@ -223,8 +225,9 @@ def mismatch(name, method, args, kwargs, otherwise=None):
 
 
 def _reason(parameters, args, kwargs):
-    """The line that PyTorch adds to a signature of as many parameters (a star and a default count as it reads them) as
-    there are arguments.
+    """Return the line that PyTorch adds to a signature with as many entries as there are arguments, else "".
+
+    As in PyTorch, the "*" counts as an entry.
     """
     if len(parameters) != len(args) + len(kwargs):
         return ""
@@ -243,7 +246,7 @@ _FITTING = {"float": ("float", "int")}
 
 
 def _type_names(v):
-    """A value's class, with those of its elements."""
+    """Return the name of a value's class, for a tuple or list with those of its elements."""
     if not isinstance(v, (tuple, list)):
         return type_name(v)
     inner = ", ".join(map(type_name, v))

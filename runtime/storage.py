@@ -1,4 +1,4 @@
-"""Storages: memory without shape. On CPU the truth is bytes that NumPy and MindSpore both see."""
+"""Storages: memory without a shape. On CPU it is an array of bytes that NumPy and MindSpore share."""
 
 import gc
 import mmap
@@ -15,7 +15,7 @@ from .device import device as _device
 
 
 def not_allocated(n):
-    """PyTorch's error for memory that is not there."""
+    """Return PyTorch's error for memory that cannot be allocated."""
     return RuntimeError(
         "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: "
         f"you tried to allocate {n} bytes. Error code 12 (Cannot allocate memory)"
@@ -23,7 +23,7 @@ def not_allocated(n):
 
 
 class SharedMemory:
-    """A file without a name, mapped: it is gone with the last process that holds it, however that ends."""
+    """A mapped file without a name. It disappears with the last process that holds it, however that process ends."""
 
     def __init__(self, fd, nbytes):
         self.fd = fd
@@ -38,9 +38,8 @@ class SharedMemory:
         os.close(self.fd)
 
 
-_mapped: weakref.WeakValueDictionary = (
-    weakref.WeakValueDictionary()
-)  # (device, inode) of shared memory: the storage over it, in this process
+# (device, inode) of shared memory -> the storage over it in this process
+_mapped: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
 
 
 def _identity(fd):
@@ -49,16 +48,16 @@ def _identity(fd):
 
 
 class StorageBase:
-    """Bytes of one device, under UntypedStorage and programs' own.
+    """Bytes on one device: the base of UntypedStorage and of storage classes that programs define.
 
-    `_bytes` is a writable 1-d uint8 array on CPU, None on meta; `_ms` a flat tensor on npu.
+    `_bytes` is a writable 1-d uint8 array on CPU and None on meta; `_ms` is a flat tensor on npu.
     """
 
     __slots__ = ("_bytes", "_nbytes", "device", "_ms", "__weakref__", "__dict__")
     __module__ = "torch._C"
-    _resizable = True  # False where the memory is somebody else's: an array's, a buffer's, a file's
+    _resizable = True  # False where the memory belongs to an array, a buffer or a file
     _shared = None  # the SharedMemory that holds the bytes
-    _pinned = False  # an accelerator may read the memory at any time
+    _pinned = False  # whether the memory is page-locked, so that an accelerator may read it at any time
     is_cuda = is_hpu = False
     is_sparse = is_sparse_csr = False
 
@@ -104,7 +103,7 @@ class StorageBase:
 
     @classmethod
     def _from_array(cls, array, resizable=True):
-        """A storage over the memory of a 1-d uint8 array, no copy."""
+        """Return a storage over the memory of a 1-d uint8 array, without a copy."""
         self = object.__new__(cls)
         self._init(array, array.size, HOST)
         if not resizable:
@@ -119,7 +118,7 @@ class StorageBase:
 
     @classmethod
     def _of_device(cls, ms, nbytes, d):
-        """A storage on an accelerator, over a MindSpore tensor."""
+        """Return a storage on an accelerator over a MindSpore tensor."""
         self = object.__new__(cls)
         self._init(None, nbytes, d)
         self._ms = ms
@@ -147,7 +146,7 @@ class StorageBase:
 
     @classmethod
     def from_buffer(cls, buffer, byte_order=None, count=-1, offset=0, dtype=None):
-        """A copy of `count` elements of a buffer behind `offset` bytes, in this machine's byte order."""
+        """Return a storage with a copy of `count` elements of a buffer from byte `offset` on, in native byte order."""
         if dtype is None:
             raise RuntimeError("argument 'dtype' cannot be None")
         data, size = np.frombuffer(buffer, np.uint8), dtype.itemsize
@@ -183,7 +182,7 @@ class StorageBase:
     size = __len__ = nbytes
 
     def __sizeof__(self):
-        """The memory, and what PyTorch's object has beside it: sys.getsizeof says the same there."""
+        """Return what sys.getsizeof returns in PyTorch: the bytes of the memory and of the object."""
         return 32 + self._nbytes
 
     def element_size(self):
@@ -199,7 +198,7 @@ class StorageBase:
         return self._resizable
 
     def resize_(self, nbytes):
-        """Grow or shrink; keeps the leading bytes. Tensors that made NumPy or MindSpore aliases keep the old memory."""
+        """Grow or shrink, keeping the leading bytes. Existing NumPy and MindSpore aliases keep the old memory."""
         if not self._resizable:
             raise RuntimeError("Trying to resize storage that is not resizable")
         if self._bytes is not None:
@@ -214,7 +213,7 @@ class StorageBase:
         return self
 
     def copy_(self, source, non_blocking=None):
-        """Take over the bytes of another storage of the same size."""
+        """Copy the bytes of another storage of the same size."""
         if self._nbytes != source.nbytes():
             raise RuntimeError(
                 f"size does not match, self was {self._nbytes} bytes but src was {source.nbytes()} bytes"
@@ -230,7 +229,7 @@ class StorageBase:
         return self
 
     def clone(self):
-        """A copy in memory of its own."""
+        """Return a copy of the storage."""
         return (
             UntypedStorage._from_array(self._array().copy())
             if self._bytes is not None
@@ -256,13 +255,14 @@ class StorageBase:
         return self._shared is not None
 
     def share_memory_(self):
-        """Move the bytes to memory that other processes may map: forked children see them, multiprocessing hands over
-        the file behind them.
+        """Move the bytes to shared memory.
+
+        Forked children see it, and multiprocessing passes its file descriptor to other processes.
         """
         return self._share()
 
     def _share(self, owners=None):
-        """share_memory_; owners: the tensors over this storage where they are known. Else all objects are searched."""
+        """Implement share_memory_. owners: the tensors over this storage; None searches all objects for them."""
         if self.device is META:
             raise RuntimeError("_share_fd_: only available on CPU")
         if self._shared is None and self._bytes is not None:
@@ -271,19 +271,22 @@ class StorageBase:
             self._bytes, self._shared = shared.array, shared
             self._resizable = False
             _mapped[_identity(shared.fd)] = self
-            # the aliases of tensors over this storage are of the old memory
+            # the NumPy and MindSpore aliases that tensors over this storage have cached are of the old memory
             for owner in gc.get_referrers(self) if owners is None else owners:
                 if hasattr(owner, "_stride") and getattr(owner, "_storage", None) is self:
                     owner._ms = owner._np = None
         return self
 
     def _share_fd_cpu_(self, *args):
-        """(file descriptor, size in bytes) of the memory, which is shared for it."""
+        """Move the bytes to shared memory and return (file descriptor, size in bytes)."""
         return self.share_memory_()._shared.fd, self._nbytes
 
     @classmethod
     def _new_shared_fd_cpu(cls, fd, size):
-        """The storage over a file descriptor that another process shared; the same one while the first is alive."""
+        """Return the storage over a file descriptor that another process shared.
+
+        While a storage over the same memory is alive in this process, that one is returned.
+        """
         known = _mapped.get(_identity(fd))
         if known is not None:
             os.close(fd)
@@ -300,9 +303,8 @@ class StorageBase:
 
     @property
     def _cdata(self):
-        return (
-            self._bytes.ctypes.data if self._bytes is not None and self._nbytes else id(self)
-        )  # empty arrays may lie at one place
+        # empty arrays may have the same address
+        return self._bytes.ctypes.data if self._bytes is not None and self._nbytes else id(self)
 
     @property
     def filename(self):
@@ -314,7 +316,7 @@ class StorageBase:
         return self
 
     def byteswap(self, dtype):
-        """Turn the bytes around within each element of a dtype."""
+        """Swap the byte order of each element of a dtype."""
         a, size = self._array(), dtype.itemsize // (2 if dtype.is_complex else 1)
         a[:] = a.view(f"u{size}").byteswap().view(np.uint8)
 
@@ -356,7 +358,7 @@ class StorageBase:
     __repr__ = __str__
 
     def type(self, dtype=None, non_blocking=False):
-        """The name of the class, or the bytes in a storage of another class."""
+        """Return the name of the class, or, given a class, a copy of the bytes in a storage of that class."""
         if dtype is None:
             return "torch.storage.UntypedStorage"
         if isinstance(dtype, str):
@@ -369,7 +371,7 @@ class StorageBase:
         return UntypedStorage(0, device=self.device)
 
     def to(self, *, device, non_blocking=False):
-        """The storage on a device: itself if it is there, else a copy."""
+        """Return the storage itself if it is on the device, else a copy there."""
         d = usable(_device(device))
         if d is self.device:
             return self
@@ -378,11 +380,11 @@ class StorageBase:
         return backend(d).new_storage(self._array(), d)
 
     def _write_file(self, f, is_real_file, save_size, element_size):
-        """The bytes to a file, behind the number of elements where that is asked for."""
+        """Write the bytes to a file, with save_size preceded by the number of elements."""
         f.write((self._nbytes // element_size).to_bytes(8, "little") * save_size + self.cpu()._array().tobytes())
 
     def _share_filename_cpu_(self):
-        """Memory under a name that other processes open: here shared memory has none."""
+        """Raise NotImplementedError: shared memory has no name that other processes could open."""
         if self.device is META:
             raise RuntimeError("_share_filename_: only available on CPU")
         raise NotImplementedError(

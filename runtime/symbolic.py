@@ -1,10 +1,10 @@
-"""Symbolic ints: the sizes of jagged dimensions, which differ from row to row. All other sizes are Python's ints."""
+"""Symbolic ints: the sizes of jagged dimensions, which differ from row to row. All other sizes are Python ints."""
 
 import weakref
 
 
 class NestedIntNode:
-    """The number behind a jagged size: a multiple of the sizes that one tensor of offsets, or of lengths, holds."""
+    """The node of a jagged size: a multiple of the sizes that a tensor of offsets or of lengths holds."""
 
     __module__ = "torch.nested._internal.nested_int"
 
@@ -27,9 +27,9 @@ class NestedIntNode:
 
 
 class SymInt:
-    """A symbolic int: here the size of a jagged dimension.
+    """A symbolic int: the size of a jagged dimension.
 
-    It equals itself alone, and is larger than 1; its other relations are not known.
+    It equals only itself, is at least 2, and is ordered among its own multiples. Other comparisons raise an error.
     """
 
     __module__ = "torch"
@@ -80,7 +80,7 @@ def _at_least(a, b):
 
 
 def _lacking(name):
-    """A method of Python's numbers that jagged sizes do not have: PyTorch's AttributeError."""
+    """Return a method that raises PyTorch's AttributeError, for an operation that jagged sizes do not have."""
 
     def method(self, *args):
         return getattr(self.node, name)
@@ -98,12 +98,13 @@ for _method, _name in (
 ):
     setattr(SymInt, _method, _lacking(_name))
 
-_SIZES: dict = {}  # id of a tensor -> (the tensor, weakly; the size whose values it holds)
+_SIZES: dict = {}  # id of a tensor -> (weak reference to the tensor, the size whose values it holds)
 
 
 def size_of(t, copied=None):
-    """The jagged size whose values a tensor holds: always the same for the same tensor. copied: that of a tensor of
-    which it is a copy elsewhere.
+    """Return the jagged size whose values a tensor holds, always the same one for the same tensor.
+
+    copied: the size to use where the tensor is a copy, on another device, of one that already has a size.
     """
     found = _SIZES.get(id(t))
     if found is not None and found[0]() is t:

@@ -1,6 +1,6 @@
-"""The Tensor class: memory, metadata and what is not an operator.
+"""The Tensor class: memory, metadata and the methods that are not operators.
 
-Operators are found in the registry when they are first asked for.
+Operators are looked up in the registry on first use.
 """
 
 import math
@@ -32,24 +32,24 @@ def contiguous_strides(shape):
     return tuple(reversed(out))
 
 
-numel = math.prod  # of a shape
+numel = math.prod  # numel(shape): the number of elements
 
 
 def extent(shape, stride=None):
-    """How many elements of memory a tensor of this shape reaches over; stride None: contiguous."""
+    """Return how many elements of memory a tensor of this shape spans. stride None means contiguous."""
     if 0 in shape or stride is None:
         return numel(shape)
     return 1 + sum((n - 1) * s for n, s in zip(shape, stride))
 
 
 def check_numel(shape):
-    """Refuse a shape of more elements than 64 bits count."""
+    """Raise PyTorch's error for a shape whose number of elements does not fit into 64 bits."""
     if numel(shape) >= 1 << 63:
         raise RuntimeError("numel: integer multiplication overflow")
 
 
 def too_large(shape):
-    """PyTorch's error for a shape whose bytes, or strides, 64 bits do not count."""
+    """Return PyTorch's error for a shape whose size in bytes, or whose strides, do not fit into 64 bits."""
     return RuntimeError(
         "Stride calculation overflowed"
         if 0 in shape
@@ -58,19 +58,19 @@ def too_large(shape):
 
 
 def check_bytes(shape, dtype):
-    """The shape and dtype of a result, refused where no memory can have it."""
+    """Return (shape, dtype). Raise PyTorch's error where the size in bytes does not fit into 64 bits."""
     if (numel(shape) or numel(n or 1 for n in shape[1:])) * dtype.itemsize >= 1 << 63:
         raise too_large(shape)
     return shape, dtype
 
 
 def canonical(shape, stride):
-    """None where the strides are those of a fresh contiguous tensor, else the strides."""
+    """Return the strides, or None where they are those of a new contiguous tensor."""
     return None if stride == contiguous_strides(shape) else stride
 
 
 def _checked_dim(function, dim, n):
-    """A dimension of n, or PyTorch's error."""
+    """Return `dim` as an int. Raise PyTorch's error where it is not one of n dimensions."""
     if dim.__class__ is not int:
         if isinstance(dim, bool) or not hasattr(dim, "__index__"):
             raise TypeError(f"{function}(): argument 'dim' (position 1) must be int, not {type_name(dim)}")
@@ -83,7 +83,7 @@ def _checked_dim(function, dim, n):
 
 
 def is_contiguous(shape, stride):
-    """Whether elements of a shape lie one after the other; where there is none they do."""
+    """Whether strides are contiguous for a shape, as they always are for a shape without elements."""
     return 0 in shape or _in_order(shape, stride)
 
 
@@ -98,7 +98,7 @@ def _in_order(shape, stride):
 
 
 def is_dense(shape, stride):
-    """Whether the elements fill one block of memory without overlap, in whatever order."""
+    """Whether the elements fill one block of memory without overlap, in any order."""
     expected = 1
     for st, s in sorted((st, s) for s, st in zip(shape, stride) if s != 1):
         if st != expected:
@@ -108,9 +108,7 @@ def is_dense(shape, stride):
 
 
 def refuse_in_transforms(name, perhaps=""):
-    """PyTorch's error for a method that changes what is recorded of a tensor, inside a function that torch.func
-    transforms.
-    """
+    """Raise PyTorch's error for a method that is not supported in a function transformed by torch.func."""
     if CONTEXT.transforms:
         raise RuntimeError(
             f"You are attempting to call Tensor.{name}() {perhaps}inside of a function being transformed by a "
@@ -120,7 +118,7 @@ def refuse_in_transforms(name, perhaps=""):
 
 
 def check_writable(t):
-    """PyTorch's error for in-place operations on what inference mode made."""
+    """Raise PyTorch's error for in-place operations on inference tensors outside of inference mode."""
     if t._vc is INFERENCE and new_version() is not INFERENCE:
         raise RuntimeError(
             "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a "
@@ -136,7 +134,7 @@ def _not_deleted(message):
 
 
 class TensorMeta(type):
-    """Operators are made when they are first asked for."""
+    """Metaclass that makes operators as methods of Tensor on first use."""
 
     def __getattr__(cls, name):
         m = registry.method(name)
@@ -150,7 +148,7 @@ class TensorMeta(type):
 
 
 class NoMemory(UntypedStorage):
-    """The storage of a wrapper subclass: bytes that nobody can read."""
+    """The storage of a wrapper subclass: it has a size, but no bytes."""
 
     __slots__ = ()
     __module__ = "torch.storage"
@@ -169,9 +167,9 @@ class NoMemory(UntypedStorage):
     _ms = property(_array)
 
 
-# The slots of a tensor, and what a fresh one has in each; `...` where the function that makes it says. These functions
-# write the slots out, because a loop takes longer than a small kernel: tests/contract/test_slots.py compares them with
-# this list.
+# The slots of a tensor, and their values in a new one; `...` where the function that makes it sets the value. Those
+# functions assign the slots one by one, because a loop takes longer than a small kernel. tests/contract/test_slots.py
+# compares them with this list.
 STARTS = {
     "_ms": None,
     "_np": None,
@@ -194,9 +192,7 @@ STARTS = {
 
 
 class Tensor(metaclass=TensorMeta):
-    """Numbers of one dtype in as many dimensions as there are, on one device, possibly sharing their memory with other
-    tensors.
-    """
+    """A multi-dimensional array of one dtype on one device, which may share its memory with other tensors."""
 
     __slots__ = (*STARTS, "__weakref__", "__dict__")
     __module__ = "torch"
@@ -212,14 +208,17 @@ class Tensor(metaclass=TensorMeta):
 
     # ------------------------------------------------------------ memory
     def _array(self):
-        """The writable NumPy alias of this tensor, where its device's memory is the host's."""
+        """Return a writable NumPy array over this tensor's memory, where that is the host's."""
         a = self._np
         if a is None:
             a = self._np = backend(self.device).array(self)
         return a
 
     def _mstensor(self):
-        """The MindSpore tensor over this tensor's memory; a compact copy where the device's kernels take no strides."""
+        """Return the MindSpore tensor over this tensor's memory.
+
+        Where the device's kernels do not support strides, it is a contiguous copy.
+        """
         m = self._ms
         return backend(self.device).mstensor(self) if m is None else m
 
@@ -230,7 +229,7 @@ class Tensor(metaclass=TensorMeta):
         return st
 
     def _replace(self, other):
-        """Take over another tensor's memory and metadata (`.data =`, set_, resize_)."""
+        """Replace memory and metadata by those of another tensor (`.data =`, set_, resize_)."""
         self._ms, self._np, self._storage = other._ms, other._np, other._storage
         self._shape, self._stride, self._offset = other._shape, other._stride, other._offset
         self.dtype, self.device = other.dtype, other.device
@@ -266,14 +265,14 @@ class Tensor(metaclass=TensorMeta):
         return self._shape[_checked_dim("size", dim, len(self._shape))]
 
     def stride(self, dim=None):
-        """The steps between neighbours of each dimension, in elements, or that of one."""
+        """The strides of the dimensions in elements, or the stride of one dimension."""
         st = self._stride
         if st is None:
             st = contiguous_strides(self._shape)
         return st if dim is None else st[_checked_dim("stride", dim, len(st))]
 
     def storage_offset(self):
-        """The place of the first element in the storage, in elements."""
+        """The offset of the first element in the storage, in elements."""
         return self._offset
 
     def dim(self):
@@ -290,18 +289,18 @@ class Tensor(metaclass=TensorMeta):
     nelement = numel
 
     def element_size(self):
-        """The bytes of one element."""
+        """The size of one element in bytes."""
         return self.dtype.itemsize
 
     itemsize = property(element_size)
 
     @property
     def nbytes(self):
-        """The bytes of all elements, without those that a view leaves out."""
+        """The size of all elements in bytes; a view does not count the memory that it leaves out."""
         return numel(self._shape) * self.dtype.itemsize
 
     def is_contiguous(self, memory_format=contiguous_format):
-        """Whether the elements lie in memory one after the other, in a memory format's order."""
+        """Whether the elements are contiguous in memory, in the order of a memory format."""
         if memory_format.__class__ is not MemoryFormat:
             raise TypeError(
                 f"is_contiguous(): argument 'memory_format' must be torch.memory_format, not {type_name(memory_format)}"
@@ -318,7 +317,7 @@ class Tensor(metaclass=TensorMeta):
     def dim_order(self, *, ambiguity_check=False):
         """The dimensions from the outermost in memory to the innermost.
 
-        RuntimeError where the check finds more than one such order.
+        With ambiguity_check, raises RuntimeError where there is more than one such order.
         """
         if self.layout is not strided:
             raise AttributeError(
@@ -355,7 +354,7 @@ class Tensor(metaclass=TensorMeta):
         return False
 
     def is_inference(self):
-        """Whether this was made in inference mode."""
+        """Whether the tensor was made in inference mode."""
         return self._vc is INFERENCE
 
     def is_neg(self):
@@ -363,11 +362,11 @@ class Tensor(metaclass=TensorMeta):
         return False
 
     def has_names(self):
-        """Whether dimensions have names: no."""
+        """Whether the dimensions have names: always False."""
         return False
 
     def is_shared(self):
-        """Whether other processes may map the memory."""
+        """Whether the tensor is in shared memory."""
         return self._storage is not None and self._storage.is_shared()
 
     is_meta = property(
@@ -377,7 +376,7 @@ class Tensor(metaclass=TensorMeta):
     is_npu = property(lambda self: self.device.type == "npu", doc="Whether the tensor is in an NPU's memory.")
 
     def is_distributed(self):
-        """Whether it lies on several machines: False."""
+        """Whether the tensor is distributed: always False."""
         return False
 
     def get_device(self):
@@ -385,7 +384,7 @@ class Tensor(metaclass=TensorMeta):
         return -1 if self.device.index is None else self.device.index
 
     def untyped_storage(self):
-        """The bytes behind the tensor."""
+        """The storage of the tensor."""
         return self._get_storage()
 
     def data_ptr(self):
@@ -403,7 +402,7 @@ class Tensor(metaclass=TensorMeta):
     def requires_grad(self):
         """Whether operators on the tensor are recorded for backward().
 
-        Settable for leaves of floating-point or complex dtype.
+        It can be set for leaves of floating-point or complex dtype.
         """
         v = self._view
         return self._requires_grad or v is not None and v.base._requires_grad and self.dtype.category >= dt.FLOAT
@@ -417,7 +416,7 @@ class Tensor(metaclass=TensorMeta):
         self._requiring_grad(value, "only Tensors of floating point and complex dtype")
 
     def requires_grad_(self, requires_grad=True):
-        """Whether operators on the tensor are recorded from now on."""
+        """Set whether operators on the tensor are recorded for backward()."""
         value = requires_grad
         if value.__class__ is not bool:
             raise TypeError(
@@ -427,7 +426,7 @@ class Tensor(metaclass=TensorMeta):
         return self._requiring_grad(value)
 
     def _requiring_grad(self, value=True, *words):
-        """requires_grad_() of our own code, inside transforms too. words: how the error for other dtypes begins."""
+        """Implement requires_grad_() without the check for transforms. words: the beginning of the dtype error."""
         if value and self.dtype.category < dt.FLOAT:
             raise RuntimeError(f"{words[0] if words else 'only Tensors of floating point dtype'} can require gradients")
         if not value and self._get_grad_fn() is not None:
@@ -442,7 +441,10 @@ class Tensor(metaclass=TensorMeta):
 
     @property
     def is_leaf(self):
-        """Whether no recorded operator made the tensor: all that need no gradient, and those that a user made."""
+        """Whether the tensor is not the result of a recorded operator.
+
+        Tensors that do not require gradients are leaves too.
+        """
         return self._get_grad_fn() is None
 
     def _get_grad_fn(self):
@@ -453,14 +455,14 @@ class Tensor(metaclass=TensorMeta):
 
     @property
     def output_nr(self):
-        """Which of its node's results the tensor is."""
+        """The position of the tensor among the outputs of its node."""
         return self._output_nr
 
     @property
     def grad(self):
         """The gradient that backward() has accumulated, or None.
 
-        What is assigned must have this dtype, device and shape.
+        An assigned gradient must have this tensor's dtype (see grad_dtype), device and shape.
         """
         if self._grad is None and self._grad_fn is not None and not self._retains:
             warnings.warn(
@@ -511,9 +513,9 @@ class Tensor(metaclass=TensorMeta):
 
     @property
     def grad_dtype(self):
-        """The dtype that backward() gives the gradient of this leaf: its own unless another was set.
+        """The dtype of the gradient of this leaf: its own dtype unless another was set.
 
-        None takes gradients as they come.
+        With None gradients keep the dtype in which they arrive.
         """
         if self._grad_fn is not None:
             raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
@@ -535,7 +537,7 @@ class Tensor(metaclass=TensorMeta):
 
     @property
     def retains_grad(self):
-        """Whether backward() keeps the gradient of this tensor, which is no leaf."""
+        """Whether backward() keeps the gradient of this non-leaf tensor."""
         return bool(self._retains)
 
     @property
@@ -547,9 +549,9 @@ class Tensor(metaclass=TensorMeta):
 
     @property
     def data(self):
-        """A tensor over the same memory that autograd knows nothing of.
+        """A tensor over the same memory, without history and with a separate version counter.
 
-        Assigning takes over another one's memory, dtype and shape.
+        Assigning to it replaces memory, dtype and shape by those of another tensor.
         """
         if self.__class__ in dispatching or CONTEXT.interceptors:
             return unversioned(self.detach())
@@ -589,7 +591,7 @@ class Tensor(metaclass=TensorMeta):
 
     # ------------------------------------------------------------ host values
     def _as_numpy(self):
-        """A NumPy array over the same memory, whether gradients are wanted or not."""
+        """Return a NumPy array over the same memory, also where the tensor requires gradients."""
         if self.__class__ in lazy:
             kind, cure = ("conjugate", "conj") if self.is_conj() else ("negative", "neg")
             raise RuntimeError(
@@ -613,7 +615,7 @@ class Tensor(metaclass=TensorMeta):
         return a if dtype is None else a.astype(dtype, copy=False)
 
     def tolist(self):
-        """Python numbers, nested as the shape."""
+        """Return the elements as Python numbers in nested lists."""
         if self.__class__ in lazy:
             return self._resolved_values().tolist()
         if self.__class__ in dispatching:
@@ -626,7 +628,7 @@ class Tensor(metaclass=TensorMeta):
         return a.astype(np.float64).tolist() if a.dtype.kind == "V" or a.dtype.char == "E" else a.tolist()
 
     def _host(self):
-        """This tensor, or a copy in the host's memory."""
+        """Return this tensor if it is in the host's memory, else a copy there."""
         b = backend(self.device)
         return self if b.host else b.to_host(self)
 
@@ -645,7 +647,7 @@ class Tensor(metaclass=TensorMeta):
         return self.__bool__()
 
     def _number(self):
-        """The value behind int(), float() and complex()."""
+        """Return the value for int(), float() and complex()."""
         if numel(self._shape) != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")
         return self.item()
@@ -700,7 +702,7 @@ class Tensor(metaclass=TensorMeta):
         return sorted({*dir(type(self)), *self.__dict__} - {"__cuda_array_interface__"})
 
     def __getattr__(self, name):
-        # metaclass __getattr__ serves the class; an instance comes here for a method not made yet
+        # The metaclass's __getattr__ serves the class; this one serves instances, for methods that are not made yet.
         if name[:2] == "__":
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
         m = registry.method(name)
@@ -721,9 +723,9 @@ class Tensor(metaclass=TensorMeta):
         dispatch_device=False,
         device_for_backend_keys=None,
     ):
-        """The same memory as an instance of a subclass, without history.
+        """Return an instance of a subclass over the same memory, without history.
 
-        device_for_backend_keys: what it says of its device.
+        device_for_backend_keys: the device that it reports.
         """
         if not isinstance(data, Tensor):
             raise TypeError(f"_make_subclass(): argument 'data' (position 2) must be Tensor, not {type(data).__name__}")
@@ -742,14 +744,14 @@ class Tensor(metaclass=TensorMeta):
             t.device = device_for_backend_keys
         t._requires_grad = False
         if require_grad:
-            with DisableTorchFunctionSubclass():  # the class has not seen it yet
+            with DisableTorchFunctionSubclass():  # the subclass has not initialised it yet
                 t._requiring_grad(True, "Only Tensors of floating point and complex dtype")
         return t
 
     def _instance_of(self, cls):
-        """The same memory as an instance of cls.
+        """Return an instance of cls over the same memory.
 
-        A tensor whose class answers operators has none to give: what it calls itself detached has to be one.
+        A tensor whose class has a __torch_dispatch__ is detached instead, and the result has to be an instance of cls.
         """
         if self.__class__ not in dispatching or self.__class__ in lazy or CONTEXT.dispatch_off:
             return alias(self, cls)
@@ -779,8 +781,9 @@ class Tensor(metaclass=TensorMeta):
         _extra_dispatch_keys=None,
         storage_size=None,
     ):
-        """An instance of a subclass with shape, dtype and device, but without memory: its class answers every
-        operator.
+        """Return a wrapper subclass instance: it has shape, dtype and device, but no memory.
+
+        Every operator on it goes to the __torch_dispatch__ of its class.
         """
         if not (isinstance(cls, type) and issubclass(cls, Tensor)):
             raise TypeError(
@@ -794,7 +797,7 @@ class Tensor(metaclass=TensorMeta):
         size = tuple(int(s) for s in size)
         t._shape, t._stride = size, None if strides is None else canonical(size, tuple(strides))
         dtype, device = dtype or dt.get_default_dtype(), new_tensor_device() if device is None else Device(device)
-        _set_dtype(t, dtype)  # the slots themselves: the class may have properties of these names
+        _set_dtype(t, dtype)  # sets the slots directly: the class may define properties of these names
         _set_device(t, device)
         t._offset, t._output_nr, t._requires_grad = storage_offset or 0, 0, False
         t._storage = NoMemory(
@@ -815,7 +818,7 @@ _new = object.__new__
 
 
 def type_name(v):
-    """A value's class as PyTorch's messages call it."""
+    """Return the name of a value's class as in PyTorch's error messages."""
     c = type(v)
     return (
         f"{c.__module__}.{c.__name__}"
@@ -825,7 +828,7 @@ def type_name(v):
 
 
 def tensor_method(fn):
-    """Make a function a method of Tensor under its name: what stands above this file in the order of imports."""
+    """Decorator that makes a function a method of Tensor, for modules that import this one."""
     function = getattr(fn, "__func__", fn)
     function.__qualname__, function.__module__ = "Tensor." + function.__name__, "torch"
     setattr(Tensor, function.__name__, staticmethod(fn) if function.__name__ == "__new__" else fn)
@@ -835,31 +838,29 @@ def tensor_method(fn):
 register_direct(Tensor)
 for _method in vars(Tensor).values():
     if isinstance(_method, types.FunctionType):
-        _method.__module__ = "torch"  # what programs see in overrides
+        _method.__module__ = "torch"  # seen by programs that override functions
 
 
 def unversioned(t):
-    """A new tensor over another one's memory, under a version of its own."""
+    """Give a new tensor over another one's memory a separate version counter, and return it."""
     if t._vc is not INFERENCE:
         t._vc = None if t._vc is None or t._vc.__class__ is list else t._vc.renewed()
     return t
 
 
 def capacity(t):
-    """How many elements of its dtype the memory behind a tensor holds."""
+    """Return how many elements of its dtype a tensor's storage holds."""
     return numel(t._shape) if t._storage is None else t._storage.nbytes() // t.dtype.itemsize
 
 
 def unviewed(t):
-    """A tensor in memory that nothing else sees: autograd takes it for one of its own, although it was made as a
-    view.
-    """
+    """Mark a tensor that was made as a view as not one, because nothing else uses its memory."""
     t._view = None
     return t
 
 
 def wrap(ms, shape, dtype, device=HOST):
-    """A fresh contiguous tensor over a kernel's result."""
+    """Return a new contiguous tensor over the MindSpore tensor that a kernel returned."""
     t = _new(Tensor)
     t._ms = ms
     t._shape = shape
@@ -873,7 +874,7 @@ def wrap(ms, shape, dtype, device=HOST):
 
 
 def from_array(a, dtype=None):
-    """A CPU tensor over a NumPy array's memory, strides kept (a copy where they are negative or not whole elements)."""
+    """Return a CPU tensor over a NumPy array's memory; an array that is not contiguous or not writable is copied."""
     if dtype is None:
         dtype = dt.FROM_NP[a.dtype]
     if not a.flags.c_contiguous or not a.flags.writeable:
@@ -884,8 +885,9 @@ def from_array(a, dtype=None):
 
 
 def fresh(a, dtype):
-    """from_array() of an array that a kernel has just made in one piece: written out, since it follows every NumPy
-    kernel.
+    """Return a CPU tensor over a contiguous array that a kernel has just made.
+
+    A faster from_array() with its calls inlined, since it runs after every NumPy kernel.
     """
     t = _new(Tensor)
     t._np = a
@@ -908,7 +910,7 @@ def meta_tensor(shape, dtype, stride=None):
 
 
 def strided_view(base, shape, stride, offset, dtype=None):
-    """A tensor over base's storage: no kernel, no autograd. stride None means contiguous."""
+    """Return a tensor over base's storage, without running a kernel and without autograd. stride None: contiguous."""
     t = _new(Tensor)
     st = base._storage
     t._storage = st if st is not None else base._get_storage()
@@ -931,7 +933,7 @@ _set_dtype, _set_device = Tensor.dtype.__set__, Tensor.device.__set__
 
 
 def alias(self, cls=Tensor):
-    """Same memory and version counter, no autograd: what detach() returns."""
+    """Return a tensor with the same memory and version counter, without autograd, as detach() does."""
     if cls is not Tensor and issubclass(cls, Tensor):
         t = _new(cls)
         if cls in dispatching:
@@ -939,12 +941,12 @@ def alias(self, cls=Tensor):
     else:
         t = _new(Tensor)
     st, vc = self._storage, self._vc
-    t._storage = st if st is not None else self._get_storage()  # which may be what makes _np and _ms
+    t._storage = st if st is not None else self._get_storage()  # may also set _np and _ms
     if vc is None:
         vc = self._vc = [0]
     t._vc = vc
     t._ms, t._np, t._shape, t._stride, t._offset = self._ms, self._np, self._shape, self._stride, self._offset
-    _set_dtype(t, self.dtype)  # a subclass may have properties of these names
+    _set_dtype(t, self.dtype)  # a subclass may define properties of these names
     _set_device(t, self.device)
     t._output_nr = 0
     t._requires_grad = False
@@ -953,7 +955,7 @@ def alias(self, cls=Tensor):
 
 
 def number_in(self):
-    """The one value of a tensor of one element as a Python number."""
+    """Return the value of a tensor with one element as a Python number."""
     if numel(self._shape) != 1:
         raise RuntimeError(f"a Tensor with {numel(self._shape)} elements cannot be converted to Scalar")
     if self.device is META:
@@ -965,5 +967,5 @@ def number_in(self):
 
 
 def empty(shape, dtype, device=HOST):
-    """Uninitialised contiguous memory."""
+    """Return a contiguous tensor with uninitialised memory."""
     return backend(device).empty(tuple(shape), dtype, device)

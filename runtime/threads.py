@@ -1,9 +1,9 @@
-"""How many threads work on a kernel.
+"""The number of threads that run a kernel.
 
-MindSpore's own pool splits every kernel of 2,048 elements and more. A caller waits for the other threads' parts by
-giving up its core, which on a busy
-one takes milliseconds: beside other work a kernel of 8k elements took 2 to 4 ms on two threads, 0.03 on one. So on few
-cores the calling thread does all work but what is worth more threads, as PyTorch's kernels do below 32,768 elements.
+MindSpore's pool splits every kernel of 2,048 elements or more. The caller waits for the other threads by yielding its
+core, which takes milliseconds on a busy machine: beside other work a kernel of 8k elements took 2 to 4 ms on two
+threads and 0.03 ms on one. On few cores the calling thread therefore does all work except large matrix products, as
+PyTorch's kernels do below 32,768 elements.
 """
 
 import ctypes
@@ -11,45 +11,44 @@ import os
 from functools import partial
 
 FEW_CORES = 4
-MUCH_WORK = 1 << 24  # multiplications of a product that is worth more threads: a third of a millisecond
-SPINS = 30_000  # how often a thread looks for work before it sleeps: 15 ms; MindSpore's own do it for 150 ms
+MUCH_WORK = 1 << 24  # multiplications from which a product uses several threads: a third of a millisecond
+SPINS = 30_000  # how often a thread looks for work before it sleeps: 15 ms; MindSpore's default is 150 ms
 _wanted = None
 _pools = None
 
 
 def asked():
-    """The number of threads that the user asked for, or None."""
+    """Return the number of threads that the user requested, or None."""
     text = os.environ.get("OMP_NUM_THREADS", "")
     return _wanted or (int(text) if text.isdecimal() else 0) or None
 
 
 def want(n):
-    """How many threads the kernels use. On many cores taken up when MindSpore is loaded, without effect afterwards."""
+    """Set the number of threads. On many cores it is read when MindSpore is imported, and has no effect afterwards."""
     global _wanted
     _wanted = n
 
 
 def count():
-    """The number of threads that share much work."""
+    """Return the number of threads that share large work."""
     cores = len(os.sched_getaffinity(0))
     return min(asked() or cores, cores)
 
 
 def few():
-    """Whether the calling thread does all but much work."""
+    """Whether the calling thread does everything but large work."""
     return _pools is not None or len(os.sched_getaffinity(0)) <= FEW_CORES or asked() == 1
 
 
 class _Pools:
-    """MindSpore's pool without threads for kernels, and one with as many as there are, which takes the other's place
-    for a kernel.
+    """MindSpore's thread pools: one without kernel threads, and others with threads that replace it for a single call.
 
-    The first can only be had from the function that makes it, before the first kernel.
+    The first can only be obtained from the function that creates MindSpore's pool, before the first kernel.
     """
 
     def __init__(self, path):
         self.core = ctypes.CDLL(path)
-        self.no_cores = (ctypes.c_void_p * 3)()  # an empty std::vector: threads are bound to none
+        self.no_cores = (ctypes.c_void_p * 3)()  # an empty std::vector: threads are not bound to cores
         initialize = self.core["_ZN9mindspore8ActorMgr10InitializeEbmmmRKSt6vectorIiSaIiEE"]
         initialize.argtypes = [
             ctypes.c_void_p,
@@ -60,21 +59,18 @@ class _Pools:
             ctypes.c_void_p,
         ]
         manager = ctypes.addressof(ctypes.c_char.in_dll(self.core, "_ZN9mindspore8ActorMgr8actorMgrE"))
-        kind = (
-            ctypes.addressof(ctypes.c_char.in_dll(self.core, "_ZTVN9mindspore15ActorThreadPoolE")) + 2 * WORD
-        )  # what an object of the class begins with
-        initialize(
-            manager, True, 1, 1, 0x14000, ctypes.addressof(self.no_cores)
-        )  # the length of its queue is MindSpore's own
+        # the vtable pointer with which an object of the class begins
+        kind = ctypes.addressof(ctypes.c_char.in_dll(self.core, "_ZTVN9mindspore15ActorThreadPoolE")) + 2 * WORD
+        # the queue length is MindSpore's default
+        initialize(manager, True, 1, 1, 0x14000, ctypes.addressof(self.no_cores))
         self.current = ctypes.c_void_p.from_address(manager + WORD)
         self.alone = self.current.value
-        self.swappable = (
-            self.alone is not None and ctypes.c_void_p.from_address(self.alone).value == kind
-        )  # False: another layout
+        # False where the memory layout is not the expected one
+        self.swappable = self.alone is not None and ctypes.c_void_p.from_address(self.alone).value == kind
         self.shared = {}
 
     def run(self, prim, *args):
-        """prim(*args), split among threads."""
+        """Run prim(*args), split among threads."""
         n = count()
         if n not in self.shared:
             self.shared[n] = self._with_threads(n) if n > 1 else self.alone
@@ -97,7 +93,7 @@ class _Pools:
         return pool
 
     def spin(self, much):
-        """Whether threads without work look for some for a while, or go to sleep at once."""
+        """Set whether idle threads look for work for a while before they sleep, or sleep at once."""
         for pool in {self.alone, *self.shared.values()}:
             if pool:
                 name = "Max" if much and pool != self.alone else "Min"
@@ -108,9 +104,9 @@ WORD = ctypes.sizeof(ctypes.c_void_p)
 
 
 def work_alone(path):
-    """The calling thread does all but much work from now on.
+    """Let the calling thread do everything but large work from now on.
 
-    Where MindSpore's library at `path` does not export what it takes, its pool stays.
+    Where MindSpore's library at `path` does not export the required symbols, its own pool stays in use.
     """
     global _pools
     try:
@@ -120,28 +116,28 @@ def work_alone(path):
 
 
 def before_fork():
-    """The threads go to sleep at once.
+    """Make idle threads sleep at once.
 
-    A thread that looks for work gives up its core after each look. Beside other programs it would take seconds to get
-    through its looks, and a fork waits until it sleeps.
+    A fork waits until they sleep. A thread that looks for work yields its core after each look, so beside other
+    programs it could take seconds until it sleeps.
     """
     if _pools is not None and _pools.swappable:
         _pools.spin(False)
 
 
 def after_fork():
-    """The threads look for work again."""
+    """Let idle threads look for work again."""
     if _pools is not None and _pools.swappable:
         _pools.spin(True)
 
 
 def in_child():
-    """A forked process has none of the threads."""
+    """Use the calling thread only, since a forked child has none of the pool's threads."""
     if _pools is not None:
         _pools.current.value = _pools.alone
         _pools.swappable = False
 
 
 def on_all_cores(prim, work):
-    """A primitive, to be called: split among threads where so many multiplications are worth it."""
+    """Return a callable for a primitive, split among threads where `work` multiplications justify it."""
     return prim if work < MUCH_WORK or _pools is None or not _pools.swappable else partial(_pools.run, prim)

@@ -1,6 +1,6 @@
-"""Typed storages: the memory of an untyped one as elements of a dtype.
+"""Typed storages: the memory of an untyped storage as elements of a dtype.
 
-Deprecated in PyTorch, and still part of its file format.
+They are deprecated in PyTorch, but still part of its file format.
 """
 
 import warnings
@@ -15,7 +15,7 @@ from .tensor import Tensor, tensor_method
 
 
 class _Removal:
-    """When the deprecation is told: the first time in a process, or always."""
+    """State of the deprecation warning: it is given the first time in a process, or always."""
 
     told = always = False
 
@@ -148,13 +148,13 @@ class TypedStorage:
     def dtype(self, value):
         self._dtype = value
 
-    # ------------------------------------------------------------ what is not told of
+    # ------------------------------------------------------------ without a deprecation warning
     @property
     def _cdata(self):
         return self._untyped_storage._cdata
 
     def _tensor(self):
-        """The elements as a tensor over the same memory."""
+        """Return the elements as a tensor over the same memory."""
         return T.empty((0,), dtype=_STORED.get(self.dtype, self.dtype), device=self._untyped_storage.device).set_(
             self._untyped_storage
         )
@@ -214,7 +214,7 @@ class TypedStorage:
         return TypedStorage(wrap_storage=UntypedStorage.from_buffer(*args, dtype=d, **kwargs), dtype=d, _internal=True)
 
     def _new_shared(self, size, *, device=None):
-        """A fresh storage of this dtype in memory that other processes may map."""
+        """Return a new storage of this dtype in shared memory."""
         home = self._untyped_storage.device if device is None else usable(device)
         return self._new_wrapped_storage(UntypedStorage(size * self.dtype.itemsize, device=home).share_memory_())
 
@@ -250,7 +250,7 @@ class TypedStorage:
 
     @property
     def is_cuda(self):
-        """False: there is no such device here."""
+        """False: the device type is not supported."""
         warn_typed_storage_removal()
         return False
 
@@ -258,7 +258,7 @@ class TypedStorage:
 
     @property
     def filename(self):
-        """The file that the memory was mapped from by name: None."""
+        """The name of the mapped file: always None."""
         return self._untyped_storage.filename
 
     @_deprecated
@@ -287,7 +287,7 @@ class TypedStorage:
 
     @_deprecated
     def copy_(self, source, non_blocking=None):
-        """Take over another storage's bytes."""
+        """Copy another storage's bytes."""
         self._untyped_storage.copy_(
             source._untyped_storage if isinstance(source, TypedStorage) else source, non_blocking
         )
@@ -316,12 +316,12 @@ class TypedStorage:
 
     @_deprecated
     def nbytes(self):
-        """The bytes of the memory."""
+        """Return the size of the memory in bytes."""
         return self._untyped_storage.nbytes()
 
     @_deprecated
     def element_size(self):
-        """The bytes of an element."""
+        """Return the size of an element in bytes."""
         return self.dtype.itemsize
 
     _element_size = lambda self: self.dtype.itemsize  # noqa: E731
@@ -336,7 +336,7 @@ class TypedStorage:
 
     @_deprecated
     def get_device(self):
-        """The index of an accelerator."""
+        """Return the index of the device, -1 for the CPU."""
         return self._untyped_storage.get_device()
 
     @_deprecated
@@ -353,7 +353,7 @@ class TypedStorage:
 
     @_deprecated
     def type(self, dtype=None, non_blocking=False):
-        """The name of the legacy class, or the elements as another."""
+        """Return the name of the legacy class, or, given a class, the storage converted to it."""
         if dtype is None:
             cls = self._get_legacy_storage_class()
             return (
@@ -391,7 +391,7 @@ class TypedStorage:
 
     @_deprecated
     def resize_(self, size):
-        """Grow or shrink to a number of elements."""
+        """Resize to a number of elements."""
         self._resize_(size)
 
     @_deprecated
@@ -400,7 +400,7 @@ class TypedStorage:
         return self._untyped_storage.is_shared()
 
     def _share_memory_(self):
-        """Move the memory to where other processes can map it."""
+        """Move the elements to shared memory."""
         self._untyped_storage.share_memory_()
         return self
 
@@ -408,27 +408,27 @@ class TypedStorage:
 
     @_deprecated
     def is_pinned(self, device="cuda"):
-        """Whether an accelerator may read the memory at any time."""
+        """Whether the memory is page-locked for the accelerator."""
         return self._untyped_storage.is_pinned(device)
 
     @_deprecated
     def pin_memory(self, device="cuda"):
-        """The elements in memory that an accelerator may read at any time."""
+        """Return the elements in page-locked memory."""
         return self._new_wrapped_storage(self._untyped_storage.pin_memory(device))
 
     @_deprecated
     def pickle_storage_type(self):
-        """The name of the class that files give the storage."""
+        """Return the name of the legacy class that PyTorch's file format uses for the storage."""
         return self._pickle_storage_type()
 
     @classmethod
     def from_buffer(cls, *args, **kwargs):
-        """A storage with a copy of a buffer's elements."""
+        """Return a storage with a copy of a buffer's elements."""
         return cls._from_buffer(*args, **kwargs)
 
     @classmethod
     def from_file(cls, filename, shared, size):
-        """A storage over a file's memory: shared, writes reach the file."""
+        """Return a storage that maps a file. With shared=True writes reach the file."""
         warn_typed_storage_removal()
         if cls is TypedStorage:
             raise RuntimeError("from_file can only be called on derived classes")
@@ -470,7 +470,7 @@ for _n, _d in _CONVERSIONS.items():
 
 
 def _pin_memory(self, device="cuda"):
-    """The bytes in memory that an accelerator may read at any time; itself where they are there."""
+    """Return the bytes in page-locked memory: the storage itself where they already are."""
     if self.device is not HOST:
         raise TypeError(f"cannot pin '{self.type()}' only CPU memory can be pinned")
     bytes_ = T.empty((0,), dtype=dt.uint8).set_(self)
@@ -482,7 +482,10 @@ _pin_memory.__name__, _pin_memory.__qualname__ = "pin_memory", "UntypedStorage.p
 
 
 class _LegacyKind(type):
-    """Of torch.FloatStorage and its like: names of the typed storages of one dtype, which are all of one class."""
+    """Metaclass of torch.FloatStorage and the other legacy names.
+
+    Each is the name of the typed storages of one dtype; all their instances are of class TypedStorage.
+    """
 
     def __instancecheck__(cls, instance):
         return (
@@ -498,7 +501,7 @@ class _LegacyKind(type):
 
 
 class LegacyStorage(TypedStorage, metaclass=_LegacyKind):
-    """What torch.FloatStorage and its like derive from."""
+    """Base class of torch.FloatStorage and the other legacy storage classes."""
 
     __module__ = "torch.storage"
     _device = HOST
@@ -506,7 +509,7 @@ class LegacyStorage(TypedStorage, metaclass=_LegacyKind):
 
 LegacyStorage.__name__ = LegacyStorage.__qualname__ = "_LegacyStorage"
 
-# dtypes whose storages have a class in the format; the others are saved as bytes with the dtype beside them
+# dtypes whose storages have a class in the file format; others are saved as bytes together with the dtype
 _CLASSES = "float64 float32 float16 int64 int32 int16 int8 uint8 bool bfloat16 complex128 complex64".split()
 STORAGE_NAMES = {dt.LEGACY[dt.ALL[n]] + "Storage": dt.ALL[n] for n in _CLASSES}
 STORAGE_NAMES |= {n + "Storage": dt.ALL[n.lower()] for n in ("QInt8", "QInt32", "QUInt8", "QUInt4x2", "QUInt2x4")}
@@ -516,7 +519,7 @@ LEGACY_STORAGES = {
 }
 
 
-# ------------------------------------------------------------------------------------------------ of tensors
+# ------------------------------------------------------------------------------------------------ tensor methods
 @tensor_method
 def _typed_storage(self):
     """The typed storage behind the tensor."""
@@ -532,7 +535,7 @@ def storage(self):
 
 @tensor_method
 def storage_type(self):
-    """The class that names typed storages of the tensor's dtype."""
+    """Return the legacy class of typed storages of the tensor's dtype."""
     warn_typed_storage_removal()
     return self._typed_storage()._get_legacy_storage_class()
 

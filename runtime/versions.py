@@ -1,10 +1,10 @@
-"""Version counters of new tensors: which kind one gets depends on inference mode and on transforms of torch.func."""
+"""Version counters of new tensors. Their kind depends on inference mode and on torch.func's transforms."""
 
 from .context import CONTEXT, PROCESS
 
 
 class _NoVersion(list):
-    """Stands in the place of a version counter in tensors made in inference mode, which have none."""
+    """Placeholder for the version counter of inference tensors, which have none."""
 
     def __getitem__(self, i):
         raise RuntimeError(
@@ -18,7 +18,7 @@ INFERENCE = _NoVersion((0,))
 
 
 class Transform:
-    """A transform of torch.func that differentiates, and the one around it."""
+    """A differentiating transform of torch.func, and the transform around it."""
 
     __slots__ = ("outer", "ended")
 
@@ -27,24 +27,24 @@ class Transform:
 
 
 class _Made(list):
-    """The version counter of what is made inside a transform that differentiates."""
+    """Version counter of a tensor that was made inside a differentiating transform."""
 
     __slots__ = ("inside",)
 
     def renewed(self):
-        """A version counter of its own for the same memory, which was made in the same transform."""
+        """Return a separate version counter for the same memory and transform."""
         return made(0, self.inside)
 
 
 def made(version, inside):
-    """The version counter of a tensor that was made inside a transform."""
+    """Return a version counter for a tensor made inside a transform."""
     found = _Made((version,))
     found.inside = inside
     return found
 
 
 def new_version():
-    """The version counter of a new tensor. None, which stands for 0, is the answer wherever PROCESS.versions is 0."""
+    """Return the version counter of a new tensor. None means 0; it is always None while PROCESS.versions is 0."""
     if not PROCESS.versions:
         return None
     if CONTEXT.inference:
@@ -53,9 +53,9 @@ def new_version():
 
 
 def made_in(t):
-    """The transform that a tensor was made in.
+    """Return the transform in which a tensor was made, or None.
 
-    What an ended transform made belongs to the transform around it.
+    A tensor made in a transform that has ended belongs to the transform around it.
     """
     transform = getattr(t._vc, "inside", None)
     while transform is not None and transform.ended:
@@ -64,6 +64,6 @@ def made_in(t):
 
 
 def made_inside(t):
-    """Whether a transform that has ended made a tensor."""
+    """Whether a tensor was made in a transform that has ended."""
     transform = getattr(t._vc, "inside", None)
     return transform is not None and transform.ended

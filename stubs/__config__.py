@@ -6,7 +6,7 @@ __all__ = ["parallel_info", "show"]
 
 
 def show():
-    """A readable description of what answers for PyTorch."""
+    """Return a readable description of this installation."""
     from importlib.metadata import version
 
     return (
@@ -16,12 +16,12 @@ def show():
 
 
 def _cxx_flags():
-    """The flags of the C++ compiler: nothing here was compiled."""
+    """Return the flags of the C++ compiler, which are empty because nothing was compiled."""
     return ""
 
 
 def parallel_info():
-    """How many threads kernels use."""
+    """Return a description of how many threads kernels use."""
     return (
         f"ATen/Parallel:\n\tat::get_num_threads() : {torch.get_num_threads()}\n\tat::get_num_interop_threads() : "
         f"{torch.get_num_interop_threads()}\n"

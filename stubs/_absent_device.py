@@ -1,7 +1,7 @@
-"""What torch.cuda, torch.xpu, ... say in a build without that device: questions get a truthful no, uses an error.
+"""Build the functions of torch.cuda, torch.xpu and others for a build without the device.
 
-Functions and classes are declared as texts, ``memory.empty_cache() set_device(device)``: submodule, name and PyTorch's
-own parameters.
+Queries return that there is no device, and functions that need one raise. Functions and classes are declared as text
+such as ``memory.empty_cache() set_device(device)``: submodule, name and PyTorch's own parameters.
 """
 
 import re
@@ -15,26 +15,26 @@ _DECLARATION = re.compile(r"(?:(\w+)\.)?(\w+)\((.*?)\)")
 
 
 class _Absent:
-    """Raises on every use; a base class for types that need the device."""
+    """Base class of types that need the device; using one raises."""
 
 
 def refuse(error):
-    """Raise an error like this one."""
+    """Raise a new error with the type and arguments of this one."""
     raise type(error)(*error.args)
 
 
 def without(name):
-    """The error of a function that the C library lacks."""
+    """Return the error of a function that the C library lacks."""
     return AttributeError(f"module 'torch._C' has no attribute '{name}'")
 
 
 def dummy(name):
-    """The error of a class, or of a function, that stands in for the C library's."""
+    """Return the error of a dummy class or function that replaces one of the C library."""
     return RuntimeError(f"Tried to instantiate dummy base class {name}")
 
 
 def on_entry(error):
-    """The answer of a context manager that raises when it is entered."""
+    """Return a context manager that raises when it is entered."""
 
     @contextmanager
     def block(**arguments):
@@ -45,9 +45,9 @@ def on_entry(error):
 
 
 def functions(namespace, *declarations):
-    """Fill a module: pairs of an answer and the texts of its functions.
+    """Add functions to a module, declared by pairs of an answer and text.
 
-    The answer is an error to raise, a type to call, a function that gets the arguments, or a value.
+    The answer is an error to raise, a type to call, a function that gets the arguments, or a value to return.
     """
     for answer, text in declarations:
         for home, name, parameters in _declared(namespace, text):
@@ -55,8 +55,9 @@ def functions(namespace, *declarations):
 
 
 def classes(namespace, *declarations):
-    """Types that exist (for isinstance) and cannot be made: triples of an error or a function that raises it, the
-    method, and the texts.
+    """Add types that exist (for isinstance) and cannot be created.
+
+    A declaration has an error, or a function that raises it, the method that raises it, and the text.
     """
     for error, method, text in declarations:
         for home, name, parameters in _declared(namespace, text):
@@ -70,11 +71,14 @@ def classes(namespace, *declarations):
 
 
 def guards(namespace, error, names="device device_of StreamContext stream", first=0):
-    """The context managers: an index below ``first`` and stream None change nothing, others are an error."""
+    """Add the context managers for devices and streams.
+
+    An index below ``first`` and a stream of None have no effect; other arguments raise the error.
+    """
     kind = namespace["__name__"].rpartition(".")[2]
 
     class device:
-        """Select a device within a block; where -1 selects none, it is possible without one."""
+        """Context manager that selects a device; without one it accepts indices that select none."""
 
         def __init__(self, device):
             self.idx = index(kind, -1 if device is None else device)
@@ -88,13 +92,13 @@ def guards(namespace, error, names="device device_of StreamContext stream", firs
             return False
 
     class device_of(device):
-        """Select the device of an object within a block."""
+        """Context manager that selects the device of an object."""
 
         def __init__(self, obj):
             super().__init__(obj.get_device() if getattr(obj, f"is_{kind}") else -1)
 
     class StreamContext:
-        """Select a stream within a block; without a device none is selected."""
+        """Context manager that selects a stream; without a device only None is accepted."""
 
         def __init__(self, stream):
             self.stream = stream
@@ -107,7 +111,7 @@ def guards(namespace, error, names="device device_of StreamContext stream", firs
             return False
 
     def stream(stream):
-        """A context manager that selects the stream."""
+        """Return a context manager that selects the stream."""
         return StreamContext(stream)
 
     for f in (device, device_of, StreamContext, stream):
@@ -116,7 +120,7 @@ def guards(namespace, error, names="device device_of StreamContext stream", firs
 
 
 def index(kind, device):
-    """The number of a device of this kind, below 0 for none."""
+    """Return the index of a device of this kind; it is negative for no device."""
     import torch
 
     if isinstance(device, (str, torch.device)):
@@ -130,7 +134,7 @@ def index(kind, device):
 
 
 def accelerator(namespace, error):
-    """What torch.cuda and torch.xpu have in common."""
+    """Add what torch.cuda and torch.xpu have in common."""
     kind = namespace["__name__"].rpartition(".")[2]
     functions(
         namespace,
@@ -171,29 +175,29 @@ def accelerator(namespace, error):
 
 
 def meters(namespace, error):
-    """The questions to the vendor's library of measurements, which is not installed."""
+    """Add the queries to the vendor's monitoring library, which is not installed."""
     names = ("clock_rate", "device_memory_used", "memory_usage", "power_draw", "temperature", "utilization")
     functions(namespace, *((error, f"{name}(device=None)") for name in names))
 
 
 def seeded(seed):
-    """A seed is looked at, and there is nothing to seed."""
+    """Check the seed; there is no generator to seed."""
     int(seed)
 
 
 def copied(new_state, device):
-    """A state is copied for the device, and there is nothing to set."""
+    """Copy the state as for the device; there is no generator to set."""
     new_state.clone()
 
 
 def all_copied(new_states):
-    """One state after the other."""
+    """Copy each state as for its device; there are no generators to set."""
     for state in new_states:
         copied(state, None)
 
 
 def export(namespace, hidden=""):
-    """Say ``__all__``: every public name but the hidden ones."""
+    """Set ``__all__`` to all public names except the hidden ones."""
     namespace["__all__"] = [name for name in namespace if not name.startswith("_") and name not in hidden.split()]
 
 
@@ -203,7 +207,7 @@ def _declared(namespace, text):
 
 
 def _submodule(namespace, name):
-    """The namespace of a module that holds some of the package's names; it is made the first time."""
+    """Return the namespace of a submodule with some of the package's names, and create it at the first use."""
     if name not in namespace:
         module = namespace[name] = types.ModuleType(f"{namespace['__name__']}.{name}")
         module.__spec__, module.__all__ = ModuleSpec(module.__name__, None), []
@@ -212,7 +216,7 @@ def _submodule(namespace, name):
 
 
 def _adopt(home, namespace, made, doc):
-    """Enter what was made under its name, where it is at home and in the package."""
+    """Set the names and the docstring of a function or class, and enter it in its submodule and the package."""
     name = made.__name__
     for member in list(vars(made).values()) if isinstance(made, type) else ():
         method = getattr(member, "__func__", member)  # __new__ is a static method
@@ -226,7 +230,7 @@ def _adopt(home, namespace, made, doc):
 
 
 def _function(name, parameters, answer):
-    """A function of these parameters, so that wrong calls and inspect.signature say what PyTorch's say."""
+    """Return a function with these parameters, so that call errors and inspect.signature match PyTorch's."""
     scope = {"_answer": answer}
     exec(f"def {name}({parameters}): return _answer(**locals())", scope)
     return scope[name]

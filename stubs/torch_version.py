@@ -1,6 +1,4 @@
-"""torch.torch_version: a version string that compares as versions do, with strings, tuples of parts and other
-versions.
-"""
+"""torch.torch_version: a version string that compares as a version with strings, tuples and versions."""
 
 from typing import Any
 
@@ -8,9 +6,9 @@ __all__ = ["TorchVersion"]
 
 
 class TorchVersion(str):
-    """The version as a string. "1.10.0" is above "1.9"; (1, 10) means "1.10".
+    """The version as a string. "1.10.0" is above "1.9", and (1, 10) means "1.10".
 
-    InvalidVersion of another string falls back to comparing strings.
+    Where the other string is not a valid version, both are compared as strings.
     """
 
     def _version(self, other: Any):

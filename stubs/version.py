@@ -1,4 +1,4 @@
-"""The version of PyTorch that is answered for."""
+"""The version of PyTorch that this package corresponds to."""
 
 from .torch_version import TorchVersion
 

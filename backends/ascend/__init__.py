@@ -1,6 +1,9 @@
-"""Ascend, device type npu. Levels of proof, said with every claim (docs/ascend.md): the wheel holds the primitive with
-the arity used (static, bindings.py),
-it computes PyTorch's values on an emulated CANN (tests/ascend). Nothing here has been seen on hardware."""
+"""The Ascend backend, device type npu.
+
+Each claim about it has one of two levels of proof (docs/ascend.md): a static check that the wheel has the primitive
+with the arity used (bindings.py), or tests that it computes PyTorch's values on an emulated CANN (tests/ascend).
+Nothing here has been run on hardware.
+"""
 
 from ...runtime.backend import register
 from . import kernels  # noqa: F401  (the table's entries)

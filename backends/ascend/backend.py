@@ -1,6 +1,4 @@
-"""The Ascend backend: device memory behind MindSpore's tensors, primitives with target Ascend, reading back and
-forth.
-"""
+"""The Ascend backend: device memory in MindSpore tensors, primitives for Ascend, copies to and from the host."""
 
 import functools
 from collections import Counter, defaultdict
@@ -22,19 +20,18 @@ from . import devices, fused, table
 from .bindings import exists
 
 TARGET = "Ascend"
-KEPT = 256  # numbers of each dtype that are kept on the device
+KEPT = 256  # numbers of each dtype that are cached as tensors on the device
 primitive = functools.partial(pyboost.primitive, target=TARGET)
 
 
 class AscendPlan(PrimitivePlan):
-    """A primitive on Ascend. dtypes among the arguments become MindSpore's.
+    """A plan that calls a primitive on Ascend, with dtype arguments converted to MindSpore's.
 
-    CANN's errors say which operator, dtype and chip met them.
+    Errors of CANN are raised again with the operator, dtype and chip.
     """
 
-    __slots__ = (
-        "lifts",
-    )  # a tensor without dimensions is given as one of a single element: primitives know no dimension 0 of it
+    # lifts: pass a 0-d tensor as a 1-d tensor with one element, because primitives refuse dim 0 of a 0-d tensor
+    __slots__ = ("lifts",)
 
     def __init__(self, backend, op, dtype, device, kernel, work=None, half=False):
         super().__init__(backend, op, dtype, device, kernel, work, half)
@@ -51,7 +48,7 @@ class AscendPlan(PrimitivePlan):
         self.fn = run
 
     def failure(self, e):
-        """CANN's error with what it does not know: the operator, the dtype, the device."""
+        """Return CANN's error with the operator, the dtype and the device added."""
         text = next((line for line in str(e).splitlines() if line.strip()), "")
         kind = OutOfMemoryError if "llocate memory failed" in text or "out of device memory" in text else RuntimeError
         return kind(f"{self.op.full} failed on device {self.device} ({devices.chip()}) for dtype {self.dtype}: {text}")
@@ -64,7 +61,7 @@ class AscendPlan(PrimitivePlan):
 
 
 def on_host(op, device):
-    """The operator on copies in the host's memory: what MINDTORCH_NPU_FALLBACK=cpu asks for."""
+    """Return a function that runs the operator on copies in host memory, for MINDTORCH_NPU_FALLBACK=cpu."""
 
     def host(a):
         if a.__class__ is list or a.__class__ is tuple:
@@ -83,7 +80,7 @@ def has_dim(op):
 
 
 def spread_strides(t, shape):
-    """The strides of a tensor that is expanded to a shape."""
+    """Return the strides of a tensor expanded to a shape."""
     lead = len(shape) - len(t._shape)
     return (0,) * lead + tuple(0 if n == 1 else s for n, s in zip(t._shape, t.stride()))
 
@@ -93,15 +90,14 @@ def lifted(m):
 
 
 class Ascend:
-    """runtime/backend.py says what each method is for."""
+    """The Ascend backend; runtime/backend.py documents the methods."""
 
     host, target, expand_from = False, TARGET, float("inf")
 
     def __init__(self):
         self.plans, self._plans, self._moves = [], {}, Counter()
-        self._numbers = defaultdict(
-            dict
-        )  # dtype: {number: 0-d MindSpore tensor on the device}; zeros by their text, for their signs
+        # dtype: {number: 0-d MindSpore tensor on the device}; the key of a zero is its text, to tell 0.0 from -0.0
+        self._numbers = defaultdict(dict)
 
     # ---------------------------------------------------------------- devices
     devices = devices
@@ -154,7 +150,7 @@ class Ascend:
 
         def kernel(*args):
             dst, dtype = args[0], args[0].dtype
-            chosen, work = table.choose(op, dtype)  # refuses what no kernel takes
+            chosen, work = table.choose(op, dtype)  # raises for a dtype that no kernel takes
             if chosen.kind != "pyboost" or work is not dtype:
                 self.write(dst, self.plan(op, dtype, dst.device, args).run((dst._shape, dtype), args))
             elif 0 not in args[0]._shape and not any(
@@ -168,7 +164,7 @@ class Ascend:
         return kernel
 
     def update(self, op, dst, args):
-        """The primitives that write into their first argument, where nothing is to be converted."""
+        """Update dst in place by a primitive that writes into its first argument, if no argument is converted."""
         if op.full in fused.UPDATES:
             return self._changed(*fused.UPDATES[op.full], dst, args)
         found = table.INPLACE.get(op.full)
@@ -194,7 +190,7 @@ class Ascend:
         return True
 
     def _changed(self, name, mapping, dst, args):
-        """A primitive that changes several tensors of one dtype and shape."""
+        """Update several tensors in place by one primitive, if they have one dtype and shape."""
         tensors = [a for a in args if isinstance(a, Tensor)]
         if (
             dst.dtype not in fused.HALVES
@@ -214,7 +210,7 @@ class Ascend:
         return self._numbers[dtype]
 
     def number(self, value, dtype):
-        """A 0-d MindSpore tensor of a Python number, kept: it moves to the device at its first use."""
+        """Return a cached 0-d MindSpore tensor of a Python number; it moves to the device at its first use."""
         kept, key = self._numbers[dtype], value or str(value)
         t = kept.get(key)
         if t is None:
@@ -227,9 +223,9 @@ class Ascend:
         return t
 
     def handed(self, t):
-        """The MindSpore tensor of an argument.
+        """Return the MindSpore tensor of an argument.
 
-        One of the host's is copied: MindSpore moves what it is given to the device, for good.
+        A host tensor is copied, because MindSpore moves its arguments to the device permanently.
         """
         if t.device is HOST:
             return pyboost.tensor_from_array(np.array(t._array(), order="C"))
@@ -273,7 +269,7 @@ class Ascend:
         return t
 
     def laid_out(self, t, strides):
-        """The tensor in memory of other strides."""
+        """Copy the tensor into new memory with other strides."""
         if 0 in t._shape:
             return t
         v = strided_view(self.empty((extent(t._shape, strides),), t.dtype, t.device), t._shape, strides, 0)
@@ -285,7 +281,7 @@ class Ascend:
         raise NotImplementedError(f"no host memory behind a {t.device} tensor: copy it with .cpu()")
 
     def mstensor(self, t):
-        """A view over the storage's flat tensor."""
+        """Return a MindSpore view of the storage's flat tensor."""
         if 0 in t._shape:
             return pyboost.tensor_from_array(np.empty(t._shape, t.dtype.np))
         base, dtype = self._base(t._storage, t.dtype), pyboost.ms_dtype(t.dtype)
@@ -295,14 +291,17 @@ class Ascend:
         return t._ms
 
     def _base(self, storage, dtype):
-        """The storage's memory as a tensor; what came from the host takes the dtype of the first tensor over it."""
+        """Return the MindSpore tensor of the storage's memory.
+
+        Bytes from the host are moved to the device here and get the dtype of the first tensor that uses them.
+        """
         if storage._ms is None:
             a = storage._pending[: storage._nbytes // dtype.itemsize * dtype.itemsize].view(dtype.np)
             storage._ms, storage._pending = primitive("Clone")(pyboost.tensor_from_array(a)), None
         return storage._ms
 
     def _as_dtype(self, base, dtype):
-        """The memory of a storage as a flat tensor of another dtype."""
+        """Return the memory of a storage as a flat tensor of another dtype."""
         if base.ndim != 1:
             base = primitive("Reshape")(base, (-1,))
         have = ms_dtype_of(base)
@@ -319,12 +318,13 @@ class Ascend:
     dlpack = 12  # kDLExtDev
 
     def record_stream(self, tensor, stream):
-        """Nothing is to be kept: kernels have ended when their calls return, and memory that is given back is in use
-        nowhere.
+        """Do nothing.
+
+        Kernels have ended when their calls return, so that freed memory is no longer in use.
         """
 
     def lent(self, address, dtype, count, owner, device):
-        """A flat tensor over memory of the device that belongs to `owner`."""
+        """Return a flat tensor over device memory that belongs to `owner`."""
         if dtype.is_complex:
             raise NotImplementedError(f"from_dlpack: MindSpore takes no {dtype} memory of device {device}")
         return wrap(pyboost.tensor_from_capsule(flat(address, dtype, count, owner, device)), (count,), dtype, device)
@@ -367,7 +367,7 @@ class Ascend:
         return wrap(ms, tensor._shape, tensor.dtype, tensor.device)
 
     def pinned(self, tensor):
-        """A copy in page-locked memory of the host."""
+        """Return a copy in pinned (page-locked) host memory."""
         a = np.ascontiguousarray(tensor._array())
         if a.size:
             a = pyboost.array_of(pyboost.tensor_from_array(a).pin_memory(), a.shape, a.dtype)
@@ -384,13 +384,14 @@ class Ascend:
 
 
 def host_array(ms, shape, np_dtype):
-    """The values of a contiguous device tensor, in memory of their own."""
+    """Return the values of a contiguous device tensor as a NumPy array with its own memory."""
     return pyboost.array_of(ms.move_to("CPU"), shape, np_dtype)
 
 
 class DeviceStorage(UntypedStorage):
-    """Bytes of an NPU: a MindSpore tensor over them, or bytes that go to the device when a tensor is first made over
-    them.
+    """A storage on an NPU.
+
+    It holds a MindSpore tensor, or host bytes that are moved to the device when the first tensor uses them.
     """
 
     __slots__ = ("_pending",)
@@ -405,13 +406,13 @@ class DeviceStorage(UntypedStorage):
 
     @classmethod
     def of_bytes(cls, array, device):
-        """A storage on the device with a copy of the bytes of a uint8 array."""
+        """Return a storage on the device with a copy of the bytes of a uint8 array."""
         self = cls.over(None, array.size, device)
         self._pending = np.array(array)
         return self
 
     def _array(self):
-        """A copy of the bytes."""
+        """Return the bytes on the host."""
         if self._ms is None:
             return self._pending
         ms, dtype = self._ms, ms_dtype_of(self._ms)

@@ -1,6 +1,6 @@
-"""The static proof: which primitives the installed wheel serves on Ascend, and with how many arguments.
+"""Static checks of which primitives the installed wheel has for Ascend, and with how many arguments.
 
-Nothing is ever tried.
+No kernel is launched.
 """
 
 import functools
@@ -15,7 +15,7 @@ from ...runtime import pyboost
 
 @functools.cache
 def _library():
-    """The wheel's Ascend operator library, mapped; None where the wheel has none."""
+    """Return the wheel's Ascend operator library, memory-mapped, or None where the wheel has none."""
     spec = importlib.util.find_spec("mindspore")
     path = os.path.join(os.path.dirname(spec.origin), "lib", "plugin", "libmindspore_ops_ascend.so")
     if not os.path.exists(path):
@@ -24,13 +24,13 @@ def _library():
         return mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ)
 
 
-# geometry of a tensor: one class for all devices from 2.8 on, a class per device before
+# view primitives: from MindSpore 2.8 on one class serves all devices, before it is one class per device
 VIEWS = frozenset(("AsStrided", "Transpose", "Reshape"))
 
 
 @functools.cache
 def exists(primitive):
-    """Whether the wheel holds a PyBoost class of the primitive for Ascend."""
+    """Whether the wheel has a PyBoost class of the primitive for Ascend."""
     lib = _library()
     if lib is None:
         return False
@@ -39,8 +39,10 @@ def exists(primitive):
 
 
 def arity(primitive):
-    """(least, most) positional arguments of the primitive's call, or None where it takes attributes in its
-    constructor.
+    """Return (least, most) positional arguments of the primitive's call.
+
+    The result is None where the primitive is unknown, takes attributes in its constructor or takes any number of
+    arguments.
     """
     cls = pyboost.primitive_class(primitive)
     if cls is None:
@@ -55,22 +57,20 @@ def arity(primitive):
 
 
 def used(op):
-    """How many arguments the operator's binding hands to its primitive."""
+    """Return how many arguments the operator's binding passes to its primitive, or None if not countable."""
     seen = []
 
     def recorder(*args):
         seen.append(len(args))
 
     args = [_Any() for _ in op.schema.args] if op.promote is None else [_Any() for _ in (*op.operands, *op.attributes)]
-    with suppress(
-        Exception
-    ):  # a mapping that looks into its arguments before the call cannot be counted with stand-ins
+    with suppress(Exception):  # a mapping that inspects its arguments before the call fails on placeholders
         op.prim_call(recorder, *args) if op.prim_call else recorder(*args)
     return seen[0] if seen else None
 
 
 class _Any:
-    """A stand-in argument for counting."""
+    """A placeholder argument for counting."""
 
     shape = ()
 

@@ -1,6 +1,6 @@
-"""The NPUs of this machine: whether one is usable, which one this process drives.
+"""The NPUs of this machine: whether any is usable, and which one this process uses.
 
-Never found out by trying an operator, which poisons its neighbours.
+Must not launch a kernel to find out: a failing one breaks later operators.
 """
 
 import functools
@@ -9,13 +9,14 @@ import types
 
 from ...runtime import device, pyboost
 
-EMULATED = os.environ.get("MINDTORCH_NPU", "").lower() == "emulated"  # for tests: MindSpore's own probe alone decides
+# for tests: count() skips the check of device nodes
+EMULATED = os.environ.get("MINDTORCH_NPU", "").lower() == "emulated"
 _state: dict = {"index": None, "process": None}
 
 
 @functools.cache
 def count():
-    """How many NPUs are usable; where there is no device node, MindSpore is not loaded to ask."""
+    """Return the number of usable NPUs; without a device node this does not load MindSpore."""
     if not EMULATED and not _device_nodes():
         return 0
     hal = pyboost.mindspore().hal
@@ -30,17 +31,17 @@ def _device_nodes():
 
 
 def index():
-    """The NPU that this process drives, or will."""
+    """Return the index of the NPU that this process uses or will use."""
     return _state["index"] or 0
 
 
 def started():
-    """Whether this process has taken its NPU."""
+    """Whether this process has initialized its NPU."""
     return _state["process"] is not None
 
 
 def check(number):
-    """The NPU that is meant, or the error that PyTorch users know."""
+    """Return the index of the requested NPU, or raise the error that PyTorch users expect."""
     n = count()
     number = index() if number is None else number
     if not n:
@@ -61,40 +62,41 @@ def check(number):
 
 
 def select(number):
-    """Choose the NPU of this process; afterwards it is the only one."""
+    """Choose the NPU of this process; after initialization no other can be chosen."""
     _state["index"] = check(number)
 
 
 def start(number):
-    """Take the NPU, if that has not been done."""
+    """Initialize the NPU, if that has not been done, and return its index."""
     number = check(number)
     if not started():
         if number:
             pyboost.set_device_id(number)
         _state["index"], _state["process"] = number, os.getpid()
-        os.register_at_fork(after_in_child=device.forget)  # a child asks anew, and is told
+        os.register_at_fork(after_in_child=device.forget)  # so that a child process checks again and gets the error
     return number
 
 
 @functools.cache
 def chip():
-    """The name of the chip, as CANN gives it."""
+    """Return the name of the chip as CANN reports it."""
     return pyboost.mindspore().hal.get_device_name(index(), "Ascend") + (" (emulated)" if EMULATED else "")
 
 
 def synchronize():
-    """Wait for everything that was launched; errors of kernels come here at the latest."""
+    """Wait for all launched kernels; their errors are raised here at the latest."""
     call("synchronize")
 
 
 def hal():
-    """MindSpore's description of devices."""
+    """Return mindspore.hal, which describes devices."""
     return pyboost.mindspore().hal
 
 
 def call(name, *args, **kwargs):
-    """A function of MindSpore's runtime module (memory, streams, events) on the NPU, which is taken if it was not
-    yet.
+    """Call a function of mindspore.runtime (memory, streams, events) on the NPU.
+
+    The NPU is initialized first if necessary.
     """
     start(None)
     with pyboost.on("Ascend") as ms:
@@ -102,18 +104,18 @@ def call(name, *args, **kwargs):
 
 
 def method(thing, name, *args):
-    """A method of a stream or an event."""
+    """Call a method of a stream or an event."""
     with pyboost.on("Ascend"):
         return getattr(thing, name)(*args)
 
 
 def forked():
-    """Whether this process inherited an NPU that it cannot use."""
+    """Whether this process was forked from one that had initialized the NPU, which it cannot use."""
     return started() and _state["process"] != os.getpid()
 
 
 def properties(number):
-    """Name and memory of an NPU."""
+    """Return the name and memory size of an NPU."""
     found = hal().get_device_properties(number, "Ascend")
     text = str(found)
     total = int(text.partition("total_memory=")[2].partition("MB")[0]) << 20
@@ -121,7 +123,7 @@ def properties(number):
 
 
 def has_bfloat16():
-    """Ascend 910B and later have bfloat16; 910, 910A, 310 and 310P have not."""
+    """Whether the chip has bfloat16: Ascend 910B and later do; 910, 910A, 310 and 310P do not."""
     return chip().startswith(("Ascend910B", "Ascend910_93", "Ascend910C", "Ascend950")) and not chip().startswith(
         "Ascend910B "
     )

@@ -1,8 +1,8 @@
-"""One aclnn call for what other devices compute by several operators: which arguments it fits. Functions answer None
-where it does not.
+"""Single aclnn calls for functions that other devices compute by several operators.
 
-What CANN states differently, or not clearly, is left to the operators: masks that are added (the order of mask and
-scale differs between versions), dropout (its random numbers are not PyTorch's).
+A function returns None for arguments that its call does not support. Cases where CANN's documentation differs from
+PyTorch's semantics or is unclear are left to the operators: additive masks (the order of mask and scale differs between
+versions) and dropout (its random numbers are not PyTorch's).
 """
 
 import functools
@@ -14,9 +14,9 @@ from ...runtime.ops.fused import cross_entropy_loss, flash_attention, layer_norm
 from ...runtime.registry import T
 from .table import pyboost_, unless
 
-FUSED: dict = {}  # the full name of a function over operators: what is called instead
+FUSED: dict = {}  # full name of a function composed of operators: the function that is called instead
 HALVES = (dt.float16, dt.bfloat16, dt.float32)
-WIDEST, CAUSAL = 512, 2048  # a head's width; the triangle that CANN takes for a causal mask
+WIDEST, CAUSAL = 512, 2048  # the largest head size; the size of the triangle that CANN takes as a causal mask
 
 
 def fused(name):
@@ -28,8 +28,9 @@ def fused(name):
 
 
 def followed(tensors):
-    """Whether somebody sees the calls below autograd, or differentiates forwards: for them there are only the
-    operators.
+    """Whether calls below autograd are intercepted, or forward-mode differentiation is active.
+
+    In these cases the function must run as separate operators.
     """
     return PROCESS.duals or PROCESS.interceptors and intercepted(tensors)
 
@@ -41,8 +42,10 @@ def _triangle(process):
 
 
 def _attends(query, key, value, mask, dropout_p, is_causal, gqa):
-    """Whether the kernel takes these: four dimensions, heads of one width, a mask that hides, nothing that is drawn or
-    followed below autograd.
+    """Whether the attention kernel takes these arguments.
+
+    It takes four dimensions, one head size, and a boolean mask or none, without dropout, and only where `followed` is
+    false.
     """
     if (
         dropout_p
@@ -67,7 +70,7 @@ def _attends(query, key, value, mask, dropout_p, is_causal, gqa):
 
 
 def _hidden(mask, query, key):
-    """The mask as CANN takes it: true hides; all queries and keys are there."""
+    """Return the mask in CANN's format: true hides a key, and the shape is expanded to all queries and keys."""
     if mask is None:
         return None
     return T.logical_not(mask).expand((*mask._shape[:2], query._shape[2], key._shape[2])).contiguous()
@@ -79,7 +82,7 @@ def _attention(query, key, value, mask, dropout_p, is_causal, scale, gqa):
         return None
     scale = query._shape[-1] ** -0.5 if scale is None else scale
     rows = query.transpose(1, 2)
-    if rows.is_contiguous():  # as projections give it; the result lies the same way
+    if rows.is_contiguous():  # the layout that projections produce; the result gets the same layout
         out = flash_attention.call(
             rows, key.transpose(1, 2), value.transpose(1, 2), _hidden(mask, query, key), scale, "BSND", is_causal
         )[0]
@@ -88,7 +91,7 @@ def _attention(query, key, value, mask, dropout_p, is_causal, scale, gqa):
 
 
 def _shared(hidden, layout, causal, query):
-    """(mask, attributes) of both attention primitives."""
+    """Return the mask, number of heads and sparse mode, which both attention primitives take."""
     return (
         (_triangle(0)._mstensor() if causal else hidden),
         query.shape[2 if layout == "BSND" else 1],
@@ -129,7 +132,7 @@ def _cross_entropy(input, target, weight, reduction, ignore_index, label_smoothi
 
 # ---------------------------------------------------------------- gradients of norms
 def _over_last(g, x, mean, rstd, weight, stats, params, affine):
-    """Whether it is the gradient of a layer or rms norm with a weight, all in one dtype."""
+    """Whether this is the gradient of a layer norm or RMS norm with a weight, all in one dtype."""
     n = len(x._shape)
     last = stats and list(stats) == list(range(n - len(stats), n)) and list(params) == list(range(n - len(stats)))
     return bool(
@@ -146,7 +149,7 @@ def _norm_backward(g, x, mean, rstd, weight, stats, params, affine):
     shape = tuple(1 if d in params else s for d, s in enumerate(x._shape))
     if mean is None:
         gx, gw = rms_norm_backward.call(g, x, rstd.to(dt.float32), weight)
-        gb = T.zeros(shape, dtype=x.dtype, device=x.device)  # nothing asks for it
+        gb = T.zeros(shape, dtype=x.dtype, device=x.device)  # not used
     else:
         gx, gw, gb = layer_norm_backward.call(g, x, weight._shape, mean, rstd, weight)
     return gx, gw.to(x.dtype).reshape(shape), gb.reshape(shape)
@@ -157,9 +160,9 @@ unless("_C.norm_backward", _over_last, "RmsNormGrad and LayerNormGradExt, each o
 
 # ---------------------------------------------------------------- optimizers
 def adam(prim, number, dst, grad, average, square, weight1, beta2, weight2, root, eps, step_size, keep, step, lr):
-    """aclnnApplyAdamWV2 corrects the bias itself, from the number of the step.
+    """Call aclnnApplyAdamWV2, which computes the bias correction from the step number.
 
-    Without amsgrad nothing reads the fourth tensor.
+    Without amsgrad the fourth tensor is not read.
     """
     decay = (1 - keep) / lr if lr else 0.0
     prim(dst, average, square, square, grad, number(step, dt.int64), lr, 1 - weight1, beta2, decay, eps, False, False)

@@ -1,5 +1,6 @@
-"""The table's entries: operators whose primitive takes other arguments on Ascend than the operator declares, or gets
-something wrong that way.
+"""Table entries of operators whose primitive needs other arguments on Ascend than the operator declares.
+
+Some of them correct wrong results of a primitive.
 """
 
 import functools
@@ -22,12 +23,12 @@ primitive = functools.partial(pyboost.primitive, target="Ascend")
 
 @functools.lru_cache(64)
 def filled(shape, value, ms_dtype):
-    """A tensor of one number; what takes it does not write into it."""
+    """Return a cached tensor filled with one number; its users do not write into it."""
     return primitive("FillScalar")(shape, value, ms_dtype)
 
 
 def copied(prim, x, *args):
-    """A primitive that writes into its first argument, on a copy of it."""
+    """Call a primitive that writes into its first argument, on a copy of that argument."""
     x = primitive("Clone")(x)
     prim(x, *args)
     return x
@@ -35,8 +36,9 @@ def copied(prim, x, *args):
 
 # ---------------------------------------------------------------- indexing
 def _present(indices):
-    """Indices, where a dimension that is not indexed is a tensor of nine dimensions without elements: what aclnn takes
-    for it.
+    """Replace None among the indices.
+
+    For a dimension that is not indexed, aclnn takes a tensor with nine dimensions and no elements.
     """
     absent = pyboost.tensor_from_array(np.empty((0,) * 9, np.int64))
     return tuple(absent if i is None else i for i in indices)
@@ -53,7 +55,7 @@ pyboost_(
 
 @inplace("index_put", "InplaceIndexPut")
 def _index_put(prim, x, indices, values, accumulate):
-    if not any(i is not None and 0 in i.shape for i in indices):  # aclnn would take such an index for a whole dimension
+    if not any(i is not None and 0 in i.shape for i in indices):  # aclnn would index the whole dimension with these
         prim(x, _present(indices), values, accumulate)
 
 
@@ -73,7 +75,7 @@ def _index_fill(prim, x, dim, index, value):
     )
 
 
-# ---------------------------------------------------------------- normalization: no weight is a weight of ones
+# ---------------------------------------------------------------- normalization: an absent weight becomes ones
 def _affine(weight, bias, shape, x):
     return filled(shape, 1, x.dtype) if weight is None else weight, filled(shape, 0, x.dtype) if bias is None else bias
 
@@ -129,7 +131,7 @@ def _with_fractions(start, end, step, dtype, device):
 
 
 def _whole_range(start, end, step, dtype, device):
-    """As PyTorch: the count from the fractions, the values from their whole parts."""
+    """Compute an integer arange as PyTorch does: the count from the fractions, the values from the integer parts."""
     n = arange_size(start, end, step, dtype)
     return (T.arange(n, device=device) * int(step) + int(start)).to(dtype)
 

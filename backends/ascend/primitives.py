@@ -1,5 +1,7 @@
-"""The dtypes that CANN states for the aclnn function behind each primitive: its documentation, not seen on hardware,
-less what MindSpore itself refuses."""
+"""The dtypes that CANN's documentation states for the aclnn function behind each primitive.
+
+Dtypes that MindSpore itself refuses are left out. None of this has been checked on hardware.
+"""
 
 from ..host import dtype_set
 

@@ -1,5 +1,7 @@
-"""What differs on Ascend: other primitives or arguments than the operators declare, dtypes that are refused, in-place
-primitives, what stands in.
+"""The table of differences on Ascend.
+
+It holds other primitives or arguments than the operators declare, refused dtypes, in-place primitives and replacements
+for missing ones.
 """
 
 import os
@@ -18,23 +20,23 @@ REFUSED = {
     dt.uint32: "aclnn has no arithmetic in uint32",
     dt.uint64: "aclnn has no arithmetic in uint64",
 }
-# operators that write into their first argument without a copy: the primitive, and how it takes the operator's
-# arguments
+# in-place operators: the primitive that writes into its first argument, and a function that calls it with the
+# operator's arguments
 INPLACE = {
     "add": ("InplaceAddExt", lambda prim, a, b, alpha=1: prim(a, b, alpha)),
     "sub": ("InplaceSubExt", lambda prim, a, b, alpha=1: prim(a, b, alpha)),
     "mul": ("InplaceMul", lambda prim, a, b: prim(a, b)),
 }
-ANY_RANK = {"_distinct"}  # take a tensor without dimensions as it is, though they have an argument `dim`
-# operators without an Ascend kernel run on the CPU, copied there and back, and are counted
+ANY_RANK = {"_distinct"}  # operators that take 0-d tensors although they have an argument `dim`
+# whether operators without an Ascend kernel run on the CPU, with copies there and back
 FALLBACK = os.environ.get("MINDTORCH_NPU_FALLBACK", "").lower() == "cpu"
 _inplace: dict = {}
 _unless: dict = {}
-_kernels: dict = {}  # operator's full name -> the kernel that is called instead of the declared primitive
+_kernels: dict = {}  # full name of an operator -> the kernel used instead of the declared primitive
 
 
 def pyboost_(names, primitive, why, fn=None, dtypes=None, broadcasts=True):
-    """Another primitive, or other arguments, than the operator declares; fn(prim, *args) maps them."""
+    """Enter another primitive or other arguments than the operators declare; fn(prim, *args) maps the arguments."""
     for name in names.split():
         _kernels[name] = Kernel(
             "pyboost", fn, primitive, None if dtypes is None else dtype_set(dtypes), why=why, broadcasts=broadcasts
@@ -42,15 +44,16 @@ def pyboost_(names, primitive, why, fn=None, dtypes=None, broadcasts=True):
 
 
 def unless(names, predicate, why, fn=None):
-    """fn, or the decomposition, stands in where predicate(*args) is true: arguments that the primitive does not
-    take.
+    """Enter a kernel for arguments that the primitive does not take.
+
+    fn, or the decomposition where fn is None, is used for calls for which predicate(*args) is true.
     """
     for name in names.split():
         _unless[name] = predicate, Kernel("composite", fn or DECOMPOSITIONS[name], why=why)
 
 
 def unfit(op, args):
-    """The kernel for arguments that the primitive does not take, or None."""
+    """Return the kernel for arguments that the primitive does not take, or None if it takes them."""
     found = _unless.get(op.full)
     return found[1] if found and found[0](*args) else None
 
@@ -61,8 +64,9 @@ def conditional(op):
 
 
 def inplace(names, primitive):
-    """@inplace("index_put", PRIMITIVE): fn(prim, *args) writes into its first argument;
-    as an operator it runs on a copy of that.
+    """Decorate fn(prim, *args), which writes into its first argument: @inplace("index_put", PRIMITIVE).
+
+    The out-of-place operator runs fn on a copy.
     """
 
     def deco(fn):
@@ -80,13 +84,14 @@ def inplace(names, primitive):
 
 
 def inplace_kernel(op):
-    """(primitive, fn) of an operator that has one which writes into its first argument, or None."""
+    """Return (primitive, fn) of an operator with a primitive that writes into its first argument, or None."""
     return _inplace.get(op.full)
 
 
 def composite(names, why):
-    """A function over dispatched operators (Tensors in, Tensor out), where the decomposition that every backend has is
-    not it.
+    """Decorate a function over dispatched operators (Tensors in, Tensor out).
+
+    It replaces the decomposition that every backend has.
     """
 
     def deco(fn):
@@ -98,7 +103,7 @@ def composite(names, why):
 
 
 def kernel(op):
-    """The kernel of an operator; one that has neither primitive nor function tells by `why` what is lacking."""
+    """Return the kernel of an operator; `why` of an unsupported one names what is missing."""
     if op.options.role == "draw":
         return Kernel("host", None, why="draws PyTorch's numbers, on the host, which are moved")
     if op.full in _kernels:
@@ -115,7 +120,7 @@ def kernel(op):
 
 
 def kernels(op):
-    """The kernels of an operator in the order of preference."""
+    """Return the kernels of an operator in order of preference."""
     first, fn = kernel(op), DECOMPOSITIONS.get(op.full)
     return (
         [first]
@@ -125,12 +130,12 @@ def kernels(op):
 
 
 def stated(k):
-    """The dtypes that a kernel takes, or None where none are refused."""
+    """Return the dtypes that a kernel takes, or None where it takes all."""
     return k.dtypes or (TAKES.get(k.primitive) if k.kind == "pyboost" else None)
 
 
 def check(op, dtype):
-    """NotImplementedError for a dtype that no tensor on an NPU has."""
+    """Raise NotImplementedError for a dtype that no tensor on an NPU can have."""
     if dtype in REFUSED:
         raise NotImplementedError(
             f"{op.full if op else 'empty'}: dtype {dtype} is not supported on device npu: {REFUSED[dtype]}"
@@ -138,10 +143,10 @@ def check(op, dtype):
 
 
 def choose(op, dtype, instead=None):
-    """(kernel, dtype that it computes in): of the declared kernel and the decomposition the first that takes the dtype,
-    or a wider one.
+    """Return (kernel, dtype that it computes in) for an operator and a dtype.
 
-    instead: the kernel that the arguments ask for.
+    The kernel is the declared one or the decomposition, whichever takes the dtype first, or else the declared one in a
+    wider dtype. instead: the kernel that the arguments require.
     """
     check(op, dtype)
     if instead is not None:
@@ -163,7 +168,7 @@ def choose(op, dtype, instead=None):
 
 
 def bound():
-    """The primitives that operators are bound to, in place too."""
+    """Return the primitives that operators are bound to, including in-place ones."""
     kernels = [kernel(o) for o in operators() if o.fn is None and o.geometry is None and not o.options.memory]
     return {k.primitive for k in kernels if k.kind == "pyboost"} | {
         p for p, _ in (*INPLACE.values(), *_inplace.values())
@@ -171,7 +176,7 @@ def bound():
 
 
 def rows():
-    """Rows (operator, primitive, kind, note) of every operator that has a kernel of its own."""
+    """Return rows (operator, primitive, kind, note) of all operators that need a kernel."""
     found = []
     for o in operators():
         if o.fn is not None or o.geometry is not None or o.options.memory:

@@ -1,4 +1,7 @@
-"""The CPU. Registered once its table is complete: a backend without its corrections would compute wrong values."""
+"""The CPU backend.
+
+It is registered once its table is complete, because a backend without the corrections would compute wrong values.
+"""
 
 from ...runtime.backend import register
 from . import kernels  # noqa: F401  (the table's entries)

@@ -1,5 +1,6 @@
-"""What NumPy lacks, or does slowly, on large arrays: selection without branches, sums by BLAS, sums into rows,
-gathering by flat positions.
+"""Array functions that NumPy lacks or computes slowly on large arrays.
+
+Among them are selection without branches, sums by BLAS, sums into rows and gathering by flat positions.
 """
 
 import ctypes
@@ -16,14 +17,17 @@ from ..host import number_array
 from ..quiet import unwarned
 from .blas import dot
 
-MOST_DIMS = 32 if pyboost.NUMPY_1 else 64  # of NumPy's arrays
+MOST_DIMS = 32 if pyboost.NUMPY_1 else 64  # the maximum number of dimensions of a NumPy array
 LIBC = ctypes.CDLL(None)
-OURS = not any(name.startswith("MALLOC_") for name in os.environ)  # else the user says how memory is kept
+# whether malloc may be configured here: the user has set no MALLOC_* variable
+OURS = not any(name.startswith("MALLOC_") for name in os.environ)
 
 
 def keep_memory():
-    """Have freed memory kept for the next array: giving it back and asking again costs a page fault for every 4 kB,
-    more than the kernel.
+    """Configure malloc to keep freed memory for later arrays.
+
+    Returning memory to the system and requesting it again costs a page fault for every 4 kB, more than the kernel
+    itself.
     """
     if hasattr(LIBC, "mallopt") and OURS:
         for option, size in ((-1, KEPT), (-3, 32 << 20)):  # M_TRIM_THRESHOLD, M_MMAP_THRESHOLD
@@ -38,20 +42,20 @@ class _Memory(ctypes.Structure):
 
 
 class Holes:
-    """Gives free memory back where it lies in holes that nothing fits into.
+    """Returns free memory to the system when it lies in holes that no allocation fits into.
 
-    oneDNN allocates what a convolution's products are packed into with each call, aligned; glibc keeps the few bytes
-    before the block for small objects, and the next block of that size no longer fits: 1 MB a call, without end.
+    oneDNN allocates an aligned buffer in each convolution call. glibc uses the few bytes before the block for small
+    objects, so that the next block of that size no longer fits: memory grows by 1 MB a call without limit.
     """
 
     def __init__(self):
-        self.calls, self.next, self.least = 0, 0.0, None  # least: resident bytes after the last time
+        self.calls, self.next, self.least = 0, 0.0, None  # least: resident bytes after the last trim
         self.known = OURS and hasattr(LIBC, "mallinfo2") and hasattr(LIBC, "malloc_trim")
         if self.known:
             LIBC.mallinfo2.restype = _Memory
 
     def look(self):
-        """To be called with each convolution."""
+        """Check the memory, and trim it if necessary; called with each convolution."""
         self.calls += 1
         if self.calls & 31 or not self.known or time.monotonic() < self.next:
             return
@@ -61,7 +65,7 @@ class Holes:
         if resident > self.least + KEPT and LIBC.mallinfo2().fordblks > KEPT:
             LIBC.malloc_trim(0)
             self.least = _resident()
-        self.next = time.monotonic() + max(1.0, 50 * (time.monotonic() - start))  # a fiftieth of the time at most
+        self.next = time.monotonic() + max(1.0, 50 * (time.monotonic() - start))  # spend at most 1/50 of the time here
 
 
 def _resident():
@@ -75,8 +79,9 @@ keep_memory()
 
 
 class _Special:
-    """scipy.special, imported by the first call of one of its functions: that takes as long as all our kernels'
-    modules.
+    """Imports scipy.special at the first call of one of its functions.
+
+    The import takes as long as that of all kernel modules here.
     """
 
     def __getattr__(self, name):
@@ -93,8 +98,9 @@ _BITS = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 
 
 def select(mask, a, b):
-    """np.where(mask, a, b) for a and b of one dtype, by bits: a branch for every element costs four times as much on
-    mixed masks.
+    """Compute np.where(mask, a, b) for a and b of one dtype by operations on bits.
+
+    A branch for every element costs four times as much on mixed masks.
     """
     if mask.size < thresholds.SELECT:
         return np.where(mask, a, b)
@@ -112,20 +118,23 @@ def select(mask, a, b):
 
 
 def number_in(a, value):
-    """A Python number as an array without dimensions, in the dtype of an array.
+    """Return a Python number as a 0-d array in the dtype of array a.
 
-    Integers wrap, where NumPy 2 would refuse them.
+    Integers wrap, where NumPy 2 would raise.
     """
     return number_array(value, dt.FROM_NP[a.dtype])
 
 
 def zeroed(mask, a):
-    """a, and zero where the mask holds."""
+    """Return a, with zeros where the mask is true."""
     return select(mask, np.zeros((), a.dtype), a)
 
 
 def plus_in_place(r, shape, dtype, a):
-    """A kernel's result that nobody else holds, plus an array that broadcasts to its shape, as a tensor of a shape."""
+    """Add an array to a kernel's result in place, and return the sum as a tensor of the given shape.
+
+    The result must have no other owner, and the array must broadcast to its shape.
+    """
     out = pyboost.array_of(r, shape, dtype.np)
     unwarned(np.add, out, a, out)
     t = fresh(out, dtype)
@@ -138,7 +147,7 @@ _ones = {}
 
 
 def ones(dtype, n):
-    """n ones, from a vector that is kept."""
+    """Return a view of n ones into a cached vector."""
     a = _ones.get(dtype)
     if a is None or len(a) < n:
         a = _ones[dtype] = np.ones(max(n, 2048), dtype)
@@ -146,8 +155,9 @@ def ones(dtype, n):
 
 
 def total_last(x):
-    """The sum over the last dimension of a contiguous float array, in pieces, so that errors stay small: einsum is
-    thrice as fast as np.add.reduce.
+    """Sum over the last dimension of a contiguous float array, in pieces to keep rounding errors small.
+
+    For float32 this is three times as fast as np.add.reduce, by einsum.
     """
     if x.dtype.char != "f":
         return np.add.reduce(x, -1)
@@ -160,7 +170,10 @@ def _row_sums(rows):
 
 
 def _in_pieces(x, most, fn, otherwise):
-    """The sum of fn(pieces of one size) over the last dimension; otherwise(x) if there are no such."""
+    """Sum fn(pieces of equal size) over the last dimension.
+
+    Returns otherwise(x) where the dimension cannot be divided into such pieces.
+    """
     n = x.shape[-1]
     if n <= most:
         return fn(x.reshape(-1, n)).reshape(x.shape[:-1])
@@ -170,26 +183,27 @@ def _in_pieces(x, most, fn, otherwise):
 
 
 def first_of(index, bad):
-    """The first index that is bad."""
+    """Return the first of the bad indices."""
     return int(index[bad].reshape(-1)[0])
 
 
 def check_places(index, size, dim):
-    """PyTorch's error for an index that gather, scatter and their kin do not take; they know no negative ones."""
+    """Raise PyTorch's error for indices out of range; gather, scatter and others take no negative ones."""
     if index.size and (index.min() < 0 or index.max() >= size):
         bad = first_of(index, (index < 0) | (index >= size))
         raise RuntimeError(f"index {bad} is out of bounds for dimension {dim} with size {size}")
 
 
 def add_at(out, at, values):
-    """out[at] += values, once for each of what falls on the same place."""
-    for part in out.dtype.names or (...,):  # those of complex32
+    """Compute out[at] += values, and accumulate values at equal positions."""
+    for part in out.dtype.names or (...,):  # complex32 has two fields
         (np.add if out.dtype != bool else np.logical_or).at(out[part], at, values[part])
 
 
 def add_rows(out, index, rows):
-    """out[index[i]] += rows[i] for two-dimensional arrays: a product with a sparse matrix of ones, forty times as fast
-    as np.add.at.
+    """Compute out[index[i]] += rows[i] for two-dimensional arrays.
+
+    It multiplies by a sparse matrix of ones, forty times as fast as np.add.at.
     """
     if out.dtype.char not in "fdFDl" or out.shape[1] == 1:
         at, rows = (out.reshape(-1), rows.reshape(-1)) if out.shape[1] == 1 and out.flags.c_contiguous else (out, rows)
@@ -201,7 +215,7 @@ def add_rows(out, index, rows):
 
 
 def flat_positions(index, shape, dim):
-    """Where the elements of take_along_axis lie in a contiguous array of that shape."""
+    """Return the positions in a flat contiguous array of the elements that take_along_axis would take."""
     at, step, base = index.astype(np.int64, copy=False), 1, 0
     for d in range(len(shape) - 1, -1, -1):
         if d == dim:
@@ -213,9 +227,9 @@ def flat_positions(index, shape, dim):
 
 
 def flat_rows(x, indices):
-    """A contiguous array as rows, and which of them x[indices] are.
+    """Return a contiguous array as rows, and the numbers of the rows that x[indices] selects.
 
-    None unless the index arrays stand for the first dimensions.
+    The result is None unless index arrays are given for the first dimensions.
     """
     if not x.flags.c_contiguous or not x.size or any(a is None for a in indices):
         return None
@@ -227,7 +241,7 @@ def flat_rows(x, indices):
 
 
 def squares_last(x):
-    """The sum of squares over the last dimension of a float array, in pieces by BLAS."""
+    """Sum the squares over the last dimension of a float array, in pieces by BLAS."""
     return _in_pieces(
         x,
         4096,

@@ -1,4 +1,4 @@
-"""The CPU backend: memory that NumPy and MindSpore both see, and the choice of kernels from the table."""
+"""The CPU backend: memory shared by NumPy and MindSpore, and the choice of kernels from the table."""
 
 from collections import defaultdict
 
@@ -17,12 +17,12 @@ from . import table
 from .arrays import MOST_DIMS
 from .refusals import depends_on_shape, refuse
 
-KEPT = 256  # numbers of each dtype that are kept as tensors
+KEPT = 256  # numbers of each dtype that are cached as tensors
 _MS_CHARS = frozenset("?bBhHiIlLqQefdFD" + np.dtype(dt.bfloat16.np).char)
 
 
 class NumpyPlan(Plan):
-    """A function over NumPy arrays."""
+    """A plan that calls a function on NumPy arrays."""
 
     __slots__ = ()
 
@@ -32,14 +32,14 @@ class NumpyPlan(Plan):
         return a._array()
 
     def run(self, result, args):
-        # the commonest first: one result of a known shape, nothing to convert
+        # the most common case: one result of a known shape, nothing to convert
         shape = result[0]
         if self.work is not None or result.__class__ is list or not shape or 0 in shape or len(result) > 2:
             return Plan.run(self, result, args)
         if self.limit is not None and self.passes_on(result, args):
             return self.larger().run(result, args)
         self.calls += 1
-        before = silence()  # quiet(), written out
+        before = silence()  # quiet(), inlined
         try:
             if self.single:
                 a = args[0]._np
@@ -72,16 +72,16 @@ class NumpyPlan(Plan):
         return from_array(r if r.shape == shape else np.broadcast_to(r, shape), dtype)
 
     def alike(self, shape, operands, attributes):
-        """An elementwise operator on contiguous operands of one shape, of this dtype but for masks, and on numbers.
+        """Run an elementwise operator on contiguous operands of one shape and on numbers.
 
-        None where they are otherwise.
+        The operands must have this dtype (masks must be bool). Returns None for all other arguments.
         """
         dtype, keep, arrays = self.dtype, self.keep, []
         if not shape or 0 in shape or self.limit is not None and numel(shape) >= self.limit:
             return None
         for i, t in enumerate(operands):
             if t.__class__ in NUMBERS:
-                if not 0 < dt.SCALAR_CATEGORY[t.__class__] <= dtype.category:  # a bool some operators refuse
+                if not 0 < dt.SCALAR_CATEGORY[t.__class__] <= dtype.category:  # some operators refuse a bool
                     return None
                 arrays.append(number_array(t, dtype))
             elif (
@@ -108,18 +108,18 @@ PLANS = {"pyboost": PrimitivePlan, "legacy": PrimitivePlan, "composite": Composi
 
 
 class Cpu:
-    """runtime/backend.py says what each method is for."""
+    """The CPU backend; runtime/backend.py documents the methods."""
 
     host, target = True, "CPU"
     # elements from which a broadcast operand is expanded first: MindSpore's broadcasting loop is 45 to 90 times slower
-    # than equal shapes
+    # than its loop for equal shapes
     expand_from = 2048
-    ladder = staticmethod(table.ladder)  # tune.py puts one in its place
+    ladder = staticmethod(table.ladder)  # tune.py replaces it
 
     def __init__(self):
         self.plans, self._plans = [], {}
-        self._numbers = defaultdict(dict)  # dtype: {number: 0-d MindSpore tensor}; zeros by their text, for their signs
-        self.number_of = {}  # id of such a tensor -> its number, so that a kernel can tell what it was given
+        self._numbers = defaultdict(dict)  # dtype: {number, or text of a signed zero: 0-d MindSpore tensor}
+        self.number_of = {}  # id of such a tensor -> its number, so that kernels can read it
 
     def device_count(self):
         return 1
@@ -139,9 +139,9 @@ class Cpu:
         return plan
 
     def _made(self, op, dtype, step=0):
-        """A plan with the first kernel of the table that takes the dtype, or takes a wider one.
+        """Make a plan with the first kernel of the table that takes the dtype, or a wider one.
 
-        `step`: of those for larger tensors.
+        `step`: the index in the ladder, above 0 for the kernels for larger tensors.
         """
         half = op.options.opmath and dtype in dt.OPMATH
         compute = dt.OPMATH[dtype] if half else dtype
@@ -182,7 +182,7 @@ class Cpu:
         return self._numbers[dtype]
 
     def number(self, value, dtype):
-        """A 0-d MindSpore tensor of a Python number, kept for the next call."""
+        """Return a 0-d MindSpore tensor of a Python number, cached for later calls."""
         kept, key = self._numbers[dtype], value or str(value)
         t = kept.get(key)
         if t is None:
@@ -204,9 +204,9 @@ class Cpu:
         return float(a) if dtype is not dt.complex32 else complex(dt.complex_array(a))
 
     def operand(self, t, dtype, shape, full):
-        """An operand of an elementwise kernel, in its dtype.
+        """Return an operand of an elementwise kernel as a MindSpore tensor of the dtype.
 
-        Spread over `shape` where that is given, numbers only if `full`.
+        It is expanded to `shape` where that is given; numbers only if `full`.
         """
         if not isinstance(t, Tensor):
             return (
@@ -222,7 +222,7 @@ class Cpu:
         return pyboost.tensor_from_array(a if a.flags.c_contiguous else np.array(a, order="C"))
 
     def tensor(self, t, dtype):
-        """An operand as a tensor of a dtype."""
+        """Return an operand as a tensor of the dtype."""
         if not isinstance(t, Tensor):
             return from_array(number_array(t, dtype), dtype)
         return t if t.dtype is dtype else self.cast(t, dtype)
@@ -231,7 +231,7 @@ class Cpu:
         return ms_dtype_of(r)
 
     def result(self, r, result, device):
-        """What a kernel returned, in the shape, dtype and strides that are wanted."""
+        """Return a kernel's result as a tensor of the requested shape, dtype and strides."""
         shape, dtype = result[0], result[1]
         if CHECKED:
             check_promise(r, shape, dtype)
@@ -255,9 +255,8 @@ class Cpu:
         own = r.__class__ is np.ndarray or isinstance(r, np.generic)
         if not own and strides is None and ms_dtype_of(r) is dtype and tuple(r.shape) == tuple(shape):
             return wrap(r, tuple(shape), dtype)
-        a = (
-            alias(r) if not own else r if r.__class__ is np.ndarray and r.shape else np.array(r)
-        )  # of a single number a kernel may return its argument
+        # a 0-d result is copied, because a kernel may return its own argument
+        a = alias(r) if not own else r if r.__class__ is np.ndarray and r.shape else np.array(r)
         a = _astype_unless(a, dtype)
         if a.shape != tuple(shape):
             if len(shape) > MOST_DIMS and a.size == numel(shape):
@@ -265,7 +264,7 @@ class Cpu:
             a = a.reshape(shape) if a.size == numel(shape) else np.broadcast_to(a, shape)
         if strides is None or not a.size:
             return from_array(a, dtype)
-        # LAPACK's results have their columns in one piece, a transform's result the dimensions transformed
+        # results of LAPACK are column-major, and a Fourier transform has its own order of dimensions
         t = strided_view(from_array(np.empty(extent(shape, strides), dtype.np), dtype), tuple(shape), strides, 0)
         np.copyto(t._array(), a)
         return t
@@ -387,21 +386,21 @@ class Cpu:
 
 
 def _without_ones(t):
-    """A view of a tensor without its dimensions of one element, which leave NumPy as many as it has."""
+    """Return a view without the dimensions of size 1, so that NumPy can represent the tensor."""
     kept = [(n, st) for n, st in zip(t._shape, t.stride()) if n != 1]
     return strided_view(t, tuple(n for n, _ in kept), tuple(st for _, st in kept), t._offset)
 
 
 def _shaped(a, shape, dtype):
-    """A fresh tensor of more dimensions than NumPy has, of an array's elements in their order."""
+    """Return a new tensor of an array's elements in order, with more dimensions than NumPy supports."""
     t = from_array(np.array(a, order="C").reshape(-1), dtype)
     return strided_view(t, tuple(shape), None, 0)
 
 
 def _operands(dst, args):
-    """What an update in place takes: dst's array, and numbers and arrays of its dtype and shape.
+    """Return what an in-place update takes: the array of dst, and numbers and arrays of its dtype and shape.
 
-    None where something else was given.
+    The result is None where another argument was given.
     """
     if dst._stride is not None and 0 in dst._stride:
         return None
@@ -428,7 +427,10 @@ def _in_one_piece(a):
 
 
 def _listed(first, args):
-    """The same for lists of tensors, which are alike in their places: those of numbers are float32."""
+    """Return the same for lists of tensors, or None.
+
+    Tensors at the same place must have one shape and dtype, except for 0-d tensors.
+    """
     lists = [a for a in args if a.__class__ is list or a.__class__ is tuple]
     for ts in zip(*lists):
         shape, stride = ts[0]._shape, ts[0]._stride

@@ -1,6 +1,6 @@
-"""NumPy's products, by one thread where they are not worth more (runtime/threads.py).
+"""NumPy's matrix products, on one thread where more threads do not pay (runtime/threads.py).
 
-OpenBLAS shares a product of 262,144 multiplications, and waits.
+OpenBLAS splits products from 262,144 multiplications on, and waits for the other threads.
 """
 
 import ctypes
@@ -13,15 +13,15 @@ import numpy as np
 
 from ...runtime import threads
 
-PREFIXES = "openblas", "scipy_openblas"  # of OpenBLAS's functions in the wheels of NumPy 1 and of NumPy 2
-LEAST = 9216  # multiplications by a vector that OpenBLAS begins to share
+PREFIXES = "openblas", "scipy_openblas"  # prefixes of OpenBLAS's functions in the wheels of NumPy 1 and NumPy 2
+LEAST = 9216  # multiplications from which OpenBLAS splits a product with a vector
 
 
 @cache
 def _openblas():
-    """(set, get) of the number of threads of the OpenBLAS in NumPy's wheel.
+    """Return (set, get) of the number of threads of the OpenBLAS in NumPy's wheel.
 
-    None where it has one, or NumPy was built with another library.
+    The result is None where it uses one thread, or NumPy was built with another library.
     """
     for path, prefix in itertools.product(
         glob(join(dirname(dirname(np.__file__)), "numpy.libs", "*openblas*")), PREFIXES
@@ -43,7 +43,7 @@ def _by_one(fn):
             and threads.few()
         ):
             change, current = openblas
-            if (before := current()) > 1:  # else another thread has said so, and will take it back
+            if (before := current()) > 1:  # otherwise another thread has set it, and will restore it
                 change(1)
                 try:
                     return fn(a, b, out)

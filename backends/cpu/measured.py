@@ -1,7 +1,7 @@
-"""Which kind of kernel was fastest, by operator, dtype and size: what `python -m mindtorch_proxy tune` measured here,
-or the table that comes along.
+"""Which kind of kernel was fastest, by operator, dtype and size.
 
-{"mindspore": its version, "kernels": {operator: {dtype: a kind for each class of sizes}}}
+The data come from `python -m mindtorch_proxy tune` on this machine, or from the bundled table: {"mindspore": its
+version, "kernels": {operator: {dtype: a kind for each class of sizes}}}.
 """
 
 import json
@@ -12,20 +12,21 @@ from ...runtime import pyboost
 from ...runtime.backend import CHOICE
 from ..host import DTYPES
 
-SIZES = 64, 4096, 65536, 1 << 20  # measured at
-CLASSES = (0, 512), (512, 16384), (16384, 262144), (262144, float("inf"))  # and said of these numbers of elements
+SIZES = 64, 4096, 65536, 1 << 20  # the numbers of elements that are measured
+# the numbers of elements that each measurement applies to
+CLASSES = (0, 512), (512, 16384), (16384, 262144), (262144, float("inf"))
 BUNDLED = Path(__file__).with_name("measured.json")
 _NAMES = {d: name for name, d in DTYPES.items()}
 
 
 def own():
-    """Where this machine's measurements stand."""
+    """Return the path of this machine's measurements."""
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return Path(os.environ.get("MINDTORCH_KERNEL_TABLE") or os.path.join(cache, "mindtorch_proxy", "kernels.json"))
 
 
 def load():
-    """This machine's table, where it was measured with this MindSpore, else the bundled one."""
+    """Return this machine's table, if it was measured with this MindSpore version, else the bundled one."""
     for path in (own(), BUNDLED):
         if path.exists():
             found = json.loads(path.read_text())
@@ -38,5 +39,5 @@ _TABLE = load() if CHOICE == "fastest" else {}
 
 
 def kinds(full, dtype):
-    """The fastest kind for each of CLASSES, or None where nothing was measured."""
+    """Return the fastest kind for each of CLASSES, or None where nothing was measured."""
     return _TABLE.get(full, {}).get(_NAMES.get(dtype))

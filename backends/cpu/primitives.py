@@ -1,4 +1,4 @@
-"""Which dtypes each MindSpore primitive takes on CPU and gets right.
+"""The dtypes that each MindSpore primitive takes on CPU and computes correctly.
 
 Written by `python tools/probe.py --table tools/probe-2.7.2.tsv tools/probe-2.10.0.tsv`.
 """
@@ -303,7 +303,7 @@ MEASURED = {
     "ZerosLike": "bool u8 i8 i16 i32 i64 u16 u32 u64 f16 f32 f64 c64 c128",
     "Zeta": "f32 f64",
 }
-# where 2.10.0 differs
+# primitives that differ in 2.10.0
 CHANGES = {
     "Div": "bool u8 i8 i16 i32 i64 u16 u32 u64 f16 bf16 f32 f64 c64 c128",
     "DivMod": "u8 i8 i16 u16 f16 bf16 f32 f64",

@@ -1,12 +1,13 @@
-"""Dtypes that PyTorch's CPU kernels refuse where ours would compute: what fails there fails here, in the same words.
+"""Dtypes that PyTorch's CPU kernels refuse although the kernels here could compute them.
 
-A row: the name in the message ("*" stands for the operator's own), the dtypes, the operators.
+Such calls raise the same error as in PyTorch. A row holds the name in the message ("*" is replaced by the operator's
+own), the dtypes and the operators.
 """
 
 from ...runtime import dtypes as dt
 from ..host import COMPLEXES, HALVES, INTS, UNSIGNED, dtype_set
 
-WHOLE = f"bool {INTS}"  # numbers without a fraction
+WHOLE = f"bool {INTS}"  # bool and integer dtypes
 _REFUSED = [
     ("abs_cpu", "bool", "abs"),
     ("addcmul_cpu_out", "bool", "addcmul"),
@@ -63,7 +64,7 @@ _REFUSED = [
     ("linalg_eig_out_cpu", f"{WHOLE} {HALVES}", "linalg.eig"),
     ("triangular_solve_cpu", f"{WHOLE} {HALVES}", "linalg.solve_triangular"),
 ]
-# these kernels are not asked for empty arguments
+# operators that return early for empty arguments in PyTorch
 _UNLESS_EMPTY = [
     ("cholesky_cpu", f"{WHOLE} {HALVES}", "_linalg_cholesky_ex"),
     ("ldl_factor_kernel_cpu", HALVES, "_linalg_ldl_factor_ex"),
@@ -76,7 +77,7 @@ _UNLESS_EMPTY = [
         "_linalg_lu_factor_ex _lu_with_info _linalg_det _linalg_slogdet _linalg_solve_ex _linalg_inv_ex",
     ),
 ]
-# what is computed for complex32, in complex64
+# operators that support complex32, computed in complex64
 COMPLEX_HALF = frozenset(
     """abs neg sgn conj_physical _conj add sub _rsub mul eq ne isnan isinf isfinite _isclose _where masked_fill addcmul
  _var _std linalg.vector_norm index_add any all""".split()
@@ -99,5 +100,5 @@ def refuse(op, dtype, args):
 
 
 def depends_on_shape(op):
-    """Whether a call may be refused for a dtype that another call was served in."""
+    """Whether a dtype is refused for some shapes only."""
     return op.full in REFUSED and not REFUSED[op.full][2]

@@ -1,18 +1,18 @@
-"""Stacks of small matrices: each step of a factorization runs over the whole stack at once.
+"""Factorizations of stacks of small matrices, with each step running over the whole stack.
 
-LAPACK takes one matrix a call, which costs some microseconds however small it is. Where a stack has many small ones,
-the same steps as NumPy operations over the stack are ten times faster. The order of the operations is LAPACK's
-unblocked one, so that pivots are the same and values differ by rounding alone.
+A LAPACK call takes one matrix and costs some microseconds however small the matrix is. For many small matrices the same
+steps as NumPy operations over the stack are ten times faster. The operations follow the order of LAPACK's unblocked
+code, so that pivots are the same and values differ by rounding alone.
 """
 
 import numpy as np
 
-LARGEST = 16  # the size of matrices up to which a step over the stack costs less than a call for each matrix
-LEAST = 8  # matrices in a stack
+LARGEST = 16  # largest matrix size for which this is faster than a LAPACK call for each matrix
+LEAST = 8  # smallest number of matrices in a stack
 
 
 def is_stack_of_small(*stacks):
-    """Whether the way of this module is the faster one for stacks of shape (*, rows, columns)."""
+    """Whether the functions of this module are faster for stacks of shape (*, rows, columns)."""
     a = stacks[0]
     return a.ndim > 2 and max(a.shape[-2:]) <= LARGEST and int(np.prod(a.shape[:-2])) >= LEAST and a.size > 0
 
@@ -22,9 +22,10 @@ def _flat(a):
 
 
 def factor(a):
-    """(LU, pivots from 1, info) as getrf gives them: a is (*, m, n), pivots (*, min(m, n)), info (*)."""
+    """Return (LU, pivots from 1, info) as getrf does: a is (*, m, n), pivots (*, min(m, n)), info (*)."""
     batch, (m, n) = a.shape[:-2], a.shape[-2:]
-    lu = np.ascontiguousarray(_flat(a).transpose(1, 2, 0))  # the stack last: each step runs along it
+    # the stack becomes the last dimension, along which each step runs
+    lu = np.ascontiguousarray(_flat(a).transpose(1, 2, 0))
     count, k = lu.shape[2], min(m, n)
     pivots, info = np.empty((k, count), np.int32), np.zeros(count, np.int32)
     each = np.arange(count)
@@ -51,14 +52,14 @@ def factor(a):
 
 
 def _first_greatest(size):
-    """Where the first greatest element of each column is. NaN is the greatest nowhere, as in BLAS."""
+    """Return the position of the first greatest element of each column; NaN is never greatest, as in BLAS."""
     if np.isnan(size).any():
         size = np.where(np.isnan(size), -1, size)
     return size.argmax(0)
 
 
 def substitute(a, b, upper, unit):
-    """x with a @ x = b for triangular a of shape (*, n, n) and b of shape (*, n, k)."""
+    """Solve a @ x = b for triangular a of shape (*, n, n) and b of shape (*, n, k)."""
     n, k = b.shape[-2:]
     x = np.ascontiguousarray(_flat(b).transpose(1, 2, 0))
     a = np.ascontiguousarray(_flat(np.broadcast_to(a, (*b.shape[:-2], n, n))).transpose(1, 2, 0))
@@ -71,7 +72,7 @@ def substitute(a, b, upper, unit):
 
 
 def permutation(pivots, n, dtype):
-    """The matrices P of P @ L @ U: pivots is (*, k), the result (*, n, n)."""
+    """Return the matrices P of P @ L @ U: pivots is (*, k), the result (*, n, n)."""
     flat = pivots.reshape(-1, pivots.shape[-1])
     order, rows = np.tile(np.arange(n), (len(flat), 1)), np.arange(len(flat))
     for i in range(flat.shape[1]):
@@ -83,7 +84,7 @@ def permutation(pivots, n, dtype):
 
 
 def exponential(a):
-    """The exponential of each matrix by the Padé approximation of degree 13, with scaling and squaring for each."""
+    """Return the matrix exponentials by the Padé approximation of degree 13, with scaling and squaring for each."""
     wide = np.complex128 if a.dtype.kind == "c" else np.float64
     x = _flat(a).astype(wide)
     n = x.shape[-1]
@@ -105,7 +106,7 @@ def exponential(a):
 
 
 def _pade():
-    """The coefficients of the numerator of degree 13: (26 - k)! 13! / (26! k! (13 - k)!), times the common divisor."""
+    """Return the numerator's coefficients (26 - k)! 13! / (26! k! (13 - k)!) times the common divisor."""
     from math import factorial as f
 
     return [f(26 - k) * f(13) // (f(k) * f(13 - k)) / (f(13)) for k in range(14)]

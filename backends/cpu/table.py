@@ -1,6 +1,6 @@
-"""The table of what stands in for a primitive on CPU: kind, reason, dtypes, and the size from which it pays.
+"""The table of CPU kernels used instead of or besides primitives: kind, reason, dtypes and minimum size.
 
-With MINDTORCH_KERNELS=fastest what measured.py knows of NumPy's kernels goes before it.
+With MINDTORCH_KERNELS=fastest the measurements of NumPy's kernels (measured.py) take precedence.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ _resolved = {}
 
 
 def _kernel(kind, fn, primitive=None, dtypes=None, **rest):
-    """A row of the table; dtypes are names, or None for those that a primitive was measured to take."""
+    """Make a row of the table; dtypes are names, or None for the dtypes measured for the primitive."""
     takes = TAKES.get(primitive, frozenset()) if dtypes is None else dtype_set(dtypes)
     return Kernel(kind, fn, primitive, takes, **rest)
 
@@ -30,12 +30,15 @@ def _add(names, kernel):
 
 
 def pyboost_(names, primitive, why, fn=None, dtypes=None, above=0, broadcasts=True, tensors=False):
-    """Another PyBoost primitive, or other arguments, than the operator declares."""
+    """Enter another PyBoost primitive, or other arguments, than the operator declares."""
     _add(names, _kernel("pyboost", fn, primitive, dtypes, why=why, above=above, broadcasts=broadcasts, tensors=tensors))
 
 
 def legacy(names, primitive, why, fn=None, dtypes=None, above=0, broadcasts=True, init=(), tensors=False, **attrs):
-    """A legacy primitive; fn(prim, *args) maps the operator's arguments, attrs go to the primitive's constructor."""
+    """Enter a legacy primitive.
+
+    fn(prim, *args) maps the operator's arguments; attrs go to the primitive's constructor.
+    """
     _add(
         names,
         _kernel(
@@ -54,7 +57,7 @@ def legacy(names, primitive, why, fn=None, dtypes=None, above=0, broadcasts=True
 
 
 def composite(names, why, dtypes=ALL, above=0):
-    """@composite("log2", why="..."): a function over dispatched operators (Tensors in, Tensor out)."""
+    """Enter a function over dispatched operators (Tensors in, Tensor out): @composite("log2", why="...")."""
 
     def deco(fn):
         _add(names, _kernel("composite", fn, None, dtypes, why=why, above=above))
@@ -64,13 +67,13 @@ def composite(names, why, dtypes=ALL, above=0):
 
 
 def decomposed(names, why, dtypes=ALL, above=0):
-    """The operator's decomposition, which every backend has (runtime/decompositions)."""
+    """Enter the operator's decomposition, which every backend has (runtime/decompositions)."""
     for n in names.split():
         _add(n, _kernel("composite", DECOMPOSITIONS[n], None, dtypes, why=why, above=above))
 
 
 def numpy(names, why, fn=None, dtypes=ALL, above=0, when=None):
-    """numpy("erfinv", why="...", fn=f) or as a decorator: arrays in, array out."""
+    """Enter a function on arrays, by numpy("erfinv", why="...", fn=f) or as a decorator."""
     if fn is not None:
         _add(names, _kernel("numpy", fn, None, dtypes, why=why, above=above, when=when))
         return fn
@@ -86,8 +89,9 @@ _quick = {}
 
 
 def quick(names, fn=None, dtypes=FLOATS):
-    """quick("mm", fn=np.matmul) or as a decorator: a NumPy kernel that is only for MINDTORCH_KERNELS=fastest;
-    arrays in, array out.
+    """Enter a NumPy kernel for MINDTORCH_KERNELS=fastest only, by quick("mm", fn=np.matmul) or as a decorator.
+
+    The kernel is a function on arrays.
     """
 
     def deco(f):
@@ -102,19 +106,19 @@ _without = {}
 
 
 def without(names, why, dtypes=None):
-    """The declared primitive must not be used on CPU (missing, wrong, leaking or slow), for all or some dtypes."""
+    """Do not use the declared primitive on CPU (missing, wrong, leaking or slow), for all or some dtypes."""
     for n in names.split():
         _without[n] = (why, None if dtypes is None else dtype_set(dtypes))
 
 
 def instead(names, why, fn, dtypes=ALL):
-    """NumPy in the place of the operator's own primitive."""
+    """Replace the operator's own primitive by a NumPy function."""
     without(names, why)
     numpy(names, why, fn, dtypes)
 
 
 def kernels(op):
-    """The kernels of an operator in the order of preference."""
+    """Return the kernels of an operator in order of preference."""
     ks = _resolved.get(op)
     if ks is None:
         ks = []
@@ -131,8 +135,9 @@ def kernels(op):
 
 
 def choose(op, dtype, large=False):
-    """(kernel, dtype that it computes in): the first kernel that takes the dtype, or a wider one. large: those for
-    large tensors go first.
+    """Return (kernel, dtype that it computes in): the first kernel that takes the dtype, or a wider one.
+
+    large: prefer the kernels for large tensors.
     """
     found = [k for k in kernels(op) if k.when is None and (large or k.above == 0)]
     if large:
@@ -147,7 +152,7 @@ def choose(op, dtype, large=False):
 
 
 def preferred(op, dtype):
-    """The kernel that some calls of the operator are preferred on, by their arguments, or None."""
+    """Return the kernel that is used for some calls only, depending on the arguments, or None."""
     return next((k for k in kernels(op) if k.when is not None and k.takes(dtype)), None)
 
 
@@ -155,7 +160,7 @@ _switch = {}
 
 
 def switches(op, dtype=None):
-    """The number of elements from which another kernel is chosen (for one dtype), or None."""
+    """Return the number of elements from which another kernel is chosen (for one dtype), or None."""
     s = _switch.get((op, dtype), 0)
     if s == 0:
         above = [k.above for k in kernels(op) if k.above and (dtype is None or k.takes(dtype))]
@@ -164,9 +169,9 @@ def switches(op, dtype=None):
 
 
 def ladder(op, dtype, fastest=CHOICE == "fastest"):
-    """[(elements from which it is chosen, kernel, dtype that it computes in)], the first from 0 on.
+    """Return [(elements from which it is chosen, kernel, dtype that it computes in)], the first from 0 on.
 
-    SPREAD stands for itself.
+    The number of elements may be SPREAD.
     """
     steps = [(0, *choose(op, dtype))]
     switch = switches(op, dtype if op.promote is not None else None)
@@ -178,17 +183,17 @@ def ladder(op, dtype, fastest=CHOICE == "fastest"):
 
 
 def quick_kernels(op):
-    """The NumPy kernels of an operator that are for `fastest` alone."""
+    """Return the NumPy kernels of an operator that only `fastest` uses."""
     return _quick.get(op.full, [])
 
 
 def numpy_kernel(op, dtype):
-    """The NumPy kernel of an operator that takes the dtype as it is, whatever its size; None if there is none."""
+    """Return the NumPy kernel of an operator that takes the dtype itself, at any size, or None."""
     return next((k for k in (*quick_kernels(op), *kernels(op)) if k.kind == "numpy" and k.takes(dtype)), None)
 
 
 def _merged(steps, best, kernel, dtype):
-    """The ladder with `kernel` in the classes of size where it measured fastest."""
+    """Return the ladder with `kernel` in the size classes where it measured fastest."""
     spread = [s for s in steps if s[0] == SPREAD]
     steps, found = [s for s in steps if s[0] != SPREAD], []
     for (start, end), kind in zip(measured.CLASSES, best):
@@ -205,8 +210,9 @@ updates = {}
 
 
 def update(names, why, dtypes=FLOATS):
-    """@update("mul", why=...): fn(out, *args) computes an in-place elementwise operator within the tensor's NumPy
-    alias.
+    """Enter an in-place elementwise kernel: @update("mul", why=...).
+
+    fn(out, *args) computes in the tensor's NumPy alias.
     """
 
     def deco(fn):
@@ -221,8 +227,9 @@ _inplace = {}
 
 
 def inplace(names):
-    """@inplace("index_put"): moves bytes within a tensor's NumPy alias instead of computing a copy and writing it
-    back.
+    """Enter a function that moves bytes in a tensor's NumPy alias: @inplace("index_put").
+
+    This avoids computing a copy and writing it back.
     """
 
     def deco(fn):

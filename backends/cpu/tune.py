@@ -1,8 +1,7 @@
-"""python -m mindtorch_proxy tune [file]: measures NumPy's kernels beside those that MINDTORCH_KERNELS=primitives takes,
-at four sizes.
+"""Measure NumPy's kernels against those of MINDTORCH_KERNELS=primitives: python -m mindtorch_proxy tune [file].
 
-What it finds goes to the file, or where measured.own() says: MINDTORCH_KERNELS=fastest takes it from there. It takes
-three minutes on one core.
+Each is measured at four sizes. The result is written to the file, by default to measured.own(), where
+MINDTORCH_KERNELS=fastest reads it. This takes three minutes on one core.
 """
 
 import json
@@ -22,12 +21,12 @@ from . import measured, table
 from .backend import BACKEND
 
 ROUNDS, SECONDS = 5, 0.01
-MARGIN = 0.9  # NumPy's kernel must take less than this part of the time
+MARGIN = 0.9  # NumPy's kernel is chosen if it takes less than this fraction of the other kernel's time
 _RANDOM = np.random.RandomState(0)
 
 
 def _draw(dtype, *shape):
-    """Numbers that every function takes."""
+    """Return random numbers in the domain of every function."""
     a = _RANDOM.uniform(0.1, 0.9, shape)
     return from_array(
         (a < 0.5 if dtype is dt.bool_ else a * 100 + 1 if dtype.category == dt.INT else a).astype(dtype.np), dtype
@@ -35,7 +34,7 @@ def _draw(dtype, *shape):
 
 
 def _square(n):
-    """The side of a square of about n elements."""
+    """Return the side of a square of about n elements."""
     return max(round(n**0.5), 1)
 
 
@@ -43,7 +42,7 @@ def _indices(high, n):
     return from_array(_RANDOM.randint(0, high, n))
 
 
-# operator: the arguments of a call with about n elements, for those that are not elementwise
+# operators that are not elementwise: the arguments of a call with about n elements
 SAMPLES = {
     "mm _mm": lambda d, n: (_draw(d, s := _square(n), s), _draw(d, s, s)),
     "_over_rows": lambda d, n: (_draw(d, s := _square(n), s), _draw(d, s, s)),
@@ -145,7 +144,10 @@ SAMPLES = {name: make for names, make in SAMPLES.items() for name in names.split
 
 
 def _elementwise(op):
-    """The arguments of an elementwise operator: tensors, then defaults; None where an attribute has none."""
+    """Return a function that makes the arguments of an elementwise operator: tensors and default values.
+
+    The result is None where a required argument is not a tensor.
+    """
     args = op.schema.args
     if any(not a.is_tensor and a.required for a in args) or any(a.list for a in args):
         return None
@@ -155,7 +157,7 @@ def _elementwise(op):
 
 
 def _cases():
-    """(operator, the dtype's name, dtype, arguments by size) where NumPy has a kernel beside another."""
+    """Yield (operator, dtype name, dtype, function for the arguments) where NumPy has an alternative kernel."""
     for op in operators():
         sample = SAMPLES.get(op.full) or (_elementwise(op) if op.promote is not None else None)
         if sample is None or op.fn is not None:
@@ -172,9 +174,9 @@ def _cases():
 
 
 def _choose(op, dtype, kernel):
-    """Have the operator run on this kernel alone, or on those of MINDTORCH_KERNELS=primitives.
+    """Make the operator use this kernel alone, or those of MINDTORCH_KERNELS=primitives if it is None.
 
-    All others run on these.
+    All other operators use the latter.
     """
     BACKEND.ladder = lambda o, d: (
         [(0, kernel, d)] if kernel is not None and o is op and d is dtype else table.ladder(o, d, fastest=False)
@@ -186,7 +188,7 @@ def _choose(op, dtype, kernel):
 
 
 def _time(call, args):
-    """Seconds of one call, the least of some."""
+    """Return the shortest time in seconds of several calls."""
     best, end = float("inf"), time.perf_counter() + SECONDS
     while time.perf_counter() < end:
         start = time.perf_counter()
@@ -196,7 +198,7 @@ def _time(call, args):
 
 
 def _fastest(op, dtype, args, size):
-    """The kind that is the fastest for these arguments."""
+    """Return the kind of kernel that is fastest for these arguments."""
     usual, numpy = (
         [k for start, k, _ in table.ladder(op, dtype, fastest=False) if start <= size][-1],
         table.numpy_kernel(op, dtype),
@@ -213,7 +215,7 @@ def _fastest(op, dtype, args, size):
 
 
 def measure(names=None, report=lambda text: None):
-    """{operator: {name of a dtype: [kind for each size]}} of those with this name, or all."""
+    """Return {operator: {name of a dtype: [kind for each size]}} for the named operators, or all."""
     found = {}
     before = BACKEND.ladder
     try:

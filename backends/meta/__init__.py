@@ -1,6 +1,6 @@
 """The meta device: shapes without memory.
 
-Every operator's meta function is its own; here is only what has no operator.
+Each operator brings its own meta function; this module holds what does not belong to an operator.
 """
 
 from ...runtime.backend import register
@@ -10,7 +10,7 @@ from ...runtime.tensor import meta_tensor, numel
 
 
 class MetaPlan:
-    """Results without values."""
+    """A plan that returns results without values."""
 
     calls, direct, limit, when, out = 0, True, None, None, None
 
@@ -23,7 +23,7 @@ class MetaPlan:
 
 
 class Meta:
-    """runtime/backend.py says what each method is for."""
+    """The backend of the meta device; runtime/backend.py documents the methods."""
 
     host = False
 

@@ -1,4 +1,4 @@
-"""Autograd: the modes, the graph that calls leave behind, and the engine that walks it."""
+"""Autograd: grad modes, the graph that operators record, and the engine that runs it backwards."""
 
 from . import forward, methods  # noqa: F401  (tensors get backward, detach and their hooks)
 from .derivative import BY_PARTS, Derivative, by_parts, zeros

@@ -1,7 +1,7 @@
-"""Derivatives of declared operators, compiled: what a call must save, and the gradients from it.
+"""Compile the derivatives of declared operators: what a call must save, and how gradients are computed from it.
 
-Two functions are written for each operator, since they run at every step of every program: the lines that make the node
-of a call (they stand in the operator's own call as well, codegen.py), and backward(node, gs, args, outs).
+Source is generated for each operator, because it runs at every step of every program: the lines that create the node of
+a call (also inlined in the operator's own call, see codegen.py), and backward(node, gs, args, outs).
 """
 
 import inspect
@@ -20,7 +20,7 @@ from .modes import next_sequence
 
 
 def zeros(shape, dtype, device):
-    """The gradient of an output that nobody used."""
+    """Return zeros, the gradient of an output that was not used."""
     return T.zeros(shape, dtype=dtype, device=device)
 
 
@@ -33,9 +33,9 @@ BY_PARTS = "the derivative of a composite: that of the operators it calls, which
 
 
 def by_parts(fn, schema):
-    """The formula of a function over other operators.
+    """Return {argument names: formula} for a function composed of other operators, which the formula calls again.
 
-    Nothing of what they compute is kept: it is for those that cost little beside their gradients.
+    No intermediate results are saved, so this is for functions that are cheap compared with their gradients.
     """
     at = [i for i in schema.tensor_args if "Tensor" in schema.args[i].type]
     names = [a.name for a in schema.args]
@@ -69,28 +69,33 @@ def by_parts(fn, schema):
 
 
 def _afresh(t, again):
-    """A tensor to differentiate by: one that leads back to it where the gradient is to be differentiated again."""
+    """Return the tensor that the repeated call of a composite is differentiated with respect to.
+
+    This is `t` itself if it requires no gradient. Otherwise it is an alias of `t` if the gradient must be
+    differentiable too (`again`), else a detached tensor.
+    """
     if not t._requires_grad:
         return t
     return T._alias(t) if again else t.detach()._requiring_grad()
 
 
 def _pack(node):
-    """Under saved_tensors_hooks: hand what was saved to them."""
+    """Pass the tensors saved by a node to the active saved_tensors_hooks."""
     node.saved = tuple(Saved(a) if v is not None else a for a, v in zip(node.saved, node.versions))
     node.versions = (None,) * len(node.saved)
 
 
 class _ForwardTrace(str):
-    """Where a node was made; during: the node in whose backward that was, or None."""
+    """The stack trace of the forward call that created a node.
+
+    during: the node whose backward was running then, or None.
+    """
 
     __slots__ = ("during",)
 
 
 def forward_trace():
-    """The program's stack up to its own call: without the runtime's frames and those of generated functions, however
-    many there are.
-    """
+    """Return the program's stack trace, without the innermost frames of the runtime and of generated functions."""
     frames = traceback.extract_stack()
     while frames and of_runtime(frames[-1].filename):
         frames.pop()
@@ -99,7 +104,7 @@ def forward_trace():
     return trace
 
 
-# the globals of generated code that records
+# globals of the generated code that records a call
 RECORDING = {
     "CONTEXT": CONTEXT,
     "NUMBERS": NUMBERS_OR_NONE,
@@ -118,9 +123,10 @@ RECORDING = {
 class Derivative:
     """The compiled derivative of an operator.
 
-    reads: for each formula (positions among the differentiable arguments, arguments read, outputs read); shapes: {name:
-    position} of differentiable arguments whose shape a formula reads. record(out, args) hangs a node on the outputs of
-    a call; record_lines() are its lines, over the arguments a0, a1, ... and `out`.
+    reads: for each formula, (positions among the differentiable arguments, arguments it reads, outputs it reads).
+    shapes: {name: position} of the differentiable arguments whose shape a formula reads.
+    record(out, args): creates the node of a call and attaches it to the outputs. record_lines() returns its source
+    lines, over the arguments a0, a1, ... and `out`.
     """
 
     def __init__(self, op):
@@ -152,7 +158,7 @@ class Derivative:
         self.record = self._record()
 
     def slot(self, k):
-        """Where the gradient of the k-th differentiable argument stands among the edges."""
+        """Return the source of the index, among the node's edges, of the k-th differentiable argument."""
         return str(k) if self.list_at is None or k <= self.list_at else f"{k - 1} + n"
 
     def _backward(self, steps):
@@ -179,12 +185,15 @@ class Derivative:
 
     @cached_property
     def save(self):
-        """save(args): the first half of record(), where formulas read no output: a node that hangs on nothing yet."""
+        """Generate save(args), the first half of record(): it creates a node that is not attached to an output yet.
+
+        Only for derivatives whose formulas read no output.
+        """
         return self._recorder("save", "args", self._save_lines())
 
     @cached_property
     def hang(self):
-        """hang(node, out): the second half."""
+        """Generate hang(node, out), the second half of record(): it attaches the node to the outputs."""
         return Source("hang", "node, out").add(*self._output_lines()).function(f"outputs of {self.op.full}")
 
     def _recorder(self, name, parameters, lines):
@@ -198,13 +207,13 @@ class Derivative:
         return source.add(*lines, "return node").function(f"{name} of {self.op.full}")
 
     def names(self):
-        """The globals that record_lines() needs."""
+        """Return the globals that record_lines() needs."""
         return {**RECORDING, "node_class": self.node_class}
 
     def record_lines(self, tensors=None):
-        """Lines that make the node of a call and hang it on `out`.
+        """Return source lines that create the node of a call and attach it to `out`.
 
-        Afterwards `node` is the node. tensors: see pipeline._stages.
+        Afterwards the variable `node` holds the node. tensors: see pipeline._stages.
         """
         return self._save_lines(tensors) + self._output_lines()
 
@@ -232,8 +241,9 @@ class Derivative:
         return lines
 
     def _edge_lines(self, k, i, tensor):
-        """Lines that set e (edge), m (shape, dtype, device) and n (whether a gradient is needed) of a differentiable
-        argument.
+        """Return source lines that set the variables e, m and n of a differentiable argument.
+
+        e: its edge; m: (shape, dtype, device); n: whether it needs a gradient.
         """
         if k == self.list_at:
             return [
@@ -257,7 +267,7 @@ class Derivative:
         ]
 
     def _saved(self, i, tensor):
-        """Expressions for what is kept of an argument, and for its version."""
+        """Return source expressions for the value that is saved of an argument and for its version."""
         a, when = self.op.schema.args[i], self._when(lambda arguments, outputs: i in arguments)
         if not a.is_tensor:
             return f"a{i}", "None"
@@ -283,7 +293,7 @@ class Derivative:
             ]
         of_node = {
             k: "" if k in op.options.non_differentiable else f", node, {k}" for k in kept
-        }  # others lead nowhere: no second tensor is needed
+        }  # a non-differentiable output has no node, so Saved needs no second tensor
         outs = ", ".join(
             f"Saved(out[{k}]{of_node[k]}) if {when[k]} else None" if k in when else "None"
             for k in range(max(kept, default=-1) + 1)
@@ -299,20 +309,20 @@ class Derivative:
         ]
 
     def _when(self, wanted):
-        """The condition, over what needs a gradient, under which something is read."""
+        """Return the source condition, over n0, n1, ..., that a formula selected by `wanted` is needed."""
         targets = {t for ts, arguments, outputs in self.reads if wanted(arguments, outputs) for t in ts}
         return " or ".join(f"n{t}" for t in sorted(targets)) or "False"
 
 
 class _Reader:
-    """What one formula reads: notes the arguments and outputs that must be saved for it."""
+    """The parameters of one formula. Collects the arguments and outputs that must be saved for it."""
 
     def __init__(self, derivative, index, order, targets):
         self.derivative, self.index, self.order, self.targets = derivative, index, order, targets
         self.arguments, self.outputs = set(), set()
 
     def expression(self, name):
-        """The source of what a parameter of the formula stands for."""
+        """Return the source expression for a parameter of the formula."""
         known = {
             "gs": "gs",
             "node": "node",
@@ -340,7 +350,7 @@ class _Reader:
         )
 
     def _meta(self, argument, k, field):
-        """The shape or dtype of an argument, which a node keeps of what is differentiable."""
+        """Return the source of an argument's shape or dtype, which the node stores for differentiable arguments."""
         if argument not in self.order:
             self.arguments.add(self.index[argument])
             return f"args[{self.index[argument]}].{field}"

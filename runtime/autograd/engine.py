@@ -1,4 +1,4 @@
-"""The engine: runs the nodes of a graph in order and hands gradients on."""
+"""The autograd engine: runs the nodes of a graph in order and passes gradients along the edges."""
 
 import itertools
 import threading
@@ -27,7 +27,7 @@ def queue_callback(fn):
 
 
 class _Run:
-    """One run over a graph: what is wanted, and the gradients on their way."""
+    """One backward pass: which nodes must run, and the gradients of nodes that have not run yet."""
 
     __slots__ = ("id", "nodes", "captures", "captured", "needed", "asked", "keep_graph", "buffers")
 
@@ -39,10 +39,10 @@ class _Run:
                 self.captures.setdefault(node, []).append((nr, i))
         targets = {e[0] for e in inputs or ()}
         self.needed = None if inputs is None else _reaching(nodes, roots, targets)
-        self.asked = targets if accumulate else ()  # run themselves, as PyTorch's are
+        self.asked = targets if accumulate else ()  # these nodes run too, as in PyTorch
 
     def wanted(self, n):
-        """Whether a node must run: only some gradients may be asked for."""
+        """Whether a node must run. Some need not if only the gradients of given inputs are computed."""
         needed = self.needed
         if needed is None:
             return True
@@ -50,7 +50,7 @@ class _Run:
 
 
 def _count_dependencies(roots):
-    """node -> how many edges lead to it, over the graph behind the roots; and all its nodes."""
+    """Return {node: number of edges that lead to it} for the graph behind the roots, and the set of its nodes."""
     deps, stack, seen = {}, [n for n, _ in roots], set()
     while stack:
         n = stack.pop()
@@ -65,10 +65,10 @@ def _count_dependencies(roots):
 
 
 class Ready:
-    """Nodes whose gradients are complete: the leaves', all of one age, before all others, of which the youngest is
-    next.
+    """The nodes whose gradients are complete: leaves run first, then the node that was created last.
 
-    Leaves leave in the order in which PyTorch's binary heap gives equal elements.
+    Leaves all have one sequence number. They are popped in the order in which PyTorch's binary heap returns equal
+    elements.
     """
 
     def __init__(self):
@@ -84,7 +84,7 @@ class Ready:
         heap = self.leaves
         first, last, n = heap[0], heap.pop(), len(heap)
         hole = 0
-        while hole < (n - 1) // 2:  # the right child of two that are equal moves up
+        while hole < (n - 1) // 2:  # of two equal children the right one moves up
             heap[hole] = heap[2 * hole + 2]
             hole = 2 * hole + 2
         if n % 2 == 0 and hole == (n - 2) // 2:
@@ -94,11 +94,11 @@ class Ready:
         return first
 
 
-DEPTH = 20  # passes within passes that one thread runs
+DEPTH = 20  # after this many nested passes, the next one runs in a new thread
 
 
 def _in_a_thread(run):
-    """What a function gives in a thread of its own, which stands for this one: its stack begins anew."""
+    """Return run(), called in a new thread with this thread's settings, so that its call stack starts empty."""
     settings, found = dict(vars(CONTEXT)), []
 
     def work():
@@ -119,9 +119,9 @@ def _in_a_thread(run):
 
 
 def run_backward(roots, grads, keep_graph, create_graph, inputs=None, accumulate=False):
-    """roots: list of (node, nr) edges. inputs: edges whose gradients are returned.
+    """Run a backward pass from `roots`, a list of (node, output number) edges, and return the gradients of `inputs`.
 
-    With `accumulate` their leaves get them, and no others.
+    inputs: edges. With `accumulate`, gradients are accumulated at these edges, and nowhere else, instead of returned.
     """
     if CONTEXT.depth and CONTEXT.depth % DEPTH == 0 and CONTEXT.depth != CONTEXT.moved:
         return _in_a_thread(lambda: run_backward(roots, grads, keep_graph, create_graph, inputs, accumulate))
@@ -134,7 +134,7 @@ def run_backward(roots, grads, keep_graph, create_graph, inputs=None, accumulate
         if n not in queued and deps.get(n, 0) == 0:
             queued.add(n)
             ready.push(n)
-    callbacks, i = [], 0  # a pass within a pass has its own
+    callbacks, i = [], 0  # a nested pass has its own
     with CONTEXT.set(
         grad=create_graph,
         saved_hooks=CONTEXT.saved_hooks,  # hooks of saved tensors may enter their context again
@@ -152,7 +152,7 @@ def run_backward(roots, grads, keep_graph, create_graph, inputs=None, accumulate
 
 
 def _run_ready(run, ready, queued, deps):
-    """Run nodes whose gradients are complete, the youngest first."""
+    """Run the nodes whose gradients are complete, in the order of `ready`."""
     buffers = run.buffers
     leaves, others, push = ready.leaves, ready.others, ready.push
     while leaves or others:
@@ -174,7 +174,7 @@ def _run_ready(run, ready, queued, deps):
 
 
 def _reaching(seen, roots, targets):
-    """Nodes from which a target can be reached."""
+    """Return the nodes from which a target can be reached."""
     result, state = set(targets), {}
     for root, _ in roots:
         stack = [(root, iter(root._edges))]
@@ -204,7 +204,7 @@ def _run_node(n, gs, run):
         if n not in run.needed:
             return
         gs = _after_tensor_hooks(n, gs)
-    for nr, i in run.captures.get(n, ()):  # before the hooks of a node that goes on: PyTorch's order
+    for nr, i in run.captures.get(n, ()):  # before the hooks of a node that runs, as in PyTorch
         run.captured[i] = gs[nr]
     if not wanted:
         return
@@ -231,15 +231,15 @@ def _run_node(n, gs, run):
 
 
 def _run_undefined(n, run):
-    """A node that no gradient comes to: its hooks are called, and a program's own backward is run."""
+    """Process a node that receives no gradient: call its hooks, and run custom functions and leaves."""
     if n.of_program or n._tensor_hooks or n._pre_hooks or n._post_hooks:
         _run_node(n, [None] * max(len(n._out_meta), 1), run)
 
 
 def _after_tensor_hooks(n, gs):
-    """The gradients after the hooks of the node's tensors; tensors that keep theirs come last.
+    """Return the gradients after the hooks of the node's tensors; then fill .grad of those with retain_grad().
 
-    A leaf that runs asks its hooks itself.
+    AccumulateGrad.run() calls the hooks of a leaf itself, unless its node has hooks too.
     """
     hooks = n._tensor_hooks if n.__class__ is not AccumulateGrad else ((0, n.variable._hooks or {}),)
     for nr, of_tensor in hooks:
@@ -253,7 +253,7 @@ def _after_tensor_hooks(n, gs):
 
 
 def _after_pre_hooks(n, gs):
-    """The gradients after the node's own hooks; those of the tensor come first, with a leaf too."""
+    """Return the gradients after the node's pre-hooks; the hooks of the tensor run first, also those of a leaf."""
     if n.__class__ is AccumulateGrad:
         gs = _after_tensor_hooks(n, gs)
     for h in list((n._pre_hooks or {}).values()):
@@ -264,9 +264,9 @@ def _after_pre_hooks(n, gs):
 
 
 def will_execute(node):
-    """Whether the running backward of this thread runs a node.
+    """Whether the running backward pass of this thread executes a node.
 
-    Of a leaf whose gradient is only handed back that is not known.
+    Raises an error for a leaf whose gradient is only returned.
     """
     run = CONTEXT.backward
     if node.__class__ is AccumulateGrad and node in run.captures:
@@ -278,7 +278,7 @@ def will_execute(node):
 
 
 def _send(n, res, buffers):
-    """Hand a node's results on along its edges."""
+    """Pass a node's results on along its edges."""
     edges, metas = n._edges, n._in_meta
     for i in range(min(len(edges), len(res))):
         e, g = edges[i], res[i]
@@ -316,7 +316,10 @@ def _run_anomaly(n, gs):
 
 
 def _tell_origin(n):
-    """Warn with the forward call that made a failing node, and with that of the node in whose backward it was made."""
+    """Warn with the traceback of the forward call that created a failing node.
+
+    If that was during a backward pass, also warn with the traceback of the node that was running.
+    """
     lead = f"Error detected in {n.name()}. Traceback of forward call that caused the error:\n"
     while n is not None:
         trace = getattr(n, "trace", None)
@@ -335,12 +338,12 @@ def _tell_origin(n):
 
 
 def _tensors(x):
-    """Tensors, or gradient edges, as a tuple."""
+    """Return tensors, or gradient edges, as a tuple."""
     return (x,) if isinstance(x, Tensor) or hasattr(x, "output_nr") else tuple(x)
 
 
 def _inputs(inputs, function):
-    """What gradients are asked for, as a tuple; of a dict the values."""
+    """Return the `inputs` argument as a tuple; for a dict, its values."""
     if isinstance(inputs, Mapping) and inputs.__class__ is not dict:
         raise TypeError(
             f"`inputs` argument to `{function}()` must be a dict, not {type(inputs).__name__}. "
@@ -353,9 +356,9 @@ def _inputs(inputs, function):
 
 
 def _roots(outputs, grad_outputs):
-    """Where a pass begins, and with which gradients; grad_outputs.
+    """Return the edges at which a pass starts, and the gradient of each.
 
-    None, or a tuple of which what is too much is left out.
+    grad_outputs: None, or a tuple; surplus entries are ignored.
     """
     given = (None,) * len(outputs) if grad_outputs is None else grad_outputs
     roots, grads = (
@@ -389,7 +392,7 @@ def _root(i, t, g):
 
 
 def _check_implicit(shape, dtype):
-    """The errors of a gradient that is not given."""
+    """Raise PyTorch's errors for an output whose gradient was not given."""
     if numel(shape) != 1:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
     if not dtype.is_floating_point:
@@ -397,7 +400,7 @@ def _check_implicit(shape, dtype):
 
 
 def _check_batches(outputs, gradients):
-    """The errors of batches of gradients; how many each holds."""
+    """Raise PyTorch's errors for batched gradients; return the batch size."""
     for i, (t, g) in enumerate(zip(outputs, gradients)):
         if g is None and isinstance(t, Tensor):
             _check_implicit(t._shape, t.dtype)
@@ -423,7 +426,7 @@ def _check_batches(outputs, gradients):
 
 
 def _check_root(i, g, shape, dtype):
-    """The errors of a gradient that is given for an output."""
+    """Raise PyTorch's errors for a gradient that was given for an output."""
     if g._shape != shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of "
@@ -437,7 +440,7 @@ def _check_root(i, g, shape, dtype):
 
 
 def _root_gradient(e, g):
-    """The gradient of a gradient edge: ones, for one element, unless it is given."""
+    """Return the gradient of a gradient edge: `g` if given, else ones for an output of one element."""
     node, nr = e
     shape, dtype, device = node._out_meta[nr]
     if g is not None:
@@ -486,7 +489,7 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
 
 
 def _input_edges(t):
-    """Where the gradient of an input arrives: at one place, but for tensors of some layouts."""
+    """Return the edges at which the gradient of an input arrives: one, except for some layouts."""
     if not isinstance(t, Tensor) and not hasattr(t, "output_nr"):
         raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(t).__name__}")
     edges = [t[:2]] if not isinstance(t, Tensor) else [edge(place) for place in (t._places() if t._of_layout else (t,))]
@@ -506,10 +509,10 @@ def grad(
     run_batches=None,
     materialize_grads=False,
 ):
-    """Gradients of outputs with respect to inputs, returned instead of accumulated.
+    """Return the gradients of outputs with respect to inputs, instead of accumulating them.
 
-    run_batches(fn, batches, size): what fn(grad_outputs) gives for each of a batch of them, in one call; given where
-    grad_outputs are batches.
+    run_batches(fn, grad_outputs, size): given if grad_outputs are batched; returns fn(grad_outputs) for each entry of
+    the batch, computed in one call.
     """
     if materialize_grads and allow_unused is False:
         raise ValueError(
@@ -540,7 +543,7 @@ _IGNORED = (
 
 
 def _found(outs, ins, gos, keep, create_graph, allow_unused):
-    """The gradients of one pass."""
+    """Return the gradients of one pass."""
     roots, grads = _roots(outs, gos)
     places = [_input_edges(t) for t in ins]
     got = iter(run_backward(roots, grads, keep, create_graph, list(itertools.chain(*places))))

@@ -1,11 +1,10 @@
-"""Forward-mode differentiation: the tangents of a call's results, from the tangents of its arguments.
+"""Forward-mode differentiation: computes the tangents of a call's results from the tangents of its arguments.
 
-No operator has a second formula for it. The derivative formulas give J^T g and are linear in g, so that their own
-derivative by g is J:
-J v = d/dg <J^T g, v>. An elementwise operator has a diagonal J, which is its transpose: there the formula is applied to
-the tangent itself.
-Views are applied to tangents as they are to tensors; functions over other operators have the tangents of what they
-call.
+Operators need no second formula for it. The derivative formulas give J^T g and are linear in g, so their own derivative
+with respect to g gives J: J v = d/dg <J^T g, v>. An elementwise operator has a diagonal J, which equals its transpose,
+so its formula is applied to the tangent itself.
+Views are applied to tangents as they are to tensors. Functions composed of other operators get their tangents from the
+operators that they call.
 """
 
 from .. import dtypes as dt
@@ -18,14 +17,14 @@ from .tangents import carry, innermost, visible
 
 
 def tensors_of(args):
-    """The tensors among arguments, those in lists included."""
+    """Return the tensors among the arguments, including those in lists."""
     return [
         t for a in args for t in (a if a.__class__ is list or a.__class__ is tuple else (a,)) if isinstance(t, Tensor)
     ]
 
 
 class _Call:
-    """What formulas read of a node, for a call that may have none."""
+    """The attributes of a node that formulas read, for a call that may have no node."""
 
     __slots__ = ("needs", "_edges", "_in_meta", "_out_meta")
 
@@ -35,8 +34,9 @@ class _Call:
 
 
 class _Tangents:
-    """The tangents of a call's differentiable arguments at a level: one for each slot of its derivative, where a list
-    has many.
+    """The tangents of a call's differentiable arguments at one level, one for each slot of its derivative.
+
+    An argument that is a list has a slot for each of its tensors.
     """
 
     __slots__ = ("derivative", "args", "slots", "metas", "owner")
@@ -51,14 +51,14 @@ class _Tangents:
                 self.owner.append(k)
 
     def formulas(self, gs, outs, slot=None):
-        """The formulas' results, for all slots that have a tangent, or for one."""
+        """Return the results of the formulas for all slots that have a tangent, or for one slot."""
         wanted = {k for j, k in enumerate(self.owner) if self.slots[j] is not None and (slot is None or j == slot)}
         call = _Call(tuple(k in wanted for k in range(len(self.derivative.diff))), self.metas, outs)
         return self.derivative.backward(call, gs, self.args, outs)
 
 
 def call(op, args, level):
-    """An operator on arguments of which one is known to a level, and the tangents of its results there."""
+    """Run an operator and set the tangents of its results at a level that knows one of the arguments."""
     if op.options.no_forward is not None:
         _refuse_tangents(op.options.no_forward, args)
     if op.fn is not None:
@@ -79,7 +79,7 @@ def call(op, args, level):
 
 
 def _apart(tangent, level, args):
-    """A result's tangent in memory of its own: in-place operators write into it."""
+    """Return a result's tangent, copied if an argument's shares its memory: in-place operators write into it."""
     for t in tensors_of(args):
         v = level.get(t)
         if v is not None and (v is tangent or v._storage is not None and v._storage is tangent._storage):
@@ -88,7 +88,7 @@ def _apart(tangent, level, args):
 
 
 def _view(op, level, args, out):
-    """Views of a tensor's tangent are the tangents of its views."""
+    """Set the tangents of views of a tensor to the same views of the tensor's tangent."""
     tangent = level.get(args[0])
     if op.derivative is None and tangent is not None:
         return
@@ -99,14 +99,15 @@ def _view(op, level, args, out):
 
 
 def _node(out):
-    """The node of the operator that made a tensor, or has written into it."""
+    """Return the node of the operator that created a tensor or wrote into it."""
     node = out._grad_fn if out._view is None else out._view.base._grad_fn
     return node.inner if isinstance(node, FunctionNode) else node
 
 
 def keep(level, out, args, before=None):
-    """Formulas read arguments and results as the node of a result saved them, and what was there before: with the same
-    tangents.
+    """Set the tangents of the tensors that the node of `out` has saved, because formulas read those.
+
+    before: what an in-place operator overwrote, with its tangents.
     """
     node = _node(out)
     saved = getattr(node, "saved", None) or ()
@@ -124,19 +125,19 @@ def keep(level, out, args, before=None):
 
 
 def _keep_hooked(level, t, saved):
-    """What hooks give back for a saved tensor is another one: it gets the tangent."""
+    """Store the tangent of a saved tensor for the tensor that an unpack hook returns in its place."""
     if saved.__class__ is Saved and saved.unpack is not None and isinstance(t, Tensor) and level.knows(t):
         saved.tangents = {**getattr(saved, "tangents", {}), level: level.get(t)}
 
 
 def _run(fn, *args):
-    """Run formulas, which do not look at classes of tensors and function modes."""
+    """Run formulas without the overrides of tensor subclasses and function modes."""
     with CONTEXT.set(formulas=CONTEXT.formulas + 1, modes=()):
         return fn(*args)
 
 
 def tangents_of(op, level, args, outs):
-    """The tangents of results, None for those that have none. Runs where the level itself is not looked at."""
+    """Return the tangents of the results, None for those without. Must be called where the level is not visible."""
     if op.options.forward is not None:
         return op.options.forward(op, args, [level.get(a) if isinstance(a, Tensor) else None for a in args], outs)
     given = _Tangents(level, op.compiled_derivative, args)
@@ -152,8 +153,9 @@ def tangents_of(op, level, args, outs):
 
 
 def linear(op, args, tangents, outs):
-    """Options.forward of an operator with one result that is linear in its differentiable arguments together: it is
-    applied to tangents.
+    """Return the tangent of an operator with one result that is linear in its differentiable arguments together.
+
+    The operator is applied to the tangents. Used for Options.forward.
     """
     diff = op.compiled_derivative.diff
     return [
@@ -167,7 +169,7 @@ def linear(op, args, tangents, outs):
 
 
 def _diagonal(given, outs):
-    """An elementwise operator's tangent: its formulas, applied to the tangents.
+    """Return the tangent of an elementwise operator by applying its formulas to the tangents.
 
     None where the Jacobian is not its own transpose.
     """
@@ -190,7 +192,7 @@ def _diagonal(given, outs):
 
 
 def _by_transposing(given, outs, wanted):
-    """The derivative of the formulas by the gradients that they are linear in."""
+    """Return tangents as the derivative of the formulas with respect to the gradients in which they are linear."""
     grad = CONTEXT.grad
     recording = grad and any(t is not None and t._requires_grad for t in (*tensors_of(given.args), *given.slots))
     with CONTEXT.set(grad=True):
@@ -223,7 +225,7 @@ def _by_transposing(given, outs, wanted):
 
 # ------------------------------------------------------------------------------------------------ in place
 def inplace(op, args, level, run):
-    """run(op, self, args), which writes into its first argument, and into its tangent what becomes of that."""
+    """Call run(op, self, args), which writes into its first argument, and write the new tangent into the old one."""
     self = args[0]
     if op.options.no_forward is not None:
         _refuse_tangents(op.options.no_forward + "_", args)
@@ -233,7 +235,7 @@ def inplace(op, args, level, run):
         and has_tangent(*tensors_of(args))
     ):
         raise refuse(f"{op.name}_") if isinstance(error, NotImplementedError) else error
-    old = T.clone(self)  # with tangents: what the formulas read of it
+    old = T.clone(self)  # with its tangents: formulas read the old value
     read = tuple(old if a is self else a for a in args)
     if op.prepare is not None:
         read = op.prepare(*read)
@@ -248,7 +250,7 @@ def inplace(op, args, level, run):
 
 
 def written(self, src, level, run):
-    """run() copies src, a tensor or a number, into self: and its tangent."""
+    """Call run(), which copies src, a tensor or a number, into self, and write the new tangent of self."""
     with CONTEXT.set(levels=level.outer):
         run()
         if self.dtype.category >= dt.FLOAT:
@@ -267,7 +269,7 @@ _MISSING = (
 
 
 def refuse(name, why=_MISSING):
-    """PyTorch's error for what forward mode does not go through."""
+    """Return PyTorch's error for an operator that does not support forward mode."""
     return NotImplementedError(
         f"Trying to use forward AD with {name} that does not support "
         f"it{'.' if name.startswith('aten::') else ' ' + why}"
@@ -287,7 +289,7 @@ _SIZES = (
 
 
 def make_dual(primal, tangent, level):
-    """A view of primal whose tangent at a level is `tangent`."""
+    """Return a view of primal whose tangent at a level is `tangent`."""
     if level.get(primal) is not None:
         raise RuntimeError(
             "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not "
@@ -306,7 +308,7 @@ def make_dual(primal, tangent, level):
 
 
 def unpack_dual(t, level):
-    """(a view of t without tangent at the level, the tangent)."""
+    """Return (a view of t without a tangent at the level, the tangent)."""
     tangent = level.get(t) if level in visible() and not CONTEXT.inference else None
     with CONTEXT.set(levels=level.outer):
         primal = T._alias(t)
@@ -315,7 +317,7 @@ def unpack_dual(t, level):
 
 
 def tangent_of(t):
-    """The tangent of t at the youngest visible level, or None."""
+    """Return the tangent of t at the innermost visible level, or None."""
     levels = visible() if PROCESS.duals else ()
     return levels[-1].get(t) if levels else None
 
@@ -330,12 +332,11 @@ def has_tangent(*tensors):
     )
 
 
-# ------------------------------------------------------------------------------------------------
-# torch.autograd.Function
+# ---------------------------------------------------------------------------------------------- torch.autograd.Function
 def function_tangents(node, args, outs, results, fixed, levels):
-    """The tangents of the results of a custom function at each level, by its jvp. outs: what forward returned.
+    """Set the tangents of a custom function's results at each level, computed by its jvp.
 
-    fixed: ids of what has no gradient.
+    outs: what forward returned. fixed: ids of the outputs that are not differentiable.
     """
     if node.saved_for_forward is None:
         node.saved_for_forward = ()

@@ -23,11 +23,11 @@ class FunctionCtx:
     __module__ = "torch.autograd.function"
 
     def save_for_backward(self, *tensors):
-        """Keep tensors for backward; versions are checked there."""
+        """Save tensors for backward, where their versions are checked."""
         self.to_save = tensors
 
     def save_for_forward(self, *tensors):
-        """Keep tensors for jvp."""
+        """Save tensors for jvp."""
         if any(not isinstance(t, Tensor) and t is not None for t in tensors):
             raise AssertionError(
                 "save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes on "
@@ -36,15 +36,15 @@ class FunctionCtx:
         self.saved_for_forward = tensors
 
     def mark_dirty(self, *args):
-        """Name the inputs that forward() has changed in place."""
+        """Mark the inputs that forward() has changed in place."""
         self.dirty_tensors = args
 
     def mark_non_differentiable(self, *args):
-        """Name the results that have no gradient."""
+        """Mark the outputs that have no gradient."""
         self.non_differentiable = args
 
     def mark_shared_storage(self, *pairs):
-        """Nothing but a warning: memory that tensors share is known."""
+        """Only warn: tensors that share storage are tracked anyway."""
         warnings.warn(
             "`mark_shared_storage` is deprecated. Tensors with shared storages are automatically tracked. "
             "Note that calls to `set_()` are not tracked",
@@ -53,7 +53,7 @@ class FunctionCtx:
         )
 
     def set_materialize_grads(self, value):
-        """Whether backward() gets zeros (the default) or None for results without a gradient."""
+        """Set whether backward() gets zeros (the default) or None for outputs without a gradient."""
         if value.__class__ is not bool:
             raise TypeError(
                 "set_materialize_grads received an invalid combination of arguments - got (), but expected (bool)"
@@ -122,7 +122,7 @@ class BackwardCFunction(Node, FunctionCtx):
         return self._gradients(fn(self, *grads))
 
     def _gradients(self, res):
-        """What backward returned, as a gradient for each tensor among the inputs."""
+        """Return what backward returned as one gradient for each tensor among the inputs."""
         if not isinstance(res, tuple):
             res = (res,)
         n = len(self._positions)
@@ -146,9 +146,9 @@ class BackwardCFunction(Node, FunctionCtx):
         return tuple(out)
 
     def _check_kind(self, i, g):
-        """The errors of a gradient of other numbers, or on another device, than what it is the gradient of.
+        """Raise PyTorch's errors for a complex gradient of a real input, and for a gradient on another device.
 
-        Those of the shape are the engine's.
+        The engine checks the shape.
         """
         _, dtype, device = self._in_meta[i]
         if g.dtype.category == dt.COMPLEX and dtype.category != dt.COMPLEX:
@@ -173,7 +173,7 @@ class FunctionMeta(type):
 
 
 class Function(FunctionCtx, metaclass=FunctionMeta):
-    """Base of custom operators: static forward and backward (and setup_context), called through apply."""
+    """Base class of custom operators: static forward and backward (and setup_context), called through apply."""
 
     __module__ = "torch.autograd.function"
     generate_vmap_rule = False
@@ -196,20 +196,23 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @staticmethod
     def forward(*args, **kwargs):
-        """The results; with ``ctx`` first, unless ``setup_context`` is written.
+        """Compute the outputs; ``ctx`` is the first argument unless ``setup_context`` is overridden.
 
-        NotImplementedError unless a subclass writes it.
+        Raises NotImplementedError unless a subclass overrides it.
         """
         raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
     def setup_context(ctx, inputs, output):
-        """Save in ``ctx`` what backward() and jvp() need of inputs and results."""
+        """Save in ``ctx`` what backward() and jvp() need of the inputs and outputs."""
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
     def backward(ctx, *grad_outputs):
-        """The gradients of the inputs from those of the results. NotImplementedError unless a subclass writes it."""
+        """Return the gradients of the inputs, given those of the outputs.
+
+        Raises NotImplementedError unless a subclass overrides it.
+        """
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
             "backward mode AD."
@@ -217,21 +220,24 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @staticmethod
     def vjp(ctx, *grad_outputs):
-        """``backward``, under its other name."""
+        """Another name for ``backward``."""
         raise NotImplementedError("You must implement the vjp function")
 
     @staticmethod
     def jvp(ctx, *grad_inputs):
-        """The tangents of the results from those of the inputs. NotImplementedError unless a subclass writes it."""
+        """Return the tangents of the outputs, given those of the inputs.
+
+        Raises NotImplementedError unless a subclass overrides it.
+        """
         raise NotImplementedError(
             "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
         )
 
     @staticmethod
     def vmap(info, in_dims, *args):
-        """How vmap runs the function: (info, in_dims, *arguments) to (results, out_dims).
+        """Define how vmap runs the function: (info, in_dims, *arguments) to (outputs, out_dims).
 
-        NotImplementedError unless a subclass writes it.
+        Raises NotImplementedError unless a subclass overrides it.
         """
         raise NotImplementedError(
             "To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
@@ -240,7 +246,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @classmethod
     def _parameters(cls):
-        """The signature of forward, or None where it is no function of Python's."""
+        """Return the signature of forward, or None if it cannot be inspected."""
         if "_signature" not in cls.__dict__:
             try:
                 cls._signature = inspect.signature(cls.forward)
@@ -252,7 +258,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @classmethod
     def _with_defaults(cls, args, kwargs):
-        """The arguments of a forward that has setup_context beside it, which gets those with a default as well."""
+        """Return the arguments of forward with default values filled in, for functions that override setup_context."""
         signature = cls._parameters()
         if signature is None or not kwargs and len(args) == cls._count:  # nothing to bind
             return args, kwargs
@@ -262,7 +268,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @classmethod
     def _by_position(cls, args, kwargs, separate):
-        """All arguments by position, which is what apply goes by."""
+        """Return all arguments by position, as apply needs them."""
         signature, args, kwargs = cls._parameters(), list(args), dict(kwargs)
         parameters = () if signature is None else tuple(signature.parameters.values())[0 if separate else 1 :]
         names = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
@@ -281,7 +287,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @classmethod
     def _inside_transforms(cls):
-        """The class of nodes made where torch.func differentiates: under the name that PyTorch's have there."""
+        """Return the class of nodes created while torch.func differentiates, named as in PyTorch."""
         if "_generated_cls" not in cls.__dict__:
             cls._generated_cls = type(
                 f"{cls.__name__}GeneratedBackward", (cls._backward_cls,), {"__module__": cls._backward_cls.__module__}
@@ -332,9 +338,9 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
 
 def _transformed(cls, args, kwargs):
-    """What the innermost transform that has to do with the arguments makes of a custom function.
+    """Return the result of a custom function under the innermost transform that handles its arguments.
 
-    NotImplemented where there is none.
+    NotImplemented if there is none.
     """
     if cls.setup_context is Function.setup_context:
         raise RuntimeError(
@@ -353,16 +359,18 @@ def _transformed(cls, args, kwargs):
 
 @contextmanager
 def transforming(handler=None):
-    """Inside a transform of torch.func: custom functions go to handler(function, args, kwargs), which may give
-    NotImplemented.
+    """Enter a transform of torch.func: custom functions are passed to handler(function, args, kwargs).
+
+    The handler may return NotImplemented.
     """
     with CONTEXT.set(transforms=(*CONTEXT.transforms, handler)):
         yield
 
 
 def _finish(node, args, out, recording, edges, metas, levels):
-    """Outputs of forward as the caller gets them, with the node hung on those that are differentiable, and their
-    tangents.
+    """Return the outputs of forward as the caller gets them.
+
+    Attaches the node to those that are differentiable, and sets their tangents.
     """
     single = not isinstance(out, tuple)
     outs = [out] if single else list(out)
@@ -405,7 +413,10 @@ def _finish(node, args, out, recording, edges, metas, levels):
 
 
 def _marked(node):
-    """The ids of what forward has marked as changed in place, which it now is, and as not differentiable."""
+    """Return the ids of the tensors that forward marked as dirty and of those marked as not differentiable.
+
+    Increments the version of the dirty tensors.
+    """
     dirty, fixed = node.dirty_tensors or (), node.non_differentiable or ()
     if not all(isinstance(t, Tensor) for t in dirty):
         raise RuntimeError("mark_dirty can only accept variables, but argument ")
@@ -417,14 +428,14 @@ def _marked(node):
 
 
 def _mark_views(outputs, creation):
-    """Say how the views among outputs were made."""
+    """Record how the views among the outputs were created."""
     for o in outputs:
         if isinstance(o, Tensor) and o._view is not None:
             o._view.creation = creation
 
 
 def _output(o, inputs, dirty, fixed, recording, noted):
-    """An output as a tensor of its own: an input that is returned, or a tensor with a history, is aliased."""
+    """Return an output of forward; a returned input, or a tensor with a history, is replaced by an alias."""
     if id(o) in dirty:
         if id(o) in inputs and recording:
             check_inplace(o)
@@ -433,14 +444,17 @@ def _output(o, inputs, dirty, fixed, recording, noted):
         return o if o._grad_fn is None else alias(o)
     new = _given_back(o)
     if id(o) in fixed:
-        fixed.add(id(new))  # and no view whose base would give it a gradient
+        fixed.add(id(new))  # not marked as a view, since its base would give it a gradient
     elif noted and o.__class__ not in dispatching:
         note_view(new, o, "custom")
     return new
 
 
 def _given_back(t):
-    """An input that is returned as it is, as another tensor; a class with a __torch_function__ is asked for it."""
+    """Return another tensor for an input that forward returned unchanged.
+
+    For a class with a __torch_function__ this is a call of view_as(), which the class can override.
+    """
     if t.__class__ in direct:
         return alias(t)
     with no_grad():
@@ -448,7 +462,7 @@ def _given_back(t):
 
 
 def _hang(node, k, o, dirty, fixed):
-    """Make node the history of its k-th output, where that is differentiable."""
+    """Make node the grad_fn of its k-th output, if that is differentiable."""
     if fixed:
         o._requires_grad = False
     elif o.dtype.category >= dt.FLOAT:
@@ -461,7 +475,7 @@ def _hang(node, k, o, dirty, fixed):
 
 
 def _save(node, i, t, k, result):
-    """What save_for_backward keeps of a tensor; k: the output that it is."""
+    """Return what save_for_backward keeps for a tensor. k: the number of the output that it is, or None."""
     if t is None:
         return SavedNone()
     if not isinstance(t, Tensor):
@@ -470,7 +484,7 @@ def _save(node, i, t, k, result):
 
 
 class _Error(Node):
-    """The history of tensors that have no gradients: backward() raises."""
+    """The grad_fn of tensors through which backward() raises an error."""
 
     __module__ = "torch.autograd.function"
 
@@ -489,7 +503,7 @@ _Error.__name__ = _Error.__qualname__ = "Error"
 
 
 class DelayedError(Node):
-    """A function that gives its inputs back; to go backwards through it raises an error with a message."""
+    """A function that returns its inputs; its backward raises an error with the given message."""
 
     def __init__(self, message, num_inputs):
         super().__init__()
@@ -510,7 +524,7 @@ class DelayedError(Node):
 
 
 class UndefinedGrad(Node):
-    """A function that gives its inputs back; backwards it hands on no gradients at all."""
+    """A function that returns its inputs; its backward passes on no gradients."""
 
     def run(self, inputs):
         results = [_WithoutGradient.apply(t) if isinstance(t, Tensor) else t for t in inputs]
@@ -528,7 +542,7 @@ class _WithoutGradient(Function):
 
 
 def once_differentiable(fn):
-    """A backward that cannot itself be differentiated."""
+    """Decorate a backward that cannot itself be differentiated."""
 
     @functools.wraps(fn)
     def wrapper(ctx, *args):

@@ -1,4 +1,4 @@
-"""The graph: nodes, their edges, and the tensors that they keep for backward."""
+"""The autograd graph: nodes, their edges, and the tensors that they save for backward."""
 
 import collections
 import sys
@@ -24,13 +24,13 @@ _NAMES = {name: f"torch::autograd::{name}" for name in ("CopySlices", "CopyBackw
 
 
 class Node:
-    """A step of the graph: `edges[i]` is the (node, output number) that receives gradient i."""
+    """A node of the graph: `_edges[i]` is the (node, output number) that receives gradient i."""
 
     __slots__ = ("_edges", "_in_meta", "_out_meta", "_seq", "__weakref__", "__dict__")
     _pre_hooks = _post_hooks = None
-    of_program = False  # run without any gradient too
+    of_program = False  # also run if no gradient arrives
     _tensor_hooks: tuple = ()  # (output number, hooks of the tensor that was this output when they were registered)
-    _retains: dict = {}  # output number -> the tensor (weakly) that keeps its gradient
+    _retains: dict = {}  # output number -> weak reference to the tensor that retains its gradient
     __module__ = "torch.autograd.graph"
 
     def __init__(self):
@@ -44,16 +44,14 @@ class Node:
 
     @property
     def next_functions(self):
-        """The nodes that get this one's gradients, with the number of the result each time."""
+        """The nodes that receive this node's gradients, each with an output number."""
         return tuple((None, 0) if e is None else (named(e[0]), e[1]) for e in self._edges)
 
     def _sequence_nr(self):
         return self._seq
 
     def _set_sequence_nr(self, number):
-        """Give the node another place in the order in which a pass runs what is ready: the highest number comes
-        first.
-        """
+        """Set the sequence number: of the nodes that are ready, a pass runs the one with the highest number first."""
         if number.__class__ is not int:
             raise TypeError("an integer is required")
         if number < 0:
@@ -61,7 +59,7 @@ class Node:
         self._seq = number
 
     def register_hook(self, fn):
-        """Call ``hook(grad_inputs, grad_outputs)`` after the node has run; what it returns replaces the first.
+        """Call ``hook(grad_inputs, grad_outputs)`` after the node has run; its result replaces grad_inputs.
 
         Returns a handle.
         """
@@ -70,7 +68,10 @@ class Node:
         return RemovableHandle(self._post_hooks, fn)
 
     def register_prehook(self, fn):
-        """Call ``hook(grad_outputs)`` before the node runs; what it returns replaces them. Returns a handle."""
+        """Call ``hook(grad_outputs)`` before the node runs; its result replaces grad_outputs.
+
+        Returns a handle.
+        """
         if self._pre_hooks is None:
             self._pre_hooks = {}
         return RemovableHandle(self._pre_hooks, fn)
@@ -88,20 +89,20 @@ class Node:
 
     @property
     def metadata(self):
-        """A dictionary for whatever a program notes of this node."""
+        """A dictionary in which a program can store information about this node."""
         return self.__dict__.setdefault("_metadata", {})
 
     def retain(self, t):
-        """Let t, an output of this node, keep its gradient."""
+        """Let t, an output of this node, retain its gradient."""
         self._retains = {**self._retains, t._output_nr: weakref.ref(t)}
 
     def release(self):
-        """Forget what was saved for backward()."""
+        """Free what was saved for backward()."""
         pass
 
 
 class Saved:
-    """A tensor kept for backward, with the version it had."""
+    """A tensor saved for backward, with the version that it had."""
 
     __module__, __qualname__ = "torch._C._autograd", "SavedTensor"
 
@@ -131,11 +132,11 @@ class Saved:
             self.pack(*CONTEXT.saved_hooks[-1])
 
     def pack(self, pack, unpack):
-        """Keep what pack(tensor) gives instead of the tensor."""
+        """Keep what pack(tensor) returns instead of the tensor."""
         t, self.unpack = self.tensor, unpack
         self.edge = (
             edge(t) if self.output_of is None else None
-        )  # what comes back is another tensor: it takes this one's place in the graph
+        )  # for the tensor that the unpack hook returns, which takes this one's place in the graph
         before = t._version if t._vc is not INFERENCE else None
         with no_grad():
             self.packed = pack(t)
@@ -148,7 +149,7 @@ class Saved:
         self.tensor = None
 
     def register_hooks(self, pack_hook=None, unpack_hook=None):
-        """Keep what pack_hook(tensor) gives; backward() gets what unpack_hook makes of it."""
+        """Keep what pack_hook(tensor) returns; backward() gets what unpack_hook returns for it."""
         if not (callable(pack_hook) and callable(unpack_hook)):
             raise TypeError(
                 TWO_CALLABLES.format(
@@ -166,16 +167,16 @@ class Saved:
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor after it has been freed. " + FREED.partition(". ")[2]
             )
-        self.get()  # which a change since forbids
+        self.get()  # raises an error if the tensor was changed since
         self.pack(pack_hook, unpack_hook)
 
     @property
     def data(self):
-        """The tensor, or what was kept in its place."""
+        """The tensor, or what the pack hook returned for it."""
         return self.tensor if self.unpack is None else self.packed
 
     def get(self):
-        """The tensor, in its place in the graph; RuntimeError after it was freed, or changed in place."""
+        """Return the tensor in its place in the graph; RuntimeError if it was freed or changed in place."""
         t = self.tensor
         if self.unpack is not None:
             t = self.unpack(self.packed)
@@ -211,13 +212,13 @@ class Saved:
         return t
 
     def put_tangents(self, t):
-        """Give a tensor that a hook has made the tangents of the saved one."""
+        """Give the tensor that an unpack hook returned the tangents of the saved tensor."""
         for level, tangent in getattr(self, "tangents", {}).items():
             if level in visible():
                 level.put(t, tangent)
 
     def release(self):
-        """Free what is kept."""
+        """Free the saved tensor."""
         self.tensor = self.packed = None
 
 
@@ -225,7 +226,7 @@ Saved.__name__ = Saved.__qualname__
 
 
 class SavedNone(Saved):
-    """Stands for an argument that is None among those that a node keeps."""
+    """The saved value of an argument that is None."""
 
     def __init__(self):
         self.tensor = self.unpack = None
@@ -234,19 +235,19 @@ class SavedNone(Saved):
         return None
 
     def register_hooks(self, pack_hook=None, unpack_hook=None):
-        """RuntimeError: there is no tensor."""
+        """Raise RuntimeError: there is no tensor."""
         raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
 
 
 class SavedFreed(Saved):
-    """Stands for a tensor that a node does not keep any more."""
+    """The saved value of a tensor that the node no longer keeps."""
 
     def __init__(self):
         self.tensor = self.unpack = self.output_of = None
 
 
 def _handed_over(t):
-    """Whether calls with this tensor are seen below autograd."""
+    """Whether calls with this tensor are intercepted below autograd."""
     return PROCESS.interceptors and (CONTEXT.interceptors or t.__class__ in dispatching)
 
 
@@ -256,7 +257,7 @@ def _shallow(t):
 
 
 def _same_memory(t):
-    """The same memory and version counter in a tensor that does not keep the node of t alive."""
+    """Return a tensor with the same memory and version counter that does not keep the node of t alive."""
     if _handed_over(t):
         return T.detach(t)
     s = wrap(t._ms, t._shape, t.dtype, t.device)
@@ -268,16 +269,16 @@ def _same_memory(t):
 
 
 def forward_name(node):
-    """The name of what a node is the backward of, as PyTorch's errors call it.
+    """Return the name of the function that a node is the backward of, as PyTorch's errors write it.
 
-    Exp, Mean1, the name of a custom function.
+    For example Exp, Mean1, or the name of a custom function.
     """
     before, found, after = node.name().rpartition("Backward")
     return before + after.removeprefix("0") if found and after in ("", *"0123456789") else node.name()
 
 
 def modified(t, version, fn, nr):
-    """The error for a saved tensor that an in-place operation has changed since."""
+    """Return the error for a saved tensor that an in-place operation has changed since."""
     where = "" if fn is None else f", which is output {nr} of {forward_name(fn)},"
     return RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
@@ -296,18 +297,19 @@ FREED = (
 
 
 def add(a, b):
-    """The sum of two gradients, of which either may be None; sparse ones go second."""
+    """Return the sum of two gradients, either of which may be None; a sparse one is the second operand."""
     if a is None or b is None:
         return b if a is None else a
     return b + a if a.is_sparse else a + b
 
 
-OF_LEAVES = 1 << 62  # younger than every other node
+OF_LEAVES = 1 << 62  # above the sequence number of every other node
 
 
 class AccumulateGrad(Node):
-    """Made anew for each graph that reaches its leaf (which holds it weakly), so that most of it is made when it is
-    asked for.
+    """The node that accumulates the gradient of a leaf.
+
+    Recreated for each graph that reaches its leaf; the leaf keeps a weak reference. Most fields are filled lazily.
     """
 
     __slots__ = ("variable", "_lock")
@@ -323,9 +325,9 @@ class AccumulateGrad(Node):
         return (meta_of(self.variable),)
 
     def lock(self):
-        """Held while the gradient is written: other threads' gradients of this leaf wait."""
+        """Return the lock held while the gradient is written; other threads' gradients of this leaf wait for it."""
         made = self._lock
-        if made is None or made[1] != FORKS.number:  # a thread that is gone with the parent may have had it
+        if made is None or made[1] != FORKS.number:  # after a fork, a thread of the parent may have held it
             with _accumulators:
                 made = self._lock
                 if made is None or made[1] != FORKS.number:
@@ -344,16 +346,16 @@ class AccumulateGrad(Node):
                 run_hooks(v._hooks, None)
             self._accumulated(v)
             return ()
-        dtype = added.get("_grad_dtype")  # what a program has set
+        dtype = added.get("_grad_dtype")  # the grad_dtype that a program has set
         if g.dtype is not dtype is not None:
             g = g.to(dtype)
-        hooks, more = v._hooks, 1 if self._post_hooks else 0  # which hold the gradient too
-        if hooks and not more and not self._pre_hooks:  # else the engine has asked them, before the node's own
+        hooks, more = v._hooks, 1 if self._post_hooks else 0  # post-hooks hold a reference too
+        if hooks and not more and not self._pre_hooks:  # else the engine has run them, before the node's own
             g = run_hooks(hooks, g)
         with self.lock():
             old = v._grad
             if old is None:
-                # a gradient that no program holds is taken as it is: two references are this frame's and the call's
+                # a gradient with no other reference is taken as it is: this frame and getrefcount() hold two
                 if CONTEXT.grad:
                     g = _copied(g, v)
                 elif PROCESS.interceptors and (
@@ -388,7 +390,10 @@ class AccumulateGrad(Node):
 
 
 def _as_it_is(g, v):
-    """Whether a gradient that nobody holds becomes that of its leaf without a copy; a view of other memory does too."""
+    """Whether a gradient without other references can become the .grad of its leaf without a copy.
+
+    A view of other memory can, too.
+    """
     if g.is_sparse:
         return g._v._stride is g._i._stride is None
     if g.__class__ is not Tensor or not CONTEXT.grad_layout:
@@ -397,9 +402,9 @@ def _as_it_is(g, v):
 
 
 def _detached(g, v, held):
-    """A gradient as the first of its leaf, by operators that handlers see.
+    """Return a gradient as the first .grad of its leaf, made by operators that interceptors see.
 
-    held: somebody else has it, so that the leaf gets a copy.
+    held: the gradient has other references, so the leaf gets a copy.
     """
     with CONTEXT.set(native=True):
         return (
@@ -410,8 +415,9 @@ def _detached(g, v, held):
 
 
 def _laid_out(g, v):
-    """A copy of a gradient, with the strides of the leaf where these are a permutation of contiguous ones, else
-    contiguous.
+    """Return a copy of a gradient with the strides of the leaf.
+
+    It is contiguous where these are not a permutation of contiguous strides.
     """
     return _contiguous(g) if v._stride is None and not _handed_over(g) else _copied(g, v)  # the same, in one step
 
@@ -421,7 +427,7 @@ def _contiguous(g):
 
 
 def _copied(g, v):
-    """The same by operators that are recorded and that handlers see."""
+    """Do the same as _laid_out with operators that are recorded and that interceptors see."""
     if v.is_sparse or g.is_sparse or not is_dense(v._shape, v.stride()):
         return _contiguous(g)
     return g.new_empty_strided(v._shape, v.stride()).copy_(g)
@@ -431,7 +437,7 @@ _accumulators = lock()
 
 
 def accumulator(t):
-    """The node that accumulates the gradient of a leaf: one, whatever thread asks first."""
+    """Return the node that accumulates the gradient of a leaf. All threads get the same one."""
     acc = t._acc
     node = acc and acc()
     if node is None:
@@ -444,8 +450,9 @@ def accumulator(t):
 
 
 def set_history(t, node, nr=0):
-    """t is now an output of node: its hooks stay with the node that it was an output of, and its gradient is that of
-    the new value.
+    """Make t output `nr` of node.
+
+    Its hooks stay with the node that it was an output of; the gradient that it retains is that of the new value.
     """
     if t._retains:
         old = t._grad_fn
@@ -457,7 +464,7 @@ def set_history(t, node, nr=0):
 
 
 def edge(t):
-    """Where the gradient of t goes: (node, number), or None."""
+    """Return where the gradient of t goes, (node, output number), or None."""
     if not t._requires_grad:
         return None
     fn = t._grad_fn if t._view is None else t._get_grad_fn()
@@ -465,7 +472,7 @@ def edge(t):
 
 
 def renamed(node, name):
-    """A node of an operator under another name, which is that of its class."""
+    """Give an operator's node another name, by changing its class, and return it."""
     cls = node.__class__
     if (cls, name) not in _RENAMED:
         _RENAMED[cls, name] = type(name, (cls,), {"__slots__": (), "__module__": cls.__module__, "choose_name": None})
@@ -477,9 +484,9 @@ _RENAMED: dict = {}
 
 
 def of_in_place(node, error):
-    """The node of an operator's in-place form that PyTorch has another formula for.
+    """Return the node of an in-place operator for which PyTorch has another formula.
 
-    error: what that says of these arguments, or None.
+    error: the error that this formula raises for these arguments, or None.
     """
     name = node.name().removesuffix("0") + "1"
     if error is None:
@@ -492,7 +499,7 @@ def of_in_place(node, error):
 
 
 def named(node):
-    """A node under the name that PyTorch gives it for its arguments; nothing needs it before a program looks."""
+    """Return a node under the name that PyTorch gives it for its arguments. Called when a program looks at it."""
     choose = getattr(node.__class__, "choose_name", None)
     if choose is None or node.saved is None:
         return node
@@ -504,9 +511,9 @@ def named(node):
 
 
 def _taken_apart(node, name, turned, order):
-    """A node as two: the transposition of one argument, and the rest.
+    """Split a node into two: the transposition of one argument, and the rest.
 
-    A pass that runs has counted the edges, so not then.
+    Must not be used during a backward pass, which has already counted the edges.
     """
     cls = node.__class__
     if (cls, name) not in _RENAMED:
@@ -531,7 +538,7 @@ def _taken_apart(node, name, turned, order):
 
 DETACHED: weakref.WeakValueDictionary = (
     weakref.WeakValueDictionary()
-)  # id -> tensors that detach_() has taken out of their graph
+)  # id -> tensors that detach_() has removed from their graph
 
 
 class OpNode(Node):
@@ -540,8 +547,8 @@ class OpNode(Node):
     Subclassed for each operator by derivative.py, which sets `op` and `formulas`.
     """
 
-    # saved: the arguments that formulas read; versions: theirs then, None for what is no tensor or checks itself
-    # (Saved)
+    # saved: the arguments that formulas read; versions: their versions when they were saved, None for values that are
+    # not tensors or that check their version themselves (Saved)
     __slots__ = ("saved", "versions", "outs", "needs")
     op = formulas = choose_name = None  # choose_name: see Options.node
 
@@ -570,15 +577,15 @@ class OpNode(Node):
         if not (PROCESS.subclasses or PROCESS.active):
             return self.formulas(self, grads, args, outs)
         wrapped = self.op.options.wraps and any(args[i].__class__ in NUMBERS for i in self.op.operands)
-        # formulas do not look at classes of tensors and function modes
+        # formulas run without the overrides of tensor subclasses and function modes
         with CONTEXT.set(formulas=CONTEXT.formulas + 1, modes=(), native=WRAPPED if wrapped else True):
             return self.formulas(self, grads, args, outs)
 
     @property
     def next_functions(self):
-        """The nodes that get this one's gradients, with the number of the result each time.
+        """The nodes that receive this node's gradients, each with an output number.
 
-        None for an argument that is a number and stays one.
+        Arguments that are plain numbers have no entry.
         """
         found, derivative = super().next_functions, self.op.compiled_derivative
         if None not in self._in_meta or derivative.list_at is not None or self.op.options.numbers:
@@ -595,7 +602,7 @@ class OpNode(Node):
                 )
 
     def release(self):
-        """Free what was saved; a node that saved no tensor can run again."""
+        """Free the saved values. A node that saved no tensor keeps them and can run again."""
         held = self.outs is not None
         for a, tensor in zip(self.saved or (), self.op.is_tensor):
             if tensor and a is not None:
@@ -633,7 +640,7 @@ class OpNode(Node):
         raise AttributeError(f"'{self.name()}' object has no attribute '{name}'")
 
     def _raw(self, i):
-        """What stands for an argument that was kept, with hooks of its own."""
+        """Return the Saved object of an argument, which can have hooks of its own."""
         v = self.saved[i]
         if v is None:
             return SavedNone()
@@ -684,12 +691,12 @@ def meta_of(t):
 
 
 def view_as_edge(t, base):
-    """t is base under another class: gradient passes through."""
+    """Record t, which is base under another class: gradients pass through unchanged."""
     t._grad_fn = FunctionNode("AliasBackward0", lambda g: (g,), (edge(base),), (meta_of(base),), (meta_of(t),))
 
 
 def fitted(g, meta, node=None):
-    """A gradient in the shape and dtype of what it is the gradient of."""
+    """Return a gradient in the shape and dtype of the tensor that it belongs to."""
     shape, dtype, device = meta
     if g._shape != shape:
         if not _expandable(shape, g._shape):

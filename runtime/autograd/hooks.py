@@ -8,7 +8,7 @@ from ..tensor import Tensor
 
 
 class RemovableHandle:
-    """Removes a hook again; also a context manager. Keeps the dictionary of hooks alive weakly where it can."""
+    """A handle that removes a hook; also a context manager. References the hooks' dictionary weakly if possible."""
 
     __module__ = "torch.utils.hooks"
     next_id = 0
@@ -23,7 +23,7 @@ class RemovableHandle:
             hooks_dict[self.id] = hook
 
     def remove(self):
-        """Take the hook away; once is enough."""
+        """Remove the hook. Further calls do nothing."""
         for ref in (self.hooks_dict_ref, *self.extra_dict_ref):
             d = ref()
             if d is not None:
@@ -53,7 +53,7 @@ def _ref(d):
 
 
 def run_hooks(hooks, g):
-    """A gradient after the hooks of a tensor."""
+    """Return a gradient after the hooks of its tensor have run."""
     for h in list(hooks.values()):
         r = h(g)
         if r is not None:
@@ -63,7 +63,10 @@ def run_hooks(hooks, g):
 
 
 def check_results(hook, gradients, results):
-    """PyTorch's errors for what a hook of a node returned in place of gradients; None takes one away."""
+    """Return what a hook of a node returned in place of gradients, or raise PyTorch's errors for it.
+
+    None removes a gradient.
+    """
     if not isinstance(results, tuple):
         raise TypeError(f"expected tuple, but hook returned '{type(results).__name__}'")
     if len(results) != len(gradients):
@@ -79,7 +82,7 @@ def check_results(hook, gradients, results):
 
 
 def check_result(hook, g, r):
-    """PyTorch's errors for what a hook returned in place of a gradient."""
+    """Raise PyTorch's errors for what a hook returned in place of a gradient."""
     if g is None:
         raise RuntimeError("can't replace a None gradient with a non-None value")
     name = getattr(hook, "__name__", "<unknown>")

@@ -13,7 +13,7 @@ from .tangents import carry, visible
 
 
 def grad_fn(self):
-    """The node of the graph that made the tensor, or None for a leaf."""
+    """The node that created the tensor, or None for a leaf."""
     node = self._get_grad_fn()
     return node if node is None else named(node)
 
@@ -28,7 +28,7 @@ def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=
 
 
 def _warning(convert):
-    """A conversion to a number, which autograd loses sight of."""
+    """Wrap a conversion to a number, so that it warns about a tensor that requires grad."""
 
     def method(self):
         if self._requires_grad and CONTEXT.grad:
@@ -47,7 +47,7 @@ Tensor.__float__, Tensor.__complex__ = _warning(Tensor.__float__), _warning(Tens
 
 @tensor_method
 def detach_(self):
-    """Take the tensor out of its graph; views are refused."""
+    """Detach the tensor from its graph in place; an error for views."""
     if PROCESS.versions:
         check_captured(self, lambda: "aten::detach_")
     if self._view is not None:
@@ -69,7 +69,7 @@ def detach_(self):
 
 @tensor_method
 def register_hook(self, hook):
-    """Calls a function with the gradient when it is computed; what it returns takes its place."""
+    """Call a function with the gradient when it is computed; what it returns replaces the gradient."""
     if not self._requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     fn = self._get_grad_fn()
@@ -82,7 +82,7 @@ def register_hook(self, hook):
 
 @tensor_method
 def register_post_accumulate_grad_hook(self, hook):
-    """Calls a function with a leaf after its gradient has been added."""
+    """Call a function with a leaf after its gradient has been accumulated."""
     if not self._requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     if self._get_grad_fn() is not None:
@@ -93,7 +93,7 @@ def register_post_accumulate_grad_hook(self, hook):
 
 @tensor_method
 def retain_grad(self):
-    """Keeps the gradient of a tensor that is no leaf in ``.grad``."""
+    """Keep the gradient of a non-leaf tensor in ``.grad``."""
     refuse_in_transforms("retain_grad")
     if not self._requires_grad:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
@@ -105,7 +105,7 @@ def retain_grad(self):
 
 @tensor_method
 def as_subclass(self, cls):
-    """The same tensor as an instance of a subclass; gradients pass through."""
+    """Return the same tensor as an instance of a subclass; gradients pass through."""
     if not issubclass(cls, Tensor):
         raise TypeError(f"as_subclass(): argument must be a subclass of Tensor, not {cls}")
     t = self._instance_of(cls)
@@ -117,7 +117,10 @@ def as_subclass(self, cls):
 
 @tensor_method
 def numpy(self, *, force=False):
-    """A NumPy array over the same memory; of a tensor that requires gradients only where none are recorded."""
+    """Return a NumPy array over the same memory.
+
+    While gradients are recorded, a tensor that requires them raises an error unless `force` is given.
+    """
     if force:
         return T.resolve_neg(T.resolve_conj(self.detach().cpu()))._as_numpy()
     if self._requires_grad and CONTEXT.grad and self.__class__ not in dispatching:

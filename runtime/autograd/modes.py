@@ -1,4 +1,4 @@
-"""Grad modes: what is recorded, in which thread; anomaly detection and hooks for saved tensors."""
+"""Grad modes of each thread, anomaly detection, and hooks for saved tensors."""
 
 import contextlib
 import functools
@@ -14,13 +14,14 @@ next_sequence = _sequence.__next__
 
 
 def upcoming_sequence():
-    """The number that the next node will have."""
+    """Return the sequence number that the next node will get."""
     return int(repr(_sequence)[len("count(") : -1])
 
 
 class _SetGrad(contextlib.ContextDecorator):
-    """Base of no_grad, enable_grad: also usable as a decorator with or without parentheses, on functions, classes and
-    generators.
+    """Base of no_grad and enable_grad.
+
+    Also a decorator, with or without parentheses, for functions, classes and generators.
     """
 
     value = None
@@ -102,7 +103,7 @@ class enable_grad(_SetGrad):
 
 
 class set_grad_enabled(_SetGrad):
-    """Switch recording at once; as a context manager, restore it afterwards."""
+    """Switch recording on or off immediately; as a context manager, restore it afterwards."""
 
     __module__ = "torch.autograd.grad_mode"
 
@@ -135,7 +136,7 @@ class set_grad_enabled(_SetGrad):
 
 
 class inference_mode(_SetGrad):
-    """no_grad whose tensors take no part in autograd afterwards: they have no version counter."""
+    """Like no_grad, but its tensors cannot take part in autograd afterwards: they have no version counter."""
 
     __module__ = "torch.autograd.grad_mode"
 
@@ -166,9 +167,9 @@ class inference_mode(_SetGrad):
 
 @contextlib.contextmanager
 def differentiating(inputs):
-    """Inside, in-place operations on what was made outside are refused, as torch.func does.
+    """Inside, refuse in-place operations on tensors that were created outside, as torch.func does.
 
-    The inputs count as made inside.
+    The inputs count as created inside.
     """
     before = CONTEXT.differentiated
     transform = CONTEXT.differentiated = Transform(before)
@@ -182,16 +183,16 @@ def differentiating(inputs):
         activate(versions=-1)
         CONTEXT.differentiated, transform.ended = before, True
         for t, counter in reversed(given):
-            if counter is None:  # views share the new one; it was made outside of every transform
+            if counter is None:  # views share the new counter, which now counts as made outside of every transform
                 t._vc.inside = None
             else:
                 counter[0], t._vc = t._vc[0], counter
 
 
 def check_captured(t, name):
-    """PyTorch's error for an in-place operation on a tensor that the transformed function did not make.
+    """Raise PyTorch's error for an in-place operation on a tensor that the transformed function did not create.
 
-    To be asked where PROCESS.versions is not 0.
+    Only needs to be called while PROCESS.versions is not 0.
     """
     if CONTEXT.differentiated is not None and made_in(t) is not CONTEXT.differentiated:
         raise RuntimeError(
@@ -275,7 +276,7 @@ class detect_anomaly:
 
 
 class set_detect_anomaly(detect_anomaly):
-    """Switches anomaly detection, for a block as a context manager."""
+    """Switch anomaly detection on or off immediately; as a context manager, restore it afterwards."""
 
     __module__ = "torch.autograd.anomaly_mode"
 

@@ -1,9 +1,9 @@
-"""The tangents of forward-mode differentiation: whose they are, at which level, and how they lie in memory.
+"""The tangents of forward-mode differentiation: their levels, and their layout in memory.
 
-A level (fwAD.dual_level, torch.func.jvp) keeps the tangents of its tensors. Tensors know nothing of them: while no
-level is entered nothing is asked, and leaving a level forgets them. As in PyTorch a tangent lies in memory as its
-tensor does, views of a tensor have views of its tangent, and in-place operators write into the tangent, so that all
-views of a tensor see it.
+A level (fwAD.dual_level, torch.func.jvp) stores the tangents of its tensors; tensors have no reference to them. While
+no level is entered nothing is looked up, and leaving a level drops its tangents. As in PyTorch, a tangent has the
+memory layout of its tensor, views of a tensor have views of its tangent, and in-place operators write into the tangent,
+so that all views of a tensor see it.
 """
 
 import contextlib
@@ -15,12 +15,12 @@ from ..tensor import Tensor, capacity, numel
 
 
 class Level:
-    """One level: tensors (weakly) and their tangents."""
+    """One level: weak references to tensors, and their tangents."""
 
     __slots__ = ("tangents", "outer")
 
     def __init__(self):
-        # id(tensor) -> (weak reference, tangent); a tangent of None: it has none, whatever its base has
+        # id(tensor) -> (weak reference, tangent); None: no tangent, even if its base has one
         self.tangents: dict = {}
         self.outer = ()  # the levels that its tangents may have tangents at
 
@@ -50,14 +50,14 @@ class Level:
         return tangent
 
     def set(self, t, tangent):
-        """The tangent of a tensor that had none, in memory as the tensor is."""
+        """Set the tangent of a tensor that had none, in the memory layout of the tensor."""
         return self.put(t, _laid_out(tangent, t))
 
     def write(self, t, tangent):
-        """The new tangent of t after an in-place operator; None for zero. What t is a view of has it too."""
+        """Set the tangent of t, and that of its base, after an in-place operator; None means zero."""
         old = self.get(t)
         if old is not None:
-            with CONTEXT.set(differentiated=None):  # the tangent may be one that a transform was given
+            with CONTEXT.set(differentiated=None):  # the tangent may be an input of a transform
                 old.zero_() if tangent is None else old.copy_(tangent)
         elif tangent is not None:
             base = None if t._view is None or id(t) in self.tangents else t._view.base
@@ -72,9 +72,7 @@ class Level:
 
 
 def _same_layout(a, b):
-    """Whether two tensors of one shape lie alike in memory of as many elements, so that views of one are views of the
-    other.
-    """
+    """Whether two tensors of one shape have the same memory layout, so that views of one suit the other."""
     if a.is_conj() is not b.is_conj() or a.is_neg() is not b.is_neg():
         return False
     if 0 in a._shape:
@@ -88,7 +86,7 @@ def _same_layout(a, b):
 
 
 def _zeros_as(t, tangent):
-    """Zeros in the dtype of a tangent, in memory as t is."""
+    """Return zeros with the dtype of a tangent and the memory layout of t."""
     reach = capacity(t)
     if t._stride is None and not t._offset and reach == numel(t._shape):
         zeros = T.zeros(t._shape, dtype=tangent.dtype, device=tangent.device)
@@ -102,12 +100,12 @@ def _zeros_as(t, tangent):
 
 
 def _laid_out(tangent, t):
-    """The tangent itself where it lies in memory as t does, else a copy that does."""
+    """Return the tangent itself if it has the memory layout of t, else a copy that has."""
     return tangent if tangent.is_sparse or _same_layout(tangent, t) else _zeros_as(t, tangent).copy_(tangent)
 
 
 def _part(tangent, base, t):
-    """What of the tangent of a base belongs to a view t of the base."""
+    """Return the part of a base's tangent that belongs to t, a view of the base."""
     shape, stride, offset = t._shape, t.stride(), t._offset
     if base.dtype.is_complex and not t.dtype.is_complex:
         tangent = T.view_as_real(tangent)
@@ -116,21 +114,20 @@ def _part(tangent, base, t):
     return T.as_strided(tangent, shape, stride, offset)
 
 
-# ------------------------------------------------------------------------------------------------ the levels of a
-# thread
+# ---------------------------------------------------------------------------------------------- the levels of a thread
 def visible():
-    """The levels that calls of this thread look at, the youngest last."""
+    """Return the levels that calls of this thread look at, the innermost last."""
     levels = CONTEXT.levels
     return PROCESS.levels if levels is None else levels
 
 
 def seeing(levels):
-    """A block in which calls of this thread look at these levels alone."""
+    """Return a context in which calls of this thread look at these levels only."""
     return CONTEXT.set(levels=levels)
 
 
 def enter(level=None):
-    """A new level inside those that this thread sees; counted until leave()."""
+    """Return a new level inside those that this thread sees; it counts as active until leave()."""
     level = level or Level()
     level.outer = visible()
     activate(1, 1, 1)
@@ -147,7 +144,7 @@ _NESTED = "Nested forward mode AD is not supported at the moment"
 
 @contextlib.contextmanager
 def entered():
-    """A level for this thread alone, as torch.func.jvp has it; it may be inside others of the kind."""
+    """Enter a level for this thread only, as torch.func.jvp does. Such levels can be nested."""
     if PROCESS.levels:
         raise RuntimeError(_NESTED)
     level = enter()
@@ -159,7 +156,7 @@ def entered():
 
 
 def enter_dual_level():
-    """The level that all threads see: one."""
+    """Enter the level that all threads see. There can be only one."""
     if PROCESS.duals:
         raise RuntimeError(_NESTED)
     PROCESS.levels = (enter(),)
@@ -171,21 +168,21 @@ def exit_dual_level():
 
 
 def current_level():
-    """The level that dual tensors are made at, or None."""
+    """Return the level at which dual tensors are created, or None."""
     levels = visible() if CONTEXT.forward else CONTEXT.disabled
     levels = PROCESS.levels if levels is None else levels
     return levels[-1] if levels else None
 
 
 def set_fwd_grad_enabled(mode):
-    """Whether this thread looks at tangents."""
+    """Set whether this thread looks at tangents."""
     if mode != CONTEXT.forward:
         CONTEXT.forward = mode
         CONTEXT.levels, CONTEXT.disabled = (CONTEXT.disabled, None) if mode else ((), CONTEXT.levels)
 
 
 def innermost(args):
-    """The youngest visible level that knows something of an argument, or None."""
+    """Return the innermost visible level that knows one of the arguments, or None."""
     levels = CONTEXT.levels
     if levels is None:
         levels = PROCESS.levels
@@ -205,7 +202,10 @@ def innermost(args):
 
 
 def carry(src, dst, change=None):
-    """dst, which is src in another tensor, with the tangents of src at every visible level, or with change(tangent)."""
+    """Give dst, which is src in another tensor, the tangents of src at every visible level, and return it.
+
+    change: a function that is applied to each tangent.
+    """
     levels = visible()
     for i, level in enumerate(levels):
         if level.tangents and level.knows(src):

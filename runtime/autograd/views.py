@@ -1,4 +1,4 @@
-"""Differentiable views: whose they are, what writing into them makes of the graph."""
+"""Differentiable views: their bases, and how writing into a view changes the graph."""
 
 import gc
 import sys
@@ -14,10 +14,9 @@ from .graph import FunctionNode, edge, fitted, forward_name, meta_of, named, set
 
 
 class ViewInfo:
-    """A differentiable view: its base, the version of the base's history that its grad_fn belongs to, and how it was
-    made.
+    """A differentiable view: its base, the version that its grad_fn belongs to, and how the view was created.
 
-    creation: None where writing into it can be recorded, else one of _FORBIDDEN.
+    creation: None if writing into the view can be recorded, else a key of _FORBIDDEN.
     """
 
     __slots__ = ("base", "attr_version", "creation")
@@ -28,7 +27,7 @@ class ViewInfo:
     def refresh(self, t):
         """Rebuild the view's grad_fn from its base if an in-place operation has written to their memory since.
 
-        An error where that cannot be.
+        Raises an error where that is forbidden.
         """
         version = t._vc[0] if t._vc is not None else 0
         if version == self.attr_version or not self.base._requires_grad and t._grad_fn is None:
@@ -41,15 +40,16 @@ class ViewInfo:
         self.rebuild(t, version)
 
     def rebuild(self, t, version):
-        """Make the view's grad_fn from its base's."""
+        """Create the view's grad_fn from that of its base."""
         if self.base._requires_grad:
             set_history(t, as_strided_node(self.base, t))
         self.attr_version = version
 
 
 def _geometries(base, t):
-    """(geometry of base, geometry of t, whether both are told in real numbers, because one is a complex view of the
-    other).
+    """Return (geometry of base, geometry of t, apart).
+
+    apart: whether only one of the two is complex; both geometries then count real elements.
     """
     apart = base.dtype.is_complex is not t.dtype.is_complex
     return *(
@@ -66,7 +66,7 @@ def _parts(g, apart):
 
 
 def _whole(g, like, apart):
-    """A gradient in the numbers of what it is the gradient of."""
+    """Return a gradient as complex again, if it was split into real elements and its tensor is complex."""
     return T.view_as_complex(g.contiguous()) if apart and like.is_complex else g
 
 
@@ -84,7 +84,7 @@ def _strided_node(geometries, base_edge, base_meta, meta):
 
 
 def note_view(t, src, creation=None):
-    """Make t a view of src (or of src's base) for autograd and in-place."""
+    """Mark t as a view of src (or of src's base) for autograd and in-place operations."""
     if t._vc is INFERENCE:
         return t
     v = src._view
@@ -94,7 +94,7 @@ def note_view(t, src, creation=None):
         creation = v.creation
     base = src if v is None else v.base
     t._view = ViewInfo(base, t._vc[0] if t._vc is not None else 0, creation)
-    if base._requires_grad and t.dtype.category >= dt.FLOAT:  # whatever mode it is made in
+    if base._requires_grad and t.dtype.category >= dt.FLOAT:  # in every grad mode
         t._requires_grad = True
     return t
 
@@ -104,7 +104,7 @@ _BOTH = (
     "the view and the inplace either both inside the {0} block (if you don't want the inplace to be tracked) or both "
     "outside (if you want the inplace to be tracked)."
 )
-# why a view may not be written to while gradients are recorded, by how it was made
+# why a view may not be written to while gradients are recorded, by how it was created
 _FORBIDDEN = {
     "no_grad": _BOTH.format("no_grad"),
     "inference": _BOTH.format("inference_mode"),
@@ -118,7 +118,7 @@ _FORBIDDEN = {
 
 
 def check_inplace(self, *others):
-    """Errors of in-place operations that autograd cannot record. others: what else the operation reads."""
+    """Raise the errors of in-place operations that autograd cannot record. others: what else the operation reads."""
     if not CONTEXT.grad or not (self.requires_grad or any(isinstance(t, Tensor) and t._requires_grad for t in others)):
         return
     v = self._view
@@ -132,7 +132,7 @@ def check_inplace(self, *others):
 
 
 def _origin(self, creation, done):
-    """What an error says of the view that may not be written to, or whose memory has been."""
+    """Return the text about a view that may not be written to, or whose memory was written to, for an error."""
     fn = self._grad_fn
     result = "" if fn is None else f"Output {self._output_nr} of {forward_name(named(fn))} is a view"
     if fn is not None and creation in ("multi", "custom"):
@@ -144,7 +144,7 @@ def _origin(self, creation, done):
 
 
 def rebase(self, node, nr=0):
-    """self was modified in place by `node`: make node its history, and its base's through CopySlices."""
+    """Make `node`, which modified self in place, the history of self and, through CopySlices, of its base."""
     v = self._view
     if v is None or v.base is self:
         if not self._requires_grad:
@@ -160,8 +160,9 @@ def rebase(self, node, nr=0):
     dtype, base_dtype = self.dtype, base.dtype
 
     def run(gv):
-        """What the operator's backward gives for the view's gradient: that of what the view held before, or None, and
-        those of the other inputs.
+        """Run the operator's backward on the view's gradient.
+
+        Returns the gradient of what the view held before, or None, and the gradients of the other inputs.
         """
         # the first edge of an in-place node is the tensor it wrote to: its gradient goes into the base's
         res = node.run([None] * nr + [gv])
@@ -191,11 +192,10 @@ def rebase(self, node, nr=0):
 
 
 def _may_be_written(g, bshape, bstride, boffset, shape, stride, offset):
-    """Whether the view's part of a copy of a base's gradient can be written to: nothing records or intercepts, and the
-    view is a part of a contiguous base.
+    """Whether the view's part of a copy of the base's gradient can be written directly.
 
-    Otherwise the part is put in by functions that can be differentiated again, at the cost of a number for the place of
-    each element.
+    Nothing may record or intercept, and the view must be a part of a contiguous base. Otherwise the part is inserted by
+    differentiable functions, which need an index for each element.
     """
     if (
         CONTEXT.grad
@@ -211,14 +211,14 @@ def _may_be_written(g, bshape, bstride, boffset, shape, stride, offset):
 
 
 def _reach_views(base, written=None):
-    """The views made while a base had no gradient have one from now on, as it has: an in-place operator has written a
-    history into it, or into a view.
+    """Set requires_grad on the views of a base that had no gradient until an in-place operator wrote into it.
 
-    Nothing lists the views of a tensor, which are made often. That some live shows by who holds the counter of versions
-    that they share; only then all objects are looked through (some 30 ms).
+    written: the view that the operator wrote into, or None.
+    Views are not listed anywhere, because they are created often. The reference count of the version counter that they
+    share shows whether some are alive; only then are all objects searched (some 30 ms).
     """
     counter = base._vc
-    holders = sys.getrefcount(counter) - 2  # but for the local name and the argument
+    holders = sys.getrefcount(counter) - 2  # without the local name and the argument
     if counter.__class__ is not list or holders <= (1 if written is None else 2):
         return
     for t in gc.get_referrers(counter):
@@ -227,8 +227,9 @@ def _reach_views(base, written=None):
 
 
 def _save_of_view(node, base, view, copy):
-    """Let what an in-place operator has saved of its result, a view, be that view of what `copy` makes of its base: the
-    operator runs but once.
+    """Make the result saved by an in-place operator on a view that same view of the output of `copy`.
+
+    The operator itself runs only once.
     """
     alive, geometries, base_meta, meta = weakref.ref(copy), _geometries(base, view), meta_of(base), meta_of(view)
 
@@ -241,10 +242,9 @@ def _save_of_view(node, base, view, copy):
             s.output_of, s.nr = node_of_view, 0
 
 
-# ------------------------------------------------------------------------------------------------ gradients of strided
-# views
+# ---------------------------------------------------------------------------------------- gradients of strided views
 def _positions(shape, stride, start, device):
-    """Element numbers in a storage of a strided view, in the view's shape."""
+    """Return the positions in the storage of a strided view's elements, in the view's shape."""
     idx = T.full((), start, dtype=dt.int64, device=device)
     for s, st in zip(shape, stride):
         idx = idx.unsqueeze(-1) + T.arange(0, s, device=device) * st
@@ -252,7 +252,10 @@ def _positions(shape, stride, start, device):
 
 
 def as_strided_backward(g, bshape, bstride, boffset, shape, stride, offset):
-    """Gradient of the base of an as_strided view: add into the base's storage, read the base's elements."""
+    """Return the gradient of the base of an as_strided view.
+
+    The gradient is added into the base's storage, from which the base's elements are read.
+    """
     low = min(boffset, offset)
     n = max(boffset + extent(bshape, bstride), offset + extent(shape, stride)) - low
     flat = T.zeros((max(n, 0),), dtype=g.dtype, device=g.device)
@@ -272,7 +275,7 @@ def as_strided_backward(g, bshape, bstride, boffset, shape, stride, offset):
 
 
 def as_strided_of(g, bshape, bstride, boffset, shape, stride, offset):
-    """The part of a base's gradient that belongs to a view of the base."""
+    """Return the part of a base's gradient that belongs to a view of the base."""
     if tuple(shape) == tuple(bshape) and tuple(stride) == tuple(bstride) and offset == boffset:
         return g
     return T.take(_scatter_to_storage(g, bshape, bstride), _positions(shape, stride, offset - boffset, g.device))
@@ -286,7 +289,7 @@ def _scatter_to_storage(g, bshape, bstride):
 
 
 def as_strided_write(g, part, bshape, bstride, boffset, shape, stride, offset):
-    """A base's gradient with the view's part replaced (by zeros where part is None)."""
+    """Return a base's gradient with the view's part replaced (by zeros where part is None)."""
     if tuple(shape) == tuple(bshape) and tuple(stride) == tuple(bstride) and offset == boffset:
         return T.zeros_like(g) if part is None else part
     flat = _scatter_to_storage(g, bshape, bstride)

@@ -1,6 +1,6 @@
-"""Autocast: which operators run in low precision, which in float32, which in the widest type.
+"""Autocast: which operators run in low precision, which in float32, and which in the widest dtype.
 
-And the state behind torch.autocast.
+Also the state behind torch.autocast.
 """
 
 from enum import Enum
@@ -13,7 +13,7 @@ from .dispatch import tensors_of
 
 
 class Autocast(Enum):
-    """The type in which autocast runs an operator, and whether on accelerators alone."""
+    """The dtype in which autocast runs an operator, and whether it does so on accelerators only."""
 
     LOWER = "lower", False
     FLOAT32 = "float32", False
@@ -60,10 +60,10 @@ def nest(n):
 
 
 def _widest(lower, dtypes):
-    """The type for operands that must be of one: float32 where one is, else autocast's own.
+    """Return the dtype for operands that must share one: float32 if an operand has it, else autocast's own.
 
-    float64 says nothing, and stays what it is. Any other type raises RuntimeError, as in PyTorch, unless a float32
-    comes before it.
+    float64 operands are ignored. Any other dtype raises RuntimeError, as in PyTorch, unless a float32 operand comes
+    before it.
     """
     for d in dtypes:
         if d is dt.float32:
@@ -74,7 +74,7 @@ def _widest(lower, dtypes):
 
 
 def cast_arguments(op, args):
-    """The arguments of an autocast operator in its type, or None to leave them."""
+    """Return the arguments of an autocast operator in its dtype, or None to leave them unchanged."""
     rule = op.options.autocast
     first = next(tensors_of(args), None)
     if rule is None or first is None or not CONTEXT.autocast_enabled.get(first.device.type):

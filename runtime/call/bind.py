@@ -1,4 +1,4 @@
-"""Arguments of a call: conversions to what the schema says, and PyTorch's errors for what does not fit."""
+"""Binding of arguments: conversions to what the schema declares, and PyTorch's errors for what does not fit."""
 
 import math
 
@@ -26,9 +26,10 @@ REQUIRED = _Required()
 
 
 def fail(e, o, values, name, is_method_):
-    """After an error: PyTorch's message, where it was for want of memory, or an argument was missing or of the wrong
-    type; else the error, without our
-    frames."""
+    """Raise PyTorch's error instead of `e` if memory ran out or an argument was missing or of the wrong type.
+
+    Otherwise the caller raises `e` again, from whose traceback our frames are removed.
+    """
     shorten(e)
     overflow(o, values, name)
     no_memory(e, o, values)
@@ -42,7 +43,7 @@ def fail(e, o, values, name, is_method_):
 
 
 def overflow(o, values, name):
-    """PyTorch's error for an int that does not fit into 64 bits."""
+    """Raise PyTorch's error for an int that does not fit into 64 bits."""
     for a, v in zip(o.schema.args, values):
         if a.base != "int":
             continue
@@ -55,14 +56,14 @@ def overflow(o, values, name):
 
 
 def spelled(o, name):
-    """A function's name as PyTorch's messages call it."""
+    """Return a function's name as PyTorch's messages write it."""
     return f"{o.namespace}_{name}" if o.namespace in ("linalg", "fft", "special") else name
 
 
 def unfit(o, values, name, is_method_, **more):
-    """PyTorch's error where the arguments of a call fit none of a function's several signatures, or None. more.
+    """Return PyTorch's error if the arguments fit none of a function's several signatures, else None.
 
-    Arguments beside the schema's.
+    more: arguments in addition to the schema's.
     """
     args, kwargs = [], {}
     for a, v in list(zip(o.schema.args, values))[is_method_:]:
@@ -80,7 +81,7 @@ def unfit(o, values, name, is_method_, **more):
 
 
 def no_memory(e, o, values):
-    """PyTorch's error where one was for want of memory, or of a number for the size of it."""
+    """Raise PyTorch's error if `e` means that memory ran out or that a size is too large."""
     if isinstance(e, MemoryError) or isinstance(e, RuntimeError) and str(e).startswith("Allocate memory failed"):
         raise out_of_memory(e, o, values) from None
     if isinstance(e, ValueError) and str(e).startswith(("array is too big", "Maximum allowed dimension")):
@@ -92,14 +93,14 @@ def no_memory(e, o, values):
 
 
 def expect(o, i, value):
-    """Refuse a value that is not of the class that the i-th argument declares."""
+    """Raise an error for a value that is not of the class that the i-th argument declares."""
     a = o.schema.args[i]
     if not accepts(a, value):
-        raise TypeError(f"argument '{a.name}'")  # fail() says it in PyTorch's words
+        raise TypeError(f"argument '{a.name}'")  # fail() replaces it by PyTorch's error
 
 
 def out_of_memory(e, o, values):
-    """PyTorch's error for memory that is not there."""
+    """Return PyTorch's error for an allocation that failed."""
     if isinstance(e, MemoryError):
         n = math.prod(getattr(e, "shape", ())) * getattr(getattr(e, "dtype", None), "itemsize", 1)
     else:
@@ -113,7 +114,7 @@ def out_of_memory(e, o, values):
 
 
 def missing(o, values, name, is_method_):
-    """PyTorch's TypeError for arguments that were not given."""
+    """Raise PyTorch's TypeError if arguments were not given."""
     absent = [
         a.keyword if i or a.name != "self" else "input"
         for i, (a, v) in enumerate(zip(o.schema.args, values))
@@ -130,7 +131,7 @@ def missing(o, values, name, is_method_):
 
 
 def check_tensors(op, values, name, is_method_):
-    """PyTorch's TypeError for what is not a tensor where one must be, or is not there."""
+    """Raise PyTorch's TypeError if an argument that must be a tensor is not one, or if one is missing."""
     if is_method_ and values and not isinstance(values[0], Tensor):
         raise TypeError(
             f"descriptor '{name}' for 'torch._C.TensorBase' objects doesn't apply to a '{type(values[0]).__name__}' "
@@ -146,7 +147,7 @@ def check_tensors(op, values, name, is_method_):
 
 
 def varargs(star, given, name, o, function):
-    """The ints of f(2, 3), f((2, 3)) and f(size=(2, 3)); function: the name that the caller knows it by."""
+    """Return the ints of f(2, 3), f((2, 3)) or f(size=(2, 3)). function: the name for error messages."""
     if (
         o.schema.tensor_args and name == o.schema.args[o.schema.tensor_args[0]].name
     ):  # or the tensors of f(x, y) and f([x, y])
@@ -172,7 +173,7 @@ def varargs(star, given, name, o, function):
     except TypeError:
         if isinstance(given, tuple) and any(
             isinstance(i, SymInt) for i in given
-        ):  # sizes of jagged dimensions, which the class of their tensor takes
+        ):  # sizes of jagged dimensions, which the class of their tensor handles
             if o.schema.tensor_args:
                 return given
             raise RuntimeError("SymIntArrayRef expected to contain only concrete integers") from None
@@ -189,7 +190,10 @@ def direct_list(ts):
 
 
 def with_numpy_names(public, o, names, values, given, out=None):
-    """Call again with NumPy's names (axis, keepdims, x1, x2) as PyTorch's. names: PyTorch's for the values."""
+    """Call again with PyTorch's names instead of NumPy's (axis, keepdims, x1, x2).
+
+    names: PyTorch's names for the values.
+    """
     kw = {} if out is None else {"out": out}
     for name, a in zip(names, o.schema.args):
         for alt in NUMPY_NAMES.get(a.name, ()):
@@ -210,8 +214,9 @@ def with_numpy_names(public, o, names, values, given, out=None):
 
 
 def with_deprecated(public, o, name, is_method_, given, named):
-    """Call again where an old order of arguments has its number before a tensor: add(x, alpha, y), addmm(beta, x,
-    alpha, a, b); or add(x, 2, alpha).
+    """Call again for a deprecated order of arguments, in which a number comes before a tensor.
+
+    These are add(x, alpha, y) and addmm(beta, x, alpha, a, b), for example; also add(x, 2, alpha).
     """
     if (
         len(given) == 3
@@ -235,7 +240,7 @@ def with_deprecated(public, o, name, is_method_, given, named):
 
 
 def _old_orders(args, is_method_):
-    """The names of the arguments in the deprecated orders; those of a method begin with self."""
+    """Yield the names of the arguments in the deprecated orders; those of a method begin with self."""
     tensors, factors = [a.name for a in args if not a.kwonly], [a.name for a in args if a.kwonly]
     if factors[0] != "beta":
         yield [tensors[0], *factors, *tensors[1:]]
@@ -265,14 +270,14 @@ def _warn_deprecated(o, name, is_method_, order):
 
 
 def as_int(v):
-    """An int that stands alone: Python's, NumPy's, or that of a tensor without dimensions."""
+    """Convert a single int: Python's, NumPy's, or a tensor without dimensions."""
     if not is_int(v):
         raise TypeError(f"must be int, not {type_name(v)}")
     return int(v.item()) if isinstance(v, Tensor) else v.__index__()
 
 
 def as_index(v):
-    """An int in a list of them, where PyTorch takes what Python takes for an index."""
+    """Convert an int in a list of ints, where PyTorch accepts everything that Python accepts as an index."""
     if isinstance(v, Tensor):
         return int(v.item()) if v.dtype.category <= dt.INT and numel(v._shape) == 1 else v.__index__()
     try:
@@ -282,14 +287,14 @@ def as_index(v):
 
 
 def as_sizes(v):
-    """As as_ints, of what must be a sequence."""
+    """Like as_ints, for an argument that must be a sequence."""
     if v.__class__ is not tuple and v.__class__ is not list and not isinstance(v, (tuple, list)):
         raise TypeError(f"must be tuple of ints, not {type_name(v)}")
     return as_ints(v)
 
 
 def as_dtype(v):
-    """A dtype, for which Python's classes of numbers may stand."""
+    """Convert a Python number class that was given as a dtype."""
     if v.__class__ is not type or v not in dt.PYTHON:
         raise TypeError(f"must be torch.dtype, not {type_name(v)}")
     return dt.PYTHON[v]
@@ -323,13 +328,13 @@ def as_scalar(v):
 
 
 def python_number(v):
-    """A number of Python's own class, where NumPy's or a subclass stands for it."""
+    """Convert a NumPy number, or an instance of a subclass, to Python's own class."""
     if v is None or isinstance(v, Tensor) or v.__class__ in NUMBERS_OR_NONE or v.__class__ in TRACED:
         return v
     for c in (int, float, complex):
         if isinstance(v, c):
             return c(v)
-    return int(v) if isinstance(v, np.integer) else float(v)  # so PyTorch reads NumPy's bool and small complex numbers
+    return int(v) if isinstance(v, np.integer) else float(v)  # as PyTorch reads NumPy's bool and small complex numbers
 
 
 def as_float(v):
@@ -343,7 +348,7 @@ def as_float(v):
 
 
 def no_overload(name, ops, args, kwargs, kind):
-    """PyTorch's TypeError where no schema of a name fits."""
+    """Return PyTorch's TypeError for arguments that fit no schema of a name."""
     method = kind in ("method", "inplace")
     error = mismatch(
         spelled(ops[0], name), method, args[method:], kwargs, [spoken_signature(o.schema.args, method) for o in ops]

@@ -1,5 +1,6 @@
-"""Below autograd: from an operator's arguments to the kernel of their device, and the place where that can be
-intercepted.
+"""Below autograd: from an operator's arguments to the kernel of their device.
+
+This is also where calls can be intercepted.
 """
 
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from .promotion import promote
 
 
 def tensors_of(args):
-    """The tensors among the arguments, those in lists included."""
+    """Yield the tensors among the arguments, including those in lists."""
     for a in args:
         if isinstance(a, Tensor):
             yield a
@@ -36,9 +37,9 @@ def requires_grad(op, args):
 
 
 def common_device(op, args):
-    """The device of a call.
+    """Return the device of a call.
 
-    Numbers in tensors without dimensions, in the host's memory, may meet any device, others must agree.
+    CPU tensors without dimensions may be combined with any device; all others must agree.
     """
     for i in op.tensor_args:
         if getattr(args[i], "device", None) is not HOST:
@@ -65,11 +66,11 @@ def common_device(op, args):
 
 
 def elementwise(op, args):
-    """Promotion, devices, broadcasting, memory order, kernel. Returns a fresh tensor."""
+    """Run an elementwise operator: promotion, device, broadcasting, memory order, kernel. Returns a new tensor."""
     operands, attributes = [args[i] for i in op.operands], [args[i] for i in op.attributes]
     if op.hosted:
         first = operands[0]
-        if op.options.keep:  # that of the values decides, not that of a mask
+        if op.options.keep:  # the dtype of the values decides, not that of a mask
             first = next(
                 (t for i, t in enumerate(operands) if i not in op.options.keep and t.__class__ not in NUMBERS_OR_NONE),
                 None,
@@ -83,7 +84,7 @@ def elementwise(op, args):
     device = tensors[0].device if len(tensors) == 1 else common_device(op, args)
     try:
         compute, dtype = promote(op, operands, args)
-    except NotImplementedError:  # which PyTorch's kernels find after the shapes
+    except NotImplementedError:  # PyTorch's kernels check the shapes first
         broadcast_shapes((), *[t._shape for t in tensors])
         raise
     if not tensors and not op.options.numbers:
@@ -108,7 +109,7 @@ def elementwise(op, args):
 
 
 def general(op, args, device=None):
-    """Meta function and kernel of an operator that is not elementwise. Returns a fresh tensor or a tuple of them."""
+    """Run the meta function and kernel of another operator. Returns a new tensor or a tuple of them."""
     device = device or common_device(op, args)
     result = op.meta(*args)
     dtype = (
@@ -125,15 +126,16 @@ def general(op, args, device=None):
 # ------------------------------------------------------------------------------------------------ interception
 @contextmanager
 def intercept(handler):
-    """Inside, in this thread, each operator below autograd and autocast goes to handler(name, args, proceed) instead of
-    its kernel.
+    """In this thread, pass each operator below autograd and autocast to handler(name, args, proceed), not its kernel.
 
-    name: PyTorch's, as "aten.add.Tensor". args: in the schema's order, as they were given. proceed(*args) runs the
-    operator without gradients and without this handler (an outer one sees it); proceed.op is the declared operator,
-    `with proceed.outer():` lets whole functions do the same, proceed.resolve(args) gives the arguments as PyTorch's.
-    What the handler returns is the result, on which autograd hangs the node of the call.
-    Functions over other operators are seen themselves where PyTorch's dispatcher sees them and no gradient flows
-    through them; else what they call is.
+    name: PyTorch's, as "aten.add.Tensor".
+    args: in the schema's order, as they were given.
+    proceed(*args): runs the operator without gradients and without this handler; an outer handler sees it. proceed.op
+    is the declared operator, `with proceed.outer():` lets whole functions run in this way, and proceed.resolve(args)
+    returns PyTorch's schema and arguments.
+    What the handler returns is the result, to which autograd attaches the node of the call.
+    A function composed of other operators is passed on as a whole if PyTorch's dispatcher has it and no gradient flows
+    through it; otherwise the operators that it calls are.
     """
     activate(1, 1)
     try:
@@ -145,11 +147,10 @@ def intercept(handler):
 
 @contextmanager
 def batching(handler):
-    """Inside, in this thread, handler(op, args) is asked first wherever an operator is called, and gives NotImplemented
-    where it is none of its own.
+    """In this thread, call handler(op, args) first for each operator; it may return NotImplemented.
 
-    Unlike what intercept() hands over, the call is still above autograd. Classes with a __torch_function__ are asked,
-    whatever holds outside.
+    Unlike the calls that intercept() passes on, these are still above autograd. __torch_function__ of subclasses is
+    enabled inside, even if it is disabled outside.
     """
     activate(1, 1)
     try:
@@ -160,8 +161,9 @@ def batching(handler):
 
 
 class Call:
-    """A call below autograd, on its way from the innermost handler outwards and then to the classes of its arguments
-    and the kernel.
+    """A call below autograd.
+
+    It passes from the innermost handler outwards, then to the classes of its arguments and to the kernel.
     """
 
     __slots__ = ("op", "suffix", "run", "handlers", "native")
@@ -175,18 +177,18 @@ class Call:
             return handle(self.op, args, self.run, self.suffix)
 
     def outer(self):
-        """A block in which operators go to the outer handlers."""
+        """Return a context in which operators go to the outer handlers."""
         return CONTEXT.set(interceptors=self.handlers)
 
     def resolve(self, args):
-        """(schema, args, kwargs) of PyTorch's, or None."""
+        """Return PyTorch's (schema, args, kwargs), or None."""
         return resolve(self.op, args, self.suffix, self.native)
 
 
 def intercepted(args):
-    """Whether a call with these arguments is handed over before its kernel.
+    """Whether a call with these arguments is intercepted before its kernel.
 
-    To be asked where PROCESS.interceptors is not 0.
+    Only needs to be called while PROCESS.interceptors is not 0.
     """
     if CONTEXT.interceptors or LIBRARY_KERNELS:
         return True
@@ -194,12 +196,15 @@ def intercepted(args):
 
 
 def _below(**more):
-    """A block below autograd and autocast: nothing is recorded, but what it calls knows whether that was so above."""
+    """Return a context below autograd and autocast, in which nothing is recorded.
+
+    Inside, CONTEXT.recording is whether gradients were recorded above.
+    """
     return CONTEXT.set(grad=False, autocast=None, recording=CONTEXT.grad or CONTEXT.recording, **more)
 
 
 def handle(op, args, run, suffix=""):
-    """Hand a call to the innermost handler, then to the classes of its arguments. run(*args): what it is without.
+    """Pass a call to the innermost handler or, without one, to the classes of its arguments or to run(*args).
 
     suffix: "_" for in-place operators.
     """
@@ -225,14 +230,14 @@ def _overridden_kernel(op, args, run, suffix):
         key = schema.full_name, device
         kernel = LIBRARY_KERNELS.get(key)
         if kernel is not None and key not in CONTEXT.in_library:
-            # inside, the operator is the original: for this thread alone
+            # inside, and in this thread only, the operator is the original one
             with CONTEXT.set(dispatch_off=CONTEXT.dispatch_off + 1, in_library=(*CONTEXT.in_library, key)):
                 return kernel(*given, **named)
     return run(*args)
 
 
 class Overload(Call):
-    """A call of an operator written in Python, which is its own overload."""
+    """A call of an operator written in Python; `op` is its overload."""
 
     __slots__ = ("given",)
 
@@ -248,7 +253,7 @@ class Overload(Call):
 
 
 def hand_over(overload, args, kwargs, run):
-    """The same for an operator written in Python: run(args, kwargs) is what it is without."""
+    """Do the same as handle() for an operator written in Python, which run(args, kwargs) runs."""
     flat, stack = (*args, *kwargs.values()), CONTEXT.interceptors
     with _below():
         if stack:
@@ -259,13 +264,13 @@ def hand_over(overload, args, kwargs, run):
 
 
 class CLASSES:
-    """handler(name, args, call): asks the __torch_dispatch__ of arguments; set by torch._ops."""
+    """handler(name, args, call): calls the __torch_dispatch__ of the arguments; set by torch._ops."""
 
     handler = None
 
 
 def dispatch_name(op, args, suffix="", native=False):
-    """PyTorch's name of a call below autograd: its operator and overload."""
+    """Return PyTorch's name of a call below autograd: its operator and overload."""
     found = resolve(op, args, suffix, native)
     if found is not None:
         return f"aten.{found[0].name[6:]}.{found[0].overload_name or 'default'}"

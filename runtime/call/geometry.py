@@ -1,6 +1,4 @@
-"""Shapes and strides of results: broadcasting, and the order in memory that PyTorch's TensorIterator gives an
-elementwise result.
-"""
+"""Shapes and strides of results: broadcasting, and the memory order that TensorIterator gives elementwise results."""
 
 from functools import lru_cache
 
@@ -28,8 +26,9 @@ def broadcast_shapes(*shapes):
 
 
 def check_spreads(shape, *shapes):
-    """Refuse what makes another shape of a result's together with it: an operand may be spread over the result, not the
-    result over an operand.
+    """Raise PyTorch's error unless the shapes broadcast to exactly `shape`, that of a given result.
+
+    Operands may be expanded to the result's shape, but not the result to theirs.
     """
     whole = broadcast_shapes(*shapes)
     if whole != tuple(shape):
@@ -40,13 +39,13 @@ CHANNELS_LAST = (0, 2, 3, 1)  # the order of dimensions in that memory format
 
 
 def memory_order(shape, operands):
-    """Dimensions from slowest to fastest in the memory of a result over these operands; None for contiguous."""
+    """Return the dimensions of a result over these operands, slowest in memory first; None for contiguous."""
     if len(shape) < 2:
         return None
     tensors = [t for t in operands if isinstance(t, Tensor)]
     given = sum(
         t is not None for t in operands
-    )  # beside a number PyTorch looks at the strides, where they are ambiguous too
+    )  # next to a number, PyTorch looks at the strides even if they are ambiguous
     return _memory_order(shape, tuple([(t._shape, t._stride) for t in tensors]), len(tensors) == given)
 
 
@@ -56,7 +55,7 @@ def _memory_order(shape, geometries, tensors_alone):
     geometries = [(s, contiguous_strides(s) if st is None else st) for s, st in geometries]
     if tensors_alone and all(
         s == shape for s, _ in geometries
-    ):  # then the whole layout decides, where it is one of the usual ones
+    ):  # then the layout that all operands share decides, if it is a usual one
         if all(is_contiguous(s, st) for s, st in geometries):
             return None
         if n == 4 and all(
@@ -79,13 +78,13 @@ def _memory_order(shape, geometries, tensors_alone):
 
 
 def _broadcast_strides(own, stride, shape):
-    """The strides of an operand seen in the result's shape: 0 where it is spread."""
+    """Return an operand's strides in the result's shape: 0 where it is expanded."""
     off = len(shape) - len(own)
     return [0 if i < off or (own[i - off] == 1 and n != 1) else stride[i - off] for i, n in enumerate(shape)]
 
 
 def _compare(a, b, strides, shape):
-    """1 where dimension a must lie outside b, -1 where it may stay inside, 0 where nothing tells."""
+    """Return 1 if dimension a must lie outside b, -1 if it may stay inside, and 0 if nothing decides it."""
     for s in strides:
         x, y = s[a], s[b]
         if x == 0 or y == 0:
@@ -98,7 +97,7 @@ def _compare(a, b, strides, shape):
 
 
 def result_strides(shape, operands):
-    """The strides of an elementwise result; None for contiguous."""
+    """Return the strides of an elementwise result; None for contiguous."""
     if all(t._stride is None for t in operands if isinstance(t, Tensor)):
         return None
     order = memory_order(shape, operands)
@@ -106,7 +105,7 @@ def result_strides(shape, operands):
 
 
 def strides_in_order(shape, order):
-    """The strides of a dense tensor whose dimensions lie in memory in this order, the slowest first."""
+    """Return the strides of a dense tensor whose dimensions have this memory order, the slowest first."""
     st, k = [0] * len(shape), 1
     for i in reversed(order):
         st[i] = k
@@ -115,7 +114,7 @@ def strides_in_order(shape, order):
 
 
 def permuted(t, order):
-    """t with leading 1s up to the rank of `order`, then permuted: a view without history."""
+    """Return t with leading 1s up to the rank of `order`, then permuted: a view that is not recorded."""
     pad = len(order) - len(t._shape)
     shape, st = (1,) * pad + tuple(t._shape), (0,) * pad + tuple(t.stride())
     shape, st = tuple(shape[i] for i in order), tuple(st[i] for i in order)
@@ -123,14 +122,17 @@ def permuted(t, order):
 
 
 def in_order(t, shape, order):
-    """A fresh contiguous tensor of the permuted shape, seen in the original order of dimensions."""
+    """Return a new contiguous tensor of the permuted shape as a view in the original order of dimensions."""
     if t.__class__ in dispatching:
         return T.permute(t, [order.index(d) for d in range(len(order))])
     return strided_view(t, shape, strides_in_order(shape, order), 0)
 
 
 def preserved_strides(t):
-    """The strides a copy of t gets under preserve_format: its own if dense, else in the order of its dimensions."""
+    """Return the strides that a copy of t gets under preserve_format.
+
+    They are its own if it is dense; otherwise they follow the order of its dimensions in memory.
+    """
     if t._stride is None:
         return None
     if is_dense(t._shape, t._stride):

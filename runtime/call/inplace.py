@@ -18,7 +18,7 @@ from .tracing import traced
 
 
 def inplace(op, self, args):
-    """Compute, then write into self; returns self."""
+    """Compute an in-place operator, write the result into self, and return self."""
     if PROCESS.versions or self._vc is INFERENCE:
         check_writable(self)
         check_captured(self, lambda: dispatch_name(op, args, "_").replace(".", "::", 1).removesuffix(".default"))
@@ -60,7 +60,10 @@ def _by_kernel(op, self, args, recording, kernel):
 
 
 def _without_formula(op, self, args):
-    """An operator that nothing is recorded of; where its result is constant, that is."""
+    """Run an operator without a derivative, which is not recorded.
+
+    If its result is constant, a node with zero gradients is recorded.
+    """
     tensors = (self, *(a for a in args[1:] if isinstance(a, Tensor)))
     edges, metas = tuple(map(edge, tensors)), tuple(map(meta_of, tensors))
     with CONTEXT.set(grad=False):
@@ -77,7 +80,7 @@ def _without_formula(op, self, args):
 
 
 def _taken_over(op, self, args, recording):
-    """The result where the tracer or an interceptor takes the call, else None."""
+    """Return the result if the tracer or an interceptor takes the call, else None."""
     if CONTEXT.tracer is not None:
         return traced(op, args, lambda *args: inplace(op, args[0], args), "_")
     if not intercepted(args):
@@ -93,7 +96,7 @@ def _taken_over(op, self, args, recording):
 
 
 def _named(op, args):
-    """Whether PyTorch's dispatcher has the in-place operator of a function over others."""
+    """Whether PyTorch's dispatcher has the in-place operator as one that is not implicitly composite."""
     found = resolve(op, args, "_")
     return found is not None and not found[0].implicit
 
@@ -103,9 +106,9 @@ def _below(op, args):
 
 
 def _on_expanded(op, self, args, recording):
-    """Whether an operator that writes to a tensor of which several elements are one is done already.
+    """Handle an in-place operator on an expanded tensor; return whether the work is done.
 
-    Most are refused.
+    Most operators raise an error.
     """
     if not op.options.expanded:
         refuse_expanded(self)
@@ -115,7 +118,7 @@ def _on_expanded(op, self, args, recording):
     )
     if op.promote is None or recording:
         return False
-    _, mask, value = args  # what a mask says of any of the elements that are one holds for it
+    _, mask, value = args  # an element in memory is masked if the mask holds for any of its positions
     shared = [d for d, (n, stride) in enumerate(zip(self._shape, self.stride())) if n > 1 and stride == 0]
     once = self
     for d in shared:
@@ -139,7 +142,7 @@ def _composite(op, self, args, recording):
             or r.dtype is not self.dtype
         ):
             return Tensor.copy_(self, r)
-        node, nr = r._grad_fn, r._output_nr  # the history of the result is that of what takes its place
+        node, nr = r._grad_fn, r._output_nr  # self takes over the history of the result
         write(self, r)
         rebase(self, node, nr)
         return self
@@ -148,9 +151,10 @@ def _composite(op, self, args, recording):
 
 
 def _in_kernel(op, self, args, recording, kernel, keep=False, read=None):
-    """A kernel that writes by itself.
+    """Run a kernel that writes into its first argument itself.
 
-    keep: it may destroy what a formula reads; read: the arguments that formulas read, where they are others.
+    keep: the kernel may overwrite values that a formula reads.
+    read: the arguments that formulas read, if they are other ones.
     """
     node = None
     if recording:
@@ -176,7 +180,7 @@ def _of_in_place(op, node, args):
 
 
 def _computed(op, args, recording=False):
-    """The operator's result, written over its first argument."""
+    """Compute the operator's result and write it over its first argument."""
     self = args[0]
     with CONTEXT.set(grad=False):
         r = op.make_call()(*args)
@@ -194,12 +198,12 @@ def _computed(op, args, recording=False):
 
 
 def _before(op, self):
-    """What an in-place operator saves of self: a copy where a formula reads it."""
+    """Return what an in-place operator saves of self: a copy if a formula reads it."""
     return past(self) if any(0 in arguments for _, arguments, _ in op.compiled_derivative.reads) else self
 
 
 def past(self):
-    """A copy of self with its history: the value before an in-place operator."""
+    """Return a copy of self with its history: the value before an in-place operator."""
     with CONTEXT.set(grad=False):
         old = T.clone(self)
     old._requires_grad, old._grad_fn, old._output_nr = self._requires_grad, self._get_grad_fn(), self._output_nr

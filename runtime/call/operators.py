@@ -1,4 +1,4 @@
-"""Python's operators on tensors: the dunder methods, over the operators of the registry."""
+"""Python's operators on tensors: dunder methods that call the operators of the registry."""
 
 import numpy as np
 
@@ -50,7 +50,7 @@ _UNARY = {"neg": "neg", "abs": "abs"}
 
 
 def _swapped(name):
-    """other OP self, self being the tensor."""
+    """Return the function for a reflected operator, which computes other OP self; self is the tensor."""
     if name in ("add", "mul", "and", "or", "xor"):
         return method(_BINARY[name])
     if name == "sub":
@@ -71,7 +71,7 @@ def _swapped(name):
 
 
 def _single(public):
-    """The operator that a public function is when it is given just two arguments, or None where it is several."""
+    """Return the operator that a public function calls for two arguments, or None if there are several."""
     names = getattr(public, "__globals__", {})
     op = names.get("op")
     if op is None or names.get("call") is None or op.options.varargs:
@@ -81,11 +81,11 @@ def _single(public):
 
 
 def _make(dunder, name, reflected):
-    """The method, which makes itself when it is first called."""
+    """Return the method, which generates its final form on its first call."""
 
     def first(self, other):
         public = _swapped(name) if reflected else method(_BINARY[name])
-        # only products take no numbers
+        # only matmul takes no numbers
         numbers, takes = (direct, Tensor) if name == "matmul" else (direct.with_numbers, (Tensor, int, float, complex))
 
         def otherwise(self, other):
@@ -96,7 +96,7 @@ def _make(dunder, name, reflected):
                     return NotImplemented
                 if isinstance(other, takes):
                     raise
-                if name == "eq" and isinstance(other, np.ndarray):  # alone among the comparisons
+                if name == "eq" and isinstance(other, np.ndarray):  # the only comparison that takes arrays
                     return public(self, from_array(other))
                 return NotImplemented
 
@@ -160,7 +160,7 @@ def _array_wrap(self, array, context=None, return_scalar=False):
     array = np.asarray(array)
     return from_array(
         array.astype(np.uint8) if array.dtype == np.bool_ else array
-    )  # PyTorch's answer from before it had bool
+    )  # as in PyTorch, since before it had bool
 
 
 Tensor.__array_wrap__ = _array_wrap

@@ -1,4 +1,4 @@
-"""out=: what it asks of the tensor that is given, and writing a result into it."""
+"""out=: checks of the given tensor, and writing a result into it."""
 
 import warnings
 from collections.abc import Callable
@@ -33,16 +33,17 @@ _RECOUNTED = (
 
 @dataclass(frozen=True)
 class Out:
-    """What an operator asks of out=.
+    """What an operator requires of out=.
 
-    dtype: the error where out's dtype is not the result's own, or one for each result; None: the result is cast where
-    the category allows.
-    leads: where the call asks for no dtype, it computes in out's.
-    contiguous: a resized out= is, instead of keeping the result's order; or a function of the arguments that tells.
-    also: dtypes that out= may be of as well as the result's.
-    any_dtype: the result is cast to whatever out is of.
-    fills: an out= of as many elements keeps its shape.
-    resized: the warning where one that has elements is resized; None: there is none.
+    dtype: the error if out's dtype is not that of the result, or one error for each result. None: the result is cast
+    where the category allows it.
+    leads: if the call gives no dtype, it computes in that of out.
+    contiguous: a resized out= is contiguous instead of keeping the result's memory order; or a function of the
+    arguments that decides it.
+    also: dtypes that out= may have in addition to the result's.
+    any_dtype: the result is cast to any dtype of out.
+    fills: an out= with the same number of elements keeps its shape.
+    resized: the warning if an out= that has elements is resized. None: there is none.
     """
 
     dtype: str | tuple | None = None
@@ -70,8 +71,10 @@ _ANY, _MADE = Out(), Out(resized=None)
 
 
 def with_out(op, result, out, args=(), k=0):
-    """Write a result, or a tuple of them, into out=. op: an operator, or the name of a function that asks for nothing.
-    k: which result it is.
+    """Write a result, or a tuple of them, into out=.
+
+    op: an operator, or the name of a function without requirements.
+    k: which of several results it is.
     """
     name, rules = (op, _ANY) if op.__class__ is str else (op.name.lstrip("_"), op.options.out)
     if isinstance(result, tuple):
@@ -95,16 +98,16 @@ def with_out(op, result, out, args=(), k=0):
         write(out, result.reshape(out._shape))
         return out
     _fill(rules, result, out, args)
-    return out._requiring_grad() if result._requires_grad and not op.tensor_args else out  # a factory's
+    return out._requiring_grad() if result._requires_grad and not op.tensor_args else out  # of a factory function
 
 
 def _with_outs(op, name, rules, result, out, args):
-    """The same of a tuple of results."""
+    """Write a tuple of results into out=, which is a tuple of tensors."""
     if not isinstance(out, (tuple, list)):
         raise _refusal(op, name, out, args, "tuple of Tensors")
     if len(out) != len(result):
         raise TypeError(f"expected tuple of {len(result)} elements but got {len(out)}")
-    if rules.__class__ is Out and rules.dtype.__class__ is tuple:  # whose errors come before anything is written
+    if rules.__class__ is Out and rules.dtype.__class__ is tuple:  # check all dtypes before anything is written
         for k, (r, x) in enumerate(zip(result, out)):
             if isinstance(x, Tensor) and x.dtype is not r.dtype and x.device is r.device:
                 check_dtype(name, rules, r.dtype, x.dtype, k)
@@ -124,7 +127,7 @@ def _fill(rules, result, out, args):
 
 
 def _by_operator(method, argument):
-    """What is done to out= as a call that is seen below autograd, as the one that computed was."""
+    """Call a method of out= as an operator that is seen below autograd, like the one that computed the result."""
     with CONTEXT.set(grad=False):
         method(argument)
 
@@ -136,7 +139,7 @@ def _check_memory(op, out, args):
 
 
 def _resize(rules, result, out, args, seen):
-    """Give out= the shape of the result; PyTorch warns where it had elements."""
+    """Give out= the shape of the result; warn, as PyTorch does, if it had elements."""
     n, shape = numel(out._shape), result._shape
     if n and rules.resized is not None:
         text = rules.resized.format(had=list(out._shape), want=list(shape), n=n, count=numel(shape), shape=shape)
@@ -148,13 +151,13 @@ def _resize(rules, result, out, args, seen):
 
 
 def _refusal(op, name, out, args, wanted):
-    """PyTorch's TypeError for an out= of the wrong class."""
+    """Return PyTorch's TypeError for an out= of the wrong class."""
     error = None if op.__class__ is str else unfit(op, args, name, False, out=out)
     return error or TypeError(f"{name}(): argument 'out' must be {wanted}, not {type(out).__name__}")
 
 
 def _check(name, result, out):
-    # a result without history is a factory's, whose requires_grad=True is said of `out`
+    # a result without grad_fn is that of a factory function, whose requires_grad=True is applied to `out`
     if CONTEXT.grad and (out._requires_grad or result._requires_grad and result._grad_fn is not None):
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, "
@@ -170,15 +173,16 @@ def _check(name, result, out):
 
 
 def _strides(rules, result, args):
-    """The strides that a resized out= gets: None for contiguous."""
+    """Return the strides that a resized out= gets; None for contiguous."""
     if rules.contiguous(args) if callable(rules.contiguous) else rules.contiguous:
         return None
     return preserved_strides(result) if args and result is args[0] else result._stride
 
 
 def resize(t, shape, stride=None):
-    """Another shape for t, with strides where those are given: in its memory, which it may share with others, where
-    that is large enough.
+    """Give t another shape, and strides where they are given.
+
+    Its memory, which it may share with others, is used again if it is large enough.
     """
     st = t._storage
     if stride is not None and (0 in shape or 0 in stride):
@@ -202,7 +206,7 @@ def resize(t, shape, stride=None):
 
 
 def out_dtype(dtype, out):
-    """The dtype that a function from nothing computes in, given out=."""
+    """Return the dtype in which a factory function computes, given out=."""
     if dtype is None or dtype is out.dtype:
         return out.dtype
     raise RuntimeError(
@@ -211,12 +215,12 @@ def out_dtype(dtype, out):
 
 
 def led_dtype(dtype, out):
-    """The dtype that a function whose out= leads computes in."""
+    """Return the dtype in which a function with Out.leads computes."""
     return out.dtype if dtype is None and isinstance(out, Tensor) else dtype
 
 
 def check_dtype(name, rules, want, got, k=0):
-    """PyTorch's error where a result of dtype `want`, the k-th, may not be written to an out= of dtype `got`."""
+    """Raise PyTorch's error if the k-th result, of dtype `want`, may not be written to an out= of dtype `got`."""
     text = rules.dtype
     if text is not None and got not in rules.also:
         spoken = {
@@ -233,8 +237,9 @@ def check_dtype(name, rules, want, got, k=0):
 
 
 def check_overlap(op, out, args, first=0):
-    """PyTorch's error where out= shares memory with an argument in a way that the function cannot take. first: the
-    position of args[0].
+    """Raise PyTorch's error if out= shares memory with an argument in a way that the function does not support.
+
+    first: the position of args[0].
     """
     apart = op.options.apart
     if not (apart or op.promote is not None or op.options.pointwise) or 0 in out._shape:
@@ -248,9 +253,9 @@ def check_overlap(op, out, args, first=0):
 
 
 def refuse_partial_overlap(out, t, apart=False):
-    """PyTorch's error where two tensors of one storage meet and are not the same.
+    """Raise PyTorch's error if two tensors of one storage overlap without being the same.
 
-    apart: the same ones may not meet either.
+    apart: raise it also if they are the same.
     """
     if 0 not in t._shape and (apart or not _same(t, out)) and _meet(t, out):
         raise RuntimeError(
@@ -264,7 +269,7 @@ def _same(a, b):
 
 
 def _meet(a, b):
-    """Whether the memory of two dense tensors of one storage meets; tensors with gaps are not told apart."""
+    """Whether the memory of two dense tensors of one storage overlaps. False for tensors with gaps."""
     if not all(is_dense(t._shape, t.stride()) for t in (a, b)):
         return False
     (a0, a1), (b0, b1) = (
@@ -274,7 +279,7 @@ def _meet(a, b):
 
 
 def is_expanded(t):
-    """Whether several elements of a tensor are one in memory, by strides of 0."""
+    """Whether several elements of a tensor share a place in memory because of strides of 0."""
     stride = t._stride
     return (
         stride is not None
@@ -285,7 +290,7 @@ def is_expanded(t):
 
 
 def refuse_expanded(t):
-    """PyTorch's error where a tensor that is written to is expanded."""
+    """Raise PyTorch's error if a tensor that is written to is expanded."""
     if is_expanded(t):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
@@ -294,7 +299,7 @@ def refuse_expanded(t):
 
 
 def write(dst, src):
-    """Copy values into dst's memory and count a version."""
+    """Copy values into dst's memory and increment its version."""
     if dst.__class__ in lazy:
         dst._write(src)
         return

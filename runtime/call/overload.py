@@ -1,4 +1,4 @@
-"""PyTorch's name and arguments of a call below autograd: its overload, and what its dispatcher hands on."""
+"""PyTorch's overload and arguments for a call below autograd, as its dispatcher would get them."""
 
 from ..aten import schemas
 from ..classes import NUMBERS
@@ -6,11 +6,11 @@ from ..device import get_default_device, strided
 from ..schema import strip_default
 from ..tensor import Tensor
 
-_ABOVE = ("requires_grad",)  # what is done above the dispatcher
+_ABOVE = ("requires_grad",)  # handled above the dispatcher
 
 
 def name_of(op):
-    """(operator, overload or "") of a declared operator in PyTorch's words."""
+    """Return PyTorch's (operator, overload or "") of a declared operator."""
     if op.options.aten is not None:
         name, _, overload = op.options.aten.partition(".")
         return name, "" if overload == "default" else overload
@@ -21,10 +21,10 @@ def name_of(op):
 
 
 def resolve(op, args, suffix="", native=False):
-    """(schema, args, kwargs) that PyTorch's dispatcher would be given for a call, or None where it has no such call.
+    """Return (schema, args, kwargs) that PyTorch's dispatcher would get for a call, or None if it has no such call.
 
-    native: the call stands for one that PyTorch makes in C++, where numbers have overloads of their own and new tensors
-    are told their dtype.
+    native: PyTorch makes the call in C++, where numbers have overloads of their own and new tensors are given their
+    dtype.
     """
     name, wanted = name_of(op)
     if native is True and wanted == "Tensor" and any(args[i].__class__ in NUMBERS for i in op.operands[1:]):
@@ -59,8 +59,10 @@ def resolve(op, args, suffix="", native=False):
 
 
 def _with_options(op, schema, values, native):
-    """What PyTorch's functions always say of a new tensor: that its memory is not pinned, and, where no tensor tells,
-    its device; in C++, what it is like.
+    """Add the options that PyTorch's functions always pass for a new tensor.
+
+    These are pin_memory=False and, if no tensor determines it, the device. In C++ (native) they are device, layout, and
+    the dtype of the first tensor.
     """
     if "pin_memory" not in schema.by_name or op.fn is None and not native:
         return values
@@ -75,7 +77,7 @@ def _with_options(op, schema, values, native):
 
 
 def _renamed(op, schema, values):
-    """The values under the schema's names, by their positions."""
+    """Return the values under the schema's names, matched by position."""
     ours = [a.name for a in op.schema.args if not a.kwonly]
     constants = dict(op.options.aten_constants)
     theirs = [a.name for a in schema.positional if a.name not in constants]
@@ -86,7 +88,7 @@ def _renamed(op, schema, values):
 
 
 def values_of(op, schema, args, kwargs):
-    """The arguments of an overload as values in the order of a declared operator that stands for it."""
+    """Return the arguments of an overload as values in the order of the declared operator that implements it."""
     bound = schema.bound(args, kwargs)
     ours = [a.name for a in op.schema.args if not a.kwonly]
     constants = dict(op.options.aten_constants)

@@ -1,4 +1,4 @@
-"""__torch_function__: classes and modes that take calls over, and the way of a call that may be taken over."""
+"""__torch_function__: tensor subclasses and modes that override calls, and how such a call proceeds."""
 
 import dis
 import functools
@@ -31,7 +31,7 @@ class DisableTorchFunction(DisableTorchFunctionSubclass):
         CONTEXT.modes = self.modes
 
 
-_modes = 0  # in all threads
+_modes = 0  # number of active modes in all threads
 _modes_lock = lock()
 
 
@@ -50,9 +50,9 @@ def pop_mode():
 
 
 def _count_modes(n):
-    """While there is a mode, in any thread, what is written by hand in Tensor asks for it.
+    """Count active modes. While there is one in any thread, the handwritten attributes of Tensor check for modes.
 
-    Else nothing does, and nothing is the slower for it.
+    Otherwise they do not, and are no slower.
     """
     global _modes
     with _modes_lock:
@@ -63,9 +63,9 @@ def _count_modes(n):
 
 
 def _asking_modes():
-    """(name, attribute that asks first, attribute as written) of what is written by hand in Tensor.
+    """Yield (name, attribute that checks for overrides, plain attribute) for the handwritten attributes of Tensor.
 
-    Not of slots, which our own code reads everywhere.
+    Slots are left out, because our own code reads them everywhere.
     """
     for name in (*BY_HAND, *_FOR_MODES, *_PROPERTIES):
         found = _asked(name)
@@ -82,9 +82,9 @@ def _flat(args):
 
 
 def overloaded(args):
-    """Arguments whose class overrides __torch_function__, subclasses first, each class once.
+    """Return the arguments whose class overrides __torch_function__, subclasses first, each class once.
 
-    The classes of layouts, which nothing switches off, last.
+    The classes of layouts, which cannot be disabled, come last.
     """
     found = []
     for a in args:
@@ -110,7 +110,10 @@ def overloaded(args):
 
 
 def _no_implementation(text):
-    """The error where every override said NotImplemented: Python's operators then say it too."""
+    """Return the error for when every override returned NotImplemented.
+
+    Python's operators then return NotImplemented too.
+    """
     error = TypeError(text)
     error.not_implemented = True
     return error
@@ -123,14 +126,15 @@ def has_torch_function(args):
 
 
 def overridden_by_programs(args):
-    """The same without the classes of layouts, which exist here alone: what torch.overrides tells, and functions
-    written over tensors ask.
+    """Like has_torch_function, without the classes of layouts, which exist only in this package.
+
+    Used by torch.overrides and by functions written over tensors.
     """
     return has_torch_function([a for a in args if not getattr(type(a), "_of_layout", False)])
 
 
 def handle_torch_function(public, relevant, *args, **kwargs):
-    """Ask the mode on top, else each overriding argument in turn."""
+    """Call the __torch_function__ of the topmost mode or, without modes, of each overriding argument in turn."""
     found = overloaded(relevant)
     types = tuple(type(a) for a in found if not getattr(type(a), "_of_layout", False))
     if CONTEXT.modes:
@@ -153,7 +157,7 @@ def handle_torch_function(public, relevant, *args, **kwargs):
 
 
 def asking_modes(fn):
-    """A function that takes no tensors, or any data, asks modes before it runs."""
+    """Wrap a function that takes no tensors, or any data, so that modes can override it."""
 
     @functools.wraps(fn)
     def public(*args, **kwargs):
@@ -163,7 +167,7 @@ def asking_modes(fn):
 
 
 def overridable(fn):
-    """A function over operators asks for overrides itself, before any of them does."""
+    """Wrap a function composed of operators, so that it can be overridden before any of them is."""
 
     @functools.wraps(fn)
     def public(*args, **kwargs):
@@ -177,14 +181,16 @@ def overridable(fn):
     return public
 
 
-NOT_TAKEN, NO_OUT = object(), object()  # nobody takes the call over; the function has no out=
+NOT_TAKEN, NO_OUT = object(), object()  # nothing overrides the call; the function has no out=
 
 
 def run_overridden(public, op, args, out, kind, kwargs=None, star=()):
-    """The way of a call that may be taken over: overrides, then autocast.
+    """Run a call that may be overridden: overrides first, then autocast.
 
-    Returns NOT_TAKEN when the call should go on as it is. `out` is NO_OUT where there is none; `star` is what f(*sizes)
-    was given; kwargs are given where args are the caller's own.
+    Returns NOT_TAKEN if the call should go on unchanged.
+    out: NO_OUT if the function has none.
+    star: the positional sizes of f(*sizes).
+    kwargs: given if args are the caller's own.
     """
     named = kwargs is None and kind == "function" and op.python
     if kwargs is not None:
@@ -209,10 +215,10 @@ def run_overridden(public, op, args, out, kind, kwargs=None, star=()):
 
 
 def _as_given(op, args, named, keywords):
-    """(positional, keywords) of a call whose arguments stand in the schema's order; keywords: the names that stood in
-    the call.
+    """Return (positional, keyword) arguments of a call whose arguments are in the schema's order.
 
-    What PyTorch writes in Python (named) hands on what is optional by its name, what it writes in C++ as it was given.
+    keywords: the names that were used in the call. PyTorch functions written in Python (named) pass optional arguments
+    on by name; those written in C++ pass them on as they were given.
     """
     schema_args, pos, kw = op.schema.args, [], {}
     for i, (a, v) in enumerate(zip(schema_args, args)):
@@ -228,15 +234,14 @@ def _as_given(op, args, named, keywords):
 
 
 def keywords_of_call(frame):
-    """The names of the arguments that the call at which a frame stands gives by name; none where its instruction does
-    not say (f(*args, **kwargs), C).
+    """Return the names of the keyword arguments in the call that a frame is executing.
 
-    A function that binds by Python's own rules cannot tell f(x, dim=0) from f(x); PyTorch's can, and hands both on as
-    they were written.
+    There are none where the call instruction does not contain them (f(*args, **kwargs), C). A function that binds by
+    Python's own rules cannot distinguish f(x, dim=0) from f(x); PyTorch's can, and pass both on as they were written.
     """
     code, at = frame.f_code, frame.f_lasti
     text = code.co_code
-    while text[at] == 0 and at > 1:  # the caches of the call
+    while text[at] == 0 and at > 1:  # skip the inline caches of the call
         at -= 2
     back = at - _BEFORE_CALL
     if text[at] != _CALL or back < 0 or text[back] != _NAMES:
@@ -251,12 +256,12 @@ def keywords_of_call(frame):
 
 _NAMES = dis.opmap.get(
     "KW_NAMES", dis.opmap["LOAD_CONST"]
-)  # KW_NAMES: Python 3.11 and 3.12; else the names lie on the stack
+)  # KW_NAMES: Python 3.11 and 3.12; other versions load the names as a constant
 _CALL = dis.opmap["CALL_FUNCTION_KW" if "CALL_FUNCTION_KW" in dis.opmap else "CALL"]
 _BEFORE_CALL = 2 + 4 * ("PRECALL" in dis.opmap)  # bytes between the two
 
 
-# methods written by hand: no wrapper of an operator asks for overrides before they run
+# handwritten methods: they have no operator wrapper that checks for overrides
 BY_HAND = """detach detach_ item tolist numpy size dim ndimension numel nelement element_size is_contiguous stride
  storage_offset data_ptr untyped_storage requires_grad_ register_hook register_post_accumulate_grad_hook
  retain_grad backward is_floating_point is_complex is_signed get_device new_tensor is_inference storage
@@ -269,9 +274,9 @@ _METHOD_WRAPPER = type(object().__str__)
 
 
 def override_methods(cls):
-    """Let what is written by hand in a subclass with a __torch_function__ of its own ask it first, as operators do.
+    """Let a subclass with a __torch_function__ of its own override handwritten attributes, as it overrides operators.
 
-    Of attributes the class is asked for Tensor.shape.__get__ and Tensor.grad.__set__.
+    For attributes, the override gets Tensor.shape.__get__ or Tensor.grad.__set__, for example.
     """
     f = inspect.getattr_static(cls, "__torch_function__")
     if getattr(f, "__func__", f) is _disabled_torch_function_impl:
@@ -282,11 +287,11 @@ def override_methods(cls):
             setattr(cls, name, found[1])
 
 
-_known: dict = {}  # name -> (attribute of Tensor as written, attribute that asks first)
+_known: dict = {}  # name -> (plain attribute of Tensor, attribute that checks for overrides)
 
 
 def _asked(name):
-    """What is known of a name; None where Tensor has no method or property of it."""
+    """Return the entry of `_known` for a name; None if Tensor has no method or property of that name."""
     if name not in _known:
         plain = Tensor.__dict__.get(name)
         if isinstance(plain, types.FunctionType):
@@ -305,12 +310,12 @@ def _asked(name):
 
 _PROPERTIES = """shape dtype device requires_grad grad data is_leaf grad_fn T mT H mH real imag ndim layout is_sparse
  is_meta is_cuda is_cpu is_quantized itemsize nbytes output_nr retains_grad _version _base""".split()
-Tensor._of_layout = False  # True: __torch_function__ finds the operators of a sparse layout
-Tensor._below_autograd = False  # True: __torch_function__ stands for a level below autograd, which formulas meet too
+Tensor._of_layout = False  # True: __torch_function__ selects the operators of a sparse layout
+Tensor._below_autograd = False  # True: __torch_function__ is a level below autograd, active in formulas too
 
 
 def _asking(method):
-    """The method, which asks a mode or the class of self before it runs."""
+    """Wrap a method, so that a mode or the class of self can override it."""
 
     of_property = isinstance(method, _METHOD_WRAPPER)
 
@@ -319,7 +324,7 @@ def _asking(method):
         plain = CONTEXT.subclass_off or CONTEXT.formulas or disabled(type(self))
         if plain and not CONTEXT.modes:
             return method(self, *args, **kwargs)
-        # what Tensor has while there is a mode: one that calls on has the next mode asked, then the class
+        # the attribute of Tensor while there is a mode: calling it from a mode goes to the next mode, then to the class
         public = ask if _modes and not of_property else method
         return handle_torch_function(public, (self,), self, *args, **kwargs)
 
@@ -329,7 +334,7 @@ def _asking(method):
 @tensor_method
 @classmethod
 def __torch_function__(cls, func, types, args=(), kwargs=None):
-    """Run below overrides, then results take the subclass."""
+    """Run func without the overrides of subclasses, then convert its results to the subclass."""
     if not all(issubclass(cls, t) for t in types):
         return NotImplemented
     with DisableTorchFunctionSubclass():
@@ -383,7 +388,7 @@ def __init_subclass__(cls, raw=False, **kw):
     if getattr(dispatch, "__func__", dispatch) is not _disabled_torch_dispatch_impl:
         dispatching.add(cls)
         if getattr(cls.__torch_function__, "__func__", None) is Tensor.__torch_function__.__func__:
-            # a class that takes calls below autograd takes none above, unless it says so
+            # a class with __torch_dispatch__ has no __torch_function__ unless it defines one
             cls.__torch_function__ = _disabled_torch_function_impl
     home = next(c for c in cls.__mro__ if "__torch_function__" in vars(c))
     if not raw and (home is cls or not issubclass(home, Tensor)):  # its own, or that of a base that is no tensor

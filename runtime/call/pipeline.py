@@ -1,11 +1,11 @@
-"""The call of an operator, written for it: normalise the arguments, find the result, record it for autograd.
+"""Generate the call of an operator: normalise the arguments, find the result, record it for autograd.
 
-Every operator goes through the same stages in the same order; what it has no use for is left out of its text. The
-result comes from the arguments' geometry (views), from other operators (composites), or from a kernel: by the direct
-way where a plan for these dtypes and this device has been used before and nothing is to be converted, else by
-dispatch.py, which finds the plan. `python tools/generated.py add` prints the text. A kernel empties the processor's
-caches, so that each Python frame after it costs a
-microsecond: that is why these functions are written out, each as one.
+Every operator goes through the same stages in the same order; stages that it does not need are left out of the source.
+The result comes from the arguments' geometry (views), from other operators (composites), or from a kernel. The kernel
+is called directly if a plan for these dtypes and this device has been used before and nothing must be converted;
+otherwise dispatch.py finds the plan. `python tools/generated.py add` prints the source. A kernel empties the
+processor's caches, so that each Python frame after it costs a microsecond; this is why each call is generated as a
+single function.
 """
 
 from _thread import _count as other_threads
@@ -46,7 +46,7 @@ _NAMES = {
     "strided_view": strided_view,
 }
 
-# a fresh tensor: tensor.wrap(), written out, but for the kernel's result
+# a new tensor: tensor.wrap() inlined, without the kernel's result
 _WRAP = [
     "out = new(Tensor)",
     "out._shape = shape",
@@ -61,7 +61,7 @@ _WRAP = [
 
 
 def make(op):
-    """The direct call of an operator on arguments in the schema's order."""
+    """Return the direct call of an operator, for arguments in the schema's order."""
     if op.fn is not None and op.derivative is None and not op.options.mutates:
         return op.fn
     args = op.schema.args
@@ -77,8 +77,9 @@ def make(op):
 
 
 def _scaled(op, *args):
-    """A call whose last argument multiplies an operand: the kernel gets the product, what is recorded is the call as it
-    was given.
+    """Run a call whose last argument multiplies an operand.
+
+    The kernel gets the product; the call is recorded as it was given.
     """
     recording, before = CONTEXT.grad and requires_grad(op, args), CONTEXT.grad
     CONTEXT.grad = False
@@ -92,9 +93,9 @@ def _scaled(op, *args):
 
 
 def make_operator(op, name, otherwise, takes):
-    """The method of a Python operator: the stages of `op` where both operands are direct, else otherwise(self, other).
+    """Generate the method of a Python operator: the stages of `op` if both operands are direct.
 
-    takes: the classes of the second operand.
+    Otherwise the method calls otherwise(self, other). takes: the classes allowed for the second operand.
     """
     source = Source(name, "a0, a1", **_names(op), direct=direct, takes=takes, otherwise=otherwise)
     source.add(
@@ -114,7 +115,7 @@ def make_operator(op, name, otherwise, takes):
         "        shorten(error)",
     ]
     stages += ["        no_memory(error, op, (a0, a1))", "        raise"]
-    source.lines[begun:] = stages  # no instruction more where nothing is raised
+    source.lines[begun:] = stages  # adds no instruction if nothing is raised
     return source.function(f"Tensor.{name}")
 
 
@@ -133,7 +134,10 @@ def _names(op):
 
 
 def _stages(op, source, tensors=frozenset()):
-    """Normalise, find the result, record it. tensors: positions that hold tensors, whatever the schema allows there."""
+    """Generate the stages: normalise, find the result, record it.
+
+    tensors: positions that hold tensors, whatever the schema allows there.
+    """
     tensors = {i for i, a in enumerate(op.schema.args) if a.type == "Tensor"} | tensors
     args = [f"a{i}" for i in range(len(op.schema.args))]
     given = ", ".join(args)
@@ -161,7 +165,7 @@ def _stages(op, source, tensors=frozenset()):
         source.add(f"{given}, = {kept},")
     own = (
         " and a0._vc is not INFERENCE" if op.geometry is not None else ""
-    )  # views of inference tensors are such themselves
+    )  # views of inference tensors are inference tensors
     record = [
         f"if {_wants_gradient(op, args, tensors)}{own}:",
         *("    " + line for line in op.compiled_derivative.record_lines(tensors)),
@@ -170,9 +174,9 @@ def _stages(op, source, tensors=frozenset()):
 
 
 def _wants_gradient(op, args, tensors):
-    """The condition that some argument requires a gradient, and gradients are recorded.
+    """Return the condition that gradients are recorded and an argument requires one.
 
-    CONTEXT, which is the thread's own, is asked last.
+    CONTEXT, which belongs to the thread, is read last.
     """
     if any(op.schema.args[i].list for i in op.tensor_args):
         return f"CONTEXT.grad and requires_grad(op, ({', '.join(args)},))"
@@ -186,7 +190,7 @@ def _wants_gradient(op, args, tensors):
 
 
 def _mutating_composite(op, source, given):
-    """A function that changes arguments is first offered to the backend as a single kernel."""
+    """Generate the call of a function that mutates arguments; a backend may run it as a single kernel."""
     lists = {i for i in op.options.mutates if op.schema.args[i].list}
     first = "a0[0]" if 0 in lists else "a0"
     source.add(
@@ -200,8 +204,9 @@ def _mutating_composite(op, source, given):
 
 
 def _one_node(op, source, given, wants_gradient):
-    """A function over other operators that is one operator to PyTorch: its parts record nothing where it is recorded
-    itself.
+    """Generate the call of a composite that is one operator in PyTorch.
+
+    The operators that it calls are not recorded if it is recorded itself.
     """
     source.add(f"if not ({wants_gradient}):", f"    return function({given})", "CONTEXT.grad = False")
     source.add("try:", f"    out = function({given})", "finally:", "    CONTEXT.grad = True")
@@ -218,7 +223,7 @@ def _view(op, source, given):
 
 
 def _general(op, source, given, tensors):
-    if not op.tensor_args:  # from nothing: the device is an argument
+    if not op.tensor_args:  # a factory function: the device is an argument
         where = next(i for i, a in enumerate(op.schema.args) if a.base == "Device")
         source.add(f"result = meta({given})", f"plan = plans.get((result[1], a{where}))")
         source.add(f"out = general(op, ({given},), a{where}) if plan is None else plan.run(result, ({given},))")
@@ -236,9 +241,7 @@ def _general(op, source, given, tensors):
     depth = 2
     source.add(f"result = meta({given})  # first, since it refuses what the kernels cannot take", depth=depth)
     source.add(f"while plan.when is not None and plan.when({given}):", "    plan = plan.larger()", depth=depth)
-    if (
-        not op.schema.several
-    ):  # what plan.run does with one result of the promised dtype and of known shape, written out
+    if not op.schema.several:  # plan.run inlined, for one result of the expected dtype and known shape
         alone = op.tensor_args == [op.first]
         size = f" or numel({first}._shape) < plan.limit" if alone and op.first in tensors else ""
         fits = (
@@ -262,9 +265,9 @@ def _general(op, source, given, tensors):
 
 
 def _elementwise(op, source, given, tensors):
-    """The direct way where no operand needs a conversion.
+    """Generate the direct call for operands that need no conversion.
 
-    What can be is done before the kernel, which empties the processor's caches.
+    As much as possible is done before the kernel, which empties the processor's caches.
     """
     operands = op.operands
     if operands[0] != 0 or op.prepare is not None and not op.options.alpha:
@@ -281,7 +284,7 @@ def _elementwise(op, source, given, tensors):
         source.add("else:")
         depth = 2
     source.add("shape = a0._shape", "plan = plans.get((a0.dtype, a0.device))", depth=depth)
-    # one that has no dimensions goes to the kernel as it is, like a number
+    # an operand without dimensions is passed to the kernel unchanged, like a number
     same = "".join(
         f" and a{i}.dtype is a0.dtype and (a{i}._shape == shape or not a{i}._shape) and a{i}._stride is None and "
         f"a{i}.device is a0.device"
@@ -295,7 +298,7 @@ def _elementwise(op, source, given, tensors):
     source.add("if plan is None:", f"    out = elementwise(op, ({given},))", "else:")
     source.add("plan.calls += 1", "x0 = a0._ms", "if x0 is None:", "    x0 = a0._mstensor()", *_WRAP, depth=2)
     kernel = ", ".join(f"x{i}" for i in operands) + "".join(f", a{i}" for i in op.attributes)
-    # `raw` saves a frame where no other thread is to be locked out
+    # `raw` saves a frame; it is used only if there are no other threads
     source.pending = [
         "if plan is not None:",
         f"    out._ms = plan.fn({kernel}) if plan.raw is None or other_threads() else plan.raw(plan.prim, [{kernel}])",
@@ -306,10 +309,11 @@ _FITS = "a0._stride is None and 0 not in shape and (plan.limit is None or numel(
 
 
 def _with_number(op, source, tensors):
-    """A second operand that is a number of a category that the tensor's dtype takes: the backend keeps it as a
-    tensor.
+    """Generate the case of a second operand that is a number of a category that the tensor's dtype can hold.
+
+    The backend keeps the number as a tensor.
     """
-    least = 1 if callable(op.promote) else 0  # a promotion of its own may refuse True and False
+    least = 1 if callable(op.promote) else 0  # an operator's own promotion may refuse True and False
     number = "" if 0 in tensors else "None if a0.__class__ in NUMBERS else "
     source.add("if a1.__class__ in NUMBERS:", f"    plan = {number}plans.get((a0.dtype, a0.device))")
     source.add("if plan is not None:", "    shape = a0._shape", depth=2)
@@ -324,7 +328,7 @@ def _with_number(op, source, tensors):
 
 
 def as_native(fn, args):
-    """A function over operators that is C++ in PyTorch."""
+    """Call a function composed of operators that PyTorch implements in C++."""
     before, CONTEXT.native = CONTEXT.native, True
     try:
         return fn(*args)
@@ -333,8 +337,9 @@ def as_native(fn, args):
 
 
 def _saved(op, args):
-    """The node of a call that is still to run, its arguments saved: a hook that raises then keeps the kernel from
-    running. None where results are saved too.
+    """Return the node of a call before the call runs, with its arguments saved.
+
+    A saved-tensor hook that raises then prevents the kernel from running. None if results are saved too.
     """
     if op.compiled_derivative.saves_output:
         return None
@@ -342,7 +347,7 @@ def _saved(op, args):
 
 
 def _note_answer(t, src, creation):
-    """What a handler gave for a view is one, of tensors without memory too."""
+    """Mark the result of a view op as a view, also when a handler returned it and it has no storage."""
     if t._storage is not None and t._storage is src._storage:
         note_view(t, src, creation)
     elif t is not src and t.__class__ in dispatching and src.__class__ in dispatching and INFERENCE is not src._vc:
@@ -359,9 +364,7 @@ def _record(op, node, out, args):
 
 
 def _watched(op, args, parts, run):
-    """What run(parts, args) gives, within the context of who watches composites where the operator is PyTorch's
-    dispatcher's.
-    """
+    """Return run(parts, args), inside CONTEXT.composites if the operator is one of PyTorch's dispatcher."""
     found = None if CONTEXT.composites is None else resolve(op, args)
     if found is None:
         return run(parts, args)
@@ -374,10 +377,12 @@ def _plainly(parts, args):
 
 
 def make_intercepted(op):
-    """The call of an operator while interceptors or levels of forward mode are active in some thread, or classes with a
-    __torch_dispatch__ exist.
+    """Return the call of an operator that is used while calls can be intercepted.
+
+    That is while interceptors or levels of forward mode are active in some thread, or classes with a __torch_dispatch__
+    exist.
     """
-    backend(HOST)  # with the backends come the decompositions, IMPLICIT's among them
+    backend(HOST)  # importing the backends registers the decompositions, including IMPLICIT
     direct, schema = op.make_call(), op.schema
     defaults = tuple(a.default for a in schema.args)
     implicit = IMPLICIT.get(op.full)
@@ -385,11 +390,11 @@ def make_intercepted(op):
         op.fn is not None and op.derivative is None and implicit is None,
         op.options.role == "compute",
     )
-    native = not op.python and op.options.operator is None  # one with an operator is that to PyTorch's dispatcher
+    native = not op.python and op.options.operator is None  # else the dispatcher gets options.operator
     parts = op.fn if op.options.mutates else direct  # not the single kernel of a function that changes arguments
     flag = next(
         (i for i, a in enumerate(schema.args) if a.name == "requires_grad"), None
-    )  # what makes new tensors: no gradient flows through it
+    )  # a factory function has it: no gradient flows through it
 
     def call(*args):
         if CONTEXT.tracer is not None:
@@ -401,7 +406,7 @@ def make_intercepted(op):
             and intercepted(args)
             and (out := _watched(op, args + defaults[len(args) :], implicit, as_native)) is not NotImplemented
         ):
-            return out  # before forward mode, too: what it calls has nodes and tangents of its own
+            return out  # before forward mode, too: the operators that it calls have their own nodes and tangents
         if PROCESS.duals and (level := innermost(args)) is not None:
             return forward.call(op, args + defaults[len(args) :], level)
         if not intercepted(args):
@@ -411,7 +416,7 @@ def make_intercepted(op):
         if composite:
             plain = (
                 args if flag is None else (*args[:flag], False, *args[flag + 1 :])
-            )  # what is said of gradients stays above
+            )  # requires_grad is handled above the dispatcher
             found = None if recording and flag is None else resolve(op, plain)
             if found is None or found[0].implicit:
                 return _watched(op, args, parts, as_native if native else _plainly)
@@ -423,7 +428,7 @@ def make_intercepted(op):
         if op.is_view:
             for t in out if schema.several else (out,):
                 _note_answer(t, args[0], "multi" if schema.several else None)
-        if recording and out is not None:  # a class may answer with nothing
+        if recording and out is not None:  # __torch_dispatch__ may return None
             _record(op, node, out, args)
         return out
 

@@ -1,4 +1,4 @@
-"""Which dtype a call computes in and which its result has: PyTorch's rules for operands and numbers."""
+"""Type promotion: the dtype that a call computes in and that of its result, by PyTorch's rules."""
 
 from enum import Enum, auto
 
@@ -20,7 +20,7 @@ DEFAULT, INT_TO_FLOAT, ALWAYS_BOOL, COMPLEX_TO_FLOAT, BOOL_TO_LONG = Promotion
 
 
 def result_dtype(operands):
-    """PyTorch's result_type over tensors and Python numbers."""
+    """Return PyTorch's result_type of tensors and Python numbers."""
     dim = zero = wrapped = None
     for t in operands:
         if t is None:
@@ -46,7 +46,7 @@ def _combine(high, low):
 
 
 def promoted(kind, common):
-    """(computation dtype, result dtype) of a promotion kind over operands of a common dtype."""
+    """Return (computation dtype, result dtype) of a promotion kind for operands of a common dtype."""
     if kind is INT_TO_FLOAT and common.category < dt.FLOAT:
         common = dt.get_default_dtype()
     elif kind is ALWAYS_BOOL:
@@ -59,7 +59,7 @@ def promoted(kind, common):
 
 
 def promote(op, operands, args):
-    """(computation dtype, result dtype) of a call of an elementwise operator."""
+    """Return (computation dtype, result dtype) of a call of an elementwise operator."""
     keep = op.options.keep
     common = result_dtype([t for i, t in enumerate(operands) if i not in keep] if keep else operands)
     return op.promote(common, *args) if op.promote.__class__ is not Promotion else promoted(op.promote, common)

@@ -1,8 +1,8 @@
-"""The public functions of operators: torch.f, Tensor.f and Tensor.f_, written when they are first asked for.
+"""The public functions of operators: torch.f, Tensor.f and Tensor.f_, generated when they are first accessed.
 
-A public function binds by Python's own rules, converts numbers, takes a call with direct classes and no modes straight
-to the operator's call (pipeline.py), any other by overrides.py. Several schemas under one name share a function that
-picks the first that fits.
+A public function binds by Python's own rules and converts numbers. A call with direct classes and without modes goes
+straight to the operator's call (pipeline.py), any other through overrides.py. Several schemas of one name share a
+function that uses the first that fits.
 """
 
 import inspect
@@ -44,8 +44,9 @@ from .return_types import result_class
 
 
 def make(ns, name):
-    """The function of a namespace, or None: made of every operator of the name that has one, in the order of their
-    declarations.
+    """Return the function of a namespace, or None.
+
+    It is built from every operator of the name that has one, in the order of their declarations.
     """
     torch, own = registry.OPERATORS.get("torch", {}), registry.OPERATORS.get(ns, {})
     if ns == "Tensor":
@@ -66,7 +67,7 @@ def make(ns, name):
 
 
 def names(ns):
-    """The names that a namespace can serve."""
+    """Return the names that a namespace can provide."""
     found = registry.provided(ns)
     spaces = (
         (registry.OPERATORS.get(ns, {}), registry.OPERATORS.get("torch", {}))
@@ -156,9 +157,7 @@ _CONVERSIONS = {  # base type -> (class that needs no conversion, or a set of th
 
 
 class _Signature:
-    """How a schema's arguments are spelled in Python: names, parameters of the generated function, and those that
-    inspect shows.
-    """
+    """A schema's arguments in Python: names, parameters of the generated function, and those that inspect shows."""
 
     def __init__(self, op, kind):
         self.args, self.method = op.schema.args, kind in ("method", "inplace")
@@ -180,7 +179,7 @@ class _Signature:
         self.numpy_names = not op.python and any(a.name in NUMPY_NAMES for a in self.args[self.method :])
 
     def parameters(self, defaults):
-        """The parameter list; notes the defaults' values, as d0, d1, ..."""
+        """Return the parameter list, and add the default values to `defaults` as d0, d1, ..."""
         found, keywords = [], False
         for i, (name, a) in enumerate(zip(self.names, self.args)):
             if i == self.starred:
@@ -192,7 +191,7 @@ class _Signature:
                 keywords = True
             if not a.required:
                 defaults[f"d{i}"] = a.default
-            # what may come under NumPy's name is missed later, by fail()
+            # fail() reports it later if it is missing, since it may be given under NumPy's name
             late = self.numpy_names and not (self.method and i == 0) or keywords and self.starred is not None
             found.append(name + (f"=d{i}" if not a.required else "=REQUIRED" if late else ""))
         found += ([] if keywords else ["*"]) + ["out=None"] if self.out else []
@@ -236,7 +235,7 @@ _ANNOTATIONS = {
 
 
 def _annotation(a):
-    """The type of an argument as PyTorch's functions that are written in Python annotate it."""
+    """Return the annotation of an argument in those PyTorch functions that are written in Python."""
     kind = _ANNOTATIONS.get(a.base.rstrip("?"))
     if kind is None:
         return inspect.Parameter.empty
@@ -245,7 +244,7 @@ def _annotation(a):
 
 
 def _may_be_none(a, strict):
-    """Whether None stands for a list that is empty where it is not given, as in PyTorch's own reading of arguments."""
+    """Whether None is allowed for a list that is empty by default, as in PyTorch's own argument parser."""
     return strict and not a.optional and not a.required and a.default == ()
 
 
@@ -260,9 +259,9 @@ _EXPECTED = {
 
 
 def _conversion(name, a, i, strict):
-    """The lines that convert an argument that is no tensor.
+    """Return the source lines that convert an argument that is not a tensor.
 
-    strict: or refuse it, as PyTorch's own reading of arguments does.
+    strict: or that refuse it, as PyTorch's own argument parser does.
     """
     base = a.base.rstrip("?")
     if strict and base in _EXPECTED and not a.list:
@@ -281,7 +280,7 @@ def _conversion(name, a, i, strict):
 
 
 def _indirect(name, a):
-    """The condition under which a tensor argument takes a call off the direct way."""
+    """Return the condition under which a tensor argument rules out the direct call."""
     if a.list:
         return f"not direct_list({name})"
     return f"{name}.__class__ not in {_DIRECT[a.type]}" + (
@@ -290,7 +289,7 @@ def _indirect(name, a):
 
 
 def _write(op, name, kind):
-    """The Python function of one schema."""
+    """Generate the Python function of one schema."""
     signature, is_inplace = _Signature(op, kind), kind.startswith("inplace")
     names, method = signature.names, signature.method
     result, defaults = result_class(op), {}
@@ -375,13 +374,13 @@ def _write(op, name, kind):
 
 # ------------------------------------------------------------------------------------------------ several schemas
 def _overloaded(ops, parts, name, kind):
-    """Several schemas under one name: the first that the arguments fit."""
+    """Return the function for several schemas of one name, which uses the first that the arguments fit."""
     chosen, method = {}, kind in ("method", "inplace")
 
     def dispatch(*args, **kwargs):
         try:
-            # which schema fits follows from the classes of the arguments nearly always: remembered, and called as
-            # written
+            # the classes of the arguments nearly always determine which schema fits: it is cached for them, and called
+            # with the arguments unchanged
             key = (
                 (tuple(map(type, args)), tuple(kwargs), tuple(map(type, kwargs.values())))
                 if kwargs
@@ -421,9 +420,7 @@ _SETTLED = frozenset((Tensor, int, float, bool, str, type(None), dt.dtype))
 
 
 def _settled(o, values, args, kwargs):
-    """Whether the classes of these arguments alone decide for this overload, and it can be called with them as they
-    stand.
-    """
+    """Whether the classes of these arguments alone select this overload, and it can be called with them unchanged."""
     for v in (*args, *kwargs.values()):
         if (
             type(v) not in _SETTLED

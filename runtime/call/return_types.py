@@ -6,7 +6,7 @@ from ..registry import operators
 
 
 def result_class(op):
-    """The class of an operator's named results, or None."""
+    """Return the class of an operator's named results, or None."""
     names = op.schema.result_names
     if not names:
         return None
@@ -18,7 +18,7 @@ def result_class(op):
 
 
 def out_class(cls):
-    """The class of the same results written to out=."""
+    """Return the class of the same results when they are written to out=."""
     name = cls.__name__ + "_out"
     found = _return_types.get(name)
     if found is None:
@@ -30,7 +30,7 @@ _return_types = {}
 
 
 def _return_type(name, fields):
-    """A class of torch.return_types: a tuple with names, made of one sequence as CPython's struct sequences are."""
+    """Create a class of torch.return_types: a named tuple made of one sequence, as CPython's struct sequences are."""
     full = f"torch.return_types.{name}"
 
     def new(cls, *given, **named):
@@ -65,8 +65,9 @@ def _return_type(name, fields):
 
 
 def return_types():
-    """Name -> class, of all functions of torch and torch.linalg with named results, and with ``_out`` where they have
-    out=.
+    """Return {name: class} for all functions of torch and torch.linalg with named results.
+
+    Functions with out= have a second class, whose name ends in ``_out``.
     """
     found = {}
     for op in operators():

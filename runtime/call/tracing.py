@@ -1,5 +1,6 @@
-"""Calls of operators as a tracer of graphs sees them: above autograd, by PyTorch's names, each function as a whole
-where PyTorch has it as one operator.
+"""Calls of operators as a tracer of graphs sees them: above autograd, under PyTorch's names.
+
+A composite is seen as a whole if it is one operator in PyTorch.
 """
 
 import functools
@@ -12,10 +13,11 @@ from .overload import resolve
 
 @contextmanager
 def tracing(note, mode):
-    """Inside, in this thread, note(schema, args, kwargs, result) is told of each operator that ran; schema is None, and
-    args (name, values), where PyTorch has no such operator. Sizes among the arguments are TracedInt where the tracer
-    made them so; the operators themselves get plain ints. The function mode sees what functions over others ask of
-    tensors besides.
+    """In this thread, call note(schema, args, kwargs, result) for each operator that ran.
+
+    If PyTorch has no such operator, schema is None and args is (name, values). Sizes among the arguments are TracedInt
+    where the tracer created them so; the operators themselves get plain ints. The function mode sees whatever else
+    composites do with tensors.
     """
     activate(1, 1)
     try:
@@ -26,14 +28,14 @@ def tracing(note, mode):
 
 
 def untraced():
-    """A block of which the tracer is told nothing."""
+    """Return a context in which calls are not reported to the tracer."""
     return CONTEXT.set(tracer=None)
 
 
 class TracedInt(int):
-    """A size that a graph computes: its value in this run, and where the graph has it.
+    """A size that a graph computes: its value in this run, and its node in the graph.
 
-    The tracer notes arithmetic with it.
+    The tracer records arithmetic with it.
     """
 
     def __new__(cls, value, node, tracer):
@@ -98,7 +100,7 @@ for _name, _operator in (
 
 
 def plain(v):
-    """The value with plain numbers in place of those that a graph computes."""
+    """Return the value with plain numbers in place of those that a graph computes."""
     if v.__class__ is TracedInt:
         return int.__add__(v, 0)
     if v.__class__ is TracedFloat:
@@ -109,9 +111,9 @@ def plain(v):
 
 
 def traced(op, args, call, suffix=""):
-    """Run a call and tell the tracer of it.
+    """Run a call and report it to the tracer.
 
-    Functions over others that PyTorch has not as operators are told of by what they call.
+    For composites that are not operators in PyTorch, the operators that they call are reported instead.
     """
     note, mode = CONTEXT.tracer
     given = [
@@ -127,7 +129,7 @@ def traced(op, args, call, suffix=""):
         and len(found[0].returns) == 1
         and found[0].returns[0].declared == "Tensor"
     ):
-        found = None  # PyTorch's gives less
+        found = None  # PyTorch's operator has fewer results
     if found is None and (within := parts or op.fn) is not None:
         with nullcontext() if mode in CONTEXT.modes else mode:
             result = within(*args)
@@ -142,17 +144,17 @@ def traced(op, args, call, suffix=""):
 
 
 def own_name(op):
-    """The name in graphs of an operator that PyTorch has not."""
+    """Return the name in graphs of an operator that PyTorch does not have."""
     return op.full.replace(".", "__")
 
 
 @functools.cache
 def own_operators():
-    """The operators by these names."""
+    """Return all operators by their own_name()."""
     return {own_name(op): op for names in OPERATORS.values() for ops in names.values() for op in ops}
 
 
 def run_own(name, values):
-    """Run one of them on its values in order; a name that ends in "_" writes into the first."""
+    """Run an operator, given by its own_name(), on its values in order; with a final "_" it writes into the first."""
     op = own_operators().get(name)
     return op.call(*values) if op is not None else values[0].copy_(own_operators()[name[:-1]].call(*values))

@@ -1,7 +1,7 @@
-"""Operators by other operators, for backends without a better kernel: plain functions that name no device and touch no
-memory.
+"""Operators implemented by other operators, for backends without a better kernel.
 
-A backend finds them by the operator's full name in registry.DECOMPOSITIONS; they are imported with the first backend.
+They are plain functions that name no device and touch no memory. A backend finds them by the operator's full name in
+registry.DECOMPOSITIONS; they are imported with the first backend.
 """
 
 from . import (

@@ -1,8 +1,8 @@
-"""Bessel and Airy functions in double precision: quadratures that converge exponentially, series where those don't,
-expansions for large arguments.
+"""Bessel and Airy functions in double precision.
 
-The trapezoidal rule over a period, or over a line on which the integrand falls like exp(-v^2), is as exact as the dtype
-after a few dozen points.
+They use quadratures that converge exponentially, series where those do not, and expansions for large arguments. The
+trapezoidal rule over a period, or over a line on which the integrand falls like exp(-v^2), is exact to the dtype's
+precision after a few dozen points.
 """
 
 import math
@@ -21,12 +21,12 @@ ANGLES = [(k + 0.5) * math.pi / POINTS for k in range(POINTS // 2)]  # the other
 
 
 def double(fn):
-    """fn in float64, whatever the dtype."""
+    """Return fn computed in float64, whatever the dtype of its arguments."""
     return lambda *args: fn(*(a.to(dt.float64) for a in args)).to(args[0].dtype)
 
 
 def sum_of(terms):
-    """The sum of tensors, without Python's own zero in front."""
+    """Return the sum of tensors, without the 0 that Python's sum() starts with."""
     terms = iter(terms)
     total = next(terms)
     for t in terms:
@@ -35,13 +35,13 @@ def sum_of(terms):
 
 
 def _waves(x, order, weights):
-    """(2 / POINTS) * sum of weight * cos(x sin t), or of sin for order 1."""
+    """Return (2 / POINTS) * sum of weight * cos(x sin t), or of sin for order 1."""
     wave = T.sin if order else T.cos
     return sum_of(wave(x * math.sin(t)) * (2 * w / POINTS) for t, w in zip(ANGLES, weights))
 
 
 def _hankel(order, x, terms=24):
-    """(P, Q) of the expansions sqrt(2 / (pi x)) (P cos(chi) -+ Q sin(chi)), by powers of 1 / x."""
+    """Return (P, Q) of the expansions sqrt(2 / (pi x)) (P cos(chi) -+ Q sin(chi)), by powers of 1 / x."""
     mu, a, inverse = 4 * order * order, 1.0, 1 / x
     parts, power = [T.ones_like(x), T.zeros_like(x)], T.ones_like(x)
     for k in range(1, terms):
@@ -54,7 +54,7 @@ def _hankel(order, x, terms=24):
 def _large(order, y, second):
     P, Q = _hankel(order, y)
     c, s = T.cos(y), T.sin(y)
-    # chi = y - pi/4 (order 0), y - 3 pi/4 (order 1), taken apart so that a large y loses nothing
+    # chi = y - pi/4 (order 0), y - 3 pi/4 (order 1), expanded so that a large y loses no precision
     cos, sin = ((c + s), (s - c)) if order == 0 else ((s - c), (-s - c))
     wave = P * sin + Q * cos if second else P * cos - Q * sin
     return wave / T.sqrt(math.pi * y)
@@ -97,7 +97,7 @@ def _second_kind(order):
 
 # ---------------------------------------------------------------- modified, second kind
 STEP, NEAR = 0.25, 2.0
-NODES = [k * STEP for k in range(26)]  # exp(-v^2) is below 1e-17 behind them
+NODES = [k * STEP for k in range(26)]  # exp(-v^2) is below 1e-17 beyond them
 
 
 def _scaled_k(kernel, z):
@@ -112,7 +112,7 @@ def _harmonic(n):
 
 
 def _small_k(order, z):
-    """The series around 0, by powers of (z / 2)^2."""
+    """Return the series around 0, by powers of (z / 2)^2."""
     square, log = z * z / 4, T.log(z / 2) + EULER
     term, total = T.ones_like(z), T.zeros_like(z)
     for k in range(20):
@@ -152,7 +152,7 @@ for _name, _fn in {
 
 # ---------------------------------------------------------------- Airy's function
 AT_0, SLOPE_AT_0 = 0.35502805388781723926, 0.25881940379280679840
-LEFT, RIGHT, LAST = -7.5, 2.25, 103.892  # the power series stands between the first two; behind the last PyTorch's is 0
+LEFT, RIGHT, LAST = -7.5, 2.25, 103.892  # the power series holds between the first two; beyond LAST PyTorch has 0
 
 
 def _airy_series(x):
@@ -165,7 +165,7 @@ def _airy_series(x):
 
 
 def _airy_waves(y):
-    """For -y, y large."""
+    """Return Ai(-y) for large y."""
     z = y * T.sqrt(y) * (2 / 3)
     u, inverse, power = 1.0, 1 / z, T.ones_like(z)
     parts = [T.ones_like(z), T.zeros_like(z)]

@@ -1,6 +1,6 @@
-"""Fourier transforms as products with matrices of cosines and sines; long ones in two factors.
+"""Fourier transforms as products with matrices of cosines and sines; long ones are split into two factors.
 
-Complex numbers go as pairs of real tensors.
+Complex numbers are represented by pairs of real tensors.
 """
 
 import math
@@ -8,11 +8,11 @@ import math
 from .. import dtypes as dt
 from ..registry import T, decomposition
 
-DIRECT = 256  # points up to which one matrix is taken
+DIRECT = 256  # number of points up to which a single matrix is used
 
 
 def _waves(rows, columns, n, sign, like):
-    """cos and sin of 2 pi j k / n for j < rows, k < columns.
+    """Return cos and sign * sin of 2 pi j k / n for j < rows, k < columns.
 
     The angles are reduced as integers, which keeps them exact.
     """
@@ -22,14 +22,15 @@ def _waves(rows, columns, n, sign, like):
 
 
 def _times(x, w):
-    """x @ w along the last dimension, by sums of products where matrix products do not take the dtype."""
+    """Return x @ w along the last dimension, by sums of products where matmul does not support the dtype."""
     return x @ w if x.dtype is dt.float32 else (x.unsqueeze(-1) * w).sum(-2)
 
 
 def _transformed(re, im, sign, outputs=None):
-    """The transform along the last dimension. im.
+    """Return the transform along the last dimension.
 
-    None for real input. outputs: how many of the points are wanted, from the first.
+    im: None for real input.
+    outputs: how many of the points are wanted, from the first.
     """
     n = re._shape[-1]
     factor = next((f for f in range(math.isqrt(n), 1, -1) if n % f == 0), 1) if n > DIRECT else 1
@@ -88,8 +89,8 @@ def c2r(x, dim, normalization, last_dim_size):
     re, im = x.real, x.imag
     for d in dim[:-1]:
         re, im = _along(re, im, d, 1)
-    # the points that are not given are the conjugates of those that are: each counts twice but the first and, of an
-    # even number, the middle
+    # the points that are not given are the conjugates of those that are: each counts twice, except the first one and,
+    # for even n, the middle one
     d, n = dim[-1], last_dim_size
     re, im = (t.movedim(d, -1)[..., : n // 2 + 1] for t in (re, im))
     k = re._shape[-1]

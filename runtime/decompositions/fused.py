@@ -1,4 +1,4 @@
-"""What the kernels of runtime/ops/fused.py compute, by several operators."""
+"""The fused kernels of runtime/ops/fused.py, computed by several operators."""
 
 from ..ops import fused
 from ..ops.loss import nll_loss_nd

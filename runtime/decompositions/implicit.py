@@ -1,5 +1,6 @@
-"""What PyTorch decomposes above its dispatcher and runs here as one kernel: how it is seen by those to whom calls below
-autograd are handed over.
+"""Operators that PyTorch decomposes above its dispatcher but that run as one kernel here.
+
+These functions call the operators that PyTorch would, for interceptors of calls below autograd.
 """
 
 import math
@@ -29,14 +30,14 @@ def linear(input, weight, bias):
 
 @implicit("_mm")
 def folded(self, mat2):
-    """A stack of matrices times one matrix: one product of matrices."""
+    """Multiply a stack of matrices by one matrix, as one matrix product."""
     rows = T.mm(T.reshape(self, (math.prod(self._shape[:-1]), self._shape[-1])), mat2)
     return ATEN._unsafe_view(rows, (*self._shape[:-1], mat2._shape[-1]))
 
 
 @implicit("_over_rows")
 def over_rows(self, mat2):
-    """The products of two rows, summed: one product of matrices."""
+    """Return the sum of the outer products of corresponding rows, as one matrix product."""
     return T.mm(T.t(rows(self)), rows(mat2))
 
 
@@ -45,7 +46,7 @@ implicit("_attention_scores")(attention_scores)
 
 @implicit("dropout", traced=False)
 def dropout(input, p, train):
-    """The noise in a tensor of its own."""
+    """Apply dropout, with the noise in a tensor of its own."""
     if p == 0 or not train or not input.numel():
         return input
     if p == 1:
@@ -69,15 +70,17 @@ def leaky_relu_backward(grad_output, self, negative_slope):
 
 
 def _recorded(*tensors):
-    """Whether gradients are recorded of these: a call that PyTorch spells otherwise is itself then, since its parts
-    would be recorded.
+    """Whether gradients are recorded for these tensors.
+
+    A call that PyTorch writes differently is then left as it is, since the operators that it would call would be
+    recorded.
     """
     return CONTEXT.grad and any(t._requires_grad for t in tensors)
 
 
 @implicit("_C._nn.max_pool1d_with_indices", traced=False)
 def max_pool1d(self, kernel_size, stride, padding, dilation, ceil_mode):
-    """Rows as planes of one row."""
+    """Pool rows as planes of height 1."""
     out = F.max_pool2d(
         T.unsqueeze(self, -2),
         (1, *kernel_size),
@@ -100,7 +103,7 @@ def avg_pool1d(self, kernel_size, stride, padding, ceil_mode, count_include_pad,
 
 @implicit("_bmm")
 def stacked(self, mat2):
-    """Stacks of matrices that broadcast: one product of stacks."""
+    """Multiply stacks of matrices that broadcast, as one product of stacks."""
     batch = (
         broadcast_shapes(self._shape[:-2], mat2._shape[:-2])
         if self._shape[:-2] != mat2._shape[:-2]
@@ -113,7 +116,7 @@ def stacked(self, mat2):
 
 @implicit("_basic_index")
 def basic_index(self, index):
-    """Numbers select, slices slice, None adds a dimension: one after the other."""
+    """Index one step at a time: numbers select, slices slice, None adds a dimension."""
     out, dim = self, 0
     given = sum(i is not None and i is not Ellipsis for i in index)
     for i in index:
@@ -124,7 +127,7 @@ def basic_index(self, index):
         elif isinstance(i, slice):
             if i != slice(None):
                 start, stop, step = i.indices(out._shape[dim])
-                if TracedInt in (type(i.start), type(i.stop)):  # a graph clips them where it runs
+                if TracedInt in (type(i.start), type(i.stop)):  # the graph clips them when it runs
                     start, stop = 0 if i.start is None else i.start, i.stop
                 out = T._slice(out, dim, start, 2**63 - 1 if i.stop is None else stop, step)
             dim += 1
@@ -135,7 +138,10 @@ def basic_index(self, index):
 
 @implicit("_where", traced=False)
 def where(condition, self, other):
-    """Numbers are tensors of the dtype that both have in common."""
+    """Call where() with numbers converted to tensors of the dtype that both operands promote to.
+
+    If both are numbers, each keeps its own dtype.
+    """
     numbers = [v.__class__ in NUMBERS for v in (self, other)]
     if not any(numbers):
         return NotImplemented

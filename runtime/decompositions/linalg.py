@@ -1,4 +1,4 @@
-"""Matrices by eliminations and rotations of rows and columns, batched: for backends without LAPACK.
+"""Linear algebra on batches by elimination and rotation of rows and columns, for backends without LAPACK.
 
 Loops run over columns, never over elements.
 """
@@ -10,7 +10,7 @@ from .. import dtypes as dt
 from ..ops.creation import tensor
 from ..registry import T, decomposition, function
 
-SWEEPS = 12  # of rotations; a matrix is diagonal after about eight
+SWEEPS = 12  # sweeps of rotations; a matrix is diagonal after about eight
 
 
 def _solve_triangular(A, B, **how):
@@ -18,23 +18,23 @@ def _solve_triangular(A, B, **how):
 
 
 def product(a, b):
-    """a @ b, by sums of products where matrix products do not take the dtype."""
+    """Return a @ b, by sums of products where matmul does not support the dtype."""
     return a @ b if a.dtype is dt.float32 else (a.unsqueeze(-1) * b.unsqueeze(-3)).sum(-2)
 
 
 @decomposition("linalg.solve_triangular")
 def solve_triangular(A, B, upper, left, unit):
-    """From the right, through the transpose."""
+    """Solve X A = B through the transpose."""
     return _solve_triangular(A.mT, B.mT, upper=not upper, left=True, unitriangular=unit).mT
 
 
 def _size(x):
-    """What pivots are compared by: LAPACK takes the sum of both parts' magnitudes."""
+    """Return the magnitude by which pivots are compared; LAPACK adds the magnitudes of both parts."""
     return x.real.abs() + x.imag.abs() if x.dtype.is_complex else x.abs()
 
 
 def eliminated(A):
-    """(LU, pivots from 1, the rows' order, info) of Gauss's elimination with partial pivoting."""
+    """Return (LU, pivots from 1, the order of the rows, info) of Gaussian elimination with partial pivoting."""
     batch, (m, n) = A._shape[:-2], A._shape[-2:]
     LU, rows = A.clone(), T.arange(m, device=A.device)
     order, info = rows.expand((*batch, m)), T.zeros(batch, dtype=dt.int32, device=A.device)
@@ -63,7 +63,7 @@ def lu_factor(A):
 
 @decomposition("_lu_permutation")
 def lu_permutation(pivots, n, dtype):
-    """P of A = P L U."""
+    """Return P of A = P L U."""
     rows = T.arange(n, device=pivots.device)
     order = rows.expand((*pivots._shape[:-1], n))
     for j in range(pivots._shape[-1]):
@@ -73,7 +73,7 @@ def lu_permutation(pivots, n, dtype):
 
 
 def solved(LU, order, B):
-    """X of A X = B."""
+    """Return X of A X = B."""
     B = B.gather(-2, order.unsqueeze(-1).expand(B._shape))
     n = LU._shape[-1]
     return _substituted(LU, _substituted(LU, B, n, False), n, True)
@@ -128,7 +128,7 @@ def slogdet(A):
 
 @decomposition("_linalg_cholesky_ex")
 def cholesky_ex(A, upper):
-    """(L, or L's adjoint for upper, and the order of the first minor that is not positive)."""
+    """Return L (for upper, its adjoint) and the order of the first minor that is not positive."""
     A = A.mH if upper else A
     n, L = A._shape[-1], []
     rest, info = A.tril(), T.zeros(A._shape[:-2], dtype=dt.int32, device=A.device)
@@ -152,7 +152,7 @@ def cholesky_solve(B, L, upper):
 
 # ---------------------------------------------------------------- Jacobi's rotations
 def _rounds(n):
-    """Pairs of columns, each pair once, in rounds of disjoint pairs."""
+    """Yield all pairs of columns, each pair once, in rounds of disjoint pairs."""
     players = list(range(n + n % 2))
     for _ in range(len(players) - 1):
         half = len(players) // 2
@@ -163,7 +163,10 @@ def _rounds(n):
 
 
 def _rotation(n, p, q, app, aqq, apq):
-    """The unitary matrix that makes columns p and q orthogonal, from their products with themselves and each other."""
+    """Return the unitary matrix that makes columns p and q orthogonal.
+
+    app, aqq and apq are the products of the columns with themselves and with each other.
+    """
     size = apq.abs()
     still = size == 0
     phase = apq / T.where(still, 1, size)
@@ -180,7 +183,7 @@ def _rotation(n, p, q, app, aqq, apq):
 
 @decomposition("_linalg_eigh")
 def eigh(A, UPLO, compute_v):
-    """Eigenvalues in ascending order, and vectors: rotations until nothing is left beside the diagonal."""
+    """Return eigenvalues in ascending order, and vectors, by rotations until A is diagonal."""
     half = A.tril(-1) if UPLO in "Ll" else A.triu(1)
     d = A.diagonal(0, -2, -1)
     A = half + half.mH + T.diag_embed(d.real.to(A.dtype) if A.dtype.is_complex else d)
@@ -202,7 +205,7 @@ def eigh(A, UPLO, compute_v):
 
 @decomposition("_linalg_svd")
 def svd(A, full_matrices=False, compute_uv=True):
-    """Singular values in descending order and vectors: columns are turned until they are orthogonal."""
+    """Return singular values in descending order, and vectors, by rotating columns until they are orthogonal."""
     batch, (m, n) = A._shape[:-2], A._shape[-2:]
     if m < n:
         U, S, Vh = svd(A.mH, full_matrices, compute_uv)
@@ -238,7 +241,10 @@ def svd(A, full_matrices=False, compute_uv=True):
 
 
 def _completed(W, S, columns):
-    """Columns divided by their lengths, those without length and further ones made orthogonal to the others."""
+    """Return the columns divided by their lengths.
+
+    Columns without length, and additional ones, are made orthogonal to the others.
+    """
     m, n = W._shape[-2:]
     small = S > S.amax(-1, keepdim=True) * dt.finfo(S.dtype).eps * max(m, n)
     U = T.where(small.unsqueeze(-2), W / T.where(small, S, 1).unsqueeze(-2), 0)
@@ -263,7 +269,7 @@ def _completed(W, S, columns):
 
 @decomposition("matrix_exp")
 def matrix_exp(A):
-    """Taylor's series of the matrix divided by a power of two, squared as often."""
+    """Return Taylor's series of the matrix divided by a power of two, squared as many times."""
     norm = A.abs().sum(-2).amax().item() if A.numel() else 0.0
     halvings = max(0, math.frexp(norm)[1] + 2) if math.isfinite(norm) else 0
     X = A / 2**halvings
@@ -279,7 +285,10 @@ def matrix_exp(A):
 # ---------------------------------------------------------------- least squares
 @decomposition("geqrf")
 def geqrf(A):
-    """LAPACK's Householder form: reflections 1 - tau v v^H, each v below R's diagonal, whose own first element is 1."""
+    """Return LAPACK's Householder form: reflections 1 - tau v v^H, each v stored below R's diagonal.
+
+    The first element of v is 1 and is not stored.
+    """
     m, n = A._shape[-2:]
     R, taus = A.clone(), []
     for j in range(min(m, n)):
@@ -302,7 +311,10 @@ def geqrf(A):
 
 @decomposition("_linalg_lstsq")
 def lstsq(A, B, rcond, driver, vector):
-    """(solution, residuals, rank, singular values) by the pseudo-inverse; what a driver does not tell is empty."""
+    """Return (solution, residuals, rank, singular values), by the pseudo-inverse.
+
+    Results that a driver does not compute are empty.
+    """
     *batch, m, n = A._shape
     nothing = lambda dtype: T.zeros(0, dtype=dtype, device=A.device)
     real = A.dtype.to_real()
@@ -322,9 +334,9 @@ def lstsq(A, B, rcond, driver, vector):
 
 # ---------------------------------------------------------------- eigenvalues of any matrix
 def _shift(T2, steps):
-    """The eigenvalue of the last two rows' square that lies nearer to its last element.
+    """Return the eigenvalue of the last 2 x 2 block that is nearer to its last element.
 
-    Another one where that goes round in circles.
+    Every tenth step it is another value, in case the iteration goes in circles.
     """
     (a, b), (c, d) = T2
     if steps % 10 == 9:
@@ -334,7 +346,7 @@ def _shift(T2, steps):
 
 
 def _reflected(R, taus):
-    """The product of the reflections that geqrf leaves below R's diagonal."""
+    """Return the product of the reflections that geqrf stores below R's diagonal."""
     n = R._shape[-1]
     Q = eye = T.eye(n, dtype=R.dtype, device=R.device)
     below = R.tril(-1) + eye
@@ -345,9 +357,9 @@ def _reflected(R, taus):
 
 
 def _schur(A):
-    """(triangular T, unitary Q) of A = Q T Q^H, a complex matrix.
+    """Return (triangular T, unitary Q) of A = Q T Q^H for a complex matrix, by QR steps.
 
-    QR steps, the last row left of the diagonal vanishing first.
+    The elements left of the diagonal vanish in the last row first.
     """
     n, eps = A._shape[-1], dt.finfo(A.dtype.to_real()).eps
     eye = T.eye(n, dtype=A.dtype, device=A.device)
@@ -372,9 +384,9 @@ def _schur(A):
 
 @decomposition("linalg.eig")
 def eig(A):
-    """Eigenvalues as they stand on a triangular matrix of the same ones.
+    """Return the eigenvalues, which are on the diagonal of the Schur form, and the eigenvectors.
 
-    Vectors by substitution, of length 1, their largest element real.
+    Vectors are found by substitution; they have length 1, and their largest element is real.
     """
     real, eps = not A.dtype.is_complex, dt.finfo(A.dtype.to_real()).eps
     if not bool(T.isfinite(A if real else T.view_as_real(A)).all()):
@@ -406,17 +418,17 @@ def eig(A):
 
 # ---------------------------------------------------------------- symmetric indefinite matrices
 def _each(fn, *batched):
-    """fn's results for each matrix of a batch, stacked."""
-    batch = batched[0]._shape[:-2]  # of the first, a matrix
+    """Return fn's results for each matrix of a batch, stacked."""
+    batch = batched[0]._shape[:-2]  # the first argument is a batch of matrices
     flat = [x.reshape((-1, *x._shape[len(batch) :])) for x in batched]
     rows = [fn(*(x[i] for x in flat)) for i in range(math.prod(batch))]
     return [T.stack(column, 0).reshape((*batch, *column[0]._shape)) for column in zip(*rows)]
 
 
 def _block(sizes, hermitian):
-    """(row, width) of Bunch and Kaufman's pivot for the first column, of the magnitudes of a matrix's elements.
+    """Return (row, width) of the Bunch-Kaufman pivot for the first column, given the magnitudes of the elements.
 
-    None where the column is zero.
+    None if the column is zero.
     """
     here, column = sizes[0][0], [row[0] for row in sizes]
     r = max(range(1, len(sizes)), key=column.__getitem__) if len(sizes) > 1 else 0
@@ -433,7 +445,7 @@ def _block(sizes, hermitian):
 
 
 def _divided(B, D, turned):
-    """B D^-1 of a pivot block, of one or two columns."""
+    """Return B D^-1 for a pivot block D of one or two columns."""
     if D._shape[-1] == 1:
         return B / D
     a, b, c, x, y = D[0, 0], D[1, 0], D[1, 1], B[..., 0], B[..., 1]
@@ -442,9 +454,9 @@ def _divided(B, D, turned):
 
 @decomposition("_linalg_ldl_factor_ex")
 def ldl_factor(A, hermitian):
-    """LAPACK's lower form: blocks of one or two columns, L's columns as their elimination leaves them.
+    """Return LAPACK's lower form: blocks of one or two columns, with L's columns as elimination leaves them.
 
-    The rows' swaps as pivots.
+    Swaps of rows are returned as pivots.
     """
     turned = T.conj_physical if hermitian and A.dtype.is_complex else lambda x: x
 

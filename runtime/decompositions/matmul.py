@@ -23,7 +23,7 @@ def attention_scores(query, key, mask, scale, causal):
 
 
 def plus(product, c, beta, alpha):
-    """beta * c + alpha * product; c is not read where beta is 0."""
+    """Return beta * c + alpha * product; c is not read where beta is 0."""
     if product.dtype.category == dt.INT:
         beta, alpha = int(beta), int(alpha)
     product = product if alpha == 1 else product * alpha

@@ -42,7 +42,7 @@ decomposition("softplus_backward")(
 
 
 def _reduced(between, fn):
-    """A loss of each element, reduced; the reduction stands behind target and weights."""
+    """Return a loss with reduction; the reduction is the argument after target and weights."""
     at = 2 + between.count("Tensor?")
     return lambda *a: reduced(fn(*a[:at], *a[at + 1 :]), a[at])
 
@@ -85,9 +85,9 @@ for _key in EDGES:
 
 # ---------------------------------------------------------------- pooling by gathered windows
 def _largest(x, places):
-    """(the largest value, its flat position) of each window over the last dimensions.
+    """Return (the largest value, its flat position) of each window over the last dimensions.
 
-    places: of each of them, the positions of each window.
+    places: for each of these dimensions, the positions of each window.
     """
     dims, index = len(places), 0
     for d, (rows, size) in enumerate(zip(places, x._shape[-dims:])):
@@ -100,14 +100,14 @@ def _largest(x, places):
     values = x.reshape((*x._shape[:-dims], -1)).index_select(-1, index.reshape(-1)).reshape(shape)
     last = T.where(values != values, T.arange(1, shape[-1] + 1, device=x.device), 0).amax(
         -1, keepdim=True
-    )  # of several NaN
+    )  # the last of several NaN
     at = T.where(last > 0, last - 1, values.argmax(-1, keepdim=True))
     return tuple(t.gather(-1, at).squeeze(-1) for t in (values, index.expand(shape).contiguous()))
 
 
 @decomposition("_C._nn.max_pool2d_with_indices", "_C._nn.max_pool3d_with_indices")
 def max_pool(x, kernel, stride, padding, dilation, ceil):
-    """Positions outside stand for the first or last one inside, which changes no maximum."""
+    """Replace positions outside by the first or last one inside, which changes no maximum."""
     places, sizes = [], x._shape[-len(kernel) :]
     for n, k, s, p, d, o in zip(
         sizes, kernel, stride, padding, dilation, pooled(sizes, kernel, stride, padding, dilation, ceil)
@@ -122,7 +122,7 @@ def max_pool(x, kernel, stride, padding, dilation, ceil):
 
 @decomposition(*(f"_C._nn.adaptive_max_pool{d}d" for d in (1, 2, 3)))
 def adaptive_max_pool(x, size):
-    """Windows of different lengths are filled up with their first position."""
+    """Pad windows of different lengths with their first position."""
     places = []
     for n, o in zip(x._shape[-len(size) :], size):
         rows = [list(range(i * n // o, -(-(i + 1) * n // o))) for i in range(o)]
@@ -133,8 +133,9 @@ def adaptive_max_pool(x, size):
 
 # ---------------------------------------------------------------- connectionist temporal classification
 def _labels(log_probs, targets, blank):
-    """(labels with blanks between, their log-probabilities by step, which labels may be reached by skipping a
-    blank).
+    """Return (labels with blanks between, their log-probabilities by step, skip).
+
+    skip: which labels can be reached by skipping a blank.
     """
     n, s = targets._shape
     ext = T.full((n, 2 * s + 1), blank, dtype=dt.int64, device=log_probs.device)
@@ -148,7 +149,7 @@ def _labels(log_probs, targets, blank):
 
 
 def _alphas(p, skip):
-    """Log-probability of every prefix ending in every label, by step."""
+    """Return the log-probability of every prefix that ends in each label, by step."""
     if not p._shape[0]:
         return p.clone()
     a = T.where(T.arange(p._shape[2], device=p.device) < 2, p[0], -math.inf)
@@ -176,7 +177,10 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank):
 
 @decomposition("_C._ctc_loss_backward")
 def ctc_loss_backward(g, log_probs, targets, input_lengths, target_lengths, blank, loss, log_alpha):
-    """PyTorch's gradient: that of the logits before log_softmax, whose own derivative leaves it as it is."""
+    """Return PyTorch's gradient, which is that of the logits before log_softmax.
+
+    The derivative of log_softmax leaves it unchanged.
+    """
     ext, p, _ = _labels(log_probs, targets, blank)
     grad = T.zeros_like(log_probs)
     for i, (steps, s) in enumerate(zip(input_lengths, target_lengths)):

@@ -13,7 +13,7 @@ def _lcm(a, b):
 
 
 def _shift(by, beyond):
-    """By powers of two, in two steps: 2 ** n itself may be no number of the dtype."""
+    """Return a shift by powers of two, in two steps, since the dtype may not hold 2 ** n itself."""
 
     def fn(a, n):
         like = a if isinstance(a, Tensor) else n
@@ -31,7 +31,7 @@ def _logit(x, eps):
 
 
 def _hypot(a, b):
-    """Scaled by the larger: squares of large numbers overflow."""
+    """Scale by the larger operand, since squares of large numbers overflow."""
     a, b = a.abs(), b.abs()
     large, ratio = T.maximum(a, b), T.minimum(a, b) / T.maximum(a, b)
     out = T.where(large == 0, large, large * T.sqrt(1 + ratio * ratio))
@@ -74,7 +74,10 @@ _BITS = {dt.float16: dt.int16, dt.bfloat16: dt.int16, dt.float32: dt.int32, dt.f
 
 @decomposition("frexp")
 def frexp(x):
-    """By the logarithm, which may be one off, and by powers of two, halved so that none overflows."""
+    """Use the logarithm, which may be off by one, and powers of two.
+
+    The exponent is halved so that no power overflows.
+    """
     y = x.to(dt.float64)
     plain = (y != 0) & (y.abs() < math.inf)
     safe = T.where(plain, y, 0.5)
@@ -92,9 +95,9 @@ def frexp(x):
 
 @decomposition("nextafter")
 def nextafter(x, y):
-    """The neighbour's bits are those of the number plus or minus one.
+    """Return the neighbour, whose bits are those of the number plus or minus one.
 
-    Zero's neighbours are the smallest numbers of either sign.
+    The neighbours of zero are the smallest numbers of either sign.
     """
     x, y = T.broadcast_tensors(x, y)
     bits = x.contiguous().view(_BITS[x.dtype])

@@ -1,11 +1,11 @@
-"""Rounding as integers would, and products of int8 matrices."""
+"""Fake quantization, and products of int8 matrices."""
 
 from .. import dtypes as dt
 from ..registry import T, decomposition
 
 
 def _rounded(q, scale, zero_point, quant_min, quant_max, dtype):
-    """The values of integers q within their range, and where they lie in it; NaN counts as the least."""
+    """Return the values of integers q clamped to their range, and a mask of those inside it; NaN counts as least."""
     low = q >= quant_min
     clamped = T.clamp(T.where(low, q, quant_min), max=quant_max)
     return ((clamped - zero_point) * scale).to(dtype), low & (q <= quant_max)

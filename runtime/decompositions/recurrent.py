@@ -1,5 +1,6 @@
-"""Recurrent layers by the operators of their steps, and their gradients over whole sequences from what the forward pass
-kept.
+"""Recurrent layers by the operators of their steps.
+
+Gradients are computed over whole sequences from what the forward pass kept.
 """
 
 from ..ops.common import T
@@ -18,9 +19,9 @@ def _layer(mode):
 
 
 # ------------------------------------------------------------------------------------------------ gradients
-# slopes(states before each row, outputs, what was kept) -> factors of each row; back(factors of a step, gradients of
-# its states) -> (gradients of
-# its gates, those of the states before it as far as the recurrent weight does not hand them on)
+# slopes(states before each row, outputs, kept values...) -> factors of each row
+# back(factors of a step, gradients of its states) -> (gradients of its gates, gradients of the states before it)
+# The latter do not include the part that passes through the recurrent weight.
 def _lstm_slopes(before, out, gates, cells):
     i, f, g, o = gates.chunk(4, -1)
     tanh = T.tanh(cells)
@@ -59,7 +60,7 @@ _BACK = {
 
 
 def _before(steps, start, reverse):
-    """The state before each step, in the order of the input."""
+    """Return the state before each step, in the order of the input."""
     found, previous = [], start[:0]
     for s in reversed(steps) if reverse else steps:
         n, running = s.size(0), previous.size(0)

@@ -7,7 +7,7 @@ from ..registry import T, decomposition
 
 
 def doubling(x, dim, join, keys=None):
-    """An inclusive scan in log n steps; with keys, every run of equal ones for itself."""
+    """Return an inclusive scan in log n steps; with keys, every run of equal keys is scanned separately."""
     n, step = x._shape[dim] if x._shape else 1, 1
     while step < n:
         before, rest = x.narrow(dim, 0, n - step), x.narrow(dim, step, n - step)
@@ -37,7 +37,7 @@ def _folded(x, dims, keepdim, mode):
     bits = x.to(dt.float64 if x.is_floating_point() else dt.int64).view(dt.int64)
     for d in dims:
         n = bits._shape[d]
-        while n > 1:  # the second half onto the first; the middle one of an odd number waits
+        while n > 1:  # fold the second half onto the first; of an odd number the middle one is kept
             half = n // 2
             bits = T.cat(
                 [bits.narrow(d, 0, half) ^ bits.narrow(d, n - half, half), bits.narrow(d, half, n - 2 * half)], d
@@ -60,13 +60,13 @@ decomposition("_std_mean")(lambda x, *args: (T._std(x, *args), T.mean(x, args[0]
 
 @decomposition("_distinct")
 def _distinct(x, dim, sort):
-    """Runs of equal values, or rows, of an order in which equal ones are neighbours."""
+    """Find the runs of equal values, or rows, in an order in which equal ones are neighbours."""
     shape = x._shape if dim is None else (x._shape[dim],)
     rows = x.reshape(-1, 1) if dim is None else x.movedim(dim, 0).reshape(x._shape[dim], -1)
     n = rows._shape[0]
     order = T.arange(n, device=x.device)
     if sort:
-        for column in range(rows._shape[1] - 1, -1, -1):  # the first column decides last
+        for column in range(rows._shape[1] - 1, -1, -1):  # the first column is sorted last
             order = order[T.argsort(rows[order, column], stable=True)]
         rows = rows[order]
     new = (
@@ -84,7 +84,7 @@ def _distinct(x, dim, sort):
 
 @decomposition("mode")
 def mode(x, dim, keepdim):
-    """The first of the longest runs of equal values in ascending order, at its last element."""
+    """Return the value of the first longest run of equal values, and the index of its last element."""
     if not x._shape:
         return x.clone(), T.zeros((), dtype=dt.int64, device=x.device)
     values, order = x.sort(dim=dim, stable=True)
@@ -113,7 +113,7 @@ _SEGMENTS = {
 
 @decomposition("segment_reduce")
 def segment_reduce(data, reduce, lengths, indices, offsets, axis, unsafe, initial):
-    """Scattered by the number of the segment; what lies past the end goes to a place of its own."""
+    """Scatter by the number of the segment; elements past the end go to an extra segment, which is dropped."""
     k, n = lengths._shape[axis], data._shape[axis]
     how, start = _SEGMENTS[reduce]
     shape = (*lengths._shape[:-1], k + 1, *data._shape[axis + 1 :])

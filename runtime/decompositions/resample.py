@@ -22,7 +22,7 @@ FILTERS = {
 
 
 def matrix(mode, n, o, align, scale, like):
-    """The weights (o, n) by which n sources give o results, in float32 or float64."""
+    """Return the weights (o, n) by which n sources give o results, in float32 or float64."""
     d = dt.float64 if like.dtype is dt.float64 else dt.float32
     step = ((n - 1) / (o - 1) if o > 1 else 0.0) if align else 1 / scale if scale else n / o
     to, source = T.arange(o, dtype=d, device=like.device)[:, None], T.arange(n, dtype=d, device=like.device)
@@ -40,14 +40,14 @@ def matrix(mode, n, o, align, scale, like):
         return T.clamp(1 - (at.clamp(0, n - 1) - source).abs(), min=0)
     first = T.floor(at)
     w = T.zeros((o, n), dtype=d, device=like.device)
-    for tap in range(-1, 3):  # positions beyond an edge count for the edge
+    for tap in range(-1, 3):  # positions beyond an edge add to the weight of the edge
         w = w + (source == (first + tap).clamp(0, n - 1)) * _cubic((at - first - tap).abs(), -0.75)
     return w
 
 
 def _resampled(mode, back):
     def fn(x, size, align, scales):
-        """back: the gradient (its sizes are the results') at a source of `size`."""
+        """Resample x to `size`; with `back`, x is the gradient and `size` the shape of the source."""
         out = x.to(dt.float32) if x.dtype in (dt.float16, dt.bfloat16) or not x.dtype.is_floating_point else x
         spatial = size[2:] if back else size
         for k, s in enumerate(spatial):

@@ -14,7 +14,10 @@ def repeat_interleave(repeats):
 
 @decomposition("scatter_reduce")
 def _sorted_scatter_reduce(x, dim, index, src, reduce, include_self):
-    """Sums are scattered; of the rest, sorted by place, the last element of every run holds the run's result."""
+    """Scatter sums directly, and compute other reductions by a scan of the elements sorted by index.
+
+    The last element of every run of equal indices then holds the result of the run.
+    """
     if 0 in index._shape:
         return x.clone()
     shape = x._shape
@@ -38,7 +41,7 @@ def _sorted_scatter_reduce(x, dim, index, src, reduce, include_self):
     more = T.constant_pad_nd(
         at.narrow(dim, 1, n - 1) == at.narrow(dim, 0, n - 1), [0, 0] * (len(at._shape) - 1 - dim) + [0, 1]
     )
-    # those that are not the last go to a place behind the end
+    # elements that are not the last of a run are written behind the end
     padded = T.cat([x, x.narrow(dim, 0, 1)], dim).scatter(dim, at.masked_fill(more, x._shape[dim]), values)
     return padded.narrow_copy(dim, 0, x._shape[dim]).reshape(shape)
 

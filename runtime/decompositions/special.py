@@ -1,4 +1,7 @@
-"""Special functions by recurrences, series and asymptotic expansions; integers were converted before."""
+"""Special functions by recurrences, series and asymptotic expansions.
+
+Integer arguments were converted to floating point before.
+"""
 
 import math
 
@@ -6,13 +9,13 @@ from .. import dtypes as dt
 from ..registry import T, decomposition
 from .bessel import double
 
-# of zeta(2k) / (2k (2k - 1)): Stirling's series, B(2k) / (2k (2k - 1)); and digamma's, B(2k) / 2k
+# Bernoulli numbers B(2k): Stirling's series has B(2k) / (2k (2k - 1)), digamma's B(2k) / 2k
 BERNOULLI = [1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330]
-SHIFT = 8  # arguments are raised by as much before an expansion for large ones
+SHIFT = 8  # small arguments are raised by this much before an expansion for large ones
 
 
 def _wide(fn):
-    """fn in float32 at least."""
+    """Return fn computed in float32 at least."""
 
     def wide(x, *args):
         y = x.to(dt.float32) if x.dtype in (dt.float16, dt.bfloat16) else x
@@ -22,7 +25,7 @@ def _wide(fn):
 
 
 def _horner(x, coefficients):
-    """The polynomial with these coefficients, the highest power's first."""
+    """Return the polynomial with these coefficients, that of the highest power first."""
     out = T.full_like(x, coefficients[0])
     for c in coefficients[1:]:
         out = out * x + c
@@ -75,7 +78,7 @@ def digamma(x):
 
 
 def _zeta(s, q):
-    """Hurwitz's zeta for s > 1, q > 0: ten terms, then Euler's and Maclaurin's formula."""
+    """Return Hurwitz's zeta function for s > 1, q > 0: ten terms, then the Euler-Maclaurin formula."""
     total = T.zeros_like(s * q)
     for k in range(10):
         total = total + (q + k) ** -s
@@ -115,12 +118,11 @@ def polygamma(x, n):
         return (-1) ** (n + 1) * math.factorial(n) * zeta(order, x)
     y = T.where(x < 0.5, 1 - x, x)
     out = _zeta(T.full_like(x, 2), y)
-    sine = T.sin(math.pi * x)  # not of the fraction: at negative whole numbers it is finite as PyTorch's, not 0
+    sine = T.sin(math.pi * x)  # not of the fraction: the result is then finite at negative integers, as in PyTorch
     return T.where(x < 0.5, (math.pi / sine) ** 2 - out, out)
 
 
-# ---------------------------------------------------------------- modified Bessel functions: a series of positive
-# terms, or an expansion for large arguments
+# -------------------- modified Bessel functions: a series of positive terms, or an expansion for large arguments
 SERIES, LARGE, TERMS = 44, 16.0, 12
 
 
@@ -157,18 +159,18 @@ for _name, _order, _scaled in (
 
 
 # ---------------------------------------------------------------- orthogonal polynomials: their recurrences
-DEGREES = 512  # above, PyTorch's own give NaN or have lost all digits
+DEGREES = 512  # above this degree, PyTorch's own give NaN or have lost all digits
 
 
 def _polynomial(first, step, shifted=False):
-    """p(0) = 1, p(1) = first(x), p(k + 1) = step(k, x, p(k), p(k - 1)).
+    """Return fn(x, n) for the recurrence p(0) = 1, p(1) = first(x), p(k + 1) = step(k, x, p(k), p(k - 1)).
 
-    N may be a tensor, of which each element has its degree.
+    n may be a tensor with a degree for each element.
     """
 
     def fn(x, n):
         x = 2 * x - 1 if shifted else x
-        degree = T.where(n.abs() < 2.0**63, T.trunc(n), -1.0)  # what is no degree is as a negative one
+        degree = T.where(n.abs() < 2.0**63, T.trunc(n), -1.0)  # an invalid degree is treated as a negative one
         x, degree = T.broadcast_tensors(x, degree)
         before, p = T.ones_like(x), first(x)
         out = T.where(degree == 0, before, T.where(degree < 0, 0.0, p))
@@ -206,7 +208,7 @@ ROOT_2, ROOT_PI = math.sqrt(2), math.sqrt(math.pi)
 
 
 def _erfcx(x):
-    """exp(x^2) erfc(x): the product, and from 10 on the expansion by 1 / x^2."""
+    """Return exp(x^2) erfc(x): the product, and from 10 on the expansion by 1 / x^2."""
     near, far = T.where(x < 10, x, 10.0), T.where(x < 10, 10.0, x)
     terms, a = [1.0], 1.0
     for k in range(1, 14):
@@ -223,8 +225,9 @@ def _log_ndtr(x):
 
 
 def _ndtri(p):
-    """Newton's method on the logarithm of the distribution function, which is concave: from the left it never passes
-    the root.
+    """Apply Newton's method to the logarithm of the distribution function.
+
+    That is concave, so from the left the iteration never passes the root.
     """
     inside = (p > 0) & (p < 1)
     half = T.where(inside, T.minimum(p, 1 - p), 0.5)
@@ -242,11 +245,14 @@ decomposition("special.ndtri")(double(_ndtri))
 
 
 # ---------------------------------------------------------------- incomplete gamma functions
-CHECKS, MOST = 8, 1024  # terms between two looks at whether more are needed; terms at most
+CHECKS, MOST = 8, 1024  # terms between two checks for convergence; maximum number of terms
 
 
 def _gamma_series(a, x):
-    """The lower one divided by x^a exp(-x) / gamma(a + 1): a sum of positive terms, for x < a + 1."""
+    """Return the lower incomplete gamma function divided by x^a exp(-x) / gamma(a + 1).
+
+    A sum of positive terms, for x < a + 1.
+    """
     term = total = T.ones_like(x)
     for k in range(1, MOST):
         term = term * x / (a + k)
@@ -257,7 +263,10 @@ def _gamma_series(a, x):
 
 
 def _gamma_fraction(a, x):
-    """The upper one divided by x^a exp(-x) / gamma(a): the continued fraction, from the front."""
+    """Return the upper incomplete gamma function divided by x^a exp(-x) / gamma(a).
+
+    The continued fraction is evaluated from the front.
+    """
     b = x + 1 - a
     d = 1 / b
     c, h = T.full_like(x, 1e300), d
@@ -292,7 +301,7 @@ decomposition("igammac")(double(lambda a, x: _incomplete(a, x, True)))
 
 
 def _slope(cdf, log_pdf, a):
-    """-(d cdf / d a) / pdf, by a central difference."""
+    """Return -(d cdf / d a) / pdf, by a central difference."""
     h = T.minimum(a, T.ones_like(a)) * 1e-4
     return -(cdf(a + h) - cdf(a - h)) / (2 * h) / T.exp(log_pdf)
 
@@ -304,8 +313,9 @@ def _standard_gamma_grad(a, x):
 
 
 def _beta_fraction(a, b, x):
-    """The incomplete beta function divided by x^a (1 - x)^b / (a B(a, b)), for x below (a + 1) / (a + b + 2): the
-    continued fraction from the front.
+    """Return the incomplete beta function divided by x^a (1 - x)^b / (a B(a, b)).
+
+    The continued fraction is evaluated from the front. For x below (a + 1) / (a + b + 2).
     """
     c, d = T.ones_like(x), 1 / (1 - (a + b) * x / (a + 1))
     h = d

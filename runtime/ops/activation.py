@@ -1,4 +1,4 @@
-"""Activations: torch.relu and its kin, and nn.functional's forms with `inplace`."""
+"""Activation functions: torch.relu and similar ones, and their nn.functional forms with an `inplace` argument."""
 
 import functools
 import math
@@ -27,12 +27,15 @@ def _reals(name):
 
 
 def _hidden(schema, prim, **kw):
-    """An operator that only formulas and composites call."""
+    """Declare an operator that only derivative formulas and composites call."""
     return op(schema, prim, function=False, method=False, inplace=False, **{"promote": DEFAULT, **kw})
 
 
 def _in_opmath(formula):
-    """A formula of several steps, which half types would round at each, as PyTorch's one kernel rounds once."""
+    """Run a formula in the opmath dtype of its inputs, where they are of a half type.
+
+    The formula has several steps, and would otherwise round at each of them. PyTorch's single kernel rounds only once.
+    """
 
     @functools.wraps(formula)
     def wide(g, self, *args):
@@ -43,7 +46,7 @@ def _in_opmath(formula):
 
 
 def _functional(schema, o, check=None, **options):
-    """nn.functional.NAME(input, ..., inplace=False) over an operator."""
+    """Declare nn.functional.NAME(input, ..., inplace=False) on top of an operator."""
 
     @composite(f"nn.functional.{schema}", out=False, in_place=o if options.get("inplace") else None, **options)
     def call(input, *args):
@@ -52,8 +55,7 @@ def _functional(schema, o, check=None, **options):
         return run_inplace(o, input, (input, *args[:-1])) if args[-1] else o.call(input, *args[:-1])
 
 
-# ------------------------------------------------------------------------------------------------ relu and what is
-# piecewise linear
+# ------------------------------------------------------------------------------------------------ piecewise linear
 def _no_bool_relu(common, self):
     if common is dt.bool_:
         raise RuntimeError("Boolean inputs not supported for relu")
@@ -184,7 +186,7 @@ _functional(
 
 
 def _rounded(self, lambd):
-    """The limit in the dtype of what it is compared with."""
+    """Round the limit to self's dtype where that is a half type, as PyTorch compares it in this dtype."""
     return self, float(self.dtype.np.type(lambd)) if self.dtype in dt.OPMATH else lambd
 
 
@@ -640,7 +642,7 @@ def _softmaxes(name, o):
         out=SAME_DTYPE,
         autocast=FLOAT32_ON_ACCELERATORS,
     )(typed)
-    star = "*, " * (name == "log_softmax")  # so PyTorch has them
+    star = "*, " * (name == "log_softmax")  # as in PyTorch, only special.log_softmax takes dtype by keyword alone
     composite(f"special.{name}(Tensor self, int dim, {star}ScalarType? dtype=None) -> Tensor", out=False)(typed)
     composite(
         f"nn.functional.{name}(Tensor input, int? dim=None, int _stacklevel=3, ScalarType? dtype=None) -> Tensor",

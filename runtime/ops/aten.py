@@ -1,6 +1,6 @@
-"""PyTorch's operators below autograd that have no public function, and that are another one's kernel here.
+"""ATen operators that have no public function of their own, implemented with other operators.
 
-torch.ops.aten.NAME alone reaches them.
+Most of them are reachable only as torch.ops.aten.NAME.
 """
 
 from .. import dtypes as dt
@@ -19,13 +19,13 @@ NN = Namespace("_C._nn")
 
 @composite("aten._softmax(Tensor self, int dim, bool half_to_float) -> Tensor")
 def _softmax(self, dim, half_to_float):
-    """softmax; half_to_float: in float32, of a half type."""
+    """Return softmax; with half_to_float, a half-precision input is converted to float32 first."""
     return T.softmax(self.float() if half_to_float else self, dim)
 
 
 @composite("aten._log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor")
 def _log_softmax(self, dim, half_to_float):
-    """log_softmax; half_to_float: in float32, of a half type."""
+    """Return log_softmax; with half_to_float, a half-precision input is converted to float32 first."""
     return T.log_softmax(self.float() if half_to_float else self, dim)
 
 
@@ -47,13 +47,16 @@ def _log_softmax_backward_data(grad_output, output, dim, input_dtype):
 @composite("aten.hardshrink_backward(Tensor grad_out, Tensor self, Scalar lambd) -> Tensor")
 @composite("aten.softshrink_backward(Tensor grad_output, Tensor self, Scalar lambd) -> Tensor")
 def shrink_backward(grad, self, lambd):
-    """The gradient outside of what is shrunk to zero."""
+    """Return the gradient where |self| > lambd, and 0 elsewhere."""
     return T.where(T.abs(self) > lambd, grad, 0)
 
 
 @composite("aten._new_zeros_with_same_feature_meta(Tensor self, Tensor other, *, int self_num_batch_dims=0) -> Tensor")
 def _new_zeros_with_same_feature_meta(self, other, self_num_batch_dims):
-    """Zeros that lie in memory as other does, gaps included, once for each place of self's first dimensions."""
+    """Return zeros with other's shape and strides, batched over the first dimensions of self.
+
+    Each sample takes as much memory as other's whole storage.
+    """
     batch = self._shape[:self_num_batch_dims]
     room = capacity(other)
     strides = (*(room * numel(batch[i + 1 :]) for i in range(len(batch))), *other.stride())
@@ -63,7 +66,7 @@ def _new_zeros_with_same_feature_meta(self, other, self_num_batch_dims):
 
 @composite("aten.hardsigmoid_backward(Tensor grad_output, Tensor self) -> Tensor")
 def hardsigmoid_backward(grad_output, self):
-    """The gradient where hardsigmoid rises."""
+    """Return grad_output / 6 where |self| < 3, and 0 elsewhere."""
     return T.where(T.abs(self) < 3, grad_output / 6, 0)
 
 
@@ -75,7 +78,7 @@ def _prelu_kernel_backward(grad_output, self, weight):
 
 @composite("aten.glu_backward(Tensor grad_output, Tensor self, int dim) -> Tensor")
 def glu_backward(grad_output, self, dim):
-    """The gradients of both halves of glu's input."""
+    """Return the gradient of glu's input, both halves concatenated."""
     a, b = self.chunk(2, dim)
     gate = T.sigmoid(b)
     gated = grad_output * gate
@@ -87,7 +90,7 @@ def glu_backward(grad_output, self, dim):
     "Tensor self_or_result) -> Tensor"
 )
 def elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_result):
-    """The gradient of elu's input from that, or from elu's result."""
+    """Return the gradient of elu's input, from the input itself or, with is_result, from elu's result."""
     x = self_or_result
     negative = (
         (x + alpha * scale) * input_scale
@@ -101,7 +104,10 @@ def elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_resu
     "aten.leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool self_is_result) -> Tensor"
 )
 def leaky_relu_backward(grad_output, self, negative_slope, self_is_result):
-    """The gradient of leaky_relu's input from that, or from its result, which has its sign."""
+    """Return the gradient of leaky_relu's input.
+
+    `self` may be the input or the result: only its sign is used, which is the same.
+    """
     return T.where(self > 0, grad_output, grad_output * negative_slope)
 
 
@@ -112,14 +118,14 @@ _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bo
     f"aten._to_copy(Tensor self, *, {_OPTIONS}, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor"
 )
 def _to_copy(self, dtype, layout, device, pin_memory, non_blocking, memory_format):
-    """A copy in another dtype, on another device, in another layout of memory."""
+    """Return a copy with another dtype, device or memory format."""
     return T._to_copy(self, dtype, None if device is None else usable(device), memory_format)
 
 
 @composite("aten.threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor")
 def threshold_backward(grad_output, self, threshold):
-    """The gradient where self is above the threshold, else 0."""
-    compared = self.to(dt.OPMATH.get(self.dtype, self.dtype))  # the number is not rounded to a half type
+    """Return the gradient where self is above the threshold, and 0 elsewhere."""
+    compared = self.to(dt.OPMATH.get(self.dtype, self.dtype))  # so that the threshold is not rounded to a half type
     return T.where(compared <= threshold, T.zeros_like(grad_output), grad_output)
 
 
@@ -128,14 +134,14 @@ def threshold_backward(grad_output, self, threshold):
     "bool? pin_memory=None) -> Tensor"
 )
 def scalar_tensor(s, dtype, layout, device, pin_memory):
-    """A tensor of one number, without dimensions."""
+    """Return a 0-d tensor with the value of a number."""
     return T.full((), s, dtype=dtype, device=device)
 
 
 @composite("aten.lift_fresh(Tensor self) -> Tensor")
 @composite("aten.lift(Tensor self) -> Tensor")
 def lift_fresh(self):
-    """The tensor as it is: what dispatch modes are told of one that was made from Python's values."""
+    """Return the tensor itself. Dispatch modes see this call when a tensor is made from Python values."""
     return self
 
 
@@ -145,7 +151,7 @@ def lift_fresh(self):
     " int groups) -> Tensor"
 )
 def convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
-    """Convolution of 1 to 3 dimensions, or its transpose."""
+    """Return a convolution over 1 to 3 dimensions, or a transposed one."""
     n = len(weight._shape) - 2
     if transposed:
         function = (T.conv_transpose1d, T.conv_transpose2d, T.conv_transpose3d)[n - 1]
@@ -158,7 +164,7 @@ def convolution(input, weight, bias, stride, padding, dilation, transposed, outp
     "bool sparse=False) -> Tensor"
 )
 def embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse):
-    """Rows of a table; padding_idx -1: none is left out of the gradient."""
+    """Look up rows of a table. A negative padding_idx excludes no row from the gradient."""
     return F.embedding(
         indices, weight, None if padding_idx < 0 else padding_idx, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse
     )
@@ -168,25 +174,25 @@ def embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse):
     "aten.slice.Tensor(Tensor(a) self, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor(a)", out=False
 )
 def slice(self, dim, start, end, step):
-    """A range of one dimension, as a view."""
+    """Return a range of one dimension, as a view."""
     return T._slice(self, dim, start, end, step)
 
 
 @composite("aten.index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", out=False)
 def index(self, indices):
-    """self[indices], None standing for a whole dimension."""
+    """Return self[indices]; None selects a whole dimension."""
     return T._index(self, indices)
 
 
 @composite("aten.alias(Tensor(a) self) -> Tensor(a)", out=False)
 def alias(self):
-    """The same memory, as a view."""
+    """Return a view of the whole tensor."""
     return T._alias(self)
 
 
 @composite("aten._local_scalar_dense(Tensor self) -> Scalar", out=False)
 def _local_scalar_dense(self):
-    """The one value as a number."""
+    """Return the value of a one-element tensor as a Python number."""
     if 0 in self._shape:
         raise RuntimeError("_local_scalar_dense: Empty tensor not supported")
     return self.item()
@@ -194,49 +200,49 @@ def _local_scalar_dense(self):
 
 @composite("aten.lift_fresh_copy(Tensor self) -> Tensor")
 def lift_fresh_copy(self):
-    """A copy."""
+    """Return a copy of the tensor."""
     return T.clone(self)
 
 
 @composite("_is_all_true(Tensor self) -> Tensor")
 def _is_all_true(self):
-    """Whether every element is."""
+    """Whether all elements are true."""
     return T.all(self)
 
 
 @composite("_is_any_true(Tensor self) -> Tensor")
 def _is_any_true(self):
-    """Whether one element is."""
+    """Whether at least one element is true."""
     return T.any(self)
 
 
 @composite("aten.sym_size(Tensor self, int? dim=None) -> Any", out=False)
 def sym_size(self, dim):
-    """The size of a dimension, or of all."""
+    """Return the size of a dimension, or of all dimensions."""
     return self.size() if dim is None else self.size(dim)
 
 
 @composite("aten.sym_stride(Tensor self, int? dim=None) -> Any", out=False)
 def sym_stride(self, dim):
-    """The stride of a dimension, or of all."""
+    """Return the stride of a dimension, or of all dimensions."""
     return self.stride() if dim is None else self.stride(dim)
 
 
 @composite("aten.sym_numel(Tensor self) -> Any", out=False)
 def sym_numel(self):
-    """The number of elements."""
+    """Return the number of elements."""
     return self.numel()
 
 
 @composite("aten.sym_storage_offset(Tensor self) -> Any", out=False)
 def sym_storage_offset(self):
-    """Where the first element lies in the storage."""
+    """Return the storage offset of the first element."""
     return self.storage_offset()
 
 
 @composite("aten.log_sigmoid(Tensor self) -> Tensor")
 def log_sigmoid(self):
-    """logsigmoid."""
+    """Return nn.functional.logsigmoid of the input."""
     return F.logsigmoid(self)
 
 
@@ -255,7 +261,10 @@ def mish_backward(grad_output, self):
 
 @composite("_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor", method=False, derivative=BY_PARTS)
 def _chunk_cat(tensors, dim, num_chunks):
-    """Each tensor in as many chunks along dim, filled up with zeros and flat, the k-th of all beside each other."""
+    """Split each tensor into num_chunks chunks along dim, and concatenate the k-th chunks of all tensors.
+
+    Tensors are padded with zeros to chunks of equal size, and chunks are flattened from dim on.
+    """
     dim = wrap_dim(dim, len(tensors[0]._shape))
     lead, parts = tensors[0]._shape[:dim], []
     for t in tensors:
@@ -271,12 +280,12 @@ def _chunk_cat(tensors, dim, num_chunks):
     out=False,
 )
 def _unsafe_index_put(self, indices, values, accumulate):
-    """index_put."""
+    """Return the result of index_put."""
     return T.index_put(self, indices, values, accumulate)
 
 
 def _inside(self, indices):
-    """Indices that are outside moved to the edge."""
+    """Clamp out-of-bounds indices to the edge of their dimension."""
     return [None if i is None else i.clamp(-n, n - 1) for i, n in zip(indices, self._shape)]
 
 
@@ -284,7 +293,7 @@ def _inside(self, indices):
     "_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor", method=False, out=False
 )
 def _unsafe_masked_index(self, mask, indices, fill):
-    """self[indices] where the mask is, else `fill`; indices may be outside where it is not."""
+    """Return self[indices] where mask is true, else `fill`. Indices may be out of bounds where it is false."""
     return T.where(mask, T._index(self, _inside(self, indices)), fill)
 
 
@@ -294,19 +303,19 @@ def _unsafe_masked_index(self, mask, indices, fill):
     out=False,
 )
 def _unsafe_masked_index_put_accumulate(self, mask, indices, values):
-    """The values added at the indices where the mask is."""
+    """Add the values to self at the indices, where mask is true."""
     return T.index_put(self, _inside(self, indices), T.where(mask, values, 0), True)
 
 
 @composite("_stack(Tensor[] tensors, int dim=0) -> Tensor", method=False)
 def _stack(tensors, dim):
-    """stack."""
+    """Return the result of stack."""
     return T.stack(tensors, dim)
 
 
 @composite("aten._reshape_copy(Tensor self, int[] size) -> Tensor", out=False)
 def _reshape_copy(self, size):
-    """reshape, always in memory of its own."""
+    """Return a reshaped copy, which never shares memory with self."""
     return T.reshape(self, size).clone(memory_format=contiguous_format)
 
 
@@ -316,7 +325,7 @@ def _reshape_copy(self, size):
     out=False,
 )
 def unique_dim(self, dim, sorted, return_inverse, return_counts):
-    """The distinct parts along dim, the place of each part among them, how often each occurs."""
+    """Return the unique slices along dim, the index of each input slice among them, and their counts."""
     return T.unique(self, sorted, True, True, dim)
 
 
@@ -324,7 +333,7 @@ def unique_dim(self, dim, sorted, return_inverse, return_counts):
     "aten.normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor", out=False
 )
 def normal_functional(self, mean, std, generator):
-    """Normal numbers in the place of self's."""
+    """Return normally distributed numbers in the shape of self."""
     return T.empty_like(self).normal_(mean, std, generator=generator)
 
 
@@ -333,7 +342,7 @@ def normal_functional(self, mean, std, generator):
     "int ignore_index, Tensor total_weight) -> Tensor"
 )
 def nll_loss2d_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight):
-    """The gradient of nll_loss's input where each sample is an image."""
+    """Return the gradient of nll_loss2d's input."""
     return nll_loss2d_gradient(grad_output, self, target, weight, reduction, ignore_index, total_weight)
 
 
@@ -343,7 +352,7 @@ def nll_loss2d_backward(grad_output, self, target, weight, reduction, ignore_ind
     out=False,
 )
 def embedding_backward(grad, indices, num_weights, padding_idx, scale_grad_by_freq, sparse):
-    """The gradient of embedding's table."""
+    """Return the gradient of embedding's weight."""
     table = T.zeros((num_weights, grad._shape[-1]), dtype=grad.dtype, device=grad.device)
     return _pulled(lambda w: embedding(w, indices, padding_idx, scale_grad_by_freq, sparse), table, grad)
 
@@ -379,16 +388,16 @@ def masked_select_backward(grad, input, mask):
     out=False,
 )
 def value_selecting_reduction_backward(grad, dim, indices, sizes, keepdim):
-    """The gradient of what picks an element along dim."""
+    """Return the gradient of a reduction that selects one element along dim, such as max."""
     if not keepdim and len(sizes):
         grad, indices = grad.unsqueeze(dim), indices.unsqueeze(dim)
     return T.zeros(sizes, dtype=grad.dtype, device=grad.device).scatter(dim, indices, grad)
 
 
 def pulled_back(fn, inputs, gradient, wanted=None):
-    """The gradients of a function's arguments, None for those that are not wanted.
+    """Return the gradients of a function's arguments, None for those that are not wanted.
 
-    Of its first result where it has several.
+    If the function returns a tuple, its first element is differentiated.
     """
     refuse_batches(inputs)
     leaves = [t.detach()._requiring_grad(bool(each)) for t, each in zip(inputs, wanted or [True] * len(inputs))]
@@ -437,7 +446,7 @@ _SAMPLED = (
 def _sampled_back(dims):
     @composite(f"aten.grid_sampler_{dims}d_backward({_SAMPLED}) -> (Tensor, Tensor)", out=False)
     def backward(grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask):
-        """The gradients of grid_sample's input and grid, None for what is not asked for."""
+        """Return the gradients of grid_sample's input and grid, None where output_mask is false."""
         sampled = lambda *both: T.grid_sampler(*both, interpolation_mode, padding_mode, align_corners)
         return pulled_back(sampled, (input, grid), grad_output, output_mask)
 
@@ -456,10 +465,14 @@ _sampled_back(3)
 def _scaled_dot_product_attention_math(
     query, key, value, attn_mask, dropout_p, is_causal, dropout_mask, scale, enable_gqa
 ):
-    """(attention, the weights of the values); dropout_mask: what is kept of these, in place of drawn numbers."""
+    """Return (attention, attention weights).
+
+    dropout_mask, if given, tells which weights dropout keeps; otherwise they are drawn at random.
+    """
     if enable_gqa:
         key, value = repeat_heads(query, key, value)
-    if attn_mask is not None and attn_mask.dtype is dt.bool_:  # which scaled_dot_product_attention has made numbers of
+    # scaled_dot_product_attention has already turned its boolean mask into 0 and -inf: here True becomes 1
+    if attn_mask is not None and attn_mask.dtype is dt.bool_:
         attn_mask = attn_mask.to(query.dtype)
     weights = attention_weights(query, key, attn_mask, is_causal, scale)
     if dropout_p and dropout_mask is None:
@@ -475,14 +488,17 @@ def _scaled_dot_product_attention_math(
     out=False,
 )
 def _fused_sdp_choice(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa):
-    """Which of torch.nn.attention.SDPBackend scaled_dot_product_attention takes: 1 flash attention, 0 the plain way."""
+    """Return the number of the SDPBackend that scaled_dot_product_attention uses.
+
+    It is 1 for flash attention and 0 for the math implementation.
+    """
     return int(has_flash_attention(query, key, value, attn_mask, dropout_p, enable_gqa))
 
 
 def _cast(name):
     @composite(f"aten._cast_{name}(Tensor self, bool non_blocking=False) -> Tensor", out=False)
     def cast(self, non_blocking):
-        """The tensor in another dtype."""
+        """Return the tensor in another dtype."""
         return getattr(self, name.lower())()
 
 
@@ -496,7 +512,7 @@ def _pooled(name, dims):
         "bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor"
     )
     def pool(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
-        """Averages of windows; no stride: that of the windows."""
+        """Return average pooling; an empty stride means the kernel size."""
         padding = tuple(padding) * dims if isinstance(padding, (tuple, list)) and len(padding) == 1 else padding
         return getattr(F, name)(
             self, kernel_size, stride or None, padding, ceil_mode, count_include_pad, divisor_override
@@ -514,7 +530,10 @@ def _resampled(name, dims, corners):
 
     @composite(f"aten.{name}(Tensor self, int[{dims}] output_size, {aligned}{single}) -> Tensor")
     def resample(self, output_size, *rest):
-        """Values at other places; scales: those that were asked for, where the sizes come from them."""
+        """Resample the input to output_size.
+
+        The scales are the user's scale factors, where output_size was computed from them.
+        """
         align_corners, factors = (rest[0], rest[1:]) if corners else (False, rest)
         return getattr(NN, name)(self, output_size, align_corners, list(factors) if any(factors) else None)
 
@@ -523,7 +542,7 @@ def _resampled(name, dims, corners):
         f"{aligned}{single}) -> Tensor"
     )
     def backward(grad_output, output_size, input_size, *rest):
-        """The gradient of the input."""
+        """Return the gradient of the input."""
         align_corners, factors = (rest[0], rest[1:]) if corners else (False, rest)
         return getattr(NN, name + "_backward")(
             grad_output, input_size, align_corners, list(factors) if any(factors) else None
@@ -533,7 +552,7 @@ def _resampled(name, dims, corners):
         f"aten.{name}.vec(Tensor input, int[]? output_size, {aligned}float[]? scale_factors) -> Tensor", out=False
     )
     def by_factors(input, output_size, *rest):
-        """Values at other places; the sizes, or the factors that give them."""
+        """Resample the input to output_size or, where that is None, by scale_factors."""
         align_corners, factors = (rest[0], rest[1]) if corners else (False, rest[0])
         if output_size is None:
             output_size = [int(s * f) for s, f in zip(input._shape[2:], factors)]

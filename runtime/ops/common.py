@@ -1,4 +1,4 @@
-"""What operator files share: dimension and shape checks, short names of operators."""
+"""Helpers that the operator files share: dimension and dtype checks, short names of operator namespaces."""
 
 import math
 import operator
@@ -10,12 +10,12 @@ from ..device import META
 from ..registry import LINALG, SPECIAL, F, M, T
 from ..tensor import Tensor, contiguous_strides, is_contiguous, numel
 
-# where dimensions are named: PyTorch keeps them as the bits of a word
+# applies to explicit lists of dimensions, which PyTorch stores as a 64-bit mask
 MANY_DIMS = "only tensors with up to 64 dims are supported"
 
 
 def wrap_dim(dim, n):
-    """A dimension in [0, n), or PyTorch's IndexError."""
+    """Return a dimension wrapped to [0, n), or raise PyTorch's IndexError."""
     if dim.__class__ is not int:
         dim = operator.index(dim)
     m = n or 1
@@ -25,7 +25,10 @@ def wrap_dim(dim, n):
 
 
 def wrap_dims(dims, n, empty_is_all=True):
-    """Sorted unique dimensions; None (and the empty list, unless told) means all."""
+    """Return the dimensions wrapped to [0, n) and sorted; duplicates are an error.
+
+    None means all dimensions, and so does an empty list if empty_is_all.
+    """
     if dims is None or (len(dims) == 0 and empty_is_all):
         return tuple(range(n))
     if n > 64:
@@ -39,8 +42,10 @@ def wrap_dims(dims, n, empty_is_all=True):
 
 
 def has_values(t):
-    """Whether a function may look at a tensor's values to check them: not where there are none, or many at once, or
-    others see what it does.
+    """Whether a function may read a tensor's values in order to check them.
+
+    It may not for meta tensors, for classes that handle calls below autograd, for batches of vmap, and under dispatch
+    modes.
     """
     return (
         t.device is not META
@@ -51,8 +56,9 @@ def has_values(t):
 
 
 def refuse_batches(tensors):
-    """The error, where a tensor is many samples at once, of a function that must be called for each: vmap then does
-    that.
+    """Raise an error if a tensor is a batch of vmap samples.
+
+    vmap catches it and calls the function once for each sample.
     """
     if CONTEXT.batches and any(t._below_autograd for t in tensors):
         raise for_each(NotImplementedError("vmap: this has no rule for a batch of samples"))
@@ -64,19 +70,22 @@ def check_float(name, t):
 
 
 def only(kernel, t, *categories, half=True):
-    """PyTorch's error for a dtype that a kernel of its own lacks: one of another category, or a half type."""
+    """Raise PyTorch's error for a dtype that its kernel lacks.
+
+    That is a dtype of another category than the given ones, or a half type with half=False.
+    """
     if t.dtype.category not in categories or not half and t.dtype in dt.OPMATH:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{dt.scalar_name(t.dtype)}'")
 
 
 def check_filling_mask(dtype):
-    """The error of masked_fill_, also as index assignment, for a mask that is not of booleans."""
+    """Raise the error of masked_fill_, and of index assignment, for a mask that is not boolean."""
     if dtype is not dt.bool_:
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {dt.c_name(dtype)}")
 
 
 def check_number(value, dtype, spoken=None):
-    """PyTorch's error for a number, or a complex tensor's, that does not fit a dtype."""
+    """Raise PyTorch's overflow error if a number, or the value of a complex tensor, does not fit the dtype."""
     c = value.__class__
     if (
         c is int
@@ -97,7 +106,7 @@ def check_number(value, dtype, spoken=None):
         bad = False
     if dtype.category == dt.INT:
         top = (1 << 8 * dtype.itemsize - dtype.is_signed) - 1
-        # whole numbers below zero wrap in unsigned types
+        # negative integers wrap in unsigned types
         bad = (
             bad
             or not (0 if not dtype.is_signed and value.__class__ is float else -top - dtype.is_signed) <= value <= top
@@ -109,10 +118,10 @@ def check_number(value, dtype, spoken=None):
 
 
 def check_fill(value, dtype, shape, device):
-    """PyTorch's error for a number that does not fit where a tensor is filled with it: nothing is checked on the device
-    meta.
+    """Raise PyTorch's overflow error if a fill value does not fit the dtype.
 
-    A half type or float8 takes it through a double where there is one element, so that it becomes infinite there.
+    Nothing is checked on the meta device. For a single element of a half type or float8, PyTorch converts the value
+    through double, so that a large one becomes infinite instead.
     """
     if device is META:
         return
@@ -128,17 +137,17 @@ def _c_type(dtype):
 
 
 def like_self(self, *args):
-    """The meta function of results that are as the first argument is."""
+    """Meta function for results with the shape and dtype of the first argument."""
     return self._shape, self.dtype
 
 
 def changed(shape, dim, *sizes):
-    """A shape with other sizes in place of one dimension."""
+    """Return the shape with one dimension replaced by the given sizes."""
     return (*shape[:dim], *sizes, *shape[dim + 1 :])
 
 
 def conj(x):
-    """The conjugate where it differs; real tensors as they are."""
+    """Return the conjugate of a complex tensor or number, and anything else unchanged."""
     return (
         T.conj_physical(x)
         if isinstance(x, Tensor) and x.dtype.is_complex

@@ -1,9 +1,9 @@
-"""Conjugates and negatives that are not computed: views whose memory holds the conjugate, or the negative, of their
-values.
+"""Lazy conjugates and negatives: views whose memory holds the conjugate, or the negative, of their values.
 
-They are classes of their own, so that calls with other tensors ask nothing. A call below autograd that gets one comes
-to `_resolving` (PyTorch's dispatch keys Conjugate and Negative): views stay lazy, what is written is turned back, all
-other operators get values. Where a gradient or a tangent is recorded, conjugates are computed at once.
+They have classes of their own, so that calls with other tensors need no extra check. A call below autograd that gets
+one is run by `_resolving`, as by PyTorch's dispatch keys Conjugate and Negative: views stay lazy, in-place results are
+conjugated or negated before they are written, and all other operators get values. Where a gradient or a tangent is
+recorded, conjugates are computed at once.
 """
 
 import types
@@ -17,7 +17,7 @@ from .common import T, Tensor
 
 
 class _Kinds:
-    """The classes, made when the first lazy tensor is: until then no call asks for them."""
+    """The lazy classes, created with the first lazy tensor: until then no call has to check for them."""
 
     conj = neg = None
 
@@ -60,27 +60,27 @@ _neg_view = view(
 
 
 def lazily(name, t):
-    """A view that was just made, as a lazy one."""
+    """Turn a view that was just made into a lazy one, and return it."""
     t.__class__ = _kind(name)
     return t
 
 
 def values(t):
-    """The tensor with its values in memory: itself where it is not lazy."""
+    """Return the tensor with its values in memory; a tensor that is not lazy is returned itself."""
     return t.__class__.physical(alias(t)) if t.__class__ in lazy else t
 
 
 def _with_values(a):
-    """The same of an argument of any kind."""
+    """Replace lazy tensors by tensors with values, also in lists and tuples."""
     if a.__class__ in lazy:
         return values(a)
     return type(a)(map(_with_values, a)) if a.__class__ in (list, tuple) else a
 
 
 def _view_or_values(name, self, view_of, physical):
-    """A lazy view, of a lazy one the plain view of its memory.
+    """Return a lazy view of a tensor, and for a lazy tensor the plain view of its memory.
 
-    The values where a gradient or a tangent is recorded, or a class answers.
+    Where a gradient or a tangent is recorded, and for other classes, the values are computed instead.
     """
     own = getattr(_Kinds, name)
     if CONTEXT.grad and self._requires_grad or PROCESS.duals or self.__class__ not in (Tensor, own):
@@ -91,9 +91,9 @@ def _view_or_values(name, self, view_of, physical):
 
 @composite("conj(Tensor self) -> Tensor", out=False, sparse="values")
 def conj(self):
-    """The conjugate: a view that computes nothing, or the values where a gradient is recorded.
+    """Return the conjugate as a lazy view, or its values where a gradient is recorded.
 
-    Real tensors themselves.
+    A real tensor is returned itself.
     """
     if not self.dtype.is_complex:
         return self
@@ -102,7 +102,7 @@ def conj(self):
 
 @composite("_neg_view(Tensor self) -> Tensor", out=False)
 def neg_view(self):
-    """The negative as a view that computes nothing, or the values where a gradient is recorded."""
+    """Return the negative as a lazy view, or its values where a gradient is recorded."""
     return _view_or_values("neg", self, _neg_view, T.neg)
 
 
@@ -124,12 +124,14 @@ _OTHER_DTYPE = {
     True: "torch.Tensor.view is not supported for conjugate view tensors when converting to a different dtype.",
     False: "torch.Tensor.view is not supported for tensors with negative bit set when converting to a different dtype.",
 }
-_KEPT = {"_detach", "_alias"}  # no views by declaration, but the same memory
+_KEPT = {"_detach", "_alias"}  # not declared as views, but they share memory
 
 
 def _view_kind(op, args):
-    """What a view operator makes of a lazy tensor: "conj", "neg", "" (the memory itself holds the values);
-    None: it needs the values.
+    """Return what the result of a view operator is for a lazy tensor.
+
+    It is "conj" or "neg" for a lazy view, and "" for a plain view of the memory. None means that the operator needs
+    values.
     """
     name, conj = op.full, args[0].__class__ is _Kinds.conj
     if name == "view.dtype" and args[1] is not args[0].dtype:
@@ -144,7 +146,7 @@ def _view_kind(op, args):
 
 
 def _resolving(op, args, run, suffix):
-    """What becomes of a call below autograd with lazy tensors among its arguments."""
+    """Run a call below autograd that has lazy tensors among its arguments."""
     first = args[0] if args else None
     is_lazy = first.__class__ in lazy
     if is_lazy and not suffix and (op.geometry is not None or op.full in _KEPT):
@@ -165,6 +167,6 @@ def _resolving(op, args, run, suffix):
 
 
 def _write(self, source):
-    """copy_ and fill_ into a lazy tensor: its memory gets what stands for the values."""
+    """Implement copy_ and fill_ for a lazy tensor: write the conjugate, or negative, of the values."""
     alias(self).copy_(self.__class__.physical(values(source).to(self.dtype)))
     return self

@@ -1,6 +1,6 @@
-"""Convolutions: one operator for both directions, one for the gradient of the weight.
+"""Convolutions: one operator for regular and transposed convolutions, and one for the weight's gradient.
 
-Their derivatives are each other.
+Their derivatives are computed by these operators themselves.
 """
 
 import functools
@@ -29,7 +29,7 @@ def _window_count(n, k, s, p, d):
 
 
 def _check_amounts(dims, **given):
-    """One value for each dimension, none too small."""
+    """Check that each parameter has one value for each dimension, and that none is too small."""
     for name, values in given.items():
         if len(values) != dims:
             raise RuntimeError(
@@ -63,7 +63,7 @@ def _check_weight(w, groups):
 
 
 def _check_channels(x, w, bias, transposed, groups):
-    """The number of channels of the result."""
+    """Check the channels of input and bias, and return the number of output channels."""
     want, out = (w[0], w[1] * groups) if transposed else (w[1] * groups, w[0])
     if x[1] != want:
         raise RuntimeError(
@@ -91,14 +91,14 @@ def _check_types(input, weight, bias):
 
 
 def _check_integers(input, dims, dilation, transposed):
-    """PyTorch's errors for whole numbers other than int64."""
+    """Raise PyTorch's errors for bool and integer inputs other than int64."""
     dilated = max(dilation) > 1 and not transposed
     name = "slow_conv_dilated<>" if dilated else f"slow_conv{'_transpose' if transposed else ''}{max(dims, 2)}d_cpu"
     only(name, input, *(() if dilated or transposed else (dt.INT,)))
 
 
 def _conv_size(x, w, stride, padding, dilation):
-    """How many windows there are in each dimension."""
+    """Return the number of windows in each dimension."""
     padded, kernel = [n + 2 * p for n, p in zip(x, padding)], [d * (s - 1) + 1 for s, d in zip(w, dilation)]
     if any(a < b for a, b in zip(padded, kernel)):
         raise RuntimeError(
@@ -135,7 +135,7 @@ def _conv_meta(input, weight, bias, stride, padding, dilation, transposed, outpu
 
 # ------------------------------------------------------------------------------------------------ the operators
 def _back(g, weight, shape, stride, padding, dilation, groups):
-    """The gradient of a convolution's input of the given shape."""
+    """Return the gradient of a convolution's input, which has the given shape."""
     extra = [
         n - _transposed_size(m, k, s, p, d, 0)
         for n, m, k, s, p, d in zip(shape[2:], g._shape[2:], weight._shape[2:], stride, padding, dilation)
@@ -144,8 +144,9 @@ def _back(g, weight, shape, stride, padding, dilation, groups):
 
 
 def _ahead(g, weight, shape, stride, padding, dilation, groups):
-    """The convolution of g, cut to the given shape where a transposed convolution's output_padding made room for more
-    windows.
+    """Return the convolution of g, cropped to the given shape.
+
+    It is larger than that where the output_padding of a transposed convolution made room for more windows.
     """
     out = convolution.call(g, weight, None, stride, padding, dilation, False, (0,) * len(stride), groups)
     for d in range(2, len(shape)):
@@ -164,7 +165,7 @@ def _weight_grad(g, input, weight_shape, stride, padding, dilation, transposed, 
 
 
 def _parts(g, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask):
-    if not input._shape[1]:  # neither has the result channels, whatever the weight's number of them is
+    if not input._shape[1]:  # without input channels all gradients are zeros
         shapes = input._shape, weight._shape, bias_sizes
         return tuple(weight.new_zeros(shape) if asked else None for shape, asked in zip(shapes, output_mask))
     rest = stride, padding, dilation, transposed, groups
@@ -176,8 +177,10 @@ def _parts(g, input, weight, bias_sizes, stride, padding, dilation, transposed, 
 
 
 def _backward(g, input, weight, stride, padding, dilation, transposed, output_padding, groups, needs):
-    """As one operator for whoever looks at calls below autograd, as its parts where they are to be differentiated or
-    nobody looks.
+    """Return the gradients of a convolution.
+
+    They are computed by one call of convolution_backward where calls below autograd are intercepted, and directly by
+    its parts where they are to be differentiated again or nothing intercepts them.
     """
     whole = PROCESS.interceptors and not CONTEXT.grad and intercepted((g, input, weight))
     bias_sizes = [weight._shape[1] * groups if transposed else weight._shape[0]] if needs[2] else [0]
@@ -202,9 +205,9 @@ composite(
 def convolution_double_backward(
     ggi, ggw, ggb, g, weight, self, stride, padding, dilation, transposed, output_padding, groups, output_mask
 ):
-    """The gradients of convolution_backward's arguments grad_output, input and weight.
+    """Return the gradients of convolution_backward's arguments grad_output, input and weight.
 
-    As in PyTorch the mask leaves nothing out.
+    As in PyTorch, output_mask is ignored.
     """
     geometry, rest = (
         (stride, padding, dilation, transposed, output_padding, groups),
@@ -253,7 +256,10 @@ _for_weight = op(
 
 
 def weight_by_convolution(x, g, kernel, stride, padding, dilation, groups):
-    """The weight's gradient as a convolution: samples and channels change places, so do stride and dilation."""
+    """Compute the weight's gradient as a convolution.
+
+    The batch and channel dimensions are swapped, and so are stride and dilation.
+    """
     parts = []
     for a, b in zip(x.chunk(groups, 1), g.chunk(groups, 1)):
         out = convolution.call(
@@ -272,7 +278,7 @@ def _amounts(v, dims):
 
 
 def _batched(name, input, dims):
-    """(input with a batch, whether it had one)."""
+    """Return (input with a batch dimension, whether it already had one)."""
     n = len(input._shape)
     if n not in (dims + 1, dims + 2):
         raise RuntimeError(
@@ -283,7 +289,10 @@ def _batched(name, input, dims):
 
 
 def _same(input, weight, stride, dilation):
-    """(input, padding) of padding='same'; an odd total is made even by padding the input's end."""
+    """Return (input, padding) for padding='same'.
+
+    An odd total padding is made even by padding the end of the input.
+    """
     if len(input._shape) != len(weight._shape) > 2:
         raise _other_rank(input._shape, weight._shape)
     if any(s != 1 for s in stride):
@@ -354,7 +363,7 @@ for _dims in (1, 2, 3):
     "conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor", method=False, out=False, autocast=LOWER
 )
 def conv_tbc(self, weight, bias, pad):
-    """A convolution over (time, batch, channels) with a weight of (kernel, in, out)."""
+    """Return a convolution over (time, batch, channels) with a weight of (kernel, in, out)."""
     return T.conv1d(self.permute(1, 2, 0), weight.permute(2, 1, 0), bias, 1, pad).permute(2, 0, 1)
 
 
@@ -364,7 +373,7 @@ def conv_tbc(self, weight, bias, pad):
     out=False,
 )
 def nnpack_spatial_convolution(input, weight, bias, padding, stride):
-    """conv2d for what NNPACK takes: images of float32 on the host."""
+    """Return conv2d, restricted to what NNPACK supports: 4-d float32 tensors on the CPU."""
     if len(input._shape) != 4 or len(weight._shape) != 4:
         raise RuntimeError("NNPack convolutionOutput expects 4D input Tensor N,C,H,W")
     if any(

@@ -1,4 +1,4 @@
-"""Tensors from nothing, from numbers, from arrays."""
+"""Tensor creation: empty and filled tensors, tensors from Python data, arrays and buffers, ranges."""
 
 import math
 import operator
@@ -64,7 +64,7 @@ def _options(dtype, layout, device, default=None):
     return dtype or default or dt.get_default_dtype(), place(device)
 
 
-NOTHING: dict = {}  # a sparse layout -> makes a tensor of it without values, of (size, dtype, device)
+NOTHING: dict = {}  # sparse layout -> function of (size, dtype, device) that makes a tensor without values
 
 
 def _sparse_zeros(size, dtype, layout, device, requires_grad):
@@ -84,7 +84,10 @@ def _flag(t, requires_grad):
 
 
 def _defined(t):
-    """Memory as it was found, or, in deterministic mode, filled with NaN, the largest integer or True."""
+    """Fill uninitialized memory in deterministic mode, and return the tensor.
+
+    It is filled with NaN, the largest integer or True.
+    """
     if DETERMINISM.enabled and DETERMINISM.fill and t.device is not META:
         version = t._vc
         t.fill_(unwritten(t.dtype))
@@ -103,7 +106,7 @@ def _size(size):
 def empty(size, dtype, layout, device, requires_grad, pin_memory, memory_format):
     if _is_sparse(layout):
         return _sparse_zeros(size, dtype, layout, device, requires_grad)
-    if memory_format is preserve_format:  # of what is not said
+    if memory_format is preserve_format:  # there is no tensor whose format could be preserved
         raise RuntimeError("unsupported memory format Preserve")
     d, dev = _options(dtype, layout, device)
     return _flag(_defined(_strided_empty(_size(size), format_strides(size, memory_format), d, dev)), requires_grad)
@@ -167,7 +170,7 @@ fill_op = op(
 
 @composite(f"full(int[] size, Scalar fill_value, *, {OPTS}) -> Tensor")
 def full(size, fill_value, dtype, layout, device, requires_grad, pin_memory):
-    """A tensor of a size, filled with a number."""
+    """Return a tensor of the given size, filled with a number."""
     if _is_sparse(layout):
         raise RuntimeError("full(...) is not implemented for sparse layout")
     d, dev = _options(dtype, layout, device, dt.scalar_dtype(fill_value))
@@ -259,7 +262,7 @@ def new_full(self, size, fill_value, dtype, layout, device, requires_grad, pin_m
 
 # ------------------------------------------------------------------------------------------------ from data
 def _not_convertible(dtype):
-    name = "numpy." * (dtype.type is not str) + dtype.type.__name__  # str: NumPy 2's strings of any length
+    name = "numpy." * (dtype.type is not str) + dtype.type.__name__  # str: NumPy 2's variable-width strings
     return TypeError(
         f"can't convert np.ndarray of type {name}. The only supported types are: float64, float32, float16, complex64, "
         "complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool."
@@ -285,7 +288,10 @@ def _of_array(data):
 
 
 def _infer(data, want=None):
-    """(array, dtype) of nested Python numbers, arrays and tensors; numbers in the wanted precision at once."""
+    """Return (array, dtype) of nested Python numbers, arrays and tensors.
+
+    `want` is the requested dtype, if any: numbers are read in its precision where possible.
+    """
     if isinstance(data, np.ndarray) or isinstance(data, np.generic):
         return _of_array(data)
     if isinstance(data, (bool, int, float, complex)):
@@ -339,9 +345,9 @@ _MOST_DIMENSIONS = 128
 
 
 def _alike(data):
-    """(numbers, shape) of nested lists of one of Python's own kinds of numbers, without looking at each by itself.
+    """Return (numbers, shape) of nested lists whose numbers are all float, all int or all bool.
 
-    None of anything else.
+    Return None for anything else. This is a fast path that handles whole lists rather than single numbers.
     """
     if type(data) not in (list, tuple):
         return None
@@ -359,7 +365,10 @@ def _alike(data):
 
 
 def _dtype_of_scalars(data):
-    """The dtype of a sequence of plain tensors without dimensions on the host, all of one; None of anything else."""
+    """Return the dtype of a list or tuple of plain 0-d tensors on the CPU that all have the same dtype.
+
+    Return None for anything else, also if one of the tensors requires a gradient.
+    """
     if type(data) not in (list, tuple) or not data or data[0].__class__ is not Tensor:
         return None
     d = data[0].dtype
@@ -370,15 +379,18 @@ def _dtype_of_scalars(data):
 
 
 def _rows(array, first):
-    """An array as a sequence, or as a number; the first, which says the shape, has to be a sequence."""
+    """Return an array as a sequence, or a 0-d array as a number.
+
+    The first array determines the shape, so it must not be 0-d.
+    """
     if not array.ndim and not first:
         return array[()]
     return array.tolist() if len(array) and array.dtype in (np.int64, np.bool_) else list(array)
 
 
 def _flatten(data, depth, shape, flat, want):
-    """Collect the numbers of nested sequences, and the shape that these have."""
-    if isinstance(data, Tensor):  # one number, whatever its shape
+    """Collect the numbers of nested sequences in `flat`, and the sizes of the sequences in `shape`."""
+    if isinstance(data, Tensor):  # a tensor of one element counts as a number, whatever its shape
         if numel(data._shape) != 1:
             raise ValueError(_ONE) if data.dtype.category >= dt.FLOAT else TypeError(_NO_INDEX)
         data = data.detach().reshape(())
@@ -410,7 +422,7 @@ def _flatten(data, depth, shape, flat, want):
 
 
 def _elements(data):
-    """What a sequence holds; one of another kind than Python's own is asked for its first element before."""
+    """Return the elements of a sequence. Unless it is a list or tuple, check first that it can be indexed."""
     if not isinstance(data, (list, tuple)) and len(data):
         try:
             data[0]
@@ -420,7 +432,7 @@ def _elements(data):
 
 
 def _as_number(x, first, want):
-    """An object that is no number, as one: only where it is said as which."""
+    """Convert an object that is not a number to one, which is possible only if a dtype is requested."""
     if isinstance(x, (str, bytes)):
         raise (
             ValueError("too many dimensions 'str'")
@@ -442,8 +454,10 @@ _NO_SEQUENCE = (str, bytes, dict, Tensor, np.generic, np.ndarray)
 
 
 def _precise(d, want):
-    """The dtype in which numbers of dtype d are taken: the wanted one, or one without loss for whole numbers and truth
-    values made of them.
+    """Return the dtype in which numbers of dtype d are read.
+
+    It is the requested dtype where that is floating point or complex and can hold such numbers, float64 or complex128
+    if an integer or bool dtype is requested for floating-point or complex numbers, and d otherwise.
     """
     if want is not None and want.category < dt.FLOAT <= d.category:
         return dt.float64 if d.category == dt.FLOAT else dt.complex128
@@ -458,7 +472,10 @@ def _precise(d, want):
 
 
 def _from_numbers(x, d, want):
-    """(array, dtype) of numbers of dtype d; integers that int64 does not hold may be wanted in a wider one."""
+    """Return (array, dtype) of numbers of dtype d.
+
+    Integers that do not fit into int64 are read as uint64 or float64 if the requested dtype allows it.
+    """
     try:
         if want is not None and d.category == dt.COMPLEX and want.category in (dt.INT, dt.FLOAT):
             raise TypeError(
@@ -470,7 +487,7 @@ def _from_numbers(x, d, want):
             return np.array(x, dtype=np.int64 if d is not dt.bool_ else np.bool_).astype(d.np), d
         return np.array(x, dtype=d.np), d
     except OverflowError:
-        if want is dt.bool_:  # what no type of whole numbers holds is true all the same
+        if want is dt.bool_:  # an integer too large for any dtype is true
             return np.array(x, dtype=object).astype(np.bool_), want
         if want is None or want.category < dt.FLOAT and want is not dt.uint64:
             raise ValueError("Overflow when unpacking long long") from None
@@ -497,11 +514,11 @@ _COPIES = (
 
 @asking_modes
 def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
-    """A new tensor of the data, always copied; a leaf."""
+    """Return a new leaf tensor with a copy of the data."""
     dev, dtype = place(device, moving=True), dt.of(dtype)
     if isinstance(data, Tensor):
         warnings.warn(_COPIES.format("torch.tensor(sourceTensor)"), UserWarning, stacklevel=2)
-        with DisableTorchFunctionSubclass():  # the result is no subclass
+        with DisableTorchFunctionSubclass():  # the result is a plain tensor
             return _flag(
                 data.detach().to(device=data.device if device is None else dev, dtype=dtype or data.dtype, copy=True),
                 requires_grad,
@@ -520,8 +537,9 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
 
 
 def _of_storage(data, dtype, device):
-    """A storage's memory as elements: a typed one's have to be of its dtype, an untyped one's are int64 where no dtype
-    is said.
+    """Return a tensor over a storage's memory, on the given device.
+
+    A typed storage must have the requested dtype. An untyped one is read as int64 if no dtype is requested.
     """
     typed = data.__class__ is TypedStorage
     dtype = dtype or (dt.get_default_dtype() if typed else dt.int64)
@@ -547,7 +565,7 @@ _lift_fresh.calls(lambda self: self)
 
 @asking_modes
 def as_tensor(data, *, dtype=None, device=None):
-    """A tensor of the data, sharing memory where it can."""
+    """Return a tensor of the data, which shares its memory where possible."""
     dtype = dt.of(dtype)
     if isinstance(data, Tensor):
         dev = data.device if device is None else usable(device, moving=True)
@@ -559,7 +577,7 @@ def as_tensor(data, *, dtype=None, device=None):
 
 
 def from_numpy(ndarray):
-    """A tensor over the array's memory."""
+    """Return a tensor over the array's memory."""
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
     a = ndarray
@@ -590,8 +608,9 @@ def from_numpy(ndarray):
 
 
 def over_array(a, d, copy=False):
-    """A tensor over an array of any strides, or over a copy of its memory: its storage spans exactly the bytes that the
-    array touches.
+    """Return a tensor over an array of any strides, or over a copy of its memory.
+
+    The tensor's storage spans exactly the bytes that the array touches.
     """
     if a.flags.c_contiguous:
         return _borrowed(from_array(a.copy() if copy else a, d))
@@ -603,14 +622,14 @@ def over_array(a, d, copy=False):
 
 
 def _borrowed(t):
-    """The tensor, whose memory is somebody else's: it does not grow."""
+    """Mark the tensor's storage as not resizable, because its memory belongs to another object."""
     t._get_storage()._resizable = False
     return t
 
 
 @asking_modes
 def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
-    """A tensor of any array-like or buffer; shares memory unless it must not or copy=True."""
+    """Return a tensor of any array-like or buffer, sharing memory unless that is impossible or copy=True."""
     dev, dtype = None if device is None else usable(device, moving=True), dt.of(dtype)
     if isinstance(obj, Tensor):
         t = obj
@@ -655,7 +674,7 @@ def _is_buffer(obj):
 
 
 def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
-    """A 1-d tensor over the memory of a buffer object."""
+    """Return a 1-d tensor over the memory of a buffer object."""
     try:
         view, dtype = memoryview(buffer), dt.of(dtype)
     except TypeError:
@@ -694,7 +713,10 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
 
 
 def from_file(filename, shared=None, size=0, *, dtype=None, layout=None, device=None, pin_memory=False):
-    """A 1-d tensor over a file: shared writes through to it, and makes it as large as is needed."""
+    """Return a 1-d tensor over a memory-mapped file.
+
+    With shared=True, writes change the file, which grows if it is too small.
+    """
     dtype = dt.of(dtype) or dt.get_default_dtype()
     if pin_memory:
         raise RuntimeError("tensors constructed from a file cannot be pinned")
@@ -713,13 +735,13 @@ TypedStorage._of_sequence = staticmethod(tensor)
 
 
 def scalar_tensor(s, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
-    """A zero-dimensional tensor with a number's value."""
+    """Return a 0-d tensor with the value of a number."""
     return _flag(fill_op.call((), s, dt.of(dtype) or dt.get_default_dtype(), place(device)), requires_grad)
 
 
 @tensor_method
 def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
-    """A tensor of data with self's dtype and device."""
+    """Return a tensor of data with self's dtype and device."""
     dtype, device = dtype or self.dtype, self.device if device is None else device
     if isinstance(data, Tensor):
         warnings.warn(_COPIES.format("tensor.new_tensor(sourceTensor)"), UserWarning, stacklevel=2)
@@ -728,14 +750,16 @@ def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, layo
 
 
 def _spoken_options(dtype, device):
-    """What PyTorch's message of the legacy constructors tells of a tensor."""
+    """Return how PyTorch's error message for legacy constructors describes a tensor."""
     rest = "layout=Strided, requires_grad=false (default), pinned_memory=false (default), memory_format=(nullopt)"
     return f"TensorOptions(dtype={dt.c_name(dtype)}, device={device.type}, {rest})"
 
 
 def legacy_new(args, dtype=None, home=HOST, device=None):
-    """torch.Tensor(...), torch.FloatTensor(...), t.new(...): sizes, a sequence, a storage or a tensor. dtype None: any
-    tensor, else the default.
+    """Construct a tensor for torch.Tensor(...), torch.FloatTensor(...) or t.new(...).
+
+    The arguments are sizes, a sequence, a storage or a tensor. With dtype None, a tensor of any dtype is accepted, and
+    the default dtype is used for everything else.
     """
     if device is not None and Device(device).type != home.type:
         raise RuntimeError(
@@ -782,7 +806,7 @@ def legacy_new(args, dtype=None, home=HOST, device=None):
 
 @tensor_method
 def new(self, *args, device=None, size=None):
-    """A tensor of this one's dtype and device, by the legacy constructor."""
+    """Return a tensor with self's dtype and device, made by the legacy constructor."""
     return legacy_new(args if size is None else (Size(size),), self.dtype, self.device, device)
 
 
@@ -879,7 +903,7 @@ linspace_op = op(
 
 
 def _ends(name, start, end, steps):
-    """The ends as numbers, and the steps."""
+    """Check the arguments of linspace or logspace, and return start and end as numbers, and steps."""
     if isinstance(steps, (bool, float)) or not hasattr(steps, "__index__"):
         raise mismatch(name, False, (start, end, steps), {})
     wrong = [
@@ -896,7 +920,7 @@ def _ends(name, start, end, steps):
 
 
 def _range_dtype(name, start, end, dtype):
-    """The dtype of a range: complex where one of its ends is."""
+    """Return the dtype of a range, which is complex if one of its ends is."""
     if isinstance(start, complex) or isinstance(end, complex):
         inferred = dt.scalar_dtype(1j)
         if dtype is not None and not dtype.is_complex:

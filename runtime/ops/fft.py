@@ -13,7 +13,7 @@ from .common import SPECIAL, F, T, Tensor, changed, conj, dt, has_values, wrap_d
 from .creation import OPTS, _flag, _options
 from .views import unfold_backward
 
-NONE, ROOT, FULL = 0, 1, 2  # how a kernel scales: not, by the root of the number of points, by the number
+NONE, ROOT, FULL = 0, 1, 2  # scaling by a kernel: none, by 1/sqrt(n), by 1/n
 _SCALE = {
     True: {None: NONE, "backward": NONE, "ortho": ROOT, "forward": FULL},
     False: {None: FULL, "backward": FULL, "ortho": ROOT, "forward": NONE},
@@ -39,7 +39,7 @@ def _real_grad(g, self_shape, dim, normalization, onesided):
 def _half_grad(g, self_shape, dim, normalization, last_dim_size):
     d = dim[-1]
     r = T._fft_r2c(g, dim, normalization, True)
-    # every point but the first, and the middle of an even number, stands for two
+    # every point counts twice except the first, and the middle one of an even number
     k = g._shape[d] - r._shape[d]
     if k <= 0:
         return r
@@ -49,7 +49,10 @@ def _half_grad(g, self_shape, dim, normalization, last_dim_size):
 
 
 def _spec(x, shape, dtype, dim, sort_last):
-    """The result's layout: dimensions that are not transformed first, the transformed ones innermost."""
+    """Return the shape, dtype and strides of the result.
+
+    The transformed dimensions are innermost in memory, the other ones outermost.
+    """
 
     def rank(d):
         return -x.stride(d), d
@@ -95,7 +98,7 @@ op(
 )
 
 
-# ------------------------------------------------------------------------------------------------ what they are given
+# ------------------------------------------------------------------------------------------------ arguments
 def _inexact(x, complex_=False):
     d = x.dtype if x.dtype.category >= dt.FLOAT else dt.get_default_dtype()
     if d in dt.OPMATH:
@@ -110,14 +113,14 @@ def _points(n):
 
 
 def _filled(x, d, missing):
-    """x with zeros behind it along one dimension."""
+    """Append `missing` zeros to x along dimension d."""
     pad = [0, 0] * len(x._shape)
     pad[2 * (len(x._shape) - 1 - d % len(x._shape)) + 1] = missing
     return T.constant_pad_nd(x, pad)
 
 
 def _cropped(x, dims, sizes):
-    """Cut or zero-padded to the sizes; -1 and None leave a dimension."""
+    """Crop or zero-pad x to the sizes. A size of -1 or None leaves its dimension as it is."""
     for d, n in zip(dims, sizes):
         have = x._shape[d]
         if n is None or n == -1 or n == have:
@@ -127,7 +130,7 @@ def _cropped(x, dims, sizes):
 
 
 def _one(x, n, dim):
-    """The dimension of a one-dimensional transform and its number of points."""
+    """Return the dimension of a one-dimensional transform and its number of points."""
     if not x._shape:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     d = wrap_dim(dim, len(x._shape))
@@ -135,7 +138,7 @@ def _one(x, n, dim):
 
 
 def _many(x, s, dim):
-    """Dimensions and sizes of a transform of several dimensions."""
+    """Return the dimensions and sizes of a multi-dimensional transform."""
     n = len(x._shape)
     if dim is not None:
         if not n and dim:
@@ -169,25 +172,31 @@ def _transform(x, dims, sizes, norm, forward):
 
 
 def _half_spectrum(x, dims, sizes, norm, forward, onesided=True):
-    """Real points to half a spectrum, or the whole one; backward as ihfft goes."""
+    """Transform real points to half a spectrum, or to the whole one.
+
+    With forward=False this is the transform of ihfft.
+    """
     x, k = _cropped(x, dims, sizes), scale(norm, forward)
     if forward:
         return T._fft_r2c(x, dims, k, onesided)
     x = conj(
         T._fft_r2c(x, dims[-1:], k, onesided)
-    )  # the last dimension first, as PyTorch: the order of the result follows
+    )  # the last dimension comes first, as in PyTorch, because the result's strides depend on it
     return T._fft_c2c(x, dims[:-1], k, False) if dims[1:] else x
 
 
 def _to_real(x, dims, sizes, last, norm, forward):
-    """Half a spectrum to real points; forward as hfft goes."""
+    """Transform half a spectrum to real points. With forward=True this is the transform of hfft."""
     x = _cropped(_inexact(x, True), dims, [*sizes[:-1], last // 2 + 1])
     return T._fft_c2r(conj(x) if forward else x, dims, scale(norm, forward), last)
 
 
 # ------------------------------------------------------------------------------------------------ torch.fft
 def _order_of_input(dtype):
-    """What one-dimensional transforms ask of out=; the inverse ones keep the order of a real input, which they copy."""
+    """Return what one-dimensional transforms require of out=.
+
+    The inverse ones require it to be contiguous only if the input is complex: real input is copied in its own order.
+    """
     return CONTIGUOUS if dtype is None else Out(dtype, contiguous=lambda args: args[0].dtype.is_complex)
 
 
@@ -198,7 +207,7 @@ _ONE, _MANY, _TWO = (
 
 
 def _declare_complex(forward):
-    """fft, fftn, fft2, and the inverse ones."""
+    """Declare fft, fftn and fft2, or their inverses."""
     name = "fft" if forward else "ifft"
 
     @composite(f"fft.{name}{_ONE}", out=_order_of_input(None if forward else FOUND), autocast=FLOAT32)
@@ -218,7 +227,7 @@ def _declare_complex(forward):
 
 
 def _declare_half(forward):
-    """Real points to half a spectrum: rfft, and ihfft, its conjugate the other way."""
+    """Declare the transforms of real points to half a spectrum: rfft, or its conjugate inverse ihfft."""
     name, autocast = ("rfft", FLOAT32) if forward else ("ihfft", None)
 
     @composite(f"fft.{name}{_ONE}", out=_order_of_input(None if forward else FOUND), autocast=FLOAT32)
@@ -240,7 +249,7 @@ def _declare_half(forward):
 
 
 def _declare_real(forward):
-    """Half a spectrum to real points: irfft, and hfft."""
+    """Declare the transforms of half a spectrum to real points: irfft or hfft."""
     name, autocast = ("hfft", None) if forward else ("irfft", FLOAT32)
 
     @composite(f"fft.{name}{_ONE}", out=CONTIGUOUS, autocast=FLOAT32)
@@ -291,7 +300,7 @@ composite("fft.ifftshift(Tensor self, int[1]? dim=None) -> Tensor", out=False)(l
 
 # ------------------------------------------------------------------------------------------------ short-time transforms
 def _refuse(name, x, args, text):
-    """Raise PyTorch's error, which spells the call of stft or istft."""
+    """Raise PyTorch's error, which begins with the call of stft or istft."""
 
     def shown(v):
         return (
@@ -307,7 +316,7 @@ def _refuse(name, x, args, text):
 
 
 def _window(window, win_length, n_fft, like):
-    """The window, ones if none is given, in the middle of n_fft points; None where it would do nothing."""
+    """Return the window, or ones, centered in n_fft points. Return None if it would have no effect."""
     if window is None:
         if win_length == n_fft:
             return None
@@ -333,7 +342,7 @@ _RECTANGULAR = (
 def stft(
     self, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex, align_to_window
 ):
-    """The Fourier transforms of overlapping windows of a signal."""
+    """Return the Fourier transforms of overlapping windows of a signal."""
     hop = n_fft // 4 if hop_length is None else hop_length
     win = n_fft if win_length is None else win_length
     is_complex = self.dtype.is_complex or window is not None and window.dtype.is_complex
@@ -375,7 +384,7 @@ def stft(
 
 
 def _centred(x, n_fft, pad_mode):
-    """The signal with half a window before and after it, so that windows are centred on its points."""
+    """Pad the signal by half a window on both sides, so that windows are centered on its points."""
     wide = x.reshape((*[1] * (3 - len(x._shape)), *x._shape)) if len(x._shape) < 3 else x
     wide = F.pad(wide, [n_fft // 2, n_fft // 2], pad_mode)
     return wide.reshape((*x._shape[:-1], wide._shape[-1]))
@@ -411,7 +420,7 @@ def _check_stft(x, n_fft, hop, win, window, said):
     out=False,
 )
 def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex):
-    """The signal of a short-time transform, by overlapping its windows again."""
+    """Reconstruct a signal from its short-time Fourier transform by adding up the overlapping windows."""
     hop = n_fft // 4 if hop_length is None else hop_length
     win = n_fft if win_length is None else win_length
     if not self.dtype.is_complex:
@@ -441,7 +450,7 @@ def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesi
     if return_complex:
         x = T._fft_c2c(x, [2], k, False)
     else:
-        x = T._fft_c2r(x.narrow(-1, 0, n_fft // 2 + 1), [2], k, n_fft)  # of a whole spectrum one half
+        x = T._fft_c2r(x.narrow(-1, 0, n_fft // 2 + 1), [2], k, n_fft)  # only half of a whole spectrum is used
     w = _window(window, win, n_fft, x)
     w = T.ones((n_fft,), dtype=x.dtype.to_real(), device=x.device) if w is None else w
     full = n_fft + hop * (x._shape[1] - 1)
@@ -463,7 +472,7 @@ def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesi
 
 
 def _overlapped(x, w, full, n_fft, hop, start, length):
-    """The sum of overlapping windows, and of the squares of the window itself, from start on."""
+    """Return the sum of overlapping windows and that of the squared window function, from start on."""
     y = unfold_backward(x * w, (x._shape[0], full), 1, n_fft, hop)
     envelope = unfold_backward((w * w).expand((1, x._shape[1], n_fft)), (1, full), 1, n_fft, hop)
     return (t.narrow(1, start, length) for t in (y, envelope))
@@ -524,7 +533,7 @@ def _old_window(name, extra, shape):
 
 
 def _cosines(k, n, *a):
-    """a0 - a1 cos(x) + a2 cos(2 x) - ..., x from 0 to 2 pi at n."""
+    """Return a0 - a1 cos(x) + a2 cos(2 x) - ..., where x runs from 0 at k = 0 to 2 pi at k = n."""
     w = T.full_like(k, a[0])
     for i, c in enumerate(a[1:], 1):
         w = w + (k * (2 * math.pi * i / n)).cos() * (c if i % 2 == 0 else -c)

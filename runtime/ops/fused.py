@@ -1,9 +1,9 @@
-"""Operators that an accelerator has as one kernel. Elsewhere they are what their decompositions compute
-(runtime/decompositions/fused.py).
+"""Operators that an accelerator runs as one kernel.
 
-Programs do not call them: the functions over several operators ask the device's backend (`fused`) whether it has one
-kernel for their arguments, and torch_npu names some. Where a gradient is to be differentiated again, it is computed by
-the formulas, not by the kernel of the backward pass.
+Other devices run their decompositions (runtime/decompositions/fused.py). Programs do not call these operators: the
+functions composed of several operators ask the device's backend (`fused`) whether it has one kernel for their
+arguments, and torch_npu has names for some. Where a gradient is to be differentiated again, it is computed by the
+formulas instead of the backward kernel.
 """
 
 from ..context import CONTEXT
@@ -16,17 +16,17 @@ NOT = dict(out=False, method=False)
 
 # ------------------------------------------------------------------------------------------------ attention
 def heads_first(t, layout):
-    """(batch, heads, sequence, width) of a tensor in the layout BNSD or BSND; and back."""
+    """Convert a tensor from `layout`, BNSD or BSND, to BNSD (batch, heads, sequence, width), or back."""
     return t.transpose(1, 2) if layout == "BSND" else t
 
 
 def repeated(t, n):
-    """Heads of keys or values, each for a group of queries'."""
+    """Repeat each head of keys or values for the n query heads that share it."""
     return t if n == 1 else t.repeat_interleave(n, 1)
 
 
 def scores(q, k, hidden, scale, causal):
-    """The products of queries and keys in float32, -inf where a query does not see a key."""
+    """Return scaled query-key products, -inf where a query must not see a key. Half types become float32."""
     s = T.matmul(q.to(dt.OPMATH.get(q.dtype, q.dtype)) * scale, k.to(dt.OPMATH.get(k.dtype, k.dtype)).mT)
     if causal:
         hidden = T.ones(s._shape[-2:], dtype=dt.bool_, device=s.device).triu(1)
@@ -34,7 +34,7 @@ def scores(q, k, hidden, scale, causal):
 
 
 def attention_backward(g, query, key, value, hidden, scale, layout, causal):
-    """Gradients of query, key and value."""
+    """Return the gradients of query, key and value."""
     q, k, v, g = (heads_first(t, layout) for t in (query, key, value, g))
     groups, work = q._shape[1] // k._shape[1], dt.OPMATH.get(q.dtype, q.dtype)
     q, full_k, full_v, g = (t.to(work) for t in (q, repeated(k, groups), repeated(v, groups), g))
@@ -78,7 +78,7 @@ flash_attention_backward = op(
 
 # ------------------------------------------------------------------------------------------------ cross entropy
 def cross_entropy_backward(g, log_prob, target, weight, reduction, ignore_index):
-    """The gradient of the scores, whose log_softmax is given."""
+    """Return the gradient of the scores, given their log_softmax."""
     seen = target != ignore_index
     at = T.where(seen, target, 0)
     w = seen.to(log_prob.dtype) if weight is None else T.where(seen, weight.to(log_prob.dtype)[at], 0)
@@ -140,8 +140,7 @@ layer_norm_backward = op(
 )
 
 
-# ------------------------------------------------------------------------------------------------ gated activations,
-# rotary embeddings
+# ------------------------------------------------------------------------------------------------ swiglu, rotary
 def _half_shape(self, dim):
     dim %= len(self._shape)
     if self._shape[dim] % 2:
@@ -169,7 +168,7 @@ _swiglu_backward = op(
 
 
 def turned(x, interleaved):
-    """The halves of the last dimension, or its pairs, turned by a right angle."""
+    """Rotate the halves of the last dimension, or its adjacent pairs if interleaved, by 90 degrees."""
     if interleaved:
         return T.stack((-x[..., 1::2], x[..., ::2]), -1).flatten(-2)
     a, b = x.chunk(2, -1)

@@ -1,4 +1,4 @@
-"""Indexing and index assignment in every form, and the operators that take index tensors."""
+"""Indexing and index assignment, and the operators that take index tensors."""
 
 import operator
 import re
@@ -28,7 +28,7 @@ _BOUND = frozenset((int, type(None)))  # of a slice
 
 
 def _basic(self, index):
-    """Geometry of an index of ints, slices, None and Ellipsis."""
+    """Return (shape, strides, offset) of the view that an index of ints, slices, None and Ellipsis selects."""
     shape, st = self._shape, _strides(self)
     n = len(shape)
     used = 0
@@ -56,7 +56,7 @@ def _basic(self, index):
             off += a * st[d]
             d += 1
         elif i is None:
-            # the stride that unsqueeze gives before what follows is selected
+            # the stride that unsqueeze gives, before later indices select anything
             out.append(1)
             ost.append(shape[d] * st[d] if d < n else 1)
         else:
@@ -90,7 +90,7 @@ def _index_meta(self, indices):
     shape = _index_shape(self, indices)
     if self._stride is None and all(i is None or i._stride is None for i in indices):
         return shape, self.dtype
-    # laid out as an elementwise result of self, which stays where it is along the indices, and of the indices
+    # strides of an elementwise result of the indices and self, whose stride along the indexed dimensions is 0
     at = [k for k, i in enumerate(indices) if i is not None]
     first, joint = at[0] if at == list(range(at[0], at[-1] + 1)) else 0, len(shape) - len(self._shape) + len(at)
     rest = [s for k, s in enumerate(self.stride()) if k not in at]
@@ -118,7 +118,7 @@ def _index_shape(self, indices):
 
 
 def _index_prepare(self, indices):
-    """Masks as the indices that they stand for, all on the device of what is indexed."""
+    """Convert masks to index tensors, and move all indices to self's device."""
     if all(i is None or i.device is self.device and i.dtype not in _MASKS for i in indices):
         return self, indices
     found = []
@@ -150,7 +150,7 @@ _BYTES = "indexing with dtype torch.uint8 is now deprecated, please use a dtype 
 
 
 def _to_index(x, device):
-    """An index that is not basic as a tensor."""
+    """Convert an index that is not basic to a tensor."""
     if isinstance(x, Tensor):
         if x.dtype not in _INDICES:
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
@@ -158,7 +158,7 @@ def _to_index(x, device):
             warnings.warn(_BYTES, UserWarning, stacklevel=5)
         return (
             x if device is META and x.dtype in _MASKS else _beside(x, device)
-        )  # how many elements it takes is lost on the meta device
+        )  # on the meta device a mask would lose how many elements it selects
     if isinstance(x, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(x).__name__}'")
     if isinstance(x, np.ndarray):
@@ -174,11 +174,11 @@ def _to_index(x, device):
             f"only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
             f"{type_name(x)})"
         )
-    return x if x.dtype in _INDICES else x.long()  # what is no tensor holds integers, whatever their type
+    return x if x.dtype in _INDICES else x.long()  # other sequences are read as integers, whatever their type
 
 
 def _beside(index, device):
-    """An index on the device of what is indexed: one of the host's may index any tensor."""
+    """Move an index to the device of the indexed tensor. Only a CPU index may be on another device."""
     if index is None or index.device is device:
         return index
     if index.device is not HOST:
@@ -194,7 +194,7 @@ def _empty(x):
 
 
 def _plain_int(i):
-    """Python ints for NumPy ints and 0-d integer tensors inside slices."""
+    """Convert a slice bound, such as a NumPy int or a 0-d integer tensor, to a Python int."""
     if i is None or i.__class__ is int:
         return i
     if i.__class__ is TracedInt:
@@ -205,7 +205,7 @@ def _plain_int(i):
 
 
 def _is_basic(index):
-    """Whether an index is of Python's own ints, slices of them, None and Ellipsis."""
+    """Whether an index contains only Python ints, slices of them, None and Ellipsis."""
     for i in index:
         c = i.__class__
         if c is slice:
@@ -217,8 +217,9 @@ def _is_basic(index):
 
 
 def _is_several(index):
-    """Whether a sequence that is no tuple stands for one: it holds sequences, tensors, slices, None or Ellipsis, and
-    few of them.
+    """Whether a sequence other than a tuple is treated as a tuple of indices, which is deprecated.
+
+    It has fewer than 32 elements and contains a sequence, a tensor, a slice, None or Ellipsis.
     """
     if isinstance(index, (Tensor, np.ndarray, str, bytes)) or not _is_sequence(index) or len(index) >= 32:
         return False
@@ -243,7 +244,7 @@ def _is_mask(i):
 
 
 def _item(i, device):
-    """One index as an int, a slice of ints, None, Ellipsis or a tensor."""
+    """Convert one index to an int, a slice of ints, None, Ellipsis or a tensor."""
     c = i.__class__
     if c is slice:
         return slice(_plain_int(i.start), _plain_int(i.stop), _plain_int(i.step))
@@ -260,9 +261,9 @@ def _item(i, device):
 
 
 def _mask_indices(self, mask, d):
-    """The index tensors that a mask over the dimensions from d on stands for.
+    """Return the index tensors that are equivalent to a mask over the dimensions from d on.
 
-    One without dimensions is one for a new dimension.
+    A mask without dimensions gives one index for a new dimension.
     """
     for j, s in enumerate(mask._shape):
         if self._shape[d + j] != s:
@@ -276,8 +277,9 @@ def _mask_indices(self, mask, d):
 
 
 def _one_ellipsis(index, n):
-    """An index with several ellipses: the first skips all dimensions that are left, so that nothing may stand behind
-    another.
+    """Remove all but the first of several ellipses from an index.
+
+    The first one takes all dimensions that are left, so that only None may follow the second one.
     """
     first = index.index(Ellipsis)
     rest, kept = index[first + 1 :], [i for i in index[first + 1 :] if i is not Ellipsis]
@@ -292,7 +294,7 @@ def _basic_tuple(self, index):
 
 
 def _asked(index):
-    """What in an index, or in sequences there, has a __torch_function__ of its own."""
+    """Yield the objects in an index, also inside sequences, that have a __torch_function__ of their own."""
     for i in index:
         c = i.__class__
         if c is tuple or c is list:
@@ -307,8 +309,10 @@ def _asked(index):
 
 
 def normalise(self, index, masks=False):
-    """(basic index tuple, advanced indices or None): the view to take first, then the index tensors by dimension of
-    that view; masks: or masks, as given.
+    """Split an index into (basic index tuple, advanced indices or None).
+
+    The basic index selects a view, and the advanced indices apply to the dimensions of that view. Masks are converted
+    to index tensors, unless masks=True.
     """
     if index.__class__ is not tuple:
         index = tuple(index) if index.__class__ not in _BASIC and _is_several(index) else (index,)
@@ -325,7 +329,10 @@ def normalise(self, index, masks=False):
 
 
 def _by_dimension(self, items, rest, masks=False):
-    """normalise's result; an ellipsis stands for `rest` dimensions, d is the next one of the tensor."""
+    """Return normalise's result for converted items.
+
+    An ellipsis covers `rest` dimensions; d counts the tensor's dimensions.
+    """
     basic, advanced, d = [], [], 0
     for i in items:
         if i is Ellipsis:
@@ -351,7 +358,7 @@ def _by_dimension(self, items, rest, masks=False):
 
 
 def _view_at(self, basic):
-    """The view that a basic index means."""
+    """Return the view that a basic index selects."""
     if not self._shape and any(i.__class__ is int for i in basic):
         raise IndexError(
             "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert "
@@ -361,7 +368,7 @@ def _view_at(self, basic):
 
 
 def _named(out, index):
-    """The result of a basic index, its node under the name of the last step of PyTorch's."""
+    """Rename the graph node of a basic index after the last operator that PyTorch would record for it."""
     node = out._grad_fn
     if node is not None and node.__class__ is _basic_index.compiled_derivative.node_class:
         steps = (_step(i) for i in reversed(index))
@@ -374,14 +381,14 @@ def _named(out, index):
 
 
 def _step(i):
-    """What PyTorch does for one index; None for nothing."""
+    """Return the operator that PyTorch uses for one index, or None for none."""
     if i.__class__ is slice:
         return "Slice" if (i.start or 0) != 0 or i.stop is not None or i.step not in (None, 1) else None
     return "Unsqueeze" if i is None else None if i is Ellipsis else "Select"
 
 
 def _below_advanced(self, basic):
-    """The view that index tensors are applied to."""
+    """Return the view to which index tensors are applied."""
     whole = all(b.__class__ is slice and b.start is None and b.stop is None and b.step is None for b in basic)
     return self if whole else _named(_basic_index.call(self, basic), basic)
 
@@ -418,14 +425,14 @@ def setitem(self, index, value):
         value = python_number(value)
         if value.__class__ is complex or self.dtype.category >= dt.FLOAT and self.dtype.itemsize > 2:
             check_number(value, self.dtype)
-    if index.__class__ is bool:  # nothing, or everything; in a tuple a bool is an index tensor
+    if index.__class__ is bool:  # assigns nothing or everything; inside a tuple, a bool is an index tensor
         if index:
             _set_view(T.unsqueeze(self, 0), value)
         return
     fits = not isinstance(value, Tensor) or not value._shape or value._shape[0] != 1
     basic, advanced = normalise(
         self, index, fits and not has_values(self)
-    )  # masks are looked at where who watches calls does not see it
+    )  # masks are kept where their values must not be read
     if advanced is None:
         _set_view(_view_at(self, basic), value)
     else:
@@ -478,13 +485,13 @@ def _put_prepare(self, indices, values, accumulate):
         raise RuntimeError("index_put_(): at least one index has to be a tensor")
     if (
         len(given) == 1 and given[0].dtype is dt.uint8 and not accumulate and numel(values._shape) == 1
-    ):  # which PyTorch fills by the mask
+    ):  # PyTorch uses masked_fill_ here
         check_filling_mask(dt.uint8)
     for i in indices:
         if i is not None and i.dtype in _MASKS:
             if i.dtype is dt.uint8:
                 warnings.warn(_BYTES, UserWarning, stacklevel=5)
-            if i.device is META:  # how many there are is not known
+            if i.device is META:  # the number of indices is unknown
                 return self, None, values, accumulate
             items += list(T.nonzero(i).unbind(1))
         else:
@@ -512,7 +519,7 @@ def _put_meta(self, indices, values, accumulate):
 
 
 def _check_value(shape, values):
-    """The error of a value that does not fit what is indexed."""
+    """Raise an error for a value whose shape does not broadcast to the indexed shape."""
     try:
         ok = broadcast_shapes(values._shape, shape) == tuple(shape)
     except RuntimeError:
@@ -547,8 +554,7 @@ op(
 )
 
 
-# ------------------------------------------------------------------------------------------------ take, gather,
-# index_select and friends
+# ------------------------------------------------------------------------------------------------ gather and scatter
 def _check_index(name, index, allow_int32=True):
     if index.dtype is not dt.int64 and not (allow_int32 and index.dtype is dt.int32):
         raise RuntimeError(
@@ -571,7 +577,7 @@ def _select_prepare(self, dim, index):
 
 
 def _check_select_from_nothing(size, index):
-    """The errors of a result without elements, which no kernel sees."""
+    """Raise the errors of an index_select without elements, for which no kernel runs."""
     if not size:
         raise RuntimeError("index_select(): self indexing axis dim should be positive")
     for i in index.tolist() if has_values(index) else ():
@@ -650,9 +656,9 @@ def take(self, index):
 
 
 def at_places(n, call, *args):
-    """A call that numbers the elements of a tensor through.
+    """Run a call that indexes a flattened tensor of n elements.
 
-    PyTorch has words of its own for places that are not there.
+    If an index is out of bounds, raise PyTorch's error message for that case.
     """
     try:
         return call(*args)
@@ -720,8 +726,9 @@ def _scatter_prepare(self, dim, index, src, *rest):
 
 
 def check_target(self, dim, index):
-    """The error of an index, where there is nothing that it could be of: kernels, which see the others, are not asked
-    for nothing.
+    """Raise an error for indices into a dimension of size 0.
+
+    Kernels check all other indices, but do not run on empty tensors.
     """
     if self._shape and not self._shape[dim] and has_values(index):
         raise RuntimeError(f"index {int(index.reshape(-1)[0])} is out of bounds for dimension {dim} with size 0")
@@ -797,7 +804,7 @@ def _along_prepare(self, dim, index, source, *rest):
 
 
 def check_source(name, self, dim, index, source):
-    """What is added along a dimension has the shape of self but for that, and an element for each index."""
+    """Check that source has self's shape except along dim, where it has one element for each index."""
     if source._shape and dim >= len(source._shape):
         raise RuntimeError(
             f"{name}(): Indexing dim {dim} is out of bounds of the source tensor with dim {len(source._shape)}"

@@ -20,7 +20,7 @@ INF = float("inf")
 
 
 class _LinAlgError(RuntimeError):
-    """A matrix that cannot be factored, inverted or solved with."""
+    """Raised for a matrix that cannot be factored, inverted or used to solve a system."""
 
     __module__ = "torch._C"
 
@@ -63,9 +63,9 @@ def same_dtype(A, B, fn, a="A", b="B"):
 
 
 def column(shape, dtype, rows=None):
-    """The spec of a stack of matrices whose columns lie in one piece, as LAPACK leaves them.
+    """Return the spec of a stack of matrices in column-major order, as LAPACK returns them.
 
-    Each in the place of `rows` rows.
+    `rows`, if given, is the number of rows for which each column has room in memory.
     """
     shape = tuple(shape)
     if len(shape) < 2:
@@ -75,7 +75,10 @@ def column(shape, dtype, rows=None):
 
 
 def raise_info(info, fn, message, error=_LinAlgError):
-    """The error of the first factorization that failed; the message may read its info, {v}."""
+    """Raise an error for the first matrix whose factorization failed.
+
+    The message may contain {v}, which is replaced by the info of that matrix.
+    """
     if has_values(info) and bool(info.any()):
         batch = info.reshape((-1,)).tolist()
         i, v = next((i, v) for i, v in enumerate(batch) if v)
@@ -83,7 +86,7 @@ def raise_info(info, fn, message, error=_LinAlgError):
 
 
 def columns(x):
-    """x with its columns in one piece."""
+    """Return x with contiguous columns."""
     return mT(mT(x).contiguous())
 
 
@@ -155,12 +158,12 @@ def _norm_grad(g, self, ord, dim, keepdim, out):
         return g * T.where(out == 0, 0.0, self / out)
     size = self.abs()
     if abs(ord) == INF:
-        # a complex magnitude need not come out of two kernels alike
+        # two kernels may round a complex magnitude differently, so the maximum is not taken from the result
         top = (size == ((T.amax if ord > 0 else T.amin)(size, dim, True) if self.dtype.is_complex else out)) | T.isnan(
             out
         )
         return T.sgn(self) * (g / top.sum(dim, keepdim=True)) * top
-    # in PyTorch's order of products: where the norm is one element's, what is left of its gradient cancels exactly
+    # multiplied in the same order as PyTorch: where one element alone determines the norm, the factors cancel exactly
     if ord > 2:
         return self * size ** (ord - 2) * T.where(out == 0, 0.0, g / out ** (ord - 1))
     scaled = T.sgn(self) * T.where(self == 0, 0.0, size ** (ord - 1))
@@ -199,7 +202,7 @@ def matrix_norm(A, ord, dim, keepdim, dtype):
         raise RuntimeError(f"{fn}: Low precision dtypes not supported. Got {_name(A)}")
     if ord in ("nuc", 2, -2):
         s = LINALG.svdvals(A.movedim((a, b), (-2, -1)))
-        # the largest of nothing is 0, the smallest an error
+        # without singular values the largest one counts as 0, and the smallest one is an error
         r = s.sum(-1) if ord == "nuc" or ord == 2 and not s._shape[-1] else (T.amax if ord == 2 else T.amin)(s, -1)
         return _kept(r, (a, b)) if keepdim else r
     if abs(ord) == INF:
@@ -309,8 +312,7 @@ composite("_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor", no_forward="_
 )
 
 
-# ------------------------------------------------------------------------------------------------ inverse, determinant,
-# solve
+# ------------------------------------------------------------------------------------------------ inverse, det, solve
 _LINALG_INV_EX = dict(
     meta=lambda A: [column(A._shape, A.dtype), (A._shape[:-2], dt.int32)],
     derivative=lambda g0, out0: -(mH(out0) @ (g0 @ mH(out0))),
@@ -369,12 +371,12 @@ def _det_grad(g0, A, out0, out1, out2):
     if CONTEXT.grad:
         if not has_values(A) or bool(out0.all()):
             return LINALG.solve_ex(mH(A), d)[0]
-        # of singular matrices the cofactors, from the products of the other singular values
+        # for singular matrices the cofactors, from the products of the other singular values
         U, S, Vh = LINALG.svd(A)
         one = eye(S._shape[-1], S)
         others = (S.unsqueeze(-2) * (1 - one) + one).prod(-1)
         return (U * (conj(LINALG.det(U) * LINALG.det(Vh)) * g0).unsqueeze(-1).unsqueeze(-1) * others.unsqueeze(-2)) @ Vh
-    # PyTorch's first order: zeros for a singular matrix
+    # first-order gradient: zeros for a singular matrix, as in PyTorch
     LU = out1 + diag(T.where(out1.diagonal(0, -2, -1) == 0, eps(A.dtype), 0.0).to(A.dtype))
     return LINALG.lu_solve(LU, out2, d, adjoint=True)
 
@@ -427,7 +429,7 @@ def logdet(self):
 
 
 def _batched(*ts):
-    """The tensors with their leading dimensions broadcast."""
+    """Return the tensors with their batch dimensions broadcast."""
     batch = broadcast_shapes(*[t._shape[:-2] for t in ts])
     return [t if t._shape[:-2] == batch else t.expand((*batch, *t._shape[-2:])) for t in ts]
 
@@ -448,7 +450,7 @@ def _solve_grads(g0, A, out0, left, vector, needs):
 
 
 def _solve_meta(A, B, left, vector):
-    # of vectors, too, PyTorch lays the result out as one matrix
+    # PyTorch lays out a batch of vectors like one matrix
     return [
         column(B._shape[:-1] if vector else B._shape, B.dtype) if left else (B._shape, B.dtype),
         (A._shape[:-2], dt.int32),
@@ -755,7 +757,10 @@ def linalg_lu(A, pivot):
 
 @overridable
 def lu(self, pivot=True, get_infos=False, out=None):
-    """(LU, pivots) or (LU, pivots, infos) of the LU factorization (deprecated for linalg.lu_factor)."""
+    """Return (LU, pivots) or (LU, pivots, infos) of the LU factorization.
+
+    Deprecated in favor of linalg.lu_factor.
+    """
     r = T._lu_with_info(self, pivot=pivot, check_errors=False)
     r = r if get_infos else tuple(r)[:2]
     if out is not None:
@@ -774,8 +779,9 @@ permutation = op(
 
 
 def _check_pivots(pivots, n, small, large):
-    """The errors of PyTorch's kernels for the host where pivots name no row of n: the messages for those that are too
-    small, and too large.
+    """Raise the errors of PyTorch's CPU kernels for pivots outside 1 to n.
+
+    `small` and `large` are the messages for pivots that are too small and too large.
     """
     if pivots.device is HOST and has_values(pivots) and 0 not in pivots._shape:
         least, most = T.aminmax(pivots)
@@ -800,7 +806,7 @@ _NO_ROW_TO_SOLVE = (
     out=SAME_DTYPE,
 )
 def lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots):
-    """P, L and U of a factorization."""
+    """Return P, L and U of a factorization."""
     if unpack_pivots and LU_pivots.dtype is not dt.int32:
         raise RuntimeError(
             "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\nNote: "
@@ -1026,13 +1032,13 @@ def householder_product(input, tau):
         raise RuntimeError(f"{fn}: tau dtype {_name(tau)} does not match input dtype {_name(input)}")
     m, n = input._shape[-2:]
     start = T.eye(m, n, dtype=input.dtype, device=input.device).expand(input._shape)
-    if not tau._shape[-1]:  # there is a node without reflectors, too
+    if not tau._shape[-1]:  # PyTorch records a graph node even without reflectors
         start = start + tau.sum() + input.narrow(-1, 0, 0).sum()
     return columns(_reflect(input, tau, start, range(tau._shape[-1] - 1, -1, -1), False))
 
 
 def _reflect(A, tau, X, order, adjoint):
-    """Apply the Householder reflectors of A's columns to X from the left, one after the other."""
+    """Apply the Householder reflectors in A's columns to X from the left, in the given order."""
     m = A._shape[-2]
     for i in order:
         v = A.narrow(-2, i + 1, m - i - 1).narrow(-1, i, 1) if i + 1 < m else A.narrow(-2, 0, 0).narrow(-1, i, 1)
@@ -1081,10 +1087,9 @@ def _geqrf_meta(self):
 op("geqrf(Tensor self) -> (Tensor a, Tensor tau)", meta=_geqrf_meta, autocast=FLOAT32, no_forward="geqrf")
 
 
-# ------------------------------------------------------------------------------------------------ eigenvalues and
-# singular values
+# ------------------------------------------------------------------------------------------------ eigenvalues, SVD
 def _check_phase(by_vectors, fn, what="eigenvectors", why="quantity, so it is"):
-    """PyTorch's error for a loss that changes when complex vectors are multiplied by a phase."""
+    """Raise PyTorch's error for a loss that depends on the arbitrary phase of complex vectors."""
     turn = by_vectors.diagonal(0, -2, -1)
     if turn.dtype.is_complex and has_values(turn) and not T.allclose(turn.imag, T.zeros_like(turn.imag), 1e-2, 1e-2):
         raise RuntimeError(
@@ -1286,10 +1291,9 @@ def svd(self, some, compute_uv):
     return U, S, mH(Vh)
 
 
-# ------------------------------------------------------------------------------------------------ pseudo-inverse, rank,
-# least squares
+# ------------------------------------------------------------------------------------------------ pinv, rank, lstsq
 def _tolerance(A, atol, rtol):
-    """atol and rtol as real tensors or numbers; the defaults are PyTorch's."""
+    """Return atol and rtol as real tensors or numbers, with PyTorch's defaults."""
     real = A.dtype.to_real()
     default = eps(A.dtype) * max(A._shape[-2:])
     for t, who in ((atol, "atol"), (rtol, "rtol")):
@@ -1305,7 +1309,7 @@ def _tolerance(A, atol, rtol):
 
 
 def pinv_forward(A, atol, rtol, hermitian):
-    """The pseudo-inverse, without gradients of its own."""
+    """Compute the pseudo-inverse. Its gradient is computed by `_pinv_grad`."""
 
     def cut(s, top):
         limit = T.maximum(atol if isinstance(atol, Tensor) else T.full_like(top, atol), rtol * top)
@@ -1472,7 +1476,7 @@ def lstsq(self, b, rcond, driver):
     ):
         residuals = T.zeros(
             0, dtype=residuals.dtype, device=residuals.device
-        )  # they tell none where a matrix is not of full rank
+        )  # PyTorch returns none if a matrix does not have full rank
     return solution, residuals, rank, values
 
 
@@ -1623,9 +1627,9 @@ def pca_lowrank(A, q, center, niter):
     method=False,
 )
 def lobpcg(A, k, B, X, n, iK, niter, tol, largest, method, tracker, ortho_iparams, ortho_fparams, ortho_bparams):
-    """The k largest or smallest eigenpairs of A x = l B x.
+    """Return the k largest or smallest eigenpairs of A x = l B x.
 
-    Of dense matrices all are computed exactly, so nothing iterates.
+    All eigenpairs are computed by linalg.eigh, without iterating.
     """
     check_square(A, "lobpcg")
     size = A._shape[-1]
@@ -1648,7 +1652,7 @@ def lobpcg(A, k, B, X, n, iK, niter, tol, largest, method, tracker, ortho_iparam
 
 
 def _deprecated(name, instead, *replacements):
-    """PyTorch's warning of a function that linalg has under another name, with what is to be written in its place."""
+    """Issue PyTorch's warning for a function that has moved to linalg, with the code that replaces it."""
     said = "\nshould be replaced with\n".join(replacements)
     warn_once(
         f"torch.{name} is deprecated in favor of torch.{instead} will be removed in a future PyTorch release.\n{said}"
@@ -1659,7 +1663,7 @@ def _removed(instead):
     raise RuntimeError(f"This function was deprecated since version 1.9 and is now removed.{instead}")
 
 
-# functions that PyTorch has removed, and their methods: they still tell of arguments that they would not have taken
+# functions and methods that PyTorch has removed; their signatures still reject arguments that they never had
 _REMOVED = {
     "eig": lambda self, eigenvectors=False, *, e=None, v=None: _removed(_INSTEAD.format("eig", "eig")),
     "lstsq": lambda input, A, *, out=None: _removed(_INSTEAD.format("lstsq", "lstsq")),
@@ -1681,7 +1685,7 @@ _RENAMED = (
 
 
 def _lu_method(self, pivot=True, get_infos=False):
-    """torch.lu() of this matrix, as a plain tuple."""
+    """Return torch.lu() of this matrix as a plain tuple."""
     return tuple(lu(self, pivot=pivot, get_infos=get_infos))
 
 

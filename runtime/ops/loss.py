@@ -1,5 +1,6 @@
-"""Losses: elementwise ones as a table, those that pick classes or paths one by one. reduction: 0 none, 1 mean, 2
-sum.
+"""Losses: a table of elementwise ones, and those over classes, labels or sequences.
+
+The reduction is 0 for none, 1 for mean, 2 for sum.
 """
 
 import math
@@ -19,13 +20,13 @@ NAMES = ("none", "mean", "sum")
 
 
 def _loss(schema):
-    """@_loss: a composite that autocast runs in float32."""
+    """Declare a composite that autocast runs in float32."""
     return composite(schema, out=False, autocast=FLOAT32)
 
 
 # ------------------------------------------------------------------------------------------------ reductions
 def get_enum(reduction):
-    """The number of a reduction's name."""
+    """Return the number of a reduction, given its name."""
     if reduction == "elementwise_mean":
         warnings.warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.", stacklevel=5)
         return 1
@@ -35,7 +36,7 @@ def get_enum(reduction):
 
 
 def legacy_enum(size_average, reduce, reduction):
-    """The same where size_average or reduce, which `reduction` replaced, are given."""
+    """Return the number of a reduction, also where the deprecated size_average or reduce is given."""
     if size_average is None and reduce is None:
         return get_enum(reduction)
     name = "none" if reduce is not None and not reduce else "mean" if size_average is None or size_average else "sum"
@@ -50,7 +51,7 @@ def reduced(loss, reduction):
 
 
 def _both(name, input, target):
-    """input and target broadcast to one shape, with PyTorch's warning where they differ."""
+    """Broadcast input and target to one shape, with PyTorch's warning where their shapes differ."""
     if input._shape == target._shape:
         return input, target
     warnings.warn(
@@ -103,8 +104,8 @@ def _bce_logits_target(x, t, weight, pos_weight):
     return _weighted(-x if pos_weight is None else F.logsigmoid(-x) - pos_weight * F.logsigmoid(x), weight)
 
 
-# name: (parameters between target and reduction, PyBoost primitive and its call, loss, its derivative by input, and by
-# target: None the negative of it, 0 not differentiable)
+# name: (parameters between target and reduction, PyBoost primitive, its call, loss, derivative by input, derivative by
+# target). A derivative by target of None means the negative of that by input, 0 means not differentiable.
 POINTWISE = {
     "mse_loss": (
         "",
@@ -166,7 +167,7 @@ def _declare(name, between, prim, call, dself, dtarget):
     at = 2 + between.count("Tensor?")
     after = _AFTER.get(name) and ", float extra"
     parameters = f"Tensor self, Tensor target, {between}int reduction{after or ''}"
-    opmath = name != "soft_margin_loss"  # whose exp overflows in half types
+    opmath = name != "soft_margin_loss"  # it computes in half types, where its exp overflows
     kernel = None
 
     def gradient(f, sign):
@@ -176,7 +177,7 @@ def _declare(name, between, prim, call, dself, dtarget):
             d = kernel.call(g, *a)
             return d if sign == 1 else -d
 
-        # a formula names what it reads
+        # a formula reads saved arguments by their parameter names, so each signature needs its own lambda
         if after:
             return lambda g, self, target, reduction, extra: whole(g, self, target, reduction, extra)
         if at == 2:
@@ -213,8 +214,9 @@ def _declare(name, between, prim, call, dself, dtarget):
 
 
 def composed(f, sign, at, g, *args):
-    """The gradient of a reduced loss from f, the derivative of each element: by operators that have derivatives
-    themselves.
+    """Return the gradient of a reduced loss, where f is the derivative of each element.
+
+    All operators used here are differentiable, so that the gradient can be differentiated again.
     """
     d, reduction = f(*args[:at], *args[at + 1 :]), args[at]
     n = numel(d._shape)
@@ -229,7 +231,10 @@ _LEGACY = "bool? size_average=None, bool? reduce=None, str reduction='mean'"
 
 
 def _in_dtype_of(x, loss):
-    """The loss as PyTorch's kernels write it: into memory of x's dtype, which a number with a fraction must fit."""
+    """Return the loss in x's dtype, as PyTorch's kernels write it.
+
+    Raise PyTorch's error if the loss cannot be cast to that dtype.
+    """
     if x.dtype.category < dt.FLOAT or not dt.can_cast(loss.dtype, x.dtype):
         common = loss.dtype if loss.dtype.category >= dt.FLOAT else dt.get_default_dtype()
         raise RuntimeError(f"result type {_spoken(common)} can't be cast to the desired output type {_spoken(x.dtype)}")
@@ -237,7 +242,7 @@ def _in_dtype_of(x, loss):
 
 
 def _weighted_form(loss, weight, input, reduction):
-    """loss * weight reduced; the mean is that of the weights."""
+    """Return loss * weight, reduced. The mean divides by the sum of the weights."""
     if weight.size() != input.size():
         raise ValueError("Weights and input must have the same size.")
     loss = loss * weight
@@ -443,7 +448,7 @@ def nll_loss2d_gradient(g0, self, target, weight, reduction, ignore_index, out1)
     out=False,
 )
 def _nll2d(self, target, weight, reduction, ignore_index):
-    """Pixels as rows."""
+    """Compute nll_loss with pixels as rows."""
     loss, total = _nll.call(_rows(self), target.reshape((-1,)), weight, reduction, ignore_index)
     return loss if reduction else loss.reshape(target._shape), total
 
@@ -454,7 +459,7 @@ def _check_class_dtype(target):
 
 
 def nll_loss_nd(x, target, weight, reduction, ignore_index):
-    """nll_loss of any rank: classes on dimension 1."""
+    """Return nll_loss for an input of any rank, with the classes in dimension 1."""
     n = len(x._shape)
     if n < 1:
         raise ValueError("Expected 1 or more dimensions (got 0)")
@@ -495,7 +500,7 @@ def nll_loss(input, target, weight, size_average, ignore_index, reduce, reductio
 
 
 def _smoothing(logp, target, weight, reduction, ignore_index, dim):
-    """What the uniform part of smoothed labels adds, before its factor."""
+    """Return the loss of the uniform part of smoothed labels, before it is multiplied by its factor."""
     loss = -(logp if weight is None else logp * _along(weight, logp, dim)).sum(dim)
     ignored = target == ignore_index
     loss = loss.masked_fill(ignored, 0)
@@ -511,7 +516,7 @@ def _along(weight, x, dim):
 
 
 def _check_probabilities(input, target, weight, ignore_index, dim):
-    """The number of classes."""
+    """Check targets that are class probabilities, and return the number of classes."""
     if target.dtype.category != dt.FLOAT:
         raise RuntimeError(
             f"Expected floating point type for target with class probabilities, got {_spoken(target.dtype)}"
@@ -540,7 +545,7 @@ def cross_entropy(input, target, weight, size_average, ignore_index, reduce, red
     dim = 0 if len(input._shape) == 1 else 1
     if input._shape != target._shape:
         if not input._shape:
-            wrap_dim(1, 0)  # whose error is PyTorch's
+            wrap_dim(1, 0)  # raises PyTorch's error
         fused = backend(input.device).fused("nn.functional.cross_entropy")
         if (
             fused is not None
@@ -573,7 +578,10 @@ def cross_entropy(input, target, weight, size_average, ignore_index, reduce, red
 def linear_cross_entropy(
     input, linear_weight, target, linear_bias, weight, reduction, ignore_index, label_smoothing, options
 ):
-    """cross_entropy of a linear layer. `options` say how to save memory, not what to compute: they are accepted."""
+    """Return the cross_entropy of a linear layer's output.
+
+    `options` is accepted but ignored: it determines how to save memory, not what to compute.
+    """
     if len(input._shape) not in (1, 2):
         raise RuntimeError(f"expected input with dimensionality 1 or 2, got {len(input._shape)}")
     if len(linear_weight._shape) < 2:
@@ -602,11 +610,11 @@ def linear_cross_entropy(
     )
 
 
-# ------------------------------------------------------------------------------------------------ in torch.* and in
-# nn.functional
+# ------------------------------------------------------------------------------------------------ both namespaces
 def _two_forms(name, tensors, between="", own=True, autocast=FLOAT32, **options):
-    """Declare fn(*tensors, *between, reduction) as torch.NAME with a number, and as nn.functional.NAME with the old
-    arguments.
+    """Declare fn(*tensors, *between, reduction) as torch.NAME and as nn.functional.NAME.
+
+    torch.NAME takes the reduction as a number, nn.functional.NAME takes its name and the deprecated arguments.
     """
 
     def deco(fn):
@@ -664,14 +672,14 @@ def cosine_embedding_loss(input1, input2, target, margin, reduction):
 @_two_forms("multilabel_soft_margin_loss", "Tensor input, Tensor target, Tensor? weight=None", own=False, autocast=None)
 def multilabel_soft_margin_loss(input, target, weight, reduction):
     loss = -_weighted(target * F.logsigmoid(input) + (1 - target) * F.logsigmoid(-input), weight)
-    classes = len(input._shape) - 1  # of the input, whatever the target's dimensions
+    classes = len(input._shape) - 1  # the input's last dimension, whatever the target's rank
     if classes < 0:
         raise IndexError("Dimension specified as -1 but tensor has no dimensions")
     return reduced(loss.sum(classes) / input._shape[classes], reduction)
 
 
 def _margin_rows(input, target, name):
-    """input as (N, C) and target as (N, ...)."""
+    """Return input as (N, C), and target as it is."""
     n = len(input._shape)
     if n > 2 or (n and input._shape[-1] == 0):
         raise RuntimeError(
@@ -877,10 +885,9 @@ def triplet_margin_with_distance_loss(anchor, positive, negative, distance_funct
     )
 
 
-# ------------------------------------------------------------------------------------------------ connectionist
-# temporal classification
+# ------------------------------------------------------------------------------------------------ ctc_loss
 def _ctc_args(log_probs, targets, input_lengths, target_lengths, blank):
-    """Checks; targets as (N, S)."""
+    """Check the arguments of ctc_loss, and return them with targets as (N, S)."""
     steps, n, classes = log_probs._shape
     where = "(while checking arguments for ctc_loss_allocate_outputs)"
     if not 0 <= blank < classes:

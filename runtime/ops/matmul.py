@@ -1,4 +1,4 @@
-"""Matrix products: mm, bmm, matmul, linear, addmm and their kin, einsum, attention, distances."""
+"""Matrix products: mm, bmm, matmul, linear, addmm and similar ones, einsum, attention, distances."""
 
 import math
 import string
@@ -25,13 +25,16 @@ def _name(t):
 
 
 def no_bool(kernel, t, *sizes):
-    """No kernel multiplies booleans; where a size is 0 none is asked."""
+    """Raise an error for booleans, which no kernel multiplies, unless a size is 0 and no kernel runs."""
     if t.dtype is dt.bool_ and 0 not in sizes:
         raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
 
 
 def _need(rank, message, *named):
-    """Tensors of one rank; the message reads {who} and {n}, its name and its own rank."""
+    """Check that tensors have the given rank.
+
+    The message may contain {who} and {n}, a tensor's name and rank.
+    """
     for t, who in named:
         if len(t._shape) != rank:
             raise RuntimeError(message.format(who=who, n=len(t._shape)))
@@ -50,7 +53,7 @@ def tH(x):
 
 
 def rows(x):
-    """All leading dimensions as one."""
+    """Flatten all leading dimensions to one."""
     return x if len(x._shape) == 2 else x.reshape((numel(x._shape[:-1]), x._shape[-1]))
 
 
@@ -91,7 +94,7 @@ def _batch_error(n, k, b):
 
 
 def _batch(s, r):
-    """The leading dimensions of the product of two stacks of these shapes."""
+    """Return the batch dimensions of the product of two stacks of matrices with these shapes."""
     return s[:-2] if s[:-2] == r[:-2] else broadcast_shapes(s[:-2], r[:-2])
 
 
@@ -105,21 +108,22 @@ def _bmm_meta(a, b):
 
 
 def _check_factors(a, b, sizes):
-    """What PyTorch's batched product says of dtypes: nothing where it has nothing to multiply."""
+    """Raise the dtype errors of PyTorch's batched product, except where there is nothing to multiply."""
     no_bool("bmm", a, *sizes)
     if a.dtype is not b.dtype and 0 not in sizes:
         raise RuntimeError(f"expected scalar type {_name(a)} but found {_name(b)}")
 
 
 def _transposed(node, k):
-    """Whether the k-th differentiable argument was made by a transposition: its gradient is then made by one, so that
-    the memory lies alike.
+    """Whether the k-th differentiable argument was made by t().
+
+    Its gradient is then made by t() as well, so that its memory layout is the same.
     """
     return node._edges[k] is not None and node._edges[k][0].__class__.__name__ == "TBackward0"
 
 
 def _right_gradient(g, mat1, node, k):
-    """The gradient of a product's right matrix."""
+    """Return the gradient of the right matrix of a product."""
     return T.t(_summed(g, conj(mat1))) if _transposed(node, k) else _summed(conj(mat1), g)
 
 
@@ -139,7 +143,7 @@ bmm_op = op(
     autocast=LOWER,
 )
 _COMPOSED = dict(method=False, aten="matmul.default", node="UnsafeViewBackward0")
-# the same with leading dimensions: self of any rank times a matrix, and broadcasting stacks of matrices
+# with leading dimensions: self of any rank times a matrix, and products of broadcast stacks of matrices
 folded = op(
     "_mm(Tensor self, Tensor mat2) -> Tensor",
     "MatMulExt",
@@ -157,7 +161,7 @@ stacked = op(
     **_COMPOSED,
 )
 
-# the sum over all leading dimensions of the products of two rows: the gradient of a matrix
+# outer products of rows, summed over all leading dimensions: the gradient of a matrix
 over_rows = op(
     "_over_rows(Tensor self, Tensor mat2) -> Tensor",
     None,
@@ -169,12 +173,12 @@ over_rows = op(
 
 
 def _summed(a, b):
-    """The sum of the products of two rows; a gradient may be sparse, which is no matter of this operator's."""
+    """Return the sum of the outer products of rows. Sparse gradients are multiplied by mm instead."""
     return T.mm(T.t(a), b) if a._of_layout or b._of_layout else over_rows.call(a, b)
 
 
 def _product(a, b):
-    """a @ b for a matrix b."""
+    """Return a @ b for a matrix b."""
     return (mm_op if len(a._shape) == 2 else folded).call(a, b)
 
 
@@ -447,7 +451,7 @@ _linear_grads = {
 
 
 def _linear_name(given, shapes):
-    """PyTorch has products, sums and views in its place."""
+    """Return the name of the graph node that PyTorch has in place of linear's: it is composed there."""
     matrix, bias = len(shapes["input"]) == 2, shapes["bias"] is not None
     return (
         ("AddmmBackward0" if bias else "MmBackward0") if matrix else "ViewBackward0" if bias else "UnsafeViewBackward0"
@@ -514,8 +518,7 @@ def bilinear(input1, input2, weight, bias):
     return out if bias is None else out + bias
 
 
-# ------------------------------------------------------------------------------------------------ chains and
-# contractions
+# ------------------------------------------------------------------------------------------------ chains, tensordot
 def _multi_dot(tensors):
     n = len(tensors)
     if n < 2:
@@ -548,7 +551,7 @@ def _multi_dot(tensors):
 
 
 def _chain(ms):
-    """The product in the order of fewest multiplications."""
+    """Return the product, computed in the order with the fewest multiplications."""
     n = len(ms)
     p = [ms[0]._shape[0], *[m._shape[1] for m in ms]]
     best = {(i, i): (0, None) for i in range(n)}
@@ -583,7 +586,7 @@ def chain_matmul(matrices):
 
 
 def _contracted(a, b, dims):
-    """The dimensions of both sides that tensordot's argument means."""
+    """Return the dimensions of both sides that tensordot's argument `dims` denotes."""
     if isinstance(dims, Tensor):
         dims = dims.tolist() if numel(dims._shape) > 1 else int(dims.item())
     if isinstance(dims, (tuple, list)) and len(dims) == 1 and not isinstance(dims[0], (tuple, list)):
@@ -598,7 +601,10 @@ def _contracted(a, b, dims):
 
 
 def _equal_sizes(a, b, da, db):
-    """Both sides with a contracted dimension of size 1 where the other's is larger: that is summed away."""
+    """Make the contracted dimensions of both sides equal.
+
+    Where one side has size 1 and the other is larger, the larger one is summed to size 1.
+    """
     for x, y in zip(da, db):
         s, r = a._shape[x], b._shape[y]
         if s == r:
@@ -646,7 +652,7 @@ def _error(text):
 
 
 def _subscripts(text, who, start, suffix=""):
-    """The labels of one operand, Ellipsis for its ellipsis."""
+    """Return the labels of one operand, with Ellipsis for its ellipsis."""
     out, i = [], 0
     while i < len(text):
         ch = text[i]
@@ -672,7 +678,7 @@ def _subscripts(text, who, start, suffix=""):
 
 
 def _parse(equation, operands):
-    """Labels of each operand and of the result, ellipses replaced by labels of their own."""
+    """Return the labels of each operand and of the result. Ellipses are replaced by integer labels."""
     left, arrow, right = equation.partition("->")
     terms, at = [], 0
     for i, part in enumerate(left.split(",")):
@@ -718,7 +724,7 @@ def _parse(equation, operands):
 
 
 def _diagonals(x, labels, i):
-    """x with each label once."""
+    """Take diagonals of x until each label occurs once, and return x and its labels."""
     labels = list(labels)
     for c in dict.fromkeys(labels):
         while labels.count(c) > 1:
@@ -735,7 +741,7 @@ def _diagonals(x, labels, i):
 
 
 def _pair(a, la, b, lb, keep):
-    """Contract two operands over the labels that nothing else keeps."""
+    """Contract two operands over the labels that are not in `keep`, and return the result and its labels."""
     shared = [c for c in la if c in lb]
     for c in shared:
         # a size of 1 counts as absent where the other has more
@@ -760,7 +766,7 @@ def _pair(a, la, b, lb, keep):
         return a * b, out
     if CONTEXT.autocast is None:
         _check_factors(a, b, (*a._shape, *b._shape))
-        a = a if a.dtype is b.dtype else a.to(b.dtype)  # nothing is multiplied
+        a = a if a.dtype is b.dtype else a.to(b.dtype)  # here dtypes differ only if nothing is multiplied
     sizes = [x._shape[ls.index(c)] for x, ls, cs in ((a, la, batch + only_a), (b, lb, only_b)) for c in cs]
     lead = sizes[: len(batch)]
     m, k = numel(sizes[len(batch) : len(batch) + len(only_a)]), numel([a._shape[la.index(c)] for c in total])
@@ -810,8 +816,9 @@ _inner = function("torch", "einsum")
 
 
 def einsum(*args):
-    """The sum of products that the equation names: einsum("ij,jk->ik", a, b), or einsum(a, [0, 1], b, [1, 2], [0,
-    2]).
+    """Return the sum of products that an equation describes.
+
+    The call is einsum("ij,jk->ik", a, b) or einsum(a, [0, 1], b, [1, 2], [0, 2]).
     """
     if len(args) < 2 or isinstance(args[1], (list, tuple)) and not args[1] and not isinstance(args[0], Tensor):
         raise ValueError(
@@ -838,7 +845,10 @@ def einsum(*args):
 
 @overridable
 def chain_matmul_(*matrices, out=None):
-    """The product of the matrices in the cheapest order (deprecated for linalg.multi_dot)."""
+    """Return the product of the matrices, computed in the cheapest order.
+
+    Deprecated in favor of linalg.multi_dot.
+    """
     warn_once(
         "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. "
         "Use torch.linalg.multi_dot instead, which accepts a list of two or more tensors rather than multiple "
@@ -881,8 +891,8 @@ def _scores_meta(query, key, mask, scale, causal):
     return shape, query.dtype
 
 
-# the products of all queries with all keys, scaled, plus a mask; -inf where a mask of booleans is False, or a key comes
-# after its query
+# scaled query-key products plus a mask; -inf where a boolean mask is False or, if causal, where the key comes after the
+# query
 attention_scores = op(
     "_attention_scores(Tensor query, Tensor key, Tensor? mask, float scale, bool causal=False) -> Tensor",
     None,
@@ -920,7 +930,10 @@ def _check_attention(q, k, v, mask, is_causal):
 
 
 def attention_weights(q, k, mask, is_causal, scale):
-    """The softmax of the scores; a causal mask leaves something in each row, another one perhaps not."""
+    """Return the softmax of the attention scores.
+
+    With a causal mask each query sees at least one key. Another mask may hide all of them, which needs _safe_softmax.
+    """
     return _softmaxed(attention_scores.call(q, k, mask, _scale(q, scale), is_causal), mask)
 
 
@@ -936,7 +949,10 @@ def _softmaxed(scores, mask):
     autocast=LOWER,
 )
 def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa):
-    """softmax(query @ key^T * scale + mask) @ value; a row with nothing to attend to gives zeros."""
+    """Return softmax(query @ key^T * scale + mask) @ value.
+
+    A row with nothing to attend to is zero.
+    """
     q, k, v = query, key, value
     _check_attention(q, k, v, attn_mask, is_causal)
     fused = backend(q.device).fused("nn.functional.scaled_dot_product_attention")
@@ -965,18 +981,18 @@ def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_cau
     return out if work is None else out.to(d)
 
 
-# which of PyTorch's kernels of attention may be used, and whether the plain way may reduce in half types
+# which of PyTorch's attention kernels are enabled, and whether the math implementation may reduce in half types
 SDP_ENABLED = {**dict.fromkeys(("flash", "mem_efficient", "math", "cudnn", "overrideable"), True), "reduction": False}
 _scale = lambda q, scale: 1 / max(q._shape[-1], 1) ** 0.5 if scale is None else scale
 
 
 def has_flash_attention(q, k, v, mask, dropout_p, gqa):
-    """Whether PyTorch's CPU has one kernel for attention over these."""
+    """Whether PyTorch's flash attention kernel for the CPU supports these arguments."""
     if len(q._shape) != 4 or dropout_p or q.device is not HOST or not SDP_ENABLED["flash"]:
         return False
     if mask is not None and (
         mask.size(-2) < 0 or mask._requires_grad or len(mask._shape) not in (2, 4)
-    ):  # it has to have two dimensions
+    ):  # mask.size(-2) raises IndexError for a 1-d mask
         return False
     b, h, _, d = q._shape
     for t in (q, k, v):
@@ -996,7 +1012,7 @@ def has_flash_attention(q, k, v, mask, dropout_p, gqa):
 
 
 def _wide_heads(q, k, v):
-    """In the precision to compute in, with as many heads as the queries have."""
+    """Convert to the dtype to compute in, and repeat heads of k and v to match those of q."""
     work = dt.OPMATH.get(q.dtype)
     if work is not None:
         q, k, v = q.to(work), k.to(work), v.to(work)
@@ -1004,14 +1020,14 @@ def _wide_heads(q, k, v):
 
 
 def _as_query(out, q):
-    """A result in the query's dtype, which lies in memory as the query does."""
+    """Return a result in the query's dtype and with its strides."""
     if q._stride is not None:
         return _to_copy.call(out, q.dtype, None, preserved_strides(q))
     return out if out.dtype is q.dtype else out.to(q.dtype)
 
 
 def _flash_grads(g0, gs, query, key, value, scale, out1, needs):
-    """Gradients of queries, keys and values from the weights of the values."""
+    """Return the gradients of query, key and value, given the attention weights."""
     q, k, v = _wide_heads(query, key, value)
     factor, g = _scale(q, scale), g0.to(q.dtype)
     gq = gk = gv = None
@@ -1028,7 +1044,7 @@ def _flash_grads(g0, gs, query, key, value, scale, out1, needs):
 
 
 def _of_groups(t, like):
-    """The gradient of heads that each served a group of queries."""
+    """Return the gradient of heads that were repeated for groups of queries."""
     n = t._shape[1] // like._shape[1]
     return (t if n == 1 else t.unflatten(1, (-1, n)).sum(2)).to(like.dtype)
 
@@ -1049,8 +1065,9 @@ def _flash_grads_again(g0, query, key, value, is_causal, attn_mask, scale, needs
     out=False,
 )
 def _flash_attention(query, key, value, mask, causal, scale):
-    """(attention, the weights of the values): what flash_attention_for_cpu computes, which keeps the weights rather
-    than the sums that they are made of.
+    """Return (attention, attention weights).
+
+    The attention is the same as that of flash_attention_for_cpu, but the weights are saved instead of the log-sum-exp.
     """
     q, k, v = _wide_heads(query, key, value)
     weights = attention_weights(q, k, mask, causal, scale)
@@ -1067,7 +1084,7 @@ def _flash_attention(query, key, value, mask, causal, scale):
     out=False,
 )
 def flash_attention_for_cpu(query, key, value, dropout_p, is_causal, attn_mask, scale):
-    """(attention, the logarithm of the sum of each query's exponentials)."""
+    """Return (attention, log-sum-exp of each query's scores)."""
     if query.dtype.category != dt.FLOAT:
         raise RuntimeError(
             "scaled_dot_product_attention_flash_attention: Expected data type in FP32, FP64, BF16, FP16, but got "
@@ -1087,7 +1104,7 @@ def flash_attention_for_cpu(query, key, value, dropout_p, is_causal, attn_mask, 
 
 
 def repeat_heads(q, k, v):
-    """Keys and values with as many heads as the queries have: each serves a group of them."""
+    """Repeat the heads of k and v to the number of heads of q: each serves a group of queries."""
 
     def repeated(x, n):
         s = x._shape
@@ -1105,7 +1122,7 @@ def _cdist_meta(x1, x2, p):
 
 
 def _cdist_grads(g, x1, x2, p, out, needs):
-    """Gradients of both sides; a distance of zero has the gradient zero."""
+    """Return the gradients of both inputs. Where a distance is zero, so is its gradient."""
     if p == 0:
         return T.zeros_like(x1), T.zeros_like(x2)
     if p == 2:
@@ -1120,7 +1137,7 @@ def _cdist_grads(g, x1, x2, p, out, needs):
 
 
 def _distance_slope(diff, dist, g, p):
-    """Gradient of the distances by the differences."""
+    """Return the gradient of the differences, given that of the distances."""
     if p == 1:
         return diff.sign() * g
     size = diff.abs()
@@ -1226,7 +1243,7 @@ def cosine_similarity(x1, x2, dim, eps):
     x1, x2 = (x.to(d).expand(shape) for x in (x1, x2))
     n1, n2 = (LINALG.vector_norm(x, 2, [dim], True).clone() for x in (x1, x2))
     for n in (n1, n2):
-        n.detach().clamp_min_(eps)  # no part of the gradient
+        n.detach().clamp_min_(eps)  # not part of the gradient
     return (x1 / n1 * (x2 / n2)).sum(dim)
 
 

@@ -47,7 +47,7 @@ from .common import T, Tensor, check_fill, contiguous_strides, dt, numel
 
 
 def format_strides(shape, fmt):
-    """Strides of a memory format; None for contiguous. Strides are taken as they are."""
+    """Return the strides of a memory format, None for contiguous. A tuple of strides is returned as it is."""
     if fmt.__class__ is tuple:
         return fmt
     if fmt is channels_last or fmt is channels_last_3d:
@@ -63,7 +63,7 @@ def format_strides(shape, fmt):
 
 
 def suggested_format(t):
-    """channels_last or channels_last_3d where a tensor's strides say so, else None."""
+    """Return channels_last or channels_last_3d if a tensor's strides suggest it, else None."""
     n, st = len(t._shape), t._stride
     if st is None or n not in (4, 5) or st[1] == 0:
         return None
@@ -76,13 +76,14 @@ def suggested_format(t):
 
 
 def kept_strides(t):
-    """The strides of t's memory format; None for contiguous."""
+    """Return the strides of t's suggested memory format, None for contiguous."""
     return None if t._stride is None else format_strides(t._shape, suggested_format(t))
 
 
 def in_format(shape, dtype, *inputs):
-    """What a meta function gives of a result that lies in channels_last where an input does, as PyTorch's kernels for
-    images have it.
+    """Return a meta function's result, in channels_last if one of the inputs is.
+
+    PyTorch's kernels for images do this.
     """
     for t in inputs:
         if t._stride is not None and (fmt := suggested_format(t)) is not None and len(shape) == len(t._shape):
@@ -91,7 +92,10 @@ def in_format(shape, dtype, *inputs):
 
 
 def keep_format(out, *inputs):
-    """A fresh result, or a tuple of them, in channels_last where an input is: what PyTorch's kernels for images do."""
+    """Convert a new result, or a tuple of them, to channels_last if one of the inputs is.
+
+    PyTorch's kernels for images do this.
+    """
     fmt = next((f for t in inputs if t._stride is not None and (f := suggested_format(t))), None)
     if fmt is None:
         return out
@@ -99,18 +103,19 @@ def keep_format(out, *inputs):
 
 
 def _laid_out(out, fmt):
-    """A result in a memory format.
+    """Return a result with the strides of a memory format.
 
-    contiguous() leaves what is both in that one and contiguous with strides that say the latter alone.
+    contiguous() does not copy a tensor that is contiguous in both formats, even where its strides are those of the
+    other one.
     """
     out = out.contiguous(memory_format=fmt)
     return out if out.stride() == format_strides(out._shape, fmt) else out.clone(memory_format=fmt)
 
 
 def storage_order(t):
-    """Dimensions from slowest to fastest in the memory of a preserve_format copy of t.
+    """Return the dimensions from slowest to fastest in the memory of a preserve_format copy of t.
 
-    None where that is contiguous.
+    Return None if that copy is contiguous.
     """
     st = preserved_strides(t)
     return None if st is None else sorted(range(len(st)), key=lambda i: (-st[i], -t._shape[i]))
@@ -126,7 +131,7 @@ def _strided_empty(shape, stride, dtype, device):
 
 
 def _copied(self, dtype, device, fmt):
-    """A fresh copy in the wanted dtype, device and memory format."""
+    """Return a new copy with the given dtype, device and memory format."""
     stride = preserved_strides(self) if fmt is preserve_format or fmt is None else format_strides(self._shape, fmt)
     if device is META:
         return meta_tensor(self._shape, dtype, stride)
@@ -153,7 +158,7 @@ _to_copy = op(
 
 def _grad_to(g, meta):
     if g.dtype.is_complex and not meta[1].is_complex:
-        g = T.real(g)  # by design: nothing to warn of
+        g = T.real(g)  # intended, so it does not warn of discarding the imaginary part
     return T._to_copy(
         g, dtype=meta[1] if g.dtype is not meta[1] else None, device=meta[2] if g.device is not meta[2] else None
     )
@@ -213,8 +218,10 @@ def _to_tensor(tensor, non_blocking=False, copy=False, *, memory_format=None):
 
 
 def parse_to(args, kwargs):
-    """(dtype, device, copy, memory_format) of the forms of Tensor.to: a device and a dtype, a dtype (a float or a bool
-    stands for its own), a tensor.
+    """Return (dtype, device, copy, memory_format) from the arguments of Tensor.to.
+
+    These begin with a device and a dtype, with a dtype, or with a tensor. A float or bool value is taken for the dtype
+    of its type.
     """
     first = args[0] if args else kwargs.get("tensor")
     form = (
@@ -241,7 +248,10 @@ def parse_to(args, kwargs):
 
 
 def _to(self, *args, **kwargs):
-    """The tensor in another dtype, on another device or in another memory format; itself where nothing changes."""
+    """Return the tensor with another dtype, device or memory format.
+
+    Return the tensor itself if nothing changes.
+    """
     if len(args) == 1 and not kwargs and args[0].__class__ is dt.dtype:
         dtype = args[0]
         if dtype is self.dtype:
@@ -254,7 +264,7 @@ def _to(self, *args, **kwargs):
         and (device is None or device is self.device)
         and (
             fmt is None or fmt is preserve_format or fmt is (suggested_format(self) or contiguous_format)
-        )  # not whether the strides are the format's
+        )  # the suggested format is compared, not the strides
     ):
         return self
     return T._to_copy(self, dtype, device, fmt)
@@ -264,12 +274,12 @@ _to.__name__, _to.__qualname__ = "to", "Tensor.to"
 
 
 def _overridable(f):
-    """A hand-written method that subclasses and modes see as an operator."""
+    """Wrap a hand-written method, so that subclasses and modes see it as an operator."""
     from ..call.overrides import handle_torch_function, has_torch_function
     from ..classes import direct
 
     def method(self, *args, **kwargs):
-        other = args[0] if args else None  # no more of them is a tensor, and what is given by name seldom
+        other = args[0] if args else None  # only the first argument may be a tensor; keyword arguments are rare
         if (
             self.__class__ in direct
             and (other.__class__ in direct or not isinstance(other, Tensor))
@@ -292,7 +302,7 @@ def _overridable(f):
 
 
 Tensor.to = _overridable(_to)
-# their functions hand calls over to interceptors themselves
+# the functions of these composites pass calls to interceptors themselves
 _BY_HAND = dict(hands_over=True)
 _FORMAT = "MemoryFormat? memory_format=preserve_format"
 CONVERSIONS = "float double half bfloat16 long int short char byte bool chalf cfloat cdouble".split()
@@ -318,13 +328,13 @@ for _name, _dtype in zip(CONVERSIONS, _TYPES):
 
 @composite(f"Tensor.cpu(Tensor(a) self, *, {_FORMAT}) -> Tensor(a)", **_BY_HAND)
 def cpu(self, memory_format):
-    """The tensor in the CPU's memory: itself if it is there, else a copy."""
+    """Return the tensor in the CPU's memory: itself if it is there, else a copy."""
     return _to(self, HOST, memory_format=memory_format)
 
 
 @composite(f"Tensor.npu({_MOVED}) -> Tensor(a)", **_BY_HAND)
 def npu(self, device, non_blocking, memory_format):
-    """The tensor on an NPU: itself if it is there, else a copy. RuntimeError where there is none."""
+    """Return the tensor on an NPU: itself if it is there, else a copy. Raise RuntimeError without an NPU."""
     return _to(self, Device("npu" if device is None else device), memory_format=memory_format)
 
 
@@ -351,7 +361,7 @@ for _name, _error in {
     **_BY_HAND,
 )
 def type_(self, dtype, non_blocking, memory_format):
-    """The name of the legacy tensor type, or a cast to a dtype or legacy type."""
+    """Return the name of the legacy tensor type, or cast to a dtype or legacy type."""
     if dtype is None:
         return (
             "torch."
@@ -388,7 +398,10 @@ _copy = op(
 
 
 def _copied_specially(self, src):
-    """copy_ where tangents, lazy conjugates, other layouts or a tracer are; None for all other tensors."""
+    """Run copy_ for tangents, lazy conjugates, other layouts or a tracer.
+
+    Return None for all other tensors.
+    """
     if PROCESS.interceptors and CONTEXT.tracer is not None:
         return traced(_copy, (self, src), copy_, "_")
     if PROCESS.duals and (level := innermost((self, src))) is not None:
@@ -400,7 +413,7 @@ def _copied_specially(self, src):
 
 @composite("Tensor.copy_(Tensor(a!) self, Tensor|Scalar other, bool non_blocking=False) -> Tensor(a!)", **_BY_HAND)
 def copy_(self, src, non_blocking=False):
-    """Copy src's values here, broadcast and converted."""
+    """Copy src's values into self, broadcast and converted."""
     if not isinstance(src, Tensor):
         return fill_(self, src)
     done = _copied_specially(self, src)
@@ -440,7 +453,10 @@ def copy_(self, src, non_blocking=False):
 
 
 def _written(op, self, source, given):
-    """Write, or hand the call over: copy_(self, given)."""
+    """Write the source into self, or pass the call to interceptors.
+
+    `given` is the original argument of copy_ or fill_. If source is None, it is made from `given`.
+    """
     if PROCESS.versions:
         check_captured(
             self,
@@ -464,9 +480,9 @@ def _written(op, self, source, given):
 
 @tensor_method
 def module_load(self, other, assign=False):
-    """What Module.load_state_dict swaps a parameter with, where tensors are swapped.
+    """Return the detached tensor with which Module.load_state_dict swaps a parameter.
 
-    `other` itself (assign), or self with its values; detached.
+    With assign=True this is `other` itself, otherwise self with the values of `other`.
     """
     from ..call.overrides import handle_torch_function, has_torch_function
 
@@ -498,7 +514,7 @@ def fill_(self, value):
 
 
 def _filled(self, value, op):
-    """fill_ as one of the operators that fill."""
+    """Run fill_ and record it as `op`, one of the operators that fill."""
     if isinstance(value, Tensor):
         if value._shape:
             raise RuntimeError(
@@ -525,7 +541,10 @@ def _filled(self, value, op):
 
 
 def _once(t):
-    """t without the repetitions of an expanded tensor, which may be filled though not written to."""
+    """Return t without the repeated elements of an expanded tensor.
+
+    An expanded tensor may be filled, although it may not be written to element by element.
+    """
     if t._stride is None or 0 not in t._stride or t.device is META:
         return t
     return strided_view(t, tuple(1 if st == 0 and s else s for s, st in zip(t._shape, t._stride)), t._stride, t._offset)
@@ -549,8 +568,7 @@ composite("fill(Tensor self, Tensor|Scalar value) -> Tensor", method=False, out=
 )
 
 
-# ------------------------------------------------------------------------------------------------ leaving the graph,
-# and the device
+# ------------------------------------------------------------------------------------------------ detach and item
 _detach = op(
     "_detach(Tensor(a) self) -> Tensor(a)", function=False, method=False, memory=True, out=False, aten="detach.default"
 )
@@ -561,7 +579,7 @@ _item.calls(number_in)
 
 @tensor_method
 def detach(self):
-    """The same memory without history."""
+    """Return a tensor that shares self's memory, without autograd history."""
     if PROCESS.interceptors and intercepted((self,)):
         t = handle(_detach, (self,), alias)
         if t.__class__ in dispatching and t is not self:
@@ -575,13 +593,13 @@ def detach(self):
 
 @tensor_method
 def item(self):
-    """The one value of a tensor of one element as a Python number."""
+    """Return the value of a tensor of one element as a Python number."""
     if PROCESS.interceptors and intercepted((self,)):
         return handle(_item, (self,), number_in)
     return number_in(self)
 
 
-# ------------------------------------------------------------------------------------------------ memory under a tensor
+# ------------------------------------------------------------------------------------------------ set_ and resize_
 _OTHER_MEMORY = dict(function=False, method=False, memory=True, out=False)
 _set_tensor = op("_set_tensor(Tensor self, Tensor source) -> Tensor", aten="set.source_Tensor", **_OTHER_MEMORY)
 _set_storage = op("_set_storage(Tensor self, Storage source) -> Tensor", aten="set.source_Storage", **_OTHER_MEMORY)
@@ -615,7 +633,7 @@ _PART = "int storage_offset, int[] size, int[] stride=[]"
     f"Tensor.set_.source_Tensor_storage_offset(Tensor(a!) self, Tensor source, {_PART}) -> Tensor(a!)", **_BY_HAND
 )
 def set_(self, source=None, storage_offset=0, size=None, stride=None):
-    """Put the tensor over another storage or another tensor's memory."""
+    """Make self use the memory of another storage or tensor."""
     if source is not None and PROCESS.interceptors and intercepted((self, source)):
         source = source.untyped() if isinstance(source, TypedStorage) else source
         if size is None:
@@ -638,7 +656,7 @@ def _check_set(self, source):
 
 def _set(self, source=None, storage_offset=0, size=None, stride=None):
     _check_set(self, source)
-    self._acc = None  # what was recorded before leads to the tensor that it was
+    self._acc = None  # graphs recorded before still lead to the tensor as it was
     if source is None:
         source = UntypedStorage(0)
         size = (0,)
@@ -671,7 +689,7 @@ def _set(self, source=None, storage_offset=0, size=None, stride=None):
         0 if 0 in size else (storage_offset + sum((s - 1) * t for s, t in zip(size, stride)) + 1) * self.dtype.itemsize
     )
     if need > st.nbytes():
-        if unchanged:  # PyTorch makes room for a new size alone
+        if unchanged:  # PyTorch grows the storage only if the size changes
             raise RuntimeError(
                 f"setStorage: sizes {list(size)}, strides {list(given or ())}, storage offset {storage_offset}, "
                 f"and itemsize {self.dtype.itemsize} requiring a storage size of {need} are out of bounds for storage "
@@ -688,7 +706,7 @@ def _set(self, source=None, storage_offset=0, size=None, stride=None):
 
 @tensor_method
 def resize(self, *size):
-    """The elements in another shape (deprecated)."""
+    """Return the elements in another shape (deprecated)."""
     warnings.warn("non-inplace resize is deprecated", UserWarning, stacklevel=3)
     size = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else tuple(size)
     if numel(size) != numel(self._shape):
@@ -702,7 +720,7 @@ def resize(self, *size):
 
 @tensor_method
 def resize_as(self, other):
-    """The elements in the shape of another tensor (deprecated)."""
+    """Return the elements in the shape of another tensor (deprecated)."""
     return resize(self, other._shape)
 
 
@@ -715,7 +733,7 @@ composite("is_same_size(Tensor self, Tensor other) -> bool")(lambda self, other:
     **_BY_HAND,
 )
 def resize_(self, size, memory_format):
-    """Change the shape in place; memory grows when it must, and keeps its leading elements."""
+    """Change the shape in place. Memory grows when it must, and keeps its leading elements."""
     if PROCESS.interceptors and intercepted((self,)):
         return handle(_resize_memory, (self, size, memory_format), _resized, "_")
     return _resized(self, size, memory_format)
@@ -756,7 +774,7 @@ def _resized(self, size, memory_format=None):
     **_BY_HAND,
 )
 def resize_as_(self, the_template, memory_format):
-    """Take the shape of another tensor in place."""
+    """Change the shape in place to that of another tensor."""
     if PROCESS.interceptors and intercepted((self, the_template)):
         return handle(_resize_memory_as, (self, the_template, memory_format), _resized_as, "_")
     return _resized_as(self, the_template, memory_format)
@@ -772,7 +790,7 @@ def _resized_as(self, the_template, memory_format=None):
 
 @composite("Tensor.is_pinned(Tensor self, Device? device=None) -> bool", **_BY_HAND)
 def is_pinned(self, device):
-    """Whether the memory is the host's and an accelerator may read it at any time."""
+    """Whether the tensor is in pinned memory of the host, which an accelerator may read at any time."""
     return self._storage is not None and self._storage.is_pinned()
 
 
@@ -789,7 +807,7 @@ def is_set_to(self, tensor):
 
 @composite("Tensor.pin_memory(Tensor(a) self, Device? device=None) -> Tensor(a)", **_BY_HAND)
 def pin_memory(self, device):
-    """The tensor in memory of the host that the accelerator may read at any time; itself where it is there."""
+    """Return the tensor in pinned memory of the host, or the tensor itself if it is already pinned."""
     accelerator = of_type(ACCELERATOR)
     if not accelerator.device_count():
         raise RuntimeError("Cannot access accelerator device when none is available.")
@@ -801,7 +819,7 @@ def pin_memory(self, device):
 @tensor_method
 def share_memory_(self):
     """Move the storage to memory that other processes may map."""
-    alone = self._storage is None  # the storage is made here: no other tensor is over it
+    alone = self._storage is None  # the storage is created below, so no other tensor uses it
     self._get_storage()._share((self,) if alone else None)
     return self
 

@@ -1,4 +1,4 @@
-"""Products of groups, the optimizers' single passes, functions of one value at a time, and small ones."""
+"""Grouped matrix products, gradient scaling, optimizer steps, Python functions of single values, small operators."""
 
 import operator
 
@@ -11,8 +11,7 @@ from .common import T, dt, has_values, numel
 from .creation import FUNCTIONS
 
 
-# ------------------------------------------------------------------------------------------------ products of groups
-# (mixtures of experts)
+# ------------------------------------------------------------------------------------------------ grouped products
 def _check_groups(a, b, offs, bias, out_dtype):
     for name, m in (("mat_a", a), ("mat_b", b)):
         if len(m._shape) not in (2, 3):
@@ -37,8 +36,9 @@ def _check_groups(a, b, offs, bias, out_dtype):
 
 
 def _grouped_mm(a, b, offs, bias, out_dtype):
-    """Rows of a (or columns of b, or the common dimension) fall into groups that end at `offs`, each with a matrix of
-    its own.
+    """Multiply groups of rows of a, of columns of b, or of the common dimension, that end at `offs`.
+
+    Each group has a matrix of its own.
     """
     _check_groups(a, b, offs, bias, out_dtype)
     if offs is None:
@@ -84,7 +84,7 @@ def _one_float(**tensors):
     method=False,
 )
 def unscale_(self, found_inf, inv_scale):
-    """Multiply gradients by a number; found_inf becomes 1 where one of them was inf or NaN."""
+    """Multiply gradients by inv_scale in place, and set found_inf to 1 if one of them contains inf or NaN."""
     _one_float(inv_scale=inv_scale, found_inf=found_inf)
     for grad in self:
         if grad.dtype.category != dt.FLOAT:
@@ -103,9 +103,9 @@ def unscale_(self, found_inf, inv_scale):
     method=False,
 )
 def update_scale_(self, growth_tracker, found_inf, scale_growth_factor, scale_backoff_factor, growth_interval):
-    """Shrink a scale that made inf or NaN of gradients.
+    """Decrease the gradient scale after a step with inf or NaN, or increase it.
 
-    Grow it after so many steps that did not, unless that makes it inf.
+    It is increased after growth_interval steps without inf or NaN, unless that would make it inf.
     """
     if growth_tracker.dtype is not dt.int32 or numel(growth_tracker._shape) != 1:
         raise RuntimeError(
@@ -133,10 +133,11 @@ def update_scale_(self, growth_tracker, found_inf, scale_growth_factor, scale_ba
     mutates=(0, 0, 2, 3),
 )
 def adam_(self, grad, exp_avg, exp_avg_sq, weight1, beta2, weight2, root, eps, step_size, keep, step, lr):
-    """One step of Adam for one parameter, in place: self *= keep, the averages, self -= step_size * exp_avg /
-    (sqrt(exp_avg_sq) / root + eps).
+    """Do one step of Adam for one parameter, in place.
 
-    step and lr: what root, step_size and keep were made of, for kernels that correct the bias themselves.
+    This is self *= keep, the update of both averages, and self -= step_size * exp_avg / (sqrt(exp_avg_sq) / root +
+    eps). step and lr are the numbers from which root, step_size and keep were computed, for kernels that correct the
+    bias themselves.
     """
     self.mul_(keep)
     exp_avg.lerp_(grad, weight1)
@@ -145,7 +146,7 @@ def adam_(self, grad, exp_avg, exp_avg_sq, weight1, beta2, weight2, root, eps, s
 
 
 def adam_numbers(step, lr, beta1, beta2, eps, weight_decay, decoupled):
-    """The numbers that one step of Adam takes for each parameter: those of `_adam_`, from weight1 to keep."""
+    """Return the numbers of one Adam step: the arguments of `_adam_` from weight1 to keep."""
     keep = 1 - lr * weight_decay if decoupled else 1.0
     return 1 - beta1, beta2, 1 - beta2, (1 - beta2**step) ** 0.5, eps, lr / (1 - beta1**step), keep
 
@@ -160,7 +161,7 @@ def adam_numbers(step, lr, beta1, beta2, eps, weight_decay, decoupled):
 def adam_step_(
     self, grads, exp_avgs, exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps, decoupled, maximize
 ):
-    """One step of Adam for parameters of one dtype on one device, in place; the steps are counted on."""
+    """Do one step of Adam for parameters of one dtype on one device, in place, and increment state_steps."""
     for p, grad, average, square, count in zip(self, grads, exp_avgs, exp_avg_sqs, state_steps):
         step = count.add_(1).item()
         grad = -grad if maximize else grad
@@ -180,7 +181,7 @@ def adam_step_(
     mutates=(0, 2),
 )
 def sgd_step_(self, grads, momentum_buffers, lr, momentum, dampening, weight_decay, nesterov, maximize):
-    """One step of gradient descent with momentum for parameters of one dtype on one device, in place."""
+    """Do one step of SGD with momentum for parameters of one dtype on one device, in place."""
     for p, grad, buffer in zip(self, grads, momentum_buffers):
         grad = -grad if maximize else grad
         if weight_decay:
@@ -190,9 +191,9 @@ def sgd_step_(self, grads, momentum_buffers, lr, momentum, dampening, weight_dec
     return self
 
 
-# ------------------------------------------------------------------------------------------------ one value at a time
+# ------------------------------------------------------------------------------------------------ apply_ and map_
 def _mapped(name, self, others, function):
-    """self, overwritten by function(value, values of the others...)."""
+    """Overwrite each value of self with function(value, values of the others...), and return self."""
     if self.requires_grad or any(o.requires_grad for o in others):
         raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
     if not callable(function):
@@ -205,12 +206,12 @@ def _mapped(name, self, others, function):
     values = zip(*(t.reshape(-1).tolist() for t in (self, *(o.expand(self._shape) for o in others))))
     self.data.copy_(
         FUNCTIONS["tensor"]([_stored(function(*v), self.dtype) for v in values], dtype=self.dtype).reshape(self._shape)
-    )  # no new version
+    )  # through .data, which leaves the version counter as it is
     return self
 
 
 def _stored(value, dtype):
-    """What a function returned, as one element, or Python's error of a conversion."""
+    """Convert a function's result to an element, or raise Python's conversion error."""
     if isinstance(value, (bool, int, float, complex)):
         return value
     if dtype.category < dt.FLOAT:
@@ -268,8 +269,7 @@ def scaled_mm(self, mat2, scale_a, scale_b, bias, scale_result, out_dtype, use_f
     return (out * scale_result if scale_result is not None and d.name.startswith("float8") else out).to(d)
 
 
-# ------------------------------------------------------------------------------------------------ dual tensors of
-# forward mode
+# ------------------------------------------------------------------------------------------------ forward mode
 def _level(name, level):
     found = current_level()
     if found is None or level != 0:
@@ -280,12 +280,12 @@ def _level(name, level):
 @implicit("_make_dual")
 @composite("_make_dual(Tensor(a) primal, Tensor tangent, int level) -> Tensor(a)", out=False)
 def _make_dual(primal, tangent, level):
-    """A view of a tensor with a tangent."""
+    """Return a view of a tensor, with a tangent."""
     return forward.make_dual(primal, tangent, _level("_make_dual", level))
 
 
 @implicit("_unpack_dual")
 @composite("_unpack_dual(Tensor(a) dual, int level) -> (Tensor(a) primal, Tensor tangent)", out=False)
 def _unpack_dual(dual, level):
-    """A view of a tensor without its tangent, and the tangent."""
+    """Return a view of a tensor without its tangent, and the tangent."""
     return forward.unpack_dual(dual, _level("_unpack_dual", level))

@@ -1,4 +1,4 @@
-"""Functions of torch that its own modules call: attention in one call, pruned rows, checks that graphs carry."""
+"""ATen functions that PyTorch's own modules call: fused attention, row pruning, assertions in graphs."""
 
 import math
 
@@ -21,8 +21,9 @@ def _refuse(*checks):
     out=False,
 )
 def transform_bias_rescale_qkv(qkv, qkv_bias, num_heads):
-    """Projections (B, T, 3 D) and their bias (3 D) as heads (B, H, T, D / H) of queries, scaled by 1 / sqrt(D / H),
-    keys and values.
+    """Add the bias and split projections (B, T, 3 D) into queries, keys and values of shape (B, H, T, D / H).
+
+    The queries are scaled by 1 / sqrt(D / H).
     """
     batch, length, width = qkv._shape
     size = width // 3 // num_heads
@@ -58,9 +59,10 @@ def native_multi_head_attention(
     average_attn_weights,
     mask_type,
 ):
-    """Multi-head attention of (B, T, D): its result, and its weights (B, T, T), or for each head, or None.
+    """Multi-head attention over inputs of shape (B, T, D). Return the output and the weights.
 
-    mask is True for what is left out; mask_type as _masked_softmax has it: 0 (T, T), 1 (B, T), 2 (B, H, T, T).
+    The weights are (B, T, T) when averaged over heads, (B, H, T, T) otherwise, or None. `mask` is True where attention
+    is not allowed; `mask_type` is that of _masked_softmax: 0 for (T, T), 1 for (B, T), 2 for (B, H, T, T).
     """
     dims = len(query._shape)
     _refuse((dims == 3, f"expected 3-D `query`, got {dims}-D tensor"))
@@ -92,8 +94,9 @@ def native_multi_head_attention(
     "_masked_softmax(Tensor self, Tensor mask, int? dim=None, int? mask_type=None) -> Tensor", method=False, out=False
 )
 def masked_softmax(self, mask, dim, mask_type):
-    """softmax over what a mask leaves, which is True for what is left out. mask_type: 0 of scores (L, L), 1 of keys (B,
-    L), 2 of the same shape.
+    """softmax that ignores the elements where the mask is True.
+
+    mask_type: 0 for a mask of scores (L, L), 1 for a mask of keys (B, L), 2 for a mask of the same shape as self.
     """
     if mask_type is None:
         raise RuntimeError("Mask Type should be defined")
@@ -101,7 +104,7 @@ def masked_softmax(self, mask, dim, mask_type):
         raise RuntimeError("Mask Type should be 0 (src_mask), 1 (src_key_padding_mask), or 2 (default_mask)")
     if mask_type == 1:
         mask = mask.reshape((mask._shape[0], 1, 1, mask._shape[1]))
-    return T.softmax(T.masked_fill(self, mask, -math.inf), -1 if dim is None else dim)  # NaN where nothing is left
+    return T.softmax(T.masked_fill(self, mask, -math.inf), -1 if dim is None else dim)  # NaN where everything is masked
 
 
 @composite(
@@ -110,7 +113,7 @@ def masked_softmax(self, mask, dim, mask_type):
     out=False,
 )
 def rowwise_prune(weight, mask, compressed_indices_dtype):
-    """The rows of a matrix that a mask keeps, and for each row where it is now, -1 for none."""
+    """Return the rows of a matrix that a mask keeps, and the new index of each row, -1 for removed rows."""
     _refuse(
         (
             compressed_indices_dtype in (dt.int32, dt.int64),
@@ -140,7 +143,7 @@ _LAYOUTS = {
     out=False,
 )
 def assert_tensor_metadata(a, size, stride, dtype, device, layout):
-    """Raise RuntimeError where a tensor is not what is said of it: its sizes, strides, dtype, device, layout."""
+    """Raise RuntimeError where sizes, strides, dtype, device or layout of a tensor differ from the expected ones."""
 
     def check(what, expected, got, name=str):
         if expected is not None and expected != got:
@@ -155,44 +158,44 @@ def assert_tensor_metadata(a, size, stride, dtype, device, layout):
 
 @composite("_assert_scalar(Tensor|Scalar self, str assert_msg) -> Any", method=False, out=False)
 def assert_scalar(self, assert_msg):
-    """Raise RuntimeError where a number is zero."""
+    """Raise RuntimeError if the number is zero."""
     if not self:
         raise RuntimeError(assert_msg)
 
 
 @composite("_shape_as_tensor(Tensor self) -> Tensor", method=False, out=False)
 def shape_as_tensor(self):
-    """The sizes as int64 numbers."""
+    """Return the sizes as an int64 tensor."""
     return tensor(list(self._shape), dtype=dt.int64)
 
 
 @composite("_reshape_from_tensor(Tensor self, Tensor shape) -> Tensor", method=False, out=False)
 def reshape_from_tensor(self, shape):
-    """reshape to the sizes that a tensor holds."""
+    """Reshape to the sizes that a tensor holds."""
     return T.reshape(self, shape.tolist())
 
 
 @composite("_dim_arange(Tensor like, int dim) -> Tensor", method=False, out=False)
 def dim_arange(like, dim):
-    """The places along a dimension."""
+    """Return the indices along a dimension."""
     return T.arange(like._shape[wrap_dim(dim, len(like._shape))], dtype=dt.int64, device=like.device)
 
 
 @composite("_euclidean_dist(Tensor x1, Tensor x2) -> Tensor", method=False, out=False)
 def euclidean_dist(x1, x2):
-    """The distances between rows."""
+    """Return the Euclidean distances between rows."""
     return T.cdist(x1, x2, 2.0, "use_mm_for_euclid_dist")
 
 
 @composite("_conj_physical(Tensor self) -> Tensor", method=False, out=False)
 def conj_physical(self):
-    """The conjugate in memory of its own."""
+    """Return the conjugate in its own memory."""
     return T.conj_physical(self)
 
 
 @composite("_add_relu.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", method=False, out=False)
 def add_relu(self, other, alpha):
-    """relu(self + alpha other)."""
+    """Return relu(self + alpha * other)."""
     return T.relu(T.add(self, other, alpha=alpha))
 
 
@@ -203,7 +206,7 @@ def add_relu(self, other, alpha):
     out=False,
 )
 def trilinear(i1, i2, i3, expand1, expand2, expand3, sumdim, unroll_dim):
-    """The product of three tensors, each with dimensions of one where its expand says, summed over sumdim."""
+    """Multiply three tensors, unsqueezed at the dimensions in their expand lists, and sum the product over sumdim."""
     for places, k in ((expand1, 0), (expand2, 1), (expand3, 2)):
         for d in sorted(places):
             i1, i2, i3 = (t.unsqueeze(d) if k == n else t for n, t in enumerate((i1, i2, i3)))
@@ -213,12 +216,12 @@ def trilinear(i1, i2, i3, expand1, expand2, expand3, sumdim, unroll_dim):
 
 @composite("_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)", method=False, out=False)
 def weight_norm_interface(v, g, dim):
-    """v in the lengths g: the product, and the lengths that v had, of all dimensions but one."""
+    """Return v * (g / norms) and the norms of v over all dimensions except dim."""
     norms = T.norm_except_dim(v, 2, dim)
     return v * (g / norms), norms
 
 
 @composite("_compute_linear_combination(Tensor input, Tensor coefficients) -> Tensor", method=False, out=False)
 def compute_linear_combination(input, coefficients):
-    """Sums of the parts of `input`, each row of the coefficients one."""
+    """Return linear combinations of the slices of `input`, one for each row of the coefficients."""
     return T.tensordot(coefficients, input, 1)

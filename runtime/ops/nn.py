@@ -1,4 +1,4 @@
-"""Functions of networks: embeddings, padding, shuffles, distances, attention."""
+"""Neural network functions: embeddings, padding, distances, attention."""
 
 import math
 import warnings
@@ -71,7 +71,7 @@ _dense_backward = op(
 
 def _renorm(weight, indices, max_norm, norm_type):
     with no_grad():
-        weight = T.detach(weight) if PROCESS.duals else weight  # a tangent is left as it is
+        weight = T.detach(weight) if PROCESS.duals else weight  # keeps the tangent unchanged
         T.embedding_renorm_(weight, indices.contiguous(), max_norm, norm_type)
 
 
@@ -119,7 +119,7 @@ def _one_hot_args(self, num_classes):
         num_classes = int(self.max().item()) + 1
     elif num_classes <= 0 and self.numel() == 0:
         raise RuntimeError("num_classes should be positive")
-    if backend(self.device).host and self.numel():  # elsewhere reading a value waits for the device
+    if backend(self.device).host and self.numel():  # on other devices, reading a value would wait for the device
         if self.min().item() < 0:
             raise RuntimeError("Class values must be non-negative.")
         if num_classes <= self.max().item():
@@ -212,7 +212,7 @@ def _edge_meta(mode, dims):
 
 
 def _edge(mode, dims):
-    """reflection_pad1d and the like: the values at an edge go on as in a mirror, or as the last one."""
+    """Declare reflection_padNd or replication_padNd with its backward operator, and return the forward operator."""
     name, prim = f"_C._nn.{_EDGES[mode]}{dims}d", f"{_EDGES[mode].title().replace('_', '')}{dims}D"
     copies = dict(
         meta=_edge_meta(mode, dims),
@@ -242,7 +242,7 @@ EDGES = {(mode, dims): _edge(mode, dims) for mode in _EDGES for dims in (1, 2, 3
 
 
 def edge_sources(mode, n, before, after):
-    """Where along a dimension of n elements each of the padded ones comes from."""
+    """Return for each padded position along a dimension of n elements the index of its source element."""
     at = range(-before, n + after)
     return (
         [-i if i < 0 else 2 * (n - 1) - i if i >= n else i for i in at]
@@ -252,7 +252,7 @@ def edge_sources(mode, n, before, after):
 
 
 def _wrapped(x, dim, a, b):
-    """x with its last values before and its first after along dim; negative amounts cut off."""
+    """Pad x circularly along dim: `a` elements before it, `b` elements after it. Negative amounts crop."""
     n = x._shape[dim]
     low, high = max(a, 0), max(b, 0)
     x, n = (x.narrow(dim, low - a, n + a + b - low - high), n + a + b - low - high) if a < 0 or b < 0 else (x, n)
@@ -297,7 +297,7 @@ def pad(input, pad, mode, value):
     out = input
     for i in range(k):
         out = _wrapped(out, n - 1 - i, pad[2 * i], pad[2 * i + 1]) if pad[2 * i] or pad[2 * i + 1] else out
-    return out.clone(memory_format=contiguous_format) if out is input or min(pad) < 0 else out  # a cut is a view
+    return out.clone(memory_format=contiguous_format) if out is input or min(pad) < 0 else out  # a crop is a view
 
 
 # ------------------------------------------------------------------------------------------------ distances
@@ -318,8 +318,8 @@ BAGS = ("sum", "mean", "max")
 
 
 def _bags(weight, indices, offsets, by_freq, mode, sparse, weights, include_last, padding_idx):
-    """(bags, bag of every index, sizes of the bags, index of every maximum) as torch.embedding_bag gives them."""
-    if weight.device is META:  # nothing is read, so that indices may lie anywhere, as they may in PyTorch
+    """Return (bags, bag of every index, sizes of the bags, index of every maximum) as torch.embedding_bag does."""
+    if weight.device is META:  # no values are read; like PyTorch, accept indices on any device
         indices, offsets = indices.to(META), offsets.to(META)
     _check_indices(indices, fn="embedding_bag")
     if not weight.is_floating_point():
@@ -358,7 +358,7 @@ def _bags(weight, indices, offsets, by_freq, mode, sparse, weights, include_last
         out, top = _largest(x, indices, starts, count, kept, sizes)
         return out, bag.to(indices.dtype), sizes, top
     x = x if padding_idx is None else x.masked_fill(kept.logical_not().unsqueeze(-1), 0)
-    exact = dt.OPMATH.get(weight.dtype, weight.dtype)  # one rounding, not one for each row
+    exact = dt.OPMATH.get(weight.dtype, weight.dtype)  # accumulate in this dtype and round once at the end
     out = T.zeros((bags, weight._shape[1]), dtype=exact, device=device).index_add(0, bag, x.to(exact))
     if mode == 1:
         return (out / sizes.clamp_min(1).unsqueeze(-1).to(exact)).to(weight.dtype), bag.to(indices.dtype), sizes, sizes
@@ -388,7 +388,7 @@ def _check_bag_weights(weight, weights, mode):
 
 
 def _outside(weight, indices, mode, padding_idx):
-    """The error of an index that is no row of the weight: PyTorch's sums have one text, its other kernels another."""
+    """Return the error for an index that is out of range. PyTorch's sum kernels use another message than the others."""
     rows = weight._shape[0]
     i, index = next((i, n) for i, n in enumerate(indices.tolist()) if not 0 <= n < rows)
     if mode != 2 and padding_idx is None and weight.dtype is not dt.float64:
@@ -397,9 +397,9 @@ def _outside(weight, indices, mode, padding_idx):
 
 
 def _largest(x, indices, starts, count, kept, sizes):
-    """Every bag's maximum over its rows, and the index it came from.
+    """Return every bag's maximum over its rows, and the index that it came from.
 
-    Bags are laid side by side, the ends filled with -inf.
+    The bags are padded to the same length with -inf.
     """
     ends = T.cat((starts[1:], T.full((1,), count, dtype=starts.dtype, device=starts.device)))
     width = count if not has_values(starts) else int((ends - starts).max().item()) if starts.numel() else 0
@@ -517,7 +517,7 @@ def _check_bag_mode(mode, scale_grad_by_freq, sparse):
 
 # ------------------------------------------------------------------------------------------------ attention
 def canonical_mask(mask, mask_name, other_type, other_name, target_type, check_other=True):
-    """A mask as one to add: bool ones become -inf where they are True."""
+    """Convert a mask to one that is added to the scores: True becomes -inf."""
     if mask is None:
         return None
     if mask.dtype is not dt.bool_ and not mask.is_floating_point():
@@ -536,7 +536,7 @@ def _require(ok, text):
 
 
 def _check_ranks(query, key, value, padding_mask, mask, heads):
-    """Whether the inputs have a batch dimension."""
+    """Check the number of dimensions of all inputs, and return whether they have a batch dimension."""
     n = query.dim()
     _require(n in (2, 3), f"query should be unbatched 2D or batched 3D tensor but received {n}-D query tensor")
     kind = f"For {'batched' if n == 3 else 'unbatched'} ({n}-D) `query`, expected"
@@ -562,7 +562,7 @@ def _check_ranks(query, key, value, padding_mask, mask, heads):
 
 
 def _packed_projections(query, key, value, weight, bias):
-    """Query, key and value through the three parts of one matrix; equal inputs together."""
+    """Project query, key and value with the three parts of one matrix; identical inputs share one product."""
     _require(key._shape == value._shape, f"key shape {key.size()} does not match value shape {value.size()}")
     _require(weight is not None, "use_separate_proj_weight is False but in_proj_weight is None")
     e = query._shape[-1]
@@ -575,7 +575,7 @@ def _packed_projections(query, key, value, weight, bias):
 
 
 def _separate_projections(query, key, value, weights, bias):
-    """The same through a matrix for each."""
+    """Project query, key and value with a separate matrix each."""
     _require(
         key._shape[:2] == value._shape[:2],
         f"key's sequence and batch dims {key.size()[:2]} do not match value's {value.size()[:2]}",
@@ -658,7 +658,7 @@ def multi_head_attention_forward(
     k, v = _or_static(k, static_k, "static_k"), _or_static(v, static_v, "static_v")
     if add_zero_attn:
         k, v = (F.pad(x, (0, 0, 0, 1)) for x in (k, v))
-    # what was appended to the keys is never masked
+    # appended keys are never masked
     more = (bias_k is not None) + bool(add_zero_attn)
     if more:
         mask, padding_mask = (None if m is None else F.pad(m, (0, more)) for m in (mask, padding_mask))
@@ -674,7 +674,7 @@ def multi_head_attention_forward(
 
 
 def _attention_mask(mask, rows, length, source):
-    """The mask with a batch, which may be one."""
+    """Check the shape of the mask and return it with a batch dimension, which may be of size 1."""
     if mask is None:
         return None
     want = (length, source) if mask.dim() == 2 else (rows, length, source)
@@ -684,7 +684,7 @@ def _attention_mask(mask, rows, length, source):
 
 
 def _with_bias(k, v, bias_k, bias_v, static_k, static_v):
-    """Keys and values, and a learned one after them."""
+    """Append the learned biases to keys and values, if there are any."""
     _require(
         (bias_k is None) == (bias_v is None),
         f"bias_{'k' if bias_v is None else 'v'} is set but bias_{'v' if bias_v is None else 'k'} is None",
@@ -697,7 +697,7 @@ def _with_bias(k, v, bias_k, bias_v, static_k, static_v):
 
 
 def _or_static(x, static, name):
-    """What was projected, (batch * heads, length, size), or what is given in its place."""
+    """Return `static` if it is given, otherwise the projected tensor (batch * heads, length, size)."""
     if static is None:
         return x
     _require(static._shape[0] == x._shape[0], f"expecting {name}.size(0) of {x._shape[0]}, but got {static._shape[0]}")
@@ -706,7 +706,7 @@ def _or_static(x, static, name):
 
 
 def _with_padding(mask, padding_mask, batch, heads, source):
-    """Both masks as one to add."""
+    """Combine both masks into one that is added to the scores."""
     if padding_mask is None:
         return mask
     _require(
@@ -722,7 +722,7 @@ def _with_padding(mask, padding_mask, batch, heads, source):
 
 
 def _attend_with_weights(q, k, v, mask, dropout_p, is_causal, groups):
-    """(length, batch * heads, size) and the weights of each head; groups: batch and heads."""
+    """Return the output (length, batch * heads, size) and the weights of each head. `groups` is (batch, heads)."""
     _require(not is_causal or mask is not None, "FIXME: is_causal not implemented for need_weights")
     q = q * math.sqrt(1 / q._shape[2])
     weights = T.bmm(q, k.transpose(-2, -1)) if mask is None else T.baddbmm(mask, q, k.transpose(-2, -1))
@@ -732,7 +732,7 @@ def _attend_with_weights(q, k, v, mask, dropout_p, is_causal, groups):
 
 
 def _attend(q, k, v, mask, dropout_p, is_causal, groups):
-    """(length, batch, heads, size), without weights."""
+    """Return the output (length, batch, heads, size), without weights."""
     if mask is not None:
         mask = mask.unsqueeze(0) if mask._shape[0] == 1 else mask.reshape(*groups, *mask._shape[1:])
     q, k, v = (x.reshape(*groups, *x._shape[1:]) for x in (q, k, v))

@@ -1,5 +1,6 @@
-"""Normalisations: one operator each, with a derivative that is fused where no further graph is asked for, else a
-formula.
+"""Normalisations: one operator each.
+
+The derivative is one fused operator unless a further graph is recorded; then it is composed of dispatched operators.
 """
 
 from ..autograd import forward
@@ -16,7 +17,7 @@ from .memory import in_format, keep_format, suggested_format
 
 
 def _share_dtype(x, *params):
-    """All in one dtype, or float32 parameters of a half type's input."""
+    """Check that all tensors have one dtype, or that a half-precision input comes with float32 parameters."""
     for p in params:
         if p is not None and p.dtype is not x.dtype and not (p.dtype is dt.float32 and x.dtype in dt.OPMATH):
             raise RuntimeError(
@@ -49,11 +50,11 @@ _fused = op(
 
 
 def norm_backward(gs, x, mean, rstd, weight, stats, params, needs):
-    """Gradients (x, weight, bias) of (x - mean) * rstd * weight + bias.
+    """Return the gradients (x, weight, bias) of (x - mean) * rstd * weight + bias.
 
-    mean and rstd are taken over the dimensions `stats` (none: they are constants; no mean: rms), weight and bias vary
-    over the dimensions that are not in `params`; all are shaped to broadcast. gs: gradients of the result, and of mean
-    and rstd where those were used.
+    mean and rstd are computed over the dimensions `stats`; if it is empty they are constants, and mean is None for RMS
+    norm. weight and bias vary over the dimensions that are not in `params`. All of them are shaped to broadcast. `gs`
+    holds the gradient of the result and, where mean and rstd were used, theirs.
     """
     g, gm, gr = (*gs, None, None)[:3]
     n = 1
@@ -75,7 +76,7 @@ def norm_backward(gs, x, mean, rstd, weight, stats, params, needs):
 
 
 def _stats(x, dims, eps, mean, rstd):
-    """mean and rstd as they were saved; where the derivative is to be differentiated, as functions of x."""
+    """Return mean and rstd: the saved ones, or recomputed from x when the derivative is to be differentiated again."""
     if not CONTEXT.grad:
         return mean, rstd
     var, mean = T.var_mean(x.to(rstd.dtype), tuple(dims), correction=0, keepdim=True)
@@ -87,13 +88,13 @@ def normal(x, mean, rstd):
 
 
 def formula(g, x, mean, rstd, weight, stats, params, affine):
-    """The gradients by dispatched operators."""
+    """Return the gradients, computed by dispatched operators."""
     xh, d = normal(x, mean, rstd), g if weight is None else g * weight
     gx = d * rstd
     if stats:
         gx = gx - xh * (rstd * (d * xh).mean(stats, True))
         gx = gx if mean is None else gx - rstd * d.mean(stats, True)
-    if not params:  # each element has a weight of its own
+    if not params:  # each element has its own weight
         return (gx, g * xh, g)[: 1 + 2 * affine]
     return (gx, (g * xh).sum(params, True), g.sum(params, True))[: 1 + 2 * affine]
 
@@ -135,16 +136,17 @@ _LAYER_BACKWARD = (
 
 @composite(f"aten.native_layer_norm_backward({_LAYER_BACKWARD}) -> (Tensor, Tensor, Tensor)")
 def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask):
-    """The gradients of input, weight and bias, None for those that are not asked for."""
+    """Return the gradients of input, weight and bias, with None for those that output_mask excludes."""
     n, k = len(input._shape), len(normalized_shape)
     gx, gw, gb = norm_backward((grad_out,), input, mean, rstd, weight, range(n - k, n), range(n - k), output_mask)
     return _masked((gx, _shaped(gw, normalized_shape), _shaped(gb, normalized_shape)), output_mask)
 
 
 def _backward(parts, g, *args):
-    """A backward operator by its name.
+    """Call a backward operator by its name.
 
-    For classes that take calls below autograd, and have rules for its parts, by these unless a mode is active.
+    Tensor classes with __torch_dispatch__ have rules for the operators that it is composed of, so for these the
+    composition `parts` is called directly unless a mode is active.
     """
     if g.__class__ in dispatching and not CONTEXT.interceptors:
         return parts(g, *args)
@@ -222,7 +224,7 @@ def rms_norm(input, normalized_shape, weight, eps):
     if eps is None:
         eps = dt.finfo(dt.OPMATH.get(input.dtype, input.dtype)).eps
     if input.dtype.is_complex:
-        # the mean of squares, not of moduli: complex itself
+        # the mean of squares, not of absolute squares, so it is complex
         _check_layer(input, normalized_shape, weight, None)
         out = input * ((input * input).mean(tuple(range(-len(normalized_shape), 0)), True) + eps).rsqrt()
         return out if weight is None else out * weight
@@ -255,7 +257,7 @@ _GROUP_BACKWARD = (
 
 @composite(f"aten.native_group_norm_backward({_GROUP_BACKWARD}) -> (Tensor, Tensor, Tensor)")
 def native_group_norm_backward(grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask):
-    """The gradients of input, weight and bias, None for those that are not asked for."""
+    """Return the gradients of input, weight and bias, with None for those that output_mask excludes."""
     return _masked(_group_gradients((grad_out,), input, mean, rstd, weight, N, C, HxW, group, output_mask), output_mask)
 
 
@@ -345,7 +347,7 @@ _BATCH_BACKWARD = (
 def native_batch_norm_backward(
     grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask
 ):
-    """The gradients of input, weight and bias, None for those that are not asked for."""
+    """Return the gradients of input, weight and bias, with None for those that output_mask excludes."""
     n = len(input._shape)
     per, dims = (1, -1, *(1,) * (n - 2)), (0, *range(2, n))
     mean, rstd = (save_mean, save_invstd) if train else (running_mean, (running_var + eps).rsqrt())
@@ -390,7 +392,7 @@ _native_batch_norm = op(
 @composite(f"_native_batch_norm_legit({_LEGIT}) -> (Tensor, Tensor, Tensor)", out=False)
 @composite(f"native_batch_norm({_BATCH}) -> (Tensor, Tensor, Tensor)", out=SAME_SCALAR_TYPE)
 def _native(input, weight, bias, running_mean, running_var, training, momentum, eps):
-    """The operator; its kernel updates the running statistics in place."""
+    """Run batch normalisation; its kernel updates the running statistics in place."""
     if len(input._shape) < 2:
         if input._shape == (0,):
             return input.clone(), input.detach(), input.detach()
@@ -408,12 +410,13 @@ def _native(input, weight, bias, running_mean, running_var, training, momentum, 
         stats = [s.detach().to(dt.OPMATH.get(s.dtype, s.dtype)).contiguous() for s in stats]
         copied = True
     elif training and running_mean is not None:
-        # their values are overwritten, and the derivative does not read them
+        # The kernel overwrites the running statistics and the derivative does not read them, so their version counter
+        # must not change.
         stats, copied = [s.data if s.__class__ in dispatching else unversioned(alias(s)) for s in stats], False
     out = _native_batch_norm.call(input, weight, bias, *stats, training, momentum, eps)
     if training and running_mean is not None:
         for s, new in zip((running_mean, running_var), stats if copied else ()):
-            s.data.copy_(new)  # no new version: PyTorch tells none
+            s.data.copy_(new)  # does not bump the version counter, as in PyTorch
     if 0 in input._shape and input._stride is not None:
         return out[0].as_strided(input._shape, input.stride()), *out[1:]
     fmt = input._stride and next(
@@ -463,7 +466,7 @@ def _affine(x, weight, bias):
     out=False,
 )
 def instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled):
-    """Batch normalisation in which every sample is a batch of its own."""
+    """Apply batch normalisation with every sample as a batch of its own."""
     if not use_input_stats and (running_mean is None or running_var is None):
         raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
     shape = input._shape

@@ -24,17 +24,17 @@ def dtype_of(x):
 
 
 def _by_number(name, argument, number, tensor):
-    """PyTorch numbers the nodes of its overloads: one where the argument is a number, another where it is a tensor."""
+    """Return the naming function of a node whose number depends on whether the argument is a number or a tensor."""
     return lambda given, shapes: f"{name}Backward{number if shapes[argument] is None else tensor}"
 
 
 def zero(g):
-    """The gradient of what is constant almost everywhere."""
+    """Return the gradient of a function that is constant almost everywhere."""
     return T.zeros_like(g)
 
 
 def no_derivative(message, error=NotImplementedError):
-    """A formula for what PyTorch records and cannot differentiate."""
+    """Return a derivative that raises an error, for what PyTorch records but cannot differentiate."""
 
     def formula(g):
         raise error(message)
@@ -43,7 +43,7 @@ def no_derivative(message, error=NotImplementedError):
 
 
 def refuse(kind, error=NotImplementedError, **messages):
-    """Promotion of one kind that refuses categories of dtypes: refuse(DEFAULT, complex="...", bool="...")."""
+    """Return a promotion that raises errors for categories of dtypes: refuse(DEFAULT, complex="...", bool="...")."""
     barred = {("bool", "int", "float", "complex").index(k): m for k, m in messages.items()}
 
     def promote(common, *args):
@@ -55,7 +55,7 @@ def refuse(kind, error=NotImplementedError, **messages):
 
 
 def cpu(name, *categories):
-    """DEFAULT promotion that refuses categories in the words of PyTorch's CPU kernels."""
+    """DEFAULT promotion that raises the errors of PyTorch's CPU kernels for the given categories of dtypes."""
     return refuse(DEFAULT, **{c: f'"{name}" not implemented for DTYPE' for c in categories})
 
 
@@ -75,7 +75,7 @@ def _no_bool_sub(common, self, other, *rest):
 
 
 def _fold_alpha(self, other, alpha):
-    """other * alpha, so that the kernel sees alpha=1."""
+    """Replace other by other * alpha, so that the kernel can use alpha=1."""
     if alpha == 1 and not isinstance(alpha, bool):
         return self, other, 1
     d = dt.promote_types(dtype_of(self), dtype_of(other)) if isinstance(other, Tensor) else dtype_of(self)
@@ -85,13 +85,13 @@ def _fold_alpha(self, other, alpha):
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     if isinstance(alpha, complex) and d.category < dt.COMPLEX:
         raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
-    if d is dt.bool_ and isinstance(other, (Tensor, bool)):  # where any alpha but 0 is True
+    if d is dt.bool_ and isinstance(other, (Tensor, bool)):  # for bool, any alpha except 0 acts as True
         return self, other & bool(alpha), 1
     return self, _in_result(other, self) * alpha, 1
 
 
 def _in_result(t, other):
-    """A tensor that is scaled before it meets the other operand, in their common dtype: 2 * 250 is no uint8."""
+    """Cast a tensor to the common dtype of both operands before it is scaled: 2 * 250 does not fit in uint8."""
     if not isinstance(t, Tensor):
         return t
     d = result_dtype((t, other))
@@ -104,7 +104,7 @@ op("add(Tensor|Scalar self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", 
 
 
 def _fold_sub_alpha(self, other, alpha):
-    if alpha != 1:  # which makes a bool a number
+    if alpha != 1:  # checked first, because scaling turns a bool number into an int
         _no_bool_sub(None, self, other)
     return _fold_alpha(self, other, alpha)
 
@@ -193,7 +193,7 @@ _div_round = op(
 )
 
 
-# PyTorch rounds a quotient of half types before it cuts off the fraction
+# PyTorch rounds a quotient of half types to the type before it truncates it.
 _trunc_quotient = op(
     "_trunc_quotient(Tensor self, Tensor other) -> Tensor",
     promote=DEFAULT,
@@ -328,7 +328,7 @@ def _pow_promote(common, self, exponent):
     return common, common
 
 
-# plain_attrs: what the numbers are changes neither the promotion nor the checks, so the short way may leave these out
+# constant_attributes: the values of the numbers change neither the promotion nor the checks.
 _POW_TENSOR_SCALAR = dict(
     promote=lambda common, self, e: _pow_promote(result_dtype((self, e)), self, e),
     derivative=lambda g, self, exponent: (
@@ -387,7 +387,7 @@ def pow_(self, exponent):
             exponent = T.full((), exponent, dtype=self.dtype).item()
         return _pow_scalar.call(self, exponent)
     if not isinstance(self, Tensor) and isinstance(exponent, Tensor):
-        exponent = exponent.contiguous()  # so is the power of a number
+        exponent = exponent.contiguous()  # PyTorch's result of number ** tensor is contiguous
     return _pow.call(self, T.full((), exponent) if exponent.__class__ is complex else exponent)
 
 
@@ -419,8 +419,7 @@ def ldexp(self, other):
     return self * T.pow(2.0, other)
 
 
-# ------------------------------------------------------------------------------------------------ comparison, logic,
-# bits
+# ---------------------------------------------------------------------------------------------- comparison, logic, bits
 for _name, (_prim, *_alias) in {
     "eq": ("Equal",),
     "ne": ("NotEqual", "not_equal"),
@@ -644,7 +643,7 @@ op(
 
 # ------------------------------------------------------------------------------------------------ extrema
 def _tie(keeps):
-    """The gradient of a maximum or minimum: halved between equal operands. keeps(a, b): whether a is not chosen."""
+    """The gradients of maximum or minimum, halved between equal operands. keeps(a, b) is True where a is not chosen."""
     return {
         "self": lambda g, self, other: T.where(self == other, g / 2, g).masked_fill(keeps(self, other), 0),
         "other": lambda g, self, other: T.where(self == other, g / 2, g).masked_fill(keeps(other, self), 0),
@@ -652,7 +651,7 @@ def _tie(keeps):
 
 
 def _first_wins(wins):
-    """The gradient of fmax and fmin: the first operand where it wins or the other is NaN."""
+    """The gradients of fmax or fmin: the first operand is chosen where it wins or the other is NaN."""
     return {
         "self": lambda g, self, other: T.where(wins(self, other) | other.isnan(), g, 0),
         "other": lambda g, self, other: T.where(wins(self, other) | other.isnan(), 0, g),
@@ -829,7 +828,7 @@ op("masked_fill(Tensor self, Tensor mask, Tensor|Scalar value) -> Tensor", "Mask
 
 
 def _lerp_promote(common, self, end, weight):
-    """self and end are of one dtype; a weight without dimensions may be of another."""
+    """Check that self, end and weight have one dtype, where a 0-d weight tensor may have another."""
     of_tensor = isinstance(weight, Tensor)
     for name, t in (("end", end), ("weight", weight if of_tensor and weight._shape else self)):
         if t.dtype is not self.dtype:
@@ -934,8 +933,7 @@ def nan_to_num(self, nan, posinf, neginf):
     return _nan_to_num.call(self, nan or 0.0, limit if posinf is None else posinf, -limit if neginf is None else neginf)
 
 
-# ------------------------------------------------------------------------------------------------ functions of one
-# argument
+# -------------------------------------------------------------------------------------------- functions of one argument
 _tanh_backward_grads = {
     "grad_output": lambda g, output: _tanh_backward.call(g, conj(output)),
     "output": lambda g, grad_output, output: conj(g) * grad_output * conj(output) * -2,
@@ -1108,8 +1106,7 @@ op(
 )
 
 
-# ------------------------------------------------------------------------------------------------ functions of two
-# arguments
+# ------------------------------------------------------------------------------------------- functions of two arguments
 def _atan2_backward(g, self, other, needs):
     square = self * self + other * other
     scale = square.reciprocal().masked_fill(square == 0, 0)

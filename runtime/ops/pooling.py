@@ -1,4 +1,7 @@
-"""Pooling. Maxima come with flat indices into the plane; averages are linear, so their derivatives are each other's."""
+"""Pooling: max, average, adaptive, Lp and fractional pools, and max unpooling.
+
+Max pools return flat indices into the plane. Average pools are linear, so the derivative of their backward is the pool.
+"""
 
 import math
 from itertools import product
@@ -31,9 +34,9 @@ def _per_dim(fn, name, v, dims):
 
 
 def _pool_args(fn, dims, kernel, stride, padding, dilation=(1,), plain=False):
-    """Checked amounts, one for each dimension. plain.
+    """Check the arguments of a pool and return them with one value for each dimension.
 
-    PyTorch's words for max_pool1d with neither gradient nor indices.
+    `plain` selects PyTorch's checks and messages for max_pool1d with neither gradient nor indices.
     """
     kernel = _per_dim(fn, "kernel_size", kernel, dims)
     if not stride and not plain and min(kernel) == 0:
@@ -96,7 +99,7 @@ def _check_input(fn, x, dims):
 
 
 def pooled(spatial, kernel, stride, padding, dilation, ceil):
-    """How many windows lie along each dimension."""
+    """Return the number of windows along each dimension."""
     out = []
     for n, k, s, p, d in zip(spatial, kernel, stride, padding, dilation):
         o = (n + 2 * p - d * (k - 1) - 1 + (s - 1 if ceil else 0)) // s + 1
@@ -118,8 +121,10 @@ def _out_size(fn, x, spatial, kernel, stride, padding, dilation, ceil):
 
 
 def _keep(out, x, dims):
-    """keep_format; PyTorch pools in one dimension planes of one row, and in three a volume without a batch as a batch
-    of one.
+    """Give the result the memory format of x.
+
+    Like PyTorch, one-dimensional pools see each line as a plane of one row, and three-dimensional pools see a volume
+    without a batch dimension as a batch of one.
     """
     if x._stride is None or dims == 2 or dims == 1 and len(x._shape) < 3 or dims == 3 and len(x._shape) == 5:
         return keep_format(out, x)
@@ -136,12 +141,12 @@ def _keep(out, x, dims):
 
 # ------------------------------------------------------------------------------------------------ maxima
 def put_back(g, indices, shape, dims):
-    """g added up at the flat positions of `indices` in planes of the given shape."""
+    """Add up g at the flat positions `indices` in planes of the given shape."""
     plane, rows = numel(shape[-dims:]), numel(shape[:-dims])
     at = indices.reshape(rows, numel(indices._shape[-dims:])) + T.arange(
         0, rows * plane, max(plane, 1), device=g.device
     )[:rows].unsqueeze(1)
-    room = g.new_zeros(rows * plane)  # where the sum is to be differentiated it is not written into
+    room = g.new_zeros(rows * plane)  # not written in place where the sum may be differentiated
     return (room.index_add if CONTEXT.grad else room.index_add_)(0, at.reshape(-1), g.reshape(-1)).reshape(shape)
 
 
@@ -149,7 +154,7 @@ MAX_POOL = {}
 
 
 def _max_pool_backward(name, dims):
-    """The formula of maxima of windows, as PyTorch names it."""
+    """Declare the backward operator of max pooling under PyTorch's name, and return the derivative that calls it."""
     windows = (
         ", ".join(f"int[{dims}] {each}" for each in ("kernel_size", "stride", "padding", "dilation"))
         + ", bool ceil_mode"
@@ -239,16 +244,19 @@ def _check_output(fn, size, dims, internal=False):
 
 
 def _adaptive_size(x, output_size, dims):
-    """output_size as ints, None meaning the input's size."""
+    """Return output_size as ints, where None means the size of the input."""
     v = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size,) * dims
     if len(v) >= len(x._shape) and dims > 1 and isinstance(output_size, (tuple, list)):
         raise ValueError(f"Input dimension should be at least {len(v) + 1}")
-    sizes = (*(1,) * (len(v) - len(x._shape)), *x._shape[-len(v) :])  # an input of too few dimensions is refused later
+    sizes = (*(1,) * (len(v) - len(x._shape)), *x._shape[-len(v) :])  # inputs with too few dimensions are refused later
     return tuple(n if i is None else as_int(i) for i, n in zip(v, sizes))
 
 
 def _check_line(fn, x, size):
-    """Pools along one dimension are not nn.functional's own: they take no None, and count dimensions first."""
+    """Check the arguments of an adaptive pool along one dimension.
+
+    Unlike the pools of nn.functional, these accept no None, and the number of dimensions is checked first.
+    """
     if size is None or isinstance(size, (tuple, list)) and None in size:
         found = "not NoneType" if size is None else f"but found element of type NoneType at pos {size.index(None)}"
         raise TypeError(f"{fn}(): argument 'output_size' (position 2) must be tuple of ints, {found}")
@@ -279,7 +287,7 @@ def _check_adaptive(fn, x, size, dims, colon=""):
             f"{fn}: elements of output_size must be greater than or equal to 0 but received "
             f"{{{', '.join(map(str, size))}}}"
         )
-    if "max" in fn or max(size) > 1:  # an average of everything is a mean
+    if "max" in fn or max(size) > 1:  # averaging everything is a mean
         only(fn, x, dt.FLOAT)
 
 
@@ -406,8 +414,9 @@ def _avg_pool(dims):
 
 
 def spread(g, size, kernel, stride, padding, ceil, include, divisor):
-    """The gradient of an average pool by dispatched operators: every output's share added to what its window
-    covered.
+    """Return the gradient of an average pool, computed by dispatched operators.
+
+    The share of every output is added to the elements that its window covered.
     """
     dims = len(kernel)
     share = g / divisor if divisor else g / _window_sizes(size[-dims:], g, kernel, stride, padding, include)
@@ -449,7 +458,7 @@ def _adaptive_avg(dims):
         if dims == 1:
             return F.adaptive_avg_pool2d(input.unsqueeze(-2), (1, *size)).squeeze(-2)
         if input.dtype not in dt.OPMATH and all(o == 1 for o in size) and size != input._shape[-dims:]:
-            if dims == 2 and suggested_format(input) is channels_last:  # strides of one pixel as of many
+            if dims == 2 and suggested_format(input) is channels_last:  # PyTorch's strides of a one-pixel result
                 out = input.mean((-1, -2), keepdim=True)
                 return out.as_strided_(out._shape, (out._shape[1], 1, out._shape[1], out._shape[1]))
             return _keep(input.mean(tuple(range(-dims, 0)), keepdim=True), input, dims)
@@ -463,7 +472,7 @@ def _adaptive_avg(dims):
                 if dims == 3
                 else _keep(input.clone(memory_format=contiguous_format), input, dims)
             )
-        if input.dtype in dt.OPMATH:  # one rounding, not one for each dimension
+        if input.dtype in dt.OPMATH:  # round once, not once for each dimension
             return pool(input.to(dt.OPMATH[input.dtype]), size).to(input.dtype)
         if 0 not in size and 0 not in input._shape and all(n % o == 0 for n, o in zip(spatial, size)):
             return F.__getattr__(f"avg_pool{dims}d")(input, [n // o for n, o in zip(spatial, size)])
@@ -503,7 +512,7 @@ def _lp_pool(dims):
         out=False,
     )
     def lp_pool(input, norm_type, kernel_size, stride, ceil_mode):
-        """The p-norm of every window."""
+        """Return the p-norm of every window."""
         if norm_type == math.inf:
             return F.__getattr__(f"max_pool{dims}d")(input, kernel_size, stride, 0, 1, ceil_mode)
         mean = F.__getattr__(f"avg_pool{dims}d")(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
@@ -516,7 +525,7 @@ def _lp_pool(dims):
 
 # ------------------------------------------------------------------------------------------------ fractional
 def _starts(samples, size, out, kernel):
-    """First positions (N, C, out) of pseudo-random windows along one dimension."""
+    """Return the first positions (N, C, out) of the pseudo-random windows along one dimension."""
     if out == 1:
         return T.full((*samples._shape, 1), size - kernel, dtype=dt.int64, device=samples.device)
     alpha = (size - kernel) / (out - 1)
@@ -540,11 +549,11 @@ def _check_samples(samples, x, dims):
 
 
 def _by_ratio(name, spatial, ratio, dims):
-    """The sizes of a result that has so much of the input's."""
+    """Return the output sizes as a fraction of the input's sizes."""
     if ratio is None:
         raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
     ratio = tuple(ratio) if isinstance(ratio, (tuple, list)) else (ratio,) * dims
-    if dims == 2 and len(ratio) > 2:  # in three dimensions PyTorch takes the first three
+    if dims == 2 and len(ratio) > 2:  # in three dimensions PyTorch uses the first three values
         raise ValueError(f"{name} requires output_ratio to either be a single Int or tuple of Ints.")
     if len(ratio) < dims:
         raise IndexError("tuple index out of range")
@@ -586,7 +595,7 @@ def _fractional(dims):
         samples = samples[: rows[0], : rows[1]]
         flat = None
         for d, (s, k, o) in enumerate(zip(spatial, kernel, size)):
-            # in two dimensions the first sample belongs to the last one
+            # In two dimensions the first sample belongs to the last dimension.
             at = _starts(samples[..., 1 - d if dims == 2 else d], s, o, k).unsqueeze(-1) + T.arange(
                 k, device=input.device
             )
@@ -614,8 +623,7 @@ def _fractional(dims):
         return pool(input, kernel, output_size, output_ratio, samples)
 
 
-# ------------------------------------------------------------------------------------------------ back to the input's
-# size
+# --------------------------------------------------------------------------------------------- back to the input's size
 def _unpool_size(input, kernel, stride, padding, output_size, dims):
     default = [(n - 1) * s + k - 2 * p for n, k, s, p in zip(input._shape[-dims:], kernel, stride, padding)]
     if output_size is None:
@@ -643,7 +651,7 @@ def _unpooled(dims):
         f"_C._nn.max_unpool{dims}d(Tensor self, Tensor indices, int[{dims}] output_size{more}) -> Tensor", **_ONE
     )
     def f(self, indices, output_size, *rest):
-        """Zeros but for the values at their flat indices."""
+        """Write the values at their flat indices into zeros."""
         lead = self._shape[:-dims]
         zeros = self.new_zeros((*lead, numel(output_size)))
         out = zeros.scatter(-1, indices.flatten(-dims), self.flatten(-dims)).reshape((*lead, *output_size))
@@ -663,7 +671,7 @@ def _max_unpool(dims):
         autocast=FLOAT32 if dims > 1 else None,
     )
     def max_unpool(input, indices, kernel_size, stride, padding, output_size):
-        """Zeros but for the input's values at the flat indices that max pooling gave."""
+        """Write the input's values at the flat indices from max pooling into zeros."""
         name = f"max_unpool{dims}d"
         only(f"max_unpool{max(dims, 2)}d", input, dt.FLOAT)
         alert_not_deterministic(f"max_unpooling{max(dims, 2)}d_forward_out")

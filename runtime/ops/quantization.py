@@ -1,4 +1,4 @@
-"""Rounding in floating point as integers would, which trains models for quantization; and products of int8 matrices."""
+"""Fake quantization (floats rounded as integers would be) and products of int8 matrices."""
 
 from .. import dtypes as dt
 from ..call.geometry import preserved_strides
@@ -56,7 +56,7 @@ def _channel_meta(self, scale, zero_point, axis, quant_min, quant_max):
     return _masked(self)
 
 
-# straight through: as the identity, where nothing was clamped
+# Straight-through gradient: that of the identity where nothing was clamped.
 _STRAIGHT = dict(derivative={"self": lambda g0, out1: g0 * out1}, non_differentiable=(1,), method=False, out=False)
 tensor_op = op(
     "fake_quantize_per_tensor_affine_cachemask(Tensor self, float scale, int zero_point, int quant_min, "

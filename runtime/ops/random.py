@@ -1,6 +1,4 @@
-"""Random numbers: PyTorch's own streams (runtime/generator.py), drawn in the memory order of the tensor that is
-filled.
-"""
+"""Random numbers from PyTorch's own streams (runtime/generator.py), drawn in the memory order of the filled tensor."""
 
 import math
 import warnings
@@ -22,7 +20,7 @@ from .pointwise import no_derivative
 RANDOM = OPTS.replace("ScalarType?", "Generator? generator=None, ScalarType?", 1)
 RANDOM_LIKE = LIKE.replace("ScalarType?", "Generator? generator=None, ScalarType?", 1)
 
-# kind: the filler; params: its numbers; size: in memory order
+# kind: name of the distribution; params: its parameters; size: in memory order
 _DRAW = dict(
     meta=lambda kind, size, params, generator, dtype, device: (tuple(size), dtype),
     opmath=False,
@@ -36,19 +34,19 @@ draw_op = op(
 
 
 def draw(kind, size, params, generator, dtype, device):
-    """A fresh contiguous tensor of random numbers."""
+    """Return a new contiguous tensor of random numbers."""
     if dtype.is_complex and kind in ("uniform", "normal"):
         if kind == "normal":
             params = (*params[:1], params[1] / math.sqrt(2), *params[2:])
         return alias(
             T.view_as_complex(draw(kind, (*size, 2), params, generator, dtype.to_real(), device))
-        )  # no view of anything
+        )  # the result is not a view
     _place(generator, device)
     if device is HOST or device is META:
         return draw_op.call(kind, tuple(size), params, generator, dtype, device)
     return draw_op.call(kind, tuple(size), params, generator, dtype, HOST).to(
         device
-    )  # one stream for every device: the host's
+    )  # every device uses the host's random stream
 
 
 def _place(generator, device):
@@ -58,7 +56,7 @@ def _place(generator, device):
 
 
 def _draw_as(kind, like, params, generator, dtype=None):
-    """Random numbers in the shape and memory order of `like`."""
+    """Return random numbers in the shape and memory order of `like`."""
     shape, d = tuple(like._shape), dtype or like.dtype
     order = None if like._stride is None else memory_order(shape, [like])
     if order is None:
@@ -69,12 +67,12 @@ def _draw_as(kind, like, params, generator, dtype=None):
 
 # ------------------------------------------------------------------------------------------------ filling in place
 def _fill(self, kind, params, generator):
-    check_inplace(self)  # before a number is drawn
+    check_inplace(self)  # raise before any number is drawn
     return copy_(self, _draw_as(kind, self, params, generator))
 
 
 def _filler(schema, params):
-    """Tensor.NAME_: params(*args) -> the filler's numbers."""
+    """Declare Tensor.NAME_; params(*args) returns the parameters of the distribution."""
     name = schema[: schema.index("(")]
 
     def fill(self, *args):
@@ -188,10 +186,9 @@ def randperm(n, generator, dtype, layout, device, requires_grad, pin_memory):
     return _flag(draw("permutation", _size((n,)), (), generator, d, dev), requires_grad)
 
 
-# ------------------------------------------------------------------------------------------------ from tensors of
-# parameters
+# ------------------------------------------------------------------------------------------- from tensors of parameters
 def _sampler(schema, derivative=None, meta=None, out=None, **options):
-    """An operator that draws with its arguments as parameters, on the host; `generator` is its last argument."""
+    """Declare an operator that draws on the host with its arguments as parameters; the last argument is `generator`."""
     inner = op(
         "_C." + schema,
         role="draw",
@@ -323,7 +320,7 @@ def normal_tensor_float(mean, std, generator, out):
         return _normal(mean, std, generator)
     return with_out(
         "normal", _normal(T.broadcast_tensors(mean, out)[0], std, generator), out
-    )  # as many as both ask for
+    )  # the size is that of mean broadcast with out
 
 
 @composite("normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor", method=False)

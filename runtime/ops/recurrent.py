@@ -1,9 +1,9 @@
-"""Recurrent layers: an operator for each kind, one layer in one direction over whole sequences, and torch.lstm and its
-like over these.
+"""Recurrent layers: one operator for each kind, which runs one layer in one direction over whole sequences.
 
-The steps' operators are the decomposition that any device can run (decompositions/recurrent.py); a gradient that is
-itself to be differentiated goes through them as well. A layer's input is (time, batch, features), or packed: (rows,
-features) and the batch size of each step, which never grows.
+torch.lstm and the similar functions are built on these operators. The operators of single steps are the decomposition
+that any device can run (decompositions/recurrent.py); a gradient that is differentiated again goes through them as
+well. The input of a layer is (time, batch, features), or packed: (rows, features) and the batch size of each step,
+which never grows.
 """
 
 from ..autograd import enable_grad, grad
@@ -14,10 +14,9 @@ from ..declare import composite, op
 from .common import F, T, numel
 
 
-# ------------------------------------------------------------------------------------------------ one step, by
-# operators
-# (projected input, states, recurrent weight, its bias, LSTM's projection) -> (states, what the gradients read of it);
-# the first state is the output
+# -------------------------------------------------------------------------------------------- single steps by operators
+# A step takes (projected input, states, recurrent weight, its bias, LSTM's projection) and returns (states, what the
+# gradients read). The first state is the output.
 def _step_rnn(activation):
     def step(x, states, w_hh, b_hh, w_hr=None):
         return (getattr(T, activation)(x + F.linear(states[0], w_hh, b_hh)),), ()
@@ -44,7 +43,8 @@ def _step_gru(x, states, w_hh, b_hh, w_hr=None):
     return (T.lerp(n, h, z),), (T.cat((r, z, n), 1), hidden)
 
 
-# mode: (rows of the weights in hidden sizes, step, widths of what the gradients read in hidden sizes)
+# mode: (rows of the weights, step function, widths of the tensors that the gradients read); rows and widths are
+# multiples of the hidden size
 MODES = {
     "RNN_TANH": (1, _step_rnn("tanh"), ()),
     "RNN_RELU": (1, _step_rnn("relu"), ()),
@@ -54,8 +54,10 @@ MODES = {
 
 
 def resized(states, n, later, ended):
-    """States for a step of n sequences: of others than before, `later` gives those that start, `ended` takes those that
-    end.
+    """Return the states for a step of n sequences, which may be more or fewer than in the previous step.
+
+    `later` holds the initial states of the sequences that start here; states of sequences that end are appended to
+    `ended`.
     """
     running = states[0].size(0)
     if n > running:
@@ -67,7 +69,7 @@ def resized(states, n, later, ended):
 
 
 def by_steps(mode, x, states, weights, sizes, reverse):
-    """(outputs, last states, what the gradients read) by the steps' operators."""
+    """Run a layer step by step and return (outputs, last states, function that returns what the gradients read)."""
     w_ih, w_hh, b_ih, b_hh, w_hr = weights
     projected = F.linear(x, w_ih, b_ih)
     steps = projected.unbind(0) if sizes is None else projected.split(sizes)
@@ -87,7 +89,7 @@ def by_steps(mode, x, states, weights, sizes, reverse):
 
 
 # ------------------------------------------------------------------------------------------------ one layer
-_TENSORS = ("input", "hx", "cx", "w_ih", "w_hh", "b_ih", "b_hh", "w_hr")  # cx, w_hr and a second state are an LSTM's
+_TENSORS = ("input", "hx", "cx", "w_ih", "w_hh", "b_ih", "b_hh", "w_hr")  # only an LSTM has cx, w_hr and a second state
 _ARGS = "Tensor input, Tensor hx, Tensor? cx, Tensor w_ih, Tensor w_hh, Tensor? b_ih, Tensor? b_hh, Tensor? w_hr"
 
 
@@ -119,7 +121,10 @@ def _layer_meta(mode):
 
 
 def _gradients_by_operators(mode):
-    """The gradients through the steps' operators: with a graph of their own where gradients are recorded."""
+    """Return a function that computes the gradients through the operators of single steps.
+
+    The gradients have a graph where gradients are recorded.
+    """
 
     def gradients(gs, tensors, sizes, reverse, needs):
         graph = CONTEXT.grad
@@ -180,7 +185,7 @@ LAYERS = {mode: _declare_layer(mode) for mode in MODES}
 
 
 def _layer(mode, x, states, weights, sizes, reverse, call=None):
-    """(outputs, last states) of one layer in one direction; call: the operator's, below autocast."""
+    """Run one layer in one direction and return (outputs, last states). `call` runs the operator below autocast."""
     tensors = (x, *states, *(None,) * (2 - len(states)), *weights)
     train = CONTEXT.grad and any(t is not None and t._requires_grad for t in tensors)
     out = (call or getattr(T, f"_{mode.lower()}_layer"))(*tensors, sizes, reverse, train)
@@ -188,10 +193,10 @@ def _layer(mode, x, states, weights, sizes, reverse, call=None):
 
 
 def run(mode, x, sizes, states, weights, num_layers, dropout, train, bidirectional):
-    """All layers; states are tensors of (layers * directions, batch, features), weights the five of each layer and
-    direction.
+    """Run all layers and return (outputs, last states).
 
-    sizes: the batch size of each step of a packed input, else None.
+    `states` are tensors of (layers * directions, batch, features), `weights` holds the five of each layer and
+    direction. `sizes` is the batch size of each step of a packed input, else None.
     """
     directions, last = 1 + bidirectional, []
     for layer in range(num_layers):
@@ -208,15 +213,14 @@ def run(mode, x, sizes, states, weights, num_layers, dropout, train, bidirection
 
 
 def step(mode, x, states, w_ih, w_hh, b_ih, b_hh):
-    """The states after one step over x: (batch, features). Autocast leaves gated cells as they are."""
+    """Return the states after one step over x: (batch, features). Autocast does not apply to gated cells."""
     call = None if mode.startswith("RNN") else LAYERS[mode].call
     return _layer(mode, x.unsqueeze(0), states, (w_ih, w_hh, b_ih, b_hh, None), None, False, call)[1]
 
 
-# ------------------------------------------------------------------------------------------------ torch.lstm and its
-# like
+# ----------------------------------------------------------------------------------------------- torch.lstm and similar
 def _grouped(params, has_biases, count):
-    """The flat weights as the five of each layer and direction, None for those that it lacks."""
+    """Yield the five weights of each layer and direction from the flat list, with None for missing ones."""
     n = len(params) // count
     for i in range(0, n * count, n):
         w = list(params[i : i + n])

@@ -22,13 +22,13 @@ def reduced(shape, dims, keepdim):
 
 
 def _dims(self, dim, empty_is_all=True):
-    """The dimensions to reduce, sorted; none for a 0-d tensor."""
+    """Return the dimensions to reduce, sorted; an empty tuple for a 0-d tensor."""
     dims = wrap_dims(dim, len(self._shape), empty_is_all)
     return dims if self._shape else ()
 
 
 def _one_dim(self, dim):
-    """The dimension of a reduction along one."""
+    """Return the dimension of a reduction along a single dimension."""
     n = len(self._shape)
     if n > 64:
         raise RuntimeError(MANY_DIMS)
@@ -36,12 +36,12 @@ def _one_dim(self, dim):
 
 
 def _spread(g, shape, dims, keepdim):
-    """A reduced tensor over the shape before the reduction."""
+    """Expand a reduced tensor to the shape before the reduction."""
     return _restore(g, shape, dims, keepdim).expand(shape)
 
 
 def _restore(g, shape, dims, keepdim):
-    """A reduced tensor with the dimensions back, where it has any left, of one element each."""
+    """Insert the reduced dimensions with size 1 again, unless they were kept or the reduced tensor is 0-d."""
     if not keepdim and g._shape:
         for d in dims:
             g = g.unsqueeze(d)
@@ -63,9 +63,9 @@ def _unsupported(name, self, bool_too=False):
 
 
 def _nonempty(name, self, dims, error=IndexError, hint="", call="()"):
-    """The error of a reduction without identity over no elements.
+    """Raise the error of a reduction without identity over no elements.
 
-    Dims None: over all. call: what its words put behind the name.
+    `dims` of None means all dimensions. `call` is what the message has after the name.
     """
     if dims is None and 0 in self._shape:
         raise error(f"{name}{call}: Expected reduction dim to be specified for input.numel() == 0.{hint}")
@@ -79,7 +79,7 @@ HINT = " Specify the reduction dim with the 'dim' argument."
 
 # ------------------------------------------------------------------------------------------------ sum, mean, prod
 def _sum_dtype(self, dtype):
-    """(input, result dtype): small integers are summed as int64; a given dtype is that of the input."""
+    """Return (input, result dtype): integers are summed as int64, and the input is converted to a given dtype."""
     if dtype is None:
         return self, dt.int64 if self.dtype.category < dt.FLOAT else self.dtype
     return (
@@ -89,12 +89,12 @@ def _sum_dtype(self, dtype):
 
 @cache
 def _all(n):
-    """All dimensions, where none is said: always the same tuple."""
+    """All dimensions, where dim was not given. Cached, so that `is` tells this case from an explicit tuple."""
     return tuple(range(n))
 
 
 def _name_of(cap):
-    """The node of a reduction: number 0 over all dimensions where none was said, else 1."""
+    """Return the naming function of a reduction's node: number 0 for all dimensions without a given dim, else 1."""
     return lambda given, shapes: (
         f"{cap}Backward{int(given['dim'] is not None and given['dim'] is not _all(len(shapes['self'])))}"
     )
@@ -160,7 +160,7 @@ op(
     derivative=BY_PARTS,
 )
 def nansum(self, dim, keepdim, dtype):
-    wrap_dims(dim, len(self._shape))  # whose errors come first
+    wrap_dims(dim, len(self._shape))  # raises its errors first
     if self.dtype.is_complex:
         raise RuntimeError("nansum on CPU does not support complex inputs")
     return (self.masked_fill(self.isnan(), 0) if self.dtype.is_floating_point else self).sum(dim, keepdim, dtype=dtype)
@@ -186,7 +186,7 @@ def _prod_prepare(self, dim, keepdim, dtype):
 
 
 def _prod_grad(g, self, out, dim, keepdim):
-    """g * out / self, or products of all others where an element is zero."""
+    """Return g * out / self, or use the products of the other elements where an element is zero."""
     if not self._shape:
         return g
     if dim is None:
@@ -203,7 +203,7 @@ def _prod_grad(g, self, out, dim, keepdim):
 
 
 def _others(x, dim):
-    """For each element the product of the others along dim."""
+    """Return for each element the product of the other elements along dim."""
     n = x._shape[dim]
     if n == 0:
         return x
@@ -242,7 +242,7 @@ def sum_to_size(self, size):
 def count_nonzero(self, dim):
     dims = (
         None if dim is None else wrap_dims((dim,) if dim.__class__ is int else dim, len(self._shape))
-    )  # whose errors come first
+    )  # raises its errors first
     return (self if self.dtype is dt.bool_ else self != 0).sum(dims)
 
 
@@ -300,7 +300,7 @@ op("hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -
 def _equal_share(g, self, out):
     """The gradient of a full reduction to one of several equal elements: shared between them."""
     mask = self.isnan() if has_values(self) and out.isnan() else self == out
-    return T.where(mask, g / mask.sum(), 0)  # a gradient of NaN reaches those elements alone
+    return T.where(mask, g / mask.sum(), 0)  # a NaN gradient reaches only those elements
 
 
 def _share(g, self, out, dim, keepdim):
@@ -309,7 +309,7 @@ def _share(g, self, out, dim, keepdim):
 
 
 def _chosen(g, shape, dim, index, keepdim):
-    """The gradient of values picked by index along dim."""
+    """Return the gradient of values that were picked by index along dim."""
     if not shape:
         return g
     if not keepdim:
@@ -329,7 +329,7 @@ _PICKED = dict(prepare=_along, derivative=_chosen_grad, non_differentiable=(1,))
 
 
 def _pair(self, dim, keepdim):
-    """Specs of values and int64 indices along one dimension."""
+    """Return (shape, dtype) of the values and of the int64 indices of a reduction along one dimension."""
     shape = reduced(self._shape, (dim,), keepdim)
     return [(shape, self.dtype), (shape, dt.int64)]
 
@@ -567,14 +567,17 @@ def _reverse_cumsum(g, dim):
 
 
 def _cumprod_grad(g, self, out, dim):
-    """sum over k >= i of g_k * out_k / x_i; where x holds a zero, from the products of the others."""
+    """Return sum over k >= i of g_k * out_k / x_i.
+
+    Where x holds a zero, the sum is computed from the products of the other elements.
+    """
     if not self._shape or self._shape[dim] <= 1:
         return g
     if has_values(self) and not (self == 0).any():
         return _reverse_cumsum(g * conj(out), dim) / conj(self)
     if not CONTEXT.grad:
-        # up to the first zero as without it; at it, from the products of the others, up to the second; behind it
-        # nothing
+        # Before the first zero: the same formula. At the first zero: the products of the other elements, up to the
+        # second zero. After the first zero: zero.
         seen = (self == 0).cumsum(dim)
         at = (self == 0) & (seen == 1)
         others = (g * conj(self.masked_fill(at, 1).cumprod(dim))).masked_fill(seen != 1, 0).sum(dim, True)
@@ -627,7 +630,7 @@ def _pick_scan(name, prim, call=None):
         if not self._shape and dim not in (-1, 0):
             raise IndexError(f"{name}(): Expected reduction dim -1 or 0 for scalar but got {dim}")
         if 0 in self._shape:
-            return self, 0  # PyTorch does not look at the dimension then
+            return self, 0  # PyTorch does not check the dimension of an empty tensor
         return _along(self, dim)
 
     options = dict(
@@ -661,9 +664,10 @@ def _lcse_grad(g, self, out, dim):
 
 
 def _lcse_forward(op, args, tangents, outs):
-    """The formula goes through the logarithm of g, which cannot be differentiated at 0.
+    """Return the tangent of logcumsumexp.
 
-    So does this, of the tangent.
+    The gradient formula takes the logarithm of g, which cannot be differentiated at 0, so the tangent has its own
+    formula. It takes the logarithm of the tangent in the same way.
     """
     (x, dim), v, out = args, tangents[0], outs[0]
     if not x._shape:
@@ -782,7 +786,7 @@ op(
 
 
 def _checked_quantiles(self, q):
-    """The quantiles to find as a tensor."""
+    """Check the quantiles to compute and return them as a tensor."""
     if not isinstance(q, Tensor):
         if not 0 <= q <= 1:
             raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q:g}")
@@ -847,8 +851,7 @@ for _name in ("quantile", "nanquantile"):
     )
 
 
-# ------------------------------------------------------------------------------------------------ differences,
-# integrals
+# ----------------------------------------------------------------------------------------------- differences, integrals
 @composite(
     "diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", out=SAME_SCALAR_TYPE
 )
@@ -921,7 +924,7 @@ for _name, _cumulative in {"trapezoid": False, "cumulative_trapezoid": True}.ite
 
 
 def _differences(x, d, h, edge_order):
-    """Central differences along d. h: a number, or a 1-d tensor of coordinates."""
+    """Return central differences along d, one-sided at the edges. h is a number or a 1-d tensor of coordinates."""
     n = x._shape[d]
 
     def at(a, b=None):
@@ -972,7 +975,7 @@ def _check_coordinates(self, d, s):
 
 
 def _spacings(spacing, dims, n):
-    """One spacing for each dimension; dims: those that were asked for, or None for all n."""
+    """Return one spacing for each dimension. `dims` are the given dimensions, or None for all n."""
     count = n if dims is None else len(dims)
     h = list(spacing) if isinstance(spacing, (tuple, list)) else [1 if spacing is None else spacing] * count
     if len(h) != count:
@@ -994,7 +997,7 @@ def _spacings(spacing, dims, n):
 )
 def gradient(self, spacing, dim, edge_order):
     n = len(self._shape)
-    wrap_dims(dim, n, False)  # for its errors: the order stays as given
+    wrap_dims(dim, n, False)  # only raises its errors; the given order is kept
     dims = range(n) if dim is None else [wrap_dim(d, n) for d in dim]
     if self.dtype is dt.uint8:
         raise RuntimeError("torch.gradient does not support uint8 input.")
@@ -1073,7 +1076,7 @@ op(
 
 
 def _edges(self, bins, range_, dim=0):
-    """Bin edges of one dimension: given, or spread over a range or over the values."""
+    """Return the bin edges of one dimension: as given, or evenly spaced over the given range or the values."""
     if isinstance(bins, Tensor):
         return bins
     if range_ is not None:
@@ -1094,9 +1097,9 @@ def _edges(self, bins, range_, dim=0):
 
 
 def _histogramdd(self, edges, weight, density):
-    """Counts (or weights) of points, rows of self, in the cells between the edges.
+    """Return the counts, or sums of weights, of the points in the cells between the edges.
 
-    The last cell of a dimension is closed.
+    Each row of self is a point. The last cell of each dimension includes its upper edge.
     """
     inside, flat = None, None
     for d, e in enumerate(edges):
@@ -1106,7 +1109,7 @@ def _histogramdd(self, edges, weight, density):
         ok = (x >= e[0]) & (x <= e[-1])
         inside = ok if inside is None else inside & ok
         flat = at if flat is None else flat * n + at
-    if inside is None:  # points without coordinates are in no cell
+    if inside is None:  # points without coordinates belong to no cell
         return self.new_full((), math.nan if density else 0)
     w = T.ones(inside._shape, dtype=self.dtype, device=self.device) if weight is None else weight
     shape = tuple(e._shape[0] - 1 for e in edges)
@@ -1119,7 +1122,7 @@ def _histogramdd(self, edges, weight, density):
 
 
 def _check_bins(self, bins):
-    """The errors of bins, one for each dimension: tensors of edges, or how many there are."""
+    """Raise PyTorch's errors for invalid bins: a tensor of edges or a number of bins for each dimension."""
     n, said = self._shape[-1], "torch.histogramdd: "
     if len(bins) != n:
         if any(isinstance(b, Tensor) for b in bins):
@@ -1148,7 +1151,7 @@ def _check_bins(self, bins):
 
 
 def _check_histogram(self, bins, range_, weight):
-    """The errors of a histogram over points, rows of self."""
+    """Raise PyTorch's errors for invalid arguments of a histogram over points, the rows of self."""
     n, said = self._shape[-1], "torch.histogramdd: "
     if self.dtype not in (dt.float32, dt.float64):
         raise NotImplementedError(f"\"histogramdd\" not implemented for '{dt.scalar_name(self.dtype)}'")

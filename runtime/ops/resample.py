@@ -1,4 +1,4 @@
-"""Resampling of grids: interpolation, sampling at given points, sliding blocks, moves between channels and pixels."""
+"""Resampling: interpolation, grid sampling, unfold and fold, pixel shuffling."""
 
 import math
 import warnings
@@ -18,7 +18,7 @@ NAMES = ("W", "HW", "DHW")
 
 
 # ------------------------------------------------------------------------------------------------ interpolation
-# operator: (mode, dimensions, PyBoost primitive); linear and cubic ones take align_corners
+# operator: (mode, number of dimensions, PyBoost primitive); linear and cubic modes take align_corners
 UPSAMPLE = {
     "upsample_nearest1d": ("nearest", 1, "UpsampleNearest1D"),
     "upsample_nearest2d": ("nearest", 2, "UpsampleNearest2D"),
@@ -66,7 +66,7 @@ def _upsample_meta(mode, dims):
 
 
 def _upsample_call(mode, dims, back):
-    """How the primitive is called: nearest ones know no align_corners, trilinear ones have it in the constructor."""
+    """Return how the primitive is called: nearest takes no align_corners, trilinear takes it in the constructor."""
 
     def call(p, x, size, align, scales):
         q = p.of(align) if mode == "linear" and dims == 3 else p
@@ -77,9 +77,10 @@ def _upsample_call(mode, dims, back):
 
 
 def _scales_apart(mode, dims):
-    """PyTorch's arguments below autograd: a scale for each dimension, and no corners where nothing lies between pixels.
+    """Return a function that converts to the arguments that PyTorch passes below autograd.
 
-    The gradient is told both sizes.
+    These have one scale for each dimension, and align_corners only for modes that interpolate between pixels. The
+    backward operator also gets output_size.
     """
     names = [f"scales_{d}" for d in "dhw"[3 - dims :]] if dims > 1 else ["scales"]
 
@@ -136,7 +137,7 @@ _RANK = {"linear": 3, "bilinear": 4, "trilinear": 5, "bicubic": 4, "lanczos": 4}
 
 
 def _per_dimension(name, value, input):
-    """A tuple with one value for each spatial dimension."""
+    """Return a tuple with one value for each spatial dimension."""
     spatial = list(input._shape[2:])
     if not isinstance(value, (tuple, list)):
         return (value,) * len(spatial)
@@ -153,7 +154,7 @@ def _per_dimension(name, value, input):
 
 
 def _wanted_size(input, size, scale_factor, recompute, mode):
-    """(the size of the result, the scales that the kernel takes instead of the sizes' ratios or None)."""
+    """Return (output size, scales that the kernel uses instead of the ratios of the sizes, or None)."""
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")
     if size is not None:
@@ -273,7 +274,10 @@ def _grid_meta(dims):
 
 
 def grid_gradients(g, input, grid, mode, padding, align, needs=(True, True)):
-    """The gradients of picture and grid by the operators that sampling is composed of, so that they have gradients."""
+    """Return the gradients of input and grid through the operators that the sampling is composed of.
+
+    They can be differentiated again.
+    """
     graph = CONTEXT.grad
     given = (input, grid) if graph else tuple(t.detach()._requiring_grad() for t in (input, grid))
     with enable_grad():
@@ -306,7 +310,7 @@ def _grid_op(dims):
         out=False,
         derivative={("input", "grid"): gradients},
         no_forward=name,
-        opmath=False,  # PyTorch rounds half types at every step: coordinates, weights, terms
+        opmath=False,  # PyTorch rounds half types after every step: coordinates, weights, terms
         call=lambda p, x, grid, mode, pad, align: p.of(MODES[mode], PADDINGS[pad], align)(x, grid),
     )
 
@@ -324,7 +328,7 @@ _grid_2d, _grid_3d = _grid_op(2), _grid_op(3)
 
 
 def _in_range(c, size, padding, align):
-    """Coordinates brought into the picture as the padding mode says."""
+    """Map coordinates into the image as the padding mode requires."""
     if padding == 2:
         low, high = (0, 2 * (size - 1)) if align else (-1, 2 * size - 1)
         span, low = (high - low) / 2, low / 2
@@ -350,7 +354,7 @@ def _cubic(t):
 
 
 def _neighbours(c, size, mode, padding, align):
-    """(position, weight) pairs that a coordinate in [-1, 1] reads along one dimension."""
+    """Return the (position, weight) pairs that a coordinate in [-1, 1] reads along one dimension."""
     c = (c + 1) / 2 * (size - 1) if align else ((c + 1) * size - 1) / 2
     if mode != 2:
         c = _in_range(c, size, padding, align)
@@ -363,7 +367,7 @@ def _neighbours(c, size, mode, padding, align):
 
 
 def _sample(input, grid, mode, padding, align):
-    """Every combination of neighbours, gathered and weighted."""
+    """Sample the input: gather and weight every combination of neighbours."""
     sizes, dims = input._shape[2:], len(input._shape) - 2
     flat, points, out = input.flatten(2), grid._shape[1:-1], None
     for combination in product(
@@ -427,7 +431,7 @@ def grid_sample(input, grid, mode, padding_mode, align_corners):
 
 @composite("affine_grid_generator(Tensor theta, int[] size, bool align_corners) -> Tensor", out=False)
 def affine_grid_generator(theta, size, align_corners):
-    """Coordinates in [-1, 1] of every output pixel, mapped by the affine matrices theta."""
+    """Return the coordinates in [-1, 1] of every output pixel, mapped by the affine matrices theta."""
     N, spatial = size[0], size[2:]
     axes = []
     for k, s in enumerate(reversed(spatial)):
@@ -564,7 +568,7 @@ def _with_batch(x, rank, text):
 def unfold(input, kernel_size, dilation, padding, stride):
     _check_blocks(kernel_size, dilation, padding, stride)
     if len(input._shape) < 3:
-        input.size(len(input._shape))  # PyTorch asks for the sizes first: an IndexError
+        input.size(len(input._shape))  # raises IndexError: PyTorch reads the sizes first
     x = _with_batch(input, 4, "with possibly 0 batch size and other non-zero dimensions for input")
     out = _im2col.call(x, kernel_size, dilation, padding, stride)
     return out if x is input else out.squeeze(0)
@@ -593,7 +597,7 @@ def _check_pixels(name, x, factor, label):
 
 
 def _rearranged(x, self):
-    """Elements of self in another order, in memory of their own also where a view could show them."""
+    """Return x in the memory format of self, copied if it is a view of self."""
     return keep_format(x.clone(memory_format=contiguous_format) if x._storage is self._storage else x, self)
 
 
@@ -604,7 +608,7 @@ def _rearranged(x, self):
     derivative=lambda g, upscale_factor: T.pixel_unshuffle(g, upscale_factor),
 )
 def pixel_shuffle(self, r):
-    """(*, C r r, H, W) as (*, C, H r, W r)."""
+    """Rearrange (*, C r r, H, W) to (*, C, H r, W r)."""
     _check_pixels("pixel_shuffle", self, r, "upscale_factor")
     *lead, c, h, w = self._shape
     if c % (r * r):
@@ -624,7 +628,7 @@ def pixel_shuffle(self, r):
     derivative=lambda g, downscale_factor: T.pixel_shuffle(g, downscale_factor),
 )
 def pixel_unshuffle(self, r):
-    """(*, C, H r, W r) as (*, C r r, H, W)."""
+    """Rearrange (*, C, H r, W r) to (*, C r r, H, W)."""
     _check_pixels("pixel_unshuffle", self, r, "downscale_factor")
     *lead, c, h, w = self._shape
     for name, at, s in (("height", -2, h), ("width", -1, w)):

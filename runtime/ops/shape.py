@@ -46,13 +46,13 @@ def _cat_prepare(tensors, dim):
             raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
     d = tensors[0].dtype
     ts = list(tensors) if all(t.dtype is d for t in tensors) else _same_dtype(tensors)
-    kept = [t for t in ts if tuple(t._shape) != (0,)]  # 1-d empty tensors join anything
+    kept = [t for t in ts if tuple(t._shape) != (0,)]  # 1-d empty tensors can be joined with any shape
     if kept and len(kept) < len(ts) and len(kept[0]._shape) > 1:
         ts = kept
     if kept:
         dim = wrap_dim(dim, len(ts[0]._shape))
     else:
-        dim = 0  # of nothing but these, any will do
+        dim = 0  # all tensors are empty and 1-d, so any dim is accepted
     first = ts[0]._shape
     for i, t in enumerate(ts[1:], 1):
         if len(t._shape) != len(first):
@@ -105,7 +105,7 @@ cat_op = op(
     aten="cat.default",
 )
 def _cat_channels_last(tensors, dim):
-    """cat of tensors whose channels lie last in memory, where those of the result do too."""
+    """Concatenate channels-last tensors into a channels-last result."""
     n = len(tensors[0]._shape)
     order = (0, *range(2, n), 1)
     return unviewed(
@@ -172,7 +172,10 @@ op(
 
 
 def _stack_strides(tensors, dim):
-    """PyTorch joins along `dim` and then splits that dimension: the memory format of the tensors stays."""
+    """Return the strides of a stack in the memory format of the tensors, or None for contiguous ones.
+
+    PyTorch concatenates along `dim` and then splits that dimension, which keeps the memory format.
+    """
     shape, n = list(tensors[0]._shape), len(tensors[0]._shape)
     if dim == n or any(kept_strides(t) is None for t in tensors):
         return None
@@ -182,7 +185,7 @@ def _stack_strides(tensors, dim):
 
 
 def _at_least(n):
-    """x with dimensions added up to n, as NumPy adds them: in front for 1 and 2, on both sides for 3."""
+    """Return a function that adds dimensions up to n, as NumPy does: in front for 1 and 2, on both sides for 3."""
 
     def f(x):
         k = len(x._shape)
@@ -258,7 +261,7 @@ _FLIPPED = dict(
 
 @composite("_flip_in_order(Tensor self, int[] dims) -> Tensor", **_FLIPPED)
 def _flip_in_order(self, dims):
-    """flip of a tensor whose dimensions lie in memory in another order, as those of the result do."""
+    """Flip a tensor whose dimensions are permuted in memory; the result has the same memory order."""
     order = storage_order(self)
     return unviewed(
         flip_op.call(self.permute(order), tuple(sorted(order.index(d) for d in dims))).permute(inverse(order))
@@ -288,7 +291,7 @@ def _roll_prepare(self, shifts, dims):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
     if not self._shape:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
-    if 0 in self._shape:  # which has nothing to roll along any
+    if 0 in self._shape:  # an empty tensor has nothing to roll
         return self, (0,), (0,)
     return self, shifts, tuple(wrap_dim(d, len(self._shape)) for d in dims)
 
@@ -437,8 +440,7 @@ def repeat_interleave(self, repeats, dim, output_size):
     return x.index_select(d, T.repeat_interleave(repeats, output_size=output_size))
 
 
-# ------------------------------------------------------------------------------------------------ triangles and
-# diagonals
+# ---------------------------------------------------------------------------------------------- triangles and diagonals
 def _triangle(name, prim, call=None):
     def meta(self, diagonal):
         if len(self._shape) < 2:
@@ -507,7 +509,7 @@ def fill_diagonal_(self, fill_value, wrap):
     fill_(at, fill_value)
     if (
         wrap and n == 2 and self._shape[0] > self._shape[1] + 1
-    ):  # the diagonal goes on below, one row further down each time
+    ):  # the diagonal continues below, one row further down each time
         rows, cols = self._shape
         for start in range(cols + 1, rows, cols + 1):
             fill_(self.as_strided((min(cols, rows - start),), (step,), self._offset + start * st[0]), fill_value)
@@ -536,7 +538,7 @@ def trace(self):
 
 
 def _clone_with_gaps(x):
-    """A copy of all the memory that x is a part of, seen as x sees it."""
+    """Copy all the memory behind x, and return the view of the copy that x is of the original."""
     if x._stride is None and not x._offset or 0 in x.stride():
         return x.clone()
     whole = strided_view(x, (capacity(x),), None, 0)
@@ -544,7 +546,7 @@ def _clone_with_gaps(x):
 
 
 def _into_copy(name, args, view, grad_self, grad_src):
-    """NAME_scatter: a copy of self with src in the place of one of its views."""
+    """Declare NAME_scatter: a copy of self with src written to one of its views."""
     grads = {"self": grad_self, "src": grad_src}
     o = op(
         f"{name}_scatter(Tensor self, Tensor src, {args}) -> Tensor",
@@ -598,7 +600,7 @@ _into_copy(
     lambda g, src_shape, offset, dim1, dim2: g.diagonal_scatter(_hole(g, src_shape), offset, dim1, dim2),
     lambda g, offset, dim1, dim2: g.diagonal(offset, dim1, dim2),
 )
-# PyTorch's gradient of self holds the slice and not the rest
+# As in PyTorch, the gradient of self holds the slice and is zero elsewhere.
 _into_copy(
     "as_strided",
     "int[] size, int[] stride, int? storage_offset=None",
@@ -657,7 +659,8 @@ def _copies():
 
         differentiable = name != "detach" and overload != ".dtype"
         node = (
-            f"{name.title().replace('_', '')}Backward{int(overload == '.dim')}_copy"  # PyTorch's is made of the view's
+            # PyTorch derives the name from the view's
+            f"{name.title().replace('_', '')}Backward{int(overload == '.dim')}_copy"
         )
         derived = dict(derivative=BY_PARTS, node=node) if differentiable else {}
         signature = f"{name}_copy{overload}(Tensor self{', ' if args else ''}{args}) -> {returns[many]}"
@@ -682,8 +685,9 @@ def narrow_copy(self, dim, start, length):
 
 
 def _unsafe(name, args):
-    """unsafe_split and the like: autograd takes the parts for tensors of their own, which may be written to without
-    telling the others.
+    """Declare unsafe_split or a similar function, whose parts autograd treats as independent tensors.
+
+    A part may be written to in place without a new version of the others.
     """
 
     def parts(self, *rest):
@@ -875,7 +879,7 @@ def _masked_scatter_prepare(self, mask, source):
 
 
 def _masked_source_grad(g, mask, source_shape):
-    picked = g.masked_select(mask)  # spread over all that it is broadcast with
+    picked = g.masked_select(mask)  # mask is broadcast to the shape of g
     missing = numel(source_shape) - picked._shape[0]
     if missing:
         picked = T.cat([picked, g.new_zeros((missing,))])
@@ -938,13 +942,12 @@ def nonzero_static(self, size, fill_value):
     return out
 
 
-# ------------------------------------------------------------------------------------------------ reductions into a
-# copy
+# ----------------------------------------------------------------------------------------------- reductions into a copy
 _REDUCE = ("sum", "prod", "mean", "amax", "amin")
 
 
 def _reducible(kernel, x, reduce):
-    """Means of bools and extrema of complex numbers are refused."""
+    """Check the dtype: means of bools and extrema of complex numbers are refused."""
     only(
         kernel,
         x,
@@ -990,9 +993,11 @@ _NO_SECOND = DelayedError(
 
 
 def _reduce_grads(g, x, src, out, reduce, include_self, gather, add, again, hole):
-    """Gradients of the copy's and the source's elements. gather reads a place for each source element, add sums source
-    elements into
-    places, again repeats the reduction with other values, hole zeroes the places that were written."""
+    """Return the gradients of the copied tensor and of the source.
+
+    `gather` reads a place for each source element, `add` sums source elements into places, `again` repeats the
+    reduction with other values, `hole` zeroes the places that were written.
+    """
     if reduce == "sum":
         gx, gs = g, gather(g)
     elif reduce == "mean":
@@ -1004,7 +1009,7 @@ def _reduce_grads(g, x, src, out, reduce, include_self, gather, add, again, hole
         gx = g * again(x1, src) / x1
         zero = src == 0
         zeros = gather(add(T.zeros_like(x), zero.to(x.dtype)))
-        alone = zero & (zeros == 1)  # the only zero of its place: the others' product counts
+        alone = zero & (zeros == 1)  # the only zero of its place: its gradient is the product of the others
         gs = T.where(alone, gather(g * again(x, src.masked_fill(alone, 1))), gather(g * out) / src.masked_fill(zero, 1))
         if CONTEXT.grad and has_values(zeros) and bool((zeros > 1).any()):
             gs = _NO_SECOND.run([gs])
@@ -1114,9 +1119,9 @@ def _segment_prepare(data, reduce, lengths, indices, offsets, axis, unsafe, init
 
 
 def _segment_index(lengths, n):
-    """The number of its segment for each of n positions, row by row.
+    """Return the number of its segment for each of n positions, row by row.
 
-    Positions past the end get the number of segments.
+    Positions after the last segment get the number of segments.
     """
     ends = lengths.cumsum(-1)
     at = T.arange(n, device=lengths.device).expand((*lengths._shape[:-1], n)).contiguous()
@@ -1124,7 +1129,7 @@ def _segment_index(lengths, n):
 
 
 def _segment_grad(g, data, reduce, lengths, axis, initial, out):
-    """Each element's share in its segment's gradient; past the end none."""
+    """Return each element's share of its segment's gradient; elements after the last segment get zero."""
     n, k = data._shape[axis], lengths._shape[axis]
     tail = len(data._shape) - axis - 1
     index = _segment_index(lengths, n)
@@ -1174,14 +1179,14 @@ op(
 
 @composite("_C._nn.flatten_dense_tensors(Tensor[] tensors) -> Tensor", python=True)
 def flatten_dense_tensors(tensors):
-    """The tensors' values one after the other; of a single tensor its own."""
+    """Concatenate the flattened tensors; a single tensor is not copied if it is contiguous."""
     flat = [t.contiguous().view(-1) for t in tensors]
     return flat[0] if len(flat) == 1 else T.cat(flat)
 
 
 @composite("_C._nn.unflatten_dense_tensors(Tensor flat, Tensor[] tensors) -> Tensor[]", python=True)
 def unflatten_dense_tensors(flat, tensors):
-    """Views of a flat tensor in the shapes of the given ones."""
+    """Return views of a flat tensor in the shapes of the given tensors."""
     views, at = [], 0
     for t in tensors:
         # an empty piece gets memory of its own: a view at the end would have no place

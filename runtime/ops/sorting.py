@@ -52,7 +52,7 @@ def stable_sort(self, stable, dim, descending):
     **_SORT,
 )
 def _sort_in_order(self, dim, descending, stable):
-    """sort of a tensor whose dimensions lie in memory in another order, as those of the results do."""
+    """Sort a tensor whose dimensions are permuted in memory; the results have the same memory order."""
     order = storage_order(self)
     values, indices = sort_op.call(self.permute(order), order.index(dim), descending, bool(stable))
     back = inverse(order)
@@ -166,7 +166,7 @@ def unique(self, sorted, return_inverse, return_counts, dim):
 
 
 def _asked(values, *parts):
-    """(the distinct values, each further part, or nothing where it was not asked for)."""
+    """Return (distinct values, further parts), with an empty tensor for each part that was not requested."""
     return (values, *(T.empty((0,), dtype=dt.int64, device=values.device) if p is None else p for p in parts))
 
 

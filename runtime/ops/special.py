@@ -1,4 +1,4 @@
-"""torch.special, and the special functions of the root namespace."""
+"""torch.special, and the special functions of the torch namespace."""
 
 import math
 
@@ -135,12 +135,12 @@ _one(
 
 
 def _at_zero(self, f):
-    """f, but 0.5 where its argument is too small to divide by."""
+    """Return f(self), but 0.5 where self is too small to divide by."""
     large = T.abs(self) > dt.finfo(self.dtype).eps
     return T.where(large, f(T.where(large, self, 1)), 0.5)
 
 
-# functions that PyTorch does not differentiate either
+# PyTorch does not differentiate these functions either.
 for _name in """airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 modified_bessel_i0 modified_bessel_i1
  modified_bessel_k0 modified_bessel_k1 scaled_modified_bessel_k0 scaled_modified_bessel_k1 spherical_bessel_j0
  """.split():

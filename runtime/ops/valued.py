@@ -1,12 +1,10 @@
-"""Tensors of a kind of their own whose elements are another tensor's, `_v`: whatever is differentiable goes through
-that one.
-"""
+"""Base class of tensors whose elements are held by another tensor, `_v`; autograd works on that one."""
 
 from .common import Tensor
 
 
 class Table(dict):
-    """What functions do with tensors of a kind, by the functions' names: @TABLE.on("add") enters one."""
+    """Handlers of functions for one kind of tensor, by function name: @TABLE.on("add") registers one."""
 
     def on(self, *names):
         def deco(f):
@@ -17,7 +15,10 @@ class Table(dict):
 
 
 class ValuedTensor(Tensor, raw=True):
-    """The place in the graph of such a tensor is that of its values. `_with(values)` makes one like it over others."""
+    """A tensor whose place in the autograd graph is that of its values `_v`.
+
+    `_with(values)` returns a similar tensor with other values.
+    """
 
     _of_layout = True
 
@@ -49,23 +50,23 @@ class ValuedTensor(Tensor, raw=True):
         return self._v.register_hook(on_values)
 
     def _become(self, name, result):
-        """out=: what the function of that name gives, where it knows nothing of this kind of tensor."""
+        """Raise the error of out= for a function without a handler for this kind of tensor."""
         raise NotImplementedError(
             f"{name}(): out= of layout {self.layout}, dtype {self.dtype} is not supported (device {self.device})"
         )
 
     def _gradient(self, g):
-        """The gradient of the values as one of the tensor."""
+        """Convert the gradient of the values to a gradient of this tensor."""
         return self._with(g)
 
     def _places(self):
-        """The tensors at which gradients of this one arrive."""
+        """Return the tensors in the graph that receive the gradients of this one."""
         return [self._v]
 
     def _gradient_of(self, gradients):
-        """The gradient of the tensor, from those of its places."""
+        """Combine the gradients of the tensors from `_places` into the gradient of this tensor."""
         return None if gradients[0] is None else self._gradient(gradients[0])
 
     def _root(self, gradient):
-        """(values, their gradient): where the backward pass of the tensor starts."""
+        """Return (values, their gradient), where the backward pass of this tensor starts."""
         return self._v, None if gradient is None else gradient._v

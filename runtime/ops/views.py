@@ -18,7 +18,7 @@ from .common import M, T, Tensor, changed, contiguous_strides, dt, numel, wrap_d
 
 
 def _norm(shape, stride):
-    """Strides as stored: None for the canonical contiguous ones."""
+    """Return strides as they are stored: None for the canonical contiguous ones."""
     return None if stride == contiguous_strides(shape) else stride
 
 
@@ -29,7 +29,7 @@ def _strides(t):
 
 # ------------------------------------------------------------------------------------------------ view, reshape
 def infer_size(size, n):
-    """The shape with its one -1 filled in."""
+    """Return the shape with its -1 replaced by the inferred size."""
     if -1 in size:
         if size.count(-1) > 1:
             raise RuntimeError("only one dimension can be inferred")
@@ -57,7 +57,7 @@ def infer_size(size, n):
 
 
 def view_strides(shape, stride, new):
-    """Strides of the same memory under another shape, or None where no view exists."""
+    """Return the strides of the same memory under another shape, or None where no view exists."""
     n = numel(shape)
     if n == 0:
         return stride if tuple(shape) == tuple(new) else contiguous_strides(new)
@@ -141,7 +141,7 @@ view("Tensor.view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", _view_d
 
 @composite("reshape(Tensor self, int[] shape) -> Tensor", varargs="shape", out=False)
 def reshape(self, shape):
-    """A view where one exists, else a copy."""
+    """Return a view where one exists, otherwise a copy."""
     if (
         self._stride is not None
         and view_strides(self._shape, self._stride, infer_size(shape, numel(self._shape))) is None
@@ -459,7 +459,7 @@ def _select_geometry(self, dim, index):
 
 @composite("aten.select_backward(Tensor grad_output, int[] input_sizes, int dim, int index) -> Tensor")
 def select_backward(grad_output, input_sizes, dim, index):
-    """The gradient of what was selected from, zero elsewhere."""
+    """Return the gradient of select's input: grad_output at the index, zero elsewhere."""
     return T.select_scatter(grad_output.new_zeros(input_sizes), grad_output, dim, index)
 
 
@@ -496,7 +496,7 @@ def _slice_geometry(self, dim, start, end, step):
     "aten.slice_backward(Tensor grad_output, int[] input_sizes, int dim, int start, int end, int step) -> Tensor"
 )
 def slice_backward(grad_output, input_sizes, dim, start, end, step):
-    """The gradient of what was sliced, zero elsewhere."""
+    """Return the gradient of slice's input: grad_output in the slice, zero elsewhere."""
     return T.slice_scatter(grad_output.new_zeros(input_sizes), grad_output, dim, start, end, step)
 
 
@@ -548,9 +548,9 @@ def _unbind_geometry(self, dim):
 
 
 def _blocks(gs, sizes, shape, d, like):
-    """Gradients of parts along a dimension, neighbours without one as one block of zeros.
+    """Yield the gradients of parts along a dimension, with one block of zeros for neighbouring parts that have none.
 
-    The cost grows with the gradients that there are. like: (dtype, device) of the zeros.
+    The cost grows with the number of gradients that exist. `like` is (dtype, device) of the zeros.
     """
     dtype, device = like
     for missing, run in itertools.groupby(range(len(gs)), lambda i: gs[i] is None):
@@ -561,7 +561,7 @@ def _blocks(gs, sizes, shape, d, like):
 
 
 def parts_put_together(gs, node, dim):
-    """The gradient of a tensor from those of its parts along a dimension, where some parts may have none."""
+    """Return the gradient of a tensor from the gradients of its parts along a dimension, some of which may be None."""
     gs = [*gs, *[None] * (len(node._out_meta) - len(gs))]
     shape, *like = node._out_meta[0][:3]
     d = wrap_dim(dim, len(shape))
@@ -569,7 +569,7 @@ def parts_put_together(gs, node, dim):
 
 
 def _rows_put_together(gs, node, dim):
-    """The gradient of a tensor from those of its rows along a dimension, where some rows may have none."""
+    """Return the gradient of a tensor from the gradients of its rows along a dimension, some of which may be None."""
     gs = [*gs, *[None] * (len(node._out_meta) - len(gs))]
     there = [i for i, g in enumerate(gs) if g is not None]
     if len(there) == len(gs):
@@ -700,7 +700,7 @@ def tensor_split_sections(self, sections, dim):
     starts = [i * small + min(i, extra) for i in range(sections + 1)]
     return tuple(
         self._slice(d, a, b, 1) for a, b in zip(starts, starts[1:])
-    )  # which may be written to, as the parts of split() may not
+    )  # may be written to in place, unlike the parts of split()
 
 
 @composite("tensor_split.indices(Tensor self, int[] indices, int dim=0) -> Tensor[]")
@@ -757,7 +757,7 @@ def _diagonal_geometry(self, offset, dim1, dim2):
 
 @composite("aten.diagonal_backward(Tensor grad_output, int[] input_sizes, int offset, int dim1, int dim2) -> Tensor")
 def diagonal_backward(grad_output, input_sizes, offset, dim1, dim2):
-    """The gradient of what the diagonal was taken of, zero elsewhere."""
+    """Return the gradient of diagonal's input: grad_output on the diagonal, zero elsewhere."""
     return T.diagonal_scatter(grad_output.new_zeros(input_sizes), grad_output, offset, dim1, dim2)
 
 
@@ -800,7 +800,7 @@ view(
 
 @composite("aten.unfold_backward(Tensor grad_in, int[] input_sizes, int dim, int size, int step) -> Tensor")
 def unfold_backward(g, shape, dimension, size, step):
-    """Add each window's gradient where the window was taken."""
+    """Return the gradient of unfold's input: each window's gradient added where the window was taken."""
     if not shape:
         return g.sum()
     d = wrap_dim(dimension, len(shape))
@@ -959,7 +959,10 @@ def inplace_view(self, out):
 
 
 def _as_it_is(self):
-    """The tensor that a formula reads shape and strides of, which the tensor itself is about to lose."""
+    """Return an alias with the present shape, strides and graph position of self.
+
+    Derivatives read shape and strides from it after an in-place view op has changed those of self.
+    """
     old = alias(self)
     old._requires_grad, old._grad_fn, old._output_nr, old._vc = (
         self._requires_grad,
@@ -971,13 +974,13 @@ def _as_it_is(self):
 
 
 def _of_inplace_form(node):
-    """A view's node under the name that it has where the tensor itself becomes the view: PyTorch counts on."""
+    """Rename the node of a view to PyTorch's node of the in-place form, which has another number."""
     name, _, number = named(node).name().rpartition("Backward")
     return renamed(node, f"{name}Backward{int(number) + (3 if name == 'Squeeze' else 1)}") if number.isdigit() else node
 
 
 def _handed_over(called, args):
-    """The call as one operator, for whoever is asked below autograd."""
+    """Run an in-place view op as one operator for tracers, modes and subclasses that intercept calls below autograd."""
     method = called.name + "_"
     if CONTEXT.tracer is not None:
         return traced(called, args, lambda self, *given: getattr(self, method)(*given), "_")
@@ -992,7 +995,7 @@ def _handed_over(called, args):
 
 
 def _in_place(view, name, called):
-    """Tensor.NAME_, with the arguments of a view, which is another name of the operator `called`."""
+    """Declare Tensor.NAME_, the in-place form of `view`, with the same arguments. It runs the operator `called`."""
     keeps, overloads = called.name == "as_strided", len(OPERATORS["torch"][name]) > 1
     key = f"{name}_.{view.schema.overload}" if overloads and view.schema.overload else name + "_"
     arguments = view.schema.text.partition("(")[2].replace("(a)", "(a!)")

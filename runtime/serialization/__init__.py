@@ -1,4 +1,4 @@
-"""torch.save and torch.load: PyTorch's files, both ways; and how a tensor is pickled and copied."""
+"""torch.save and torch.load for PyTorch's file formats, and how a tensor is pickled and copied."""
 
 from .config import (
     LoadEndianness,

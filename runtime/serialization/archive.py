@@ -1,7 +1,7 @@
-"""The zip container of torch.save, byte for byte as PyTorch lays it out.
+"""The zip container of torch.save, byte for byte as PyTorch writes it.
 
-Reading is zipfile's. Writing is not: PyTorch finds records by computing where they must lie (aligned by padding, sizes
-after the data, none after empty records) and lets checksums be left out; zipfile's writer can do neither.
+zipfile reads it, but cannot write it: PyTorch finds records by computing their position (they are aligned by padding,
+their sizes follow the data, and empty records have none), and checksums can be left out.
 """
 
 import io
@@ -19,7 +19,7 @@ HELP = (
 
 
 class Writer:
-    """Writes records to a stream that needs nothing but write()."""
+    """Writes records to a stream, of which only write() is used."""
 
     def __init__(self, stream, name="archive", alignment=64, checksums=True):
         self.stream, self.name, self.alignment, self.checksums, self.at, self.records = (
@@ -40,7 +40,7 @@ class Writer:
             self.at += memoryview(part).nbytes
 
     def record(self, name, data, skip=False):
-        """A record of bytes; `skip` leaves its place empty (zeros)."""
+        """Write a record of bytes; with `skip` its content is zeros."""
         data = memoryview(data).cast("B")
         n, at, name = data.nbytes, self.at, f"{self.name}/{name}".encode()
         crc = zlib.crc32(data) if self.checksums and not skip else 0
@@ -66,7 +66,7 @@ class Writer:
         self.records.append((name, flags, crc, n, at, wide))
 
     def close(self, version=3):
-        """The last two records and the directory."""
+        """Write the last two records and the directory."""
         self.record("version", b"%d\n" % version)
         names = zlib.crc32(b"".join(r[0] for r in self.records))
         self.record(
@@ -111,17 +111,17 @@ class Writer:
 
 
 class Reader:
-    """Records by name, without the archive's own; every fault of the file is a RuntimeError."""
+    """Reads records by name, without the name of the archive. Every fault of the file is a RuntimeError."""
 
     def __init__(self, file):
-        import zipfile  # with its compressors; `import torch` does not wait for them
+        import zipfile  # imports its compressors, which `import torch` need not wait for
 
         self.file = file
         try:
             self.zip = zipfile.ZipFile(file)
             entries = self.zip.infolist()
         except Exception as e:  # whatever zipfile stumbles over, the archive is bad
-            short = file.seek(0, os.SEEK_END) < 22  # an archive without any file has as many bytes
+            short = file.seek(0, os.SEEK_END) < 22  # the size of an archive without files
             why = "not a ZIP archive" if short else "failed finding central directory"
             raise RuntimeError(f"PytorchStreamReader failed reading zip archive: {why}. {HELP}") from e
         if not entries:
@@ -146,7 +146,7 @@ class Reader:
             raise RuntimeError(f"PytorchStreamReader failed locating file {name}: file not found. {HELP}") from None
 
     def offset(self, name):
-        """Where a stored record's bytes begin in the file."""
+        """Return the position in the file at which a record's bytes begin."""
         e = self._entry(name)
         self.file.seek(e.header_offset)
         head = self.file.read(30)
@@ -163,7 +163,7 @@ class Reader:
         return self._entry(name).compress_type == 0  # ZIP_STORED
 
     def read(self, name):
-        """A record as bytes."""
+        """Return a record as bytes."""
         if self.stored(name):
             self.file.seek(self.offset(name))
             data = self.file.read(self.size(name))
@@ -177,7 +177,7 @@ class Reader:
         raise RuntimeError(f"PytorchStreamReader failed reading file {name}: file read failed. {HELP}")
 
     def read_into(self, name, array):
-        """A record into a uint8 array of its size, straight from the file where it is stored plain."""
+        """Read a record into a uint8 array of its size, directly from the file if it is not compressed."""
         if array.nbytes != self.size(name):
             raise RuntimeError(
                 f"PytorchStreamReader failed reading file {name}: it has {self.size(name)} bytes, not {array.nbytes}"

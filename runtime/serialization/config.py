@@ -1,4 +1,4 @@
-"""What the user sets: the options of torch.utils.serialization.config, and skip_data."""
+"""User settings: the options of torch.utils.serialization.config, and skip_data."""
 
 import enum
 import mmap
@@ -23,12 +23,12 @@ _serialization_tls = _Local()
 
 
 def get_default_load_endianness():
-    """The byte order assumed for files that don't say theirs."""
+    """Return the byte order assumed for files that do not state theirs."""
     return load_config.endianness
 
 
 def set_default_load_endianness(endianness):
-    """Set the byte order assumed for files that don't say theirs (None: little)."""
+    """Set the byte order assumed for files that do not state theirs (None: little)."""
     if not isinstance(endianness, LoadEndianness) and endianness is not None:
         raise TypeError("Invalid argument type in function set_default_load_endianness")
     load_config.endianness = endianness
@@ -40,17 +40,17 @@ def get_crc32_options():
 
 
 def set_crc32_options(compute_crc32):
-    """Set whether save() computes checksums; load() needs none, other unzippers do."""
+    """Set whether save() computes checksums; load() does not need them, other unzip programs do."""
     save_config.compute_crc32 = compute_crc32
 
 
 def get_default_mmap_options():
-    """The flags that load(mmap=True) maps with."""
+    """Return the flags with which load(mmap=True) maps a file."""
     return load_config.mmap_flags
 
 
 class set_default_mmap_options:
-    """Set the flags (MAP_PRIVATE or MAP_SHARED) that load(mmap=True) maps with; also a context manager."""
+    """Set the flags (MAP_PRIVATE or MAP_SHARED) for load(mmap=True); also a context manager."""
 
     def __init__(self, flags):
         if flags not in (mmap.MAP_PRIVATE, mmap.MAP_SHARED):
@@ -68,7 +68,7 @@ class set_default_mmap_options:
 
 
 class skip_data:
-    """In a `with`: save() leaves the storages' places empty, load() makes storages without reading them."""
+    """Inside a `with` block, save() writes storages as zeros and load() creates storages without reading them."""
 
     def __init__(self, materialize_fake_tensors=False):
         self.new = (True, materialize_fake_tensors)

@@ -1,4 +1,4 @@
-"""What save and load have in common: how a file is opened, and what pickles it."""
+"""What save and load have in common: opening files, and pickling."""
 
 import contextlib
 import io

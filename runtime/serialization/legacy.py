@@ -1,4 +1,4 @@
-"""The format before the zip file: pickles one behind the other, then the storages' bytes."""
+"""The file format before the zip format: several pickles in a row, then the bytes of the storages."""
 
 import struct
 import sys
@@ -22,7 +22,7 @@ MAGIC_NUMBER, PROTOCOL_VERSION = 0x1950A86A20F9469CFC6C, 1001
 def legacy_save(obj, file, pickle_module, protocol, storages):
     def persistent_id(o):
         found = storages.describe(o)
-        if found and found[0] is UntypedStorage:  # which PyTorch writes and then cannot read
+        if found and found[0] is UntypedStorage:  # PyTorch writes these but cannot read them
             found = (LEGACY_STORAGES["ByteStorage"], *found[1:])
         return found and ("storage", found[0], str(found[1]), *found[2:], None)
 
@@ -49,7 +49,7 @@ def _remaining(file):
 
 
 class _Reader:
-    """Makes the storages that the pickle names; their bytes come behind it."""
+    """Creates the storages that the pickle names. Their bytes follow it in the file."""
 
     def __init__(self, file, restore, weights_only):
         self.file, self.restore, self.weights_only = file, restore, weights_only
@@ -63,7 +63,7 @@ class _Reader:
             and _text(saved_id[0]) == "module"
             and not self.weights_only
         ):
-            return saved_id[1]  # a module class with its source beside it, which PyTorch compares only to warn
+            return saved_id[1]  # a module class with its source, which PyTorch compares only for a warning
         d, key, location, nbytes, view = storage_id(saved_id, 6)
         if key not in self.loaded:
             if nbytes > _remaining(self.file):
@@ -74,7 +74,7 @@ class _Reader:
             self.loaded[key] = TypedStorage(wrap_storage=storage, dtype=d, _internal=True)
         if view is None:
             found = self.loaded[key]
-            # an empty one may be of several types
+            # an empty storage may have several dtypes
             return (
                 found
                 if nbytes or found.dtype is d

@@ -29,7 +29,7 @@ def _env(name):
 
 
 def _is_weights_only(weights_only, pickle_module):
-    """What the argument, the environment and a pickle module of the caller's own come to."""
+    """Return the effective weights_only: of the argument, the environment and the pickle module."""
     force, force_not = _env("TORCH_FORCE_WEIGHTS_ONLY_LOAD"), _env("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD")
     if force and force_not:
         raise RuntimeError(
@@ -94,7 +94,7 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
 
 
 def _get_wo_message(message):
-    """The text of a weights_only error: what failed and which ways out there are."""
+    """Return the text of a weights_only error: what failed, and what the user can do."""
     docs = (
         "\n\nCheck the documentation of torch.load to learn more about types accepted by default with weights_only "
         "https://pytorch.org/docs/stable/generated/torch.load.html."
@@ -118,7 +118,7 @@ def _get_wo_message(message):
 
 
 def _byte_order(archive):
-    """That of the file's storages, None where nothing says it."""
+    """Return the byte order of the file's storages; None if nothing states it."""
     if "byteorder" in archive:
         order = archive.read("byteorder").decode()
         if order not in ("little", "big"):
@@ -134,7 +134,7 @@ def _mapped(f):
 
 
 def _read(archive, name, nbytes, mapped):
-    """The storage of a record: a part of the mapped file where it can be, else bytes of its own."""
+    """Return the storage of a record: a part of the mapped file if possible, else bytes read from the file."""
     if _serialization_tls.skip_data:
         return UntypedStorage(nbytes)
     if mapped is not None and archive.stored(name):
@@ -152,7 +152,7 @@ def _read(archive, name, nbytes, mapped):
 
 
 def storage_loader(archive, map_location, mapped=None, folder="data"):
-    """What an unpickler calls for the storages of an archive's folder."""
+    """Return the persistent_load of an unpickler, for the storages in a folder of an archive."""
     order = _byte_order(archive)
     to_meta = isinstance(map_location, (str, _device)) and str(map_location) == "meta"
     restore = _get_restore_location(map_location)
@@ -172,7 +172,7 @@ def storage_loader(archive, map_location, mapped=None, folder="data"):
                 storage._array()[:] = swapped(storage._array(), d, order)
             storage = restore(storage, location).untyped()
         typed = TypedStorage(wrap_storage=storage, dtype=d, _internal=True)
-        if nbytes and typed._data_ptr():  # empty ones may be of several types
+        if nbytes and typed._data_ptr():  # empty storages may have several dtypes
             loaded[key] = typed
         return typed
 
@@ -191,7 +191,7 @@ def _load(archive, map_location, pickle_module, to_map, args):
 
 
 def get_unsafe_globals_in_checkpoint(f):
-    """The globals that a checkpoint names and weights_only would refuse."""
+    """Return the globals that a checkpoint names and that weights_only would refuse."""
     with _open_file_like(f, "rb") as file:
         if not _is_zipfile(file):
             raise ValueError("Expected input to be a checkpoint returned by torch.save")

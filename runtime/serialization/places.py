@@ -1,4 +1,4 @@
-"""Where storages live: how files name a device, and what brings a storage there."""
+"""Devices of storages: how files name them, and how a loaded storage is moved to its device."""
 
 import re
 from typing import Any
@@ -12,9 +12,9 @@ _package_registry: list[tuple] = []
 
 
 def register_package(priority, tagger, deserializer):
-    """Say how storages of a device are tagged when saved, and brought there when loaded.
+    """Register how storages of a device are tagged when saved, and how they are moved there when loaded.
 
-    Lower priorities are asked first.
+    Entries with lower priorities are tried first.
     """
     _package_registry.append((priority, tagger, deserializer))
     _package_registry.sort(key=lambda entry: entry[0])
@@ -65,7 +65,7 @@ def _typename(obj):
 
 
 def location_tag(storage):
-    """The device of a storage as files name it."""
+    """Return the name of a storage's device in files."""
     for _, tagger, _ in _package_registry:
         tag = tagger(storage)
         if tag:
@@ -74,7 +74,7 @@ def location_tag(storage):
 
 
 def default_restore_location(storage, location):
-    """A storage just read, on the device that the tag names."""
+    """Return a storage that was just read, on the device that the tag names."""
     for _, _, restore in _package_registry:
         result = restore(storage, location)
         if result is not None:

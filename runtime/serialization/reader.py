@@ -13,7 +13,7 @@ from .tensors import rebuild
 
 
 class PyTorchFileReader:
-    """The records of a file that torch.save wrote, given as a path or an open file: what lies below torch.load."""
+    """Reads the records of a file that torch.save wrote, given as a path or an open file."""
 
     __module__ = "torch"
 
@@ -21,7 +21,7 @@ class PyTorchFileReader:
         self._archive = Reader(open(file, "rb") if _is_path(file) else file)
 
     def get_all_records(self):
-        """The names of all records."""
+        """Return the names of all records."""
         return list(self._archive.records)
 
     def has_record(self, name):
@@ -29,25 +29,25 @@ class PyTorchFileReader:
         return name in self._archive
 
     def get_record(self, name):
-        """The bytes of a record; RuntimeError if the file has none of that name."""
+        """Return the bytes of a record; RuntimeError if the file has none of that name."""
         return self._archive.read(name)
 
     def get_record_size(self, name):
-        """The bytes of a record."""
+        """Return the size of a record in bytes."""
         return self._archive.size(name)
 
     def get_record_offset(self, name):
-        """Where a record's bytes begin in the file."""
+        """Return the position in the file at which a record's bytes begin."""
         return self._archive.offset(name)
 
     def get_storage_from_record(self, name, numel, dtype):
-        """A tensor without elements of its own whose storage holds the record."""
+        """Return an empty tensor whose storage holds the record."""
         array = np.empty(numel * dtype.itemsize, np.uint8)
         self._archive.read_into(name, array)
         return rebuild(UntypedStorage._from_array(array), dtype, 0, (0,), (1,))
 
     def serialization_id(self):
-        """The file's identity, as its writer computed it."""
+        """Return the file's id, as its writer computed it."""
         return self.get_record(".data/serialization_id").decode()
 
 
@@ -66,26 +66,26 @@ class PyTorchFileWriter:
         self._written = set()
 
     def write_record(self, name, data, size):
-        """A record of bytes, or of the memory of a storage."""
+        """Write a record of bytes, or of the memory of a storage."""
         data = data._array() if isinstance(data, UntypedStorage) else data
         self._archive.record(name, memoryview(data).cast("B")[:size])
         self._written.add(name)
 
     def write_record_metadata(self, name, size):
-        """A record whose bytes are left empty."""
+        """Write a record whose content is zeros."""
         self._archive.record(name, bytes(size), skip=True)
         self._written.add(name)
 
     def get_all_written_records(self):
-        """The names of the records so far."""
+        """Return the names of the records written so far."""
         return set(self._written)
 
     def archive_name(self):
-        """The name of the folder that the records are in."""
+        """Return the name of the folder that the records are in."""
         return self._archive.name
 
     def write_end_of_file(self):
-        """The last records and the directory; a file that was opened for them is closed."""
+        """Write the last records and the directory; close the file if it was opened by path."""
         if "byteorder" not in self._written:
             self.write_record("byteorder", sys.byteorder.encode(), len(sys.byteorder))
         self._archive.close()

@@ -1,12 +1,12 @@
-"""The check of sparse tensors that were loaded."""
+"""The validation of loaded sparse tensors."""
 
 from ..ops.sparse import validate
 
-loaded_sparse: list = []  # their indices may lie in storages that are filled when the pickle has been read
+loaded_sparse: list = []  # validated last: their storages may be filled after the pickle was read
 
 
 def validate_loaded():
-    """Compare the indices of what was loaded with the sizes: PyTorch's errors."""
+    """Check the indices of loaded sparse tensors against their sizes, and raise PyTorch's errors."""
     try:
         for t in loaded_sparse:
             validate(t)

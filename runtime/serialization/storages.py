@@ -1,4 +1,4 @@
-"""Storages as pickles name them."""
+"""How pickles refer to storages."""
 
 import pickle
 import sys
@@ -13,7 +13,7 @@ from .places import _text, location_tag
 
 
 class StorageType:
-    """What stands for a storage class while a file is read."""
+    """Takes the place of a storage class while a file is read."""
 
     def __init__(self, name):
         self.dtype = self._dtype = STORAGE_NAMES[name]
@@ -27,13 +27,13 @@ safe.ALLOWED.update({"torch.storage.UntypedStorage": UntypedStorage, "torch.stor
 
 
 class Storages:
-    """The storages met while pickling, each once, in order."""
+    """The storages found while pickling, each once, in order."""
 
     def __init__(self):
         self.kept, self.dtypes = {}, {}
 
     def describe(self, obj):
-        """(class, key, location, number of elements) of a storage, None for another object."""
+        """Return (class, key, location, number of elements) of a storage; None for any other object."""
         if isinstance(obj, TypedStorage):
             storage, d = obj._untyped_storage, obj.dtype
             cls = LEGACY_STORAGES[STORAGE_OF[d]]
@@ -52,7 +52,7 @@ class Storages:
 
 
 def storage_id(saved_id, n):
-    """The parts of a persistent id, checked."""
+    """Check a persistent id and return its parts."""
     if not (isinstance(saved_id, tuple) and len(saved_id) == n and _text(saved_id[0]) == "storage"):
         raise pickle.UnpicklingError(f"Unknown saved id: {saved_id!r:.200}")
     _, cls, key, location, count, *rest = saved_id
@@ -63,6 +63,9 @@ def storage_id(saved_id, n):
 
 
 def swapped(array, d, order):
-    """A byte array of elements of `d` in another byte order (the array itself where that is this machine's)."""
+    """Return a byte array of elements of `d` in another byte order.
+
+    This is the array itself if `order` is that of this machine.
+    """
     unit = d.itemsize // (2 if d.is_complex else 1)
     return array if order == sys.byteorder or unit == 1 else array.view(f"u{unit}").byteswap().view(np.uint8)

@@ -1,4 +1,4 @@
-"""What the pickles of tensors and storages call, under PyTorch's names; and how a tensor is copied."""
+"""The functions that pickles of tensors and storages call, under PyTorch's names; and how a tensor is copied."""
 
 import copy
 import copyreg
@@ -45,7 +45,7 @@ copyreg.pickle(_layout, lambda value: (_get_layout, (str(value),)))
 
 
 def rebuild(storage, d, offset, size, stride):
-    """A tensor over a storage; the numbers may come from a hostile file."""
+    """Return a tensor over a storage. All values are checked, since they may come from a hostile file."""
     size, stride = tuple(size), tuple(stride)
     if len(size) != len(stride):
         raise RuntimeError(f"unequal size length ({len(size)}) and stride length ({len(stride)})")
@@ -86,12 +86,12 @@ def _rebuild_tensor_v3(storage, storage_offset, size, stride, requires_grad, bac
 
 
 def get_tensor_metadata(tensor):
-    """The lazy conjugate and negative marks to save with a tensor."""
+    """Return the lazy conjugate and negative bits to save with a tensor."""
     return {name: True for name, on in (("conj", tensor.is_conj()), ("neg", tensor.is_neg())) if on}
 
 
 def set_tensor_metadata(tensor, metadata):
-    """Apply saved conjugate and negative marks."""
+    """Apply saved conjugate and negative bits."""
     if metadata.get("conj"):
         lazily("conj", tensor)
     if metadata.get("neg"):
@@ -174,9 +174,9 @@ def _slots(cls):
 
 
 def _get_obj_state(obj):
-    """A tensor's Python attributes: its __dict__, with (dict, slots) where a subclass has slots.
+    """Return a tensor's Python attributes: its __dict__, or (dict, slots) if a subclass has slots.
 
-    Falsy where there are none.
+    Falsy if there are none.
     """
     own = getattr(type(obj), "__getstate__", None)
     if own is not None and own is not getattr(object, "__getstate__", None):
@@ -187,7 +187,7 @@ def _get_obj_state(obj):
 
 
 def _set_obj_state(obj, state):
-    """Put back what _get_obj_state gave."""
+    """Restore what _get_obj_state returned."""
     if isinstance(state, tuple) and len(state) != 2:
         raise RuntimeError(f"Invalid serialized state: {state}")
     for part in state if isinstance(state, tuple) else (state,):
@@ -226,7 +226,7 @@ def warn_if_has_hooks(tensor):
 
 @tensor_method
 def __reduce_ex__(self, proto):
-    """Pickle as PyTorch does: a rebuild function over the storage."""
+    """Pickle as PyTorch does: as a rebuild function and its arguments, among them the storage."""
     if self.layout is LAYOUTS["jagged"]:
         function, given = self._pickled()
         return _rebuild_from_type_v2, (function, type(self), (given,), {})
@@ -242,7 +242,7 @@ def __reduce_ex__(self, proto):
 
 @tensor_method
 def __setstate__(self, state):
-    """States of tensors pickled by PyTorch before 0.4."""
+    """Restore the state of a tensor pickled by PyTorch before 0.4."""
     if not self.is_leaf:
         raise RuntimeError("__setstate__ can be only called on leaf Tensors")
     if len(state) == 4:
@@ -276,7 +276,7 @@ def _as_class(new, self):
 
 @tensor_method
 def __deepcopy__(self, memo):
-    """A copy with its own storage; tensors that share one storage share the copy of it."""
+    """Return a copy with its own storage; copies of tensors that share a storage share its copy."""
     if has_torch_function((self,)):
         return handle_torch_function(Tensor.__deepcopy__, (self,), self, memo)
     if not self.is_leaf:
@@ -322,7 +322,7 @@ _load_from_bytes.__module__ = "torch.storage"
 
 
 def reduce_storage(self):
-    """A storage pickled on its own: the bytes of a file in the old format."""
+    """Pickle a storage on its own, as the bytes of a file in the old format."""
     b = io.BytesIO()
     save(self, b, _use_new_zipfile_serialization=False)
     return _load_from_bytes, (b.getvalue(),)
@@ -351,7 +351,7 @@ def _reduce_quantized(self, proto):
     )
 
 
-# sparse and quantized tensors and storages do not know how they are saved
+# set here, because the modules of these classes know nothing of serialization
 SparseTensor.__reduce_ex__ = _reduce_sparse
 QuantizedTensor.__reduce_ex__ = _reduce_quantized
 UntypedStorage.__reduce__ = TypedStorage.__reduce__ = reduce_storage

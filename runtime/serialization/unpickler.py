@@ -1,6 +1,4 @@
-"""The unpickler of weights_only loads: the standard library's, with every opcode that could run code refused or
-restricted.
-"""
+"""The unpickler of weights_only loads: pickle's own, with opcodes that could run code refused or restricted."""
 
 import pickle
 import warnings
@@ -15,7 +13,7 @@ UNSAFE_MESSAGE = (
     "`True`. Re-running `torch.load` with `weights_only` set to `False` will likely succeed, "
     "but it can result in arbitrary code execution. Do it only if you got the file from a trusted source."
 )
-BLOCKED = frozenset(("sys", "os", "posix", "nt"))  # never allowed, whatever the user says
+BLOCKED = frozenset(("sys", "os", "posix", "nt"))  # never allowed, even if the user adds them
 ALLOWED: dict = {
     "collections.OrderedDict": OrderedDict,
     "collections.Counter": Counter,
@@ -24,33 +22,33 @@ ALLOWED: dict = {
     "builtins.bytearray": bytearray,
     "builtins.complex": complex,
 }
-# more of ALLOWED, by functions that are called when a pickle names them: for classes not imported otherwise
+# further entries of ALLOWED, for classes that are imported lazily: functions called when a pickle names them
 LATE: dict = {}
 _user: dict = {}  # what the user allowed, in order
 
 
 def allow(*objects):
-    """Allow functions and classes under their own names."""
+    """Allow functions and classes under their own full names."""
     ALLOWED.update({f"{o.__module__}.{o.__qualname__}": o for o in objects})
 
 
 def add_safe_globals(safe_globals):
-    """Let weights_only loads use these functions and classes; (object, "full.path") names one otherwise."""
+    """Let weights_only loads use these functions and classes; pass (object, "full.path") to name one differently."""
     _user.update(dict.fromkeys(safe_globals))
 
 
 def get_safe_globals():
-    """What add_safe_globals added."""
+    """Return what add_safe_globals added."""
     return list(_user)
 
 
 def clear_safe_globals():
-    """Forget what add_safe_globals added."""
+    """Remove what add_safe_globals added."""
     _user.clear()
 
 
 class safe_globals:
-    """add_safe_globals for the length of a `with`."""
+    """add_safe_globals for the duration of a `with` block."""
 
     def __init__(self, safe_globals):
         self.safe_globals = safe_globals
@@ -65,7 +63,7 @@ class safe_globals:
 
 
 def allowed():
-    """Everything that may be named, by full path."""
+    """Return everything that a pickle may name, by full path."""
     table = dict(ALLOWED)
     for item in _user:
         if isinstance(item, tuple):
@@ -85,7 +83,7 @@ def allowed():
 
 
 def _today(module, name):
-    """Python 2's name of a global as Python 3's (protocol 2 files hold the former)."""
+    """Return Python 3's name for a global; protocol 2 files may hold Python 2's."""
     if (module, name) in NAME_MAPPING:
         return NAME_MAPPING[module, name]
     return IMPORT_MAPPING.get(module, module), name
@@ -111,9 +109,9 @@ def _on(code):
 
 
 class Unpickler(_base):
-    """Tensors, numbers, strings, plain containers and allowed globals.
+    """Unpickles tensors, numbers, strings, plain containers and allowed globals.
 
-    Anything else is an UnpicklingError, or what a damaged stream runs into.
+    Anything else raises an UnpicklingError, or whatever error a damaged stream causes.
     """
 
     dispatch = _dispatch
@@ -154,7 +152,7 @@ class Unpickler(_base):
 
     @_on(pickle.BINGET)
     def _get(self):
-        self.append(self.memo[self.read(1)[0]])  # a KeyError where nothing was put there, as PyTorch's
+        self.append(self.memo[self.read(1)[0]])  # a KeyError if nothing was stored there, as in PyTorch
 
     @_on(pickle.LONG_BINGET)
     def _get_far(self):
@@ -235,7 +233,7 @@ class Unpickler(_base):
 
 
 def globals_in(data):
-    """The full paths that a pickle names; an UnpicklingError where it does more than Unpickler can."""
+    """Return the full paths that a pickle names; UnpicklingError if it needs more than Unpickler supports."""
     import pickletools  # large, and rarely asked for
 
     found = set()

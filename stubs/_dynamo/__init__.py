@@ -1,6 +1,6 @@
-"""torch._dynamo: graphs of torch functions for backends that ask for them (capture.py).
+"""torch._dynamo: captures graphs of torch functions for backends that take them (capture.py).
 
-The named ones that would generate code run functions as they are.
+Functions compiled with the named backends that would generate code run eagerly.
 """
 
 import functools
@@ -64,12 +64,12 @@ _STANCES = (
 
 
 def list_backends(exclude_tags=("debug", "experimental")):
-    """The names that ``backend`` may take. None of them compiles here."""
+    """Return the names that ``backend`` may have; none of the built-in ones compiles here."""
     return sorted([*_BACKENDS, *_registered, *(() if "debug" in (exclude_tags or ()) else _DEBUG_BACKENDS)])
 
 
 def register_backend(compiler_fn=None, name=None, tags=()):
-    """Add a backend under a name."""
+    """Register a backend under a name."""
     if compiler_fn is None:
         return functools.partial(register_backend, name=name, tags=tags)
     _registered[name or compiler_fn.__name__] = compiler_fn
@@ -77,7 +77,7 @@ def register_backend(compiler_fn=None, name=None, tags=()):
 
 
 def lookup_backend(compiler_fn):
-    """Check that a backend is callable or known by name."""
+    """Return a backend by name, and check that the name is known."""
     if isinstance(compiler_fn, str):
         if compiler_fn not in list_backends(None):
             raise exc.InvalidBackend(name=compiler_fn)
@@ -86,7 +86,7 @@ def lookup_backend(compiler_fn):
 
 
 def disable(fn=None, recursive=True, *, reason=None, wrapping=True):
-    """A wrapper of ``fn`` that the compiler would leave alone; a decorator without ``fn``."""
+    """Wrap ``fn`` so that the compiler would leave it alone; without ``fn`` this is a decorator."""
     if fn is None:
         return functools.partial(disable, recursive=recursive, reason=reason, wrapping=wrapping)
     if isinstance(fn, (type, torch.nn.Module)) or not recursive:
@@ -106,7 +106,7 @@ def disable(fn=None, recursive=True, *, reason=None, wrapping=True):
 
 
 def _mark(fn):
-    """Tell the compiler something about a function: returned as it is."""
+    """Return a function unchanged, where PyTorch marks it for the compiler."""
     if isinstance(fn, (list, tuple)):
         return [_mark(f) for f in fn]
     if not callable(fn):
@@ -118,12 +118,12 @@ allow_in_graph = disallow_in_graph = forbid_in_graph = assume_constant_result = 
 
 
 def run(fn=None):
-    """``fn``: there is nothing compiled to run instead."""
+    """Return ``fn``, because there is no compiled code to run instead."""
     return _mark if fn is None else _mark(fn)
 
 
 def substitute_in_graph(original_fn, **kwargs):
-    """A decorator for the function that the compiler would trace instead of ``original_fn``."""
+    """Return a decorator for a function that the compiler would trace instead of ``original_fn``."""
     return _mark
 
 
@@ -138,12 +138,12 @@ def optimize(
     dynamic=None,
     **kwargs,
 ):
-    """A decorator that compiles functions and modules with a backend: one that is callable gets their graphs."""
+    """Return a decorator that compiles functions and modules; a callable backend gets their graphs."""
     if disable:
         return _mark
     found = lookup_backend(backend)
     if isinstance(found, str):
-        # what these would generate is not to be had; what PyTorch refuses in one graph is refused still
+        # these backends generate no code here; with nopython, graphs are captured for the errors about graph breaks
         found = _graph_itself if nopython else None
     return _Context(found, nopython, dynamic, kwargs.get("options"))
 
@@ -154,33 +154,33 @@ def optimize_assert(backend, **kwargs):
 
 
 def _graph_itself(gm, example_inputs):
-    """The backend "eager"."""
+    """Return the graph's forward: the backend "eager"."""
     return gm.forward
 
 
 def _mark_tensor(t, *args, **kwargs):
-    """Tell the compiler which sizes of a tensor vary: nothing specialises on them."""
+    """Mark which sizes of a tensor are dynamic, without effect because nothing specializes on sizes."""
 
 
 mark_dynamic = mark_static = mark_static_address = maybe_mark_dynamic = mark_unbacked = _mark_tensor
 
 
 def graph_break(msg=""):
-    """Where a graph would end."""
+    """Mark where a graph would end, without effect."""
 
 
 skip_frame = step_unsupported = graph_break
 
 
 def reset():
-    """Forget what was compiled: nothing was."""
+    """Clear the compiler's caches, of which there are none."""
 
 
 reset_code_caches = reset
 
 
 def explain(f, *extra_args, **extra_kwargs):
-    """A function that, called with arguments, runs ``f`` and says which graphs were captured."""
+    """Return a function that runs ``f`` on its arguments and reports which graphs were captured."""
 
     def inner(*args, **kwargs):
         captured = captured_once(innermost_fn(f), args, kwargs)
@@ -191,7 +191,10 @@ def explain(f, *extra_args, **extra_kwargs):
 
 
 def _of_operators(module, decompositions, args):
-    """The graph of operators of a graph of torch functions; its nodes say which function or module they are from."""
+    """Trace a graph of torch functions into a graph of operators.
+
+    Its nodes keep the function or module that they come from.
+    """
     from torch.fx.experimental.proxy_tensor import make_fx
     from torch.fx.interpreter import Interpreter
     from torch.fx.traceback import preserve_node_meta
@@ -202,8 +205,9 @@ def _of_operators(module, decompositions, args):
 
 
 def export(f, *extra_args, aten_graph=False, **extra):
-    """A function that, called with arguments, gives (graph module, guards): the graph of ``f``, by torch functions or,
-    with ``aten_graph``, operators.
+    """Return a function that runs ``f`` on its arguments and returns (graph module, guards).
+
+    The graph consists of torch functions or, with ``aten_graph``, of operators.
     """
     options = (
         "pre_dispatch",
@@ -227,8 +231,9 @@ def export(f, *extra_args, aten_graph=False, **extra):
 
 
 class set_stance:
-    """How the compiler shall behave, from now on or within a block or a function: "force_eager" runs functions as they
-    are.
+    """Set how compiled functions run, from now on or, as a context manager or decorator, for a while.
+
+    "force_eager" runs the original functions.
     """
 
     def __init__(self, stance="default", *, skip_guard_eval_unsafe=False, force_backend=None):
@@ -243,7 +248,7 @@ class set_stance:
         STANCE[0] = self.before
 
     def __call__(self, fn):
-        # as a decorator it holds within the function alone
+        # as a decorator it applies inside the function only
         STANCE[0] = self.before
 
         @functools.wraps(fn)

@@ -1,10 +1,10 @@
-"""Indexing inside vmap."""
+"""Support for indexing inside vmap."""
 
 from torch.overrides import TorchFunctionMode
 
 
 class TransformGetItemToIndex(TorchFunctionMode):
-    """Lets batched tensors index within ``torch.vmap``, which here they always may."""
+    """Allow batched tensors as indices within ``torch.vmap``, which is always possible here."""
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         return func(*args, **(kwargs or {}))

@@ -1,9 +1,9 @@
-"""Graphs of torch functions, captured while a function runs, and what must hold for them to be run in its place.
+"""Capture graphs of torch functions while a function runs, and check when they may replace it.
 
-PyTorch reads bytecode; here the function itself runs once, and the calls of torch functions on the way become the
-nodes. What the function can reach (its arguments, closures, globals, the modules among them) is compared before and
-after and at each later call: a graph is used again only where all of it is as it was. Where that can't be said (a
-branch on a tensor's value, something changed or read from outside), the function runs as it is.
+PyTorch analyses bytecode. Here the function itself runs once, and its calls of torch functions become the nodes.
+Everything that the function can reach (its arguments, closures, globals and the modules among them) is compared before
+and after the run and at each later call, and a graph is reused only if all of it is unchanged. Where this cannot be
+ensured (a branch on a tensor's value, something changed or read from outside), the function runs eagerly.
 """
 
 import contextlib
@@ -40,7 +40,7 @@ _PLAIN = (
     torch.layout,
     type(...),
 )
-# modules that a function may call without the graph being the less for it
+# modules that a function may call without making its graph invalid
 _PURE = (
     "torch",
     "math",
@@ -56,27 +56,29 @@ _PURE = (
     "copy",
     "abc",
 )
-_LIMIT = 20_000  # objects that are looked at
+_LIMIT = 20_000  # largest number of objects that are inspected
 
 
 class Break(Exception):
-    """The graph ends here: why, and whether PyTorch could not go on either."""
+    """A graph break, with its reason and whether PyTorch could not continue the graph either."""
 
     def __init__(self, reason, fundamental=False):
         super().__init__(reason)
         self.reason, self.fundamental = reason, fundamental
 
 
-# ------------------------------------------------------------------------------------------------ what a function can
-# reach
+# -------------------------------------------------------------------------------------------- what a function can reach
 class Reached:
-    """What can be reached: `facts` to compare, `tensors` by path, `identities` that a run must not change."""
+    """What a function can reach.
+
+    facts: values to compare. tensors: by path. identities: objects that a run must not replace.
+    """
 
     def __init__(self):
         self.facts, self.tensors, self.identities, self.seen, self.impure = [], {}, [], {}, None
 
     def add(self, path, value):
-        """One value and what it holds."""
+        """Add a value and what it contains."""
         if isinstance(value, _PLAIN):
             self.facts.append((path, type(value), value))
             return
@@ -124,7 +126,7 @@ class Reached:
                 self._inside(path, vars(value))
 
     def module(self, path, module):
-        """A module: its class's code, its state, its hooks, its children."""
+        """Add a module: the code of its class, its state, hooks and children."""
         self.facts.append((path, type(module), module.training))
         for name, value in vars(module).items():
             if name == "_modules":
@@ -136,14 +138,14 @@ class Reached:
             self.function(f"{path}.forward", type(module).forward)
 
     def function(self, path, function):
-        """A function: its defaults, what it closes over, and the globals that its code names."""
+        """Add a function: its defaults, its closure, and the globals that its code names."""
         self.facts.append((path, id(function.__code__)))
         if function.__module__ is not None and function.__module__.partition(".")[0] == "torch":
             return
         for i, cell in enumerate(function.__closure__ or ()):
             try:
                 self.add(f"{path}.{function.__code__.co_freevars[i]}", cell.cell_contents)
-            except ValueError:  # not filled yet
+            except ValueError:  # the cell is still empty
                 self.facts.append((path, i))
         self.add(f"{path}.__defaults__", function.__defaults__)
         self.add(f"{path}.__kwdefaults__", function.__kwdefaults__)
@@ -157,7 +159,7 @@ class Reached:
 
 @functools.lru_cache(maxsize=1000)
 def _names(code):
-    """The global names of a function's code, inner functions' as well."""
+    """Return the global names in a function's code, including those of inner functions."""
     found = set(code.co_names)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
@@ -166,7 +168,7 @@ def _names(code):
 
 
 def root_of(fn):
-    """The module whose call this is, else the function itself."""
+    """Return the module that fn is the call of, else the function itself."""
     owner = getattr(fn, "__self__", None)
     return (
         owner
@@ -177,7 +179,7 @@ def root_of(fn):
 
 
 def named_arguments(fn, args, kwargs, defaults=True):
-    """The arguments of a call by name, defaults among them."""
+    """Return the arguments of a call by name, by default with the default values."""
     root = root_of(fn)
     bound = inspect.signature(root.forward if isinstance(root, torch.nn.Module) else root).bind(*args, **kwargs)
     if defaults:
@@ -186,7 +188,7 @@ def named_arguments(fn, args, kwargs, defaults=True):
 
 
 def reached(fn, arguments):
-    """What `fn` can reach when it is called with these arguments (a dict by name)."""
+    """Return what `fn` can reach when it is called with these arguments (a dict by name)."""
     found, root = Reached(), root_of(fn)
     for name, value in arguments.items():
         found.add(f"L[{name!r}]", value)
@@ -212,21 +214,21 @@ _BY_VALUE = {"nonzero", "masked_select", "unique", "unique_consecutive", "argwhe
 
 
 class Recorder(TorchFunctionMode):
-    """Makes a node of each call of a torch function.
+    """Record a node for each call of a torch function.
 
-    Tensors from outside become placeholders, named after where they were found.
+    Tensors from outside become placeholders, which are named after their path.
     """
 
     def __init__(self, tensors, fullgraph):
         super().__init__()
         self.graph, self.nodes, self.kept, self.paths = Graph(), {}, [], []
         self.sources, self.fullgraph, self.failure, self.kept_inputs = {}, fullgraph, None, []
-        self.modules = []  # those whose forward runs
+        self.modules = []  # modules whose forward is running
         for path, t in tensors.items():
             self.sources.setdefault(id(t), path)
 
     def node(self, t):
-        """The node of a tensor."""
+        """Return the node of a tensor; tensors from outside get a placeholder."""
         if id(t) not in self.nodes:
             if id(t) not in self.sources:
                 raise Break("a tensor that no torch function returned")
@@ -283,7 +285,7 @@ class Recorder(TorchFunctionMode):
 
     @contextlib.contextmanager
     def following_modules(self):
-        """Within this block it is known which module's forward runs."""
+        """Context manager that keeps track of the modules whose forward is running."""
         hooks = (
             register_module_forward_pre_hook(lambda module, args: self.modules.append(module)),
             register_module_forward_hook(lambda module, args, out: self.modules.remove(module), always_call=True),
@@ -295,7 +297,7 @@ class Recorder(TorchFunctionMode):
                 hook.remove()
 
     def _results(self, node, result):
-        """Remember which node gives which tensor."""
+        """Record which node returns which tensor."""
         if isinstance(result, torch.Tensor):
             if id(result) not in self.nodes and id(result) not in self.sources:
                 self.nodes[id(result)] = node
@@ -329,7 +331,10 @@ _OPERATORS = {name: getattr(operator, name) for name in "add sub mul matmul neg 
 
 
 def _operator_node(graph, name, args, kwargs):
-    """x + y as operator.add, which a mode can't tell from x.add(y); other methods by name."""
+    """Add a node for a Tensor method: operators become functions of `operator`, other methods call_method.
+
+    The mode cannot distinguish x.add(y) from x + y, so both become operator.add.
+    """
     if name in _OPERATORS and not kwargs:
         return graph.call_function(_OPERATORS[name], args)
     plain = name.strip("_")
@@ -343,13 +348,16 @@ def _operator_node(graph, name, args, kwargs):
 
 
 def _placeholder(path):
-    """L['self']._parameters['weight'] is L_self_parameters_weight_."""
+    """Return a placeholder's name: L['self']._parameters['weight'] becomes L_self_parameters_weight_."""
     text = re.sub(r"\._(parameters|buffers|modules)", r".\1", path).replace("['", "_").replace("']", "")
     return re.sub(r"\W", "_", text).rstrip("_") + "_"
 
 
 class Captured:
-    """A run of a function: its graph as a module of the tensors at `paths`, and how its results are put together."""
+    """One captured run of a function.
+
+    It holds the graph as a module that takes the tensors at `paths`, and the structure of the results.
+    """
 
     def __init__(self, fn, args, kwargs, before, fullgraph=False):
         self.facts, recorder = before.facts, Recorder(before.tensors, fullgraph)
@@ -379,17 +387,17 @@ class Captured:
         self.module = GraphModule(torch.nn.Module(), recorder.graph)
 
     def inputs(self, now):
-        """The tensors that the graph takes, of what can be reached now."""
+        """Return the tensors that the graph takes, from what can be reached now."""
         return [now.tensors[p] for p in self.paths]
 
     def run(self, now):
-        """The results by the compiled graph."""
+        """Compute the results by the compiled graph."""
         out = self.compiled(*self.inputs(now))
         values = iter(out if isinstance(out, (list, tuple)) else (out,))
         return tree_unflatten([next(values) if x is None else x[0] for x in self.leaves], self.spec)
 
     def with_signature(self, fn, args, kwargs):
-        """The graph as a module with the function's own arguments; the parameters that it reads are its attributes."""
+        """Return the graph as a module with the function's arguments; other tensors become attributes."""
         arguments = named_arguments(fn, args, kwargs, defaults=False)
         names = list(arguments)
         graph, values, held = Graph(), {}, {}
@@ -408,7 +416,7 @@ class Captured:
 
 
 class Compiled:
-    """A function and the graphs that were captured of it, each compiled by the backend."""
+    """A function with its captured graphs, each of them compiled by the backend."""
 
     def __init__(self, fn, backend, fullgraph):
         self.fn, self.backend, self.fullgraph = fn, backend, fullgraph

@@ -1,4 +1,7 @@
-"""Settings of the compiler: they keep what is set, nothing uses them. Their names and defaults are in config.json."""
+"""Settings of the compiler; only recompile_limit and suppress_errors have an effect (capture.py).
+
+Their names and defaults are in config.json.
+"""
 
 from ..utils._config import config_module
 

@@ -1,11 +1,11 @@
-"""torch._dynamo.decorators: what files of jagged nested tensors name of it."""
+"""torch._dynamo.decorators: the part that pickled jagged nested tensors refer to."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class _DimRange:
-    """The sizes that a dimension may have in a compiled function; here a note that files carry on."""
+    """The range of a dimension's size in a compiled function; here only data that pickle files contain."""
 
     dim: int
     min: int

@@ -1,4 +1,4 @@
-"""What torch.compile makes of modules and functions."""
+"""Wrappers that torch.compile returns for functions and modules."""
 
 import functools
 from typing import NamedTuple
@@ -11,14 +11,14 @@ STANCE = ["default"]
 
 
 class _Context:
-    """How functions are compiled: calling it with one gives the function that runs in its place."""
+    """A compile configuration; calling it with a function or module returns the compiled one."""
 
     def __init__(self, backend, fullgraph=False, dynamic=None, config=None):
         self.backend, self.fullgraph, self.dynamic = backend, fullgraph, dynamic
         self.compiler_config = config
 
     def get_compiler_config(self):
-        """The options that torch.compile was given."""
+        """Return the options passed to torch.compile."""
         return self.compiler_config
 
     def __call__(self, fn):
@@ -41,7 +41,7 @@ class _Context:
 
 
 class OptimizedModule(torch.nn.Module):
-    """A compiled module around ``_orig_mod``, whose parameters, buffers, mode and attributes it shows as its own."""
+    """A compiled module around ``_orig_mod``; parameters, buffers, mode and attributes are those of ``_orig_mod``."""
 
     _opt_mod_attributes = {
         "_orig_mod",
@@ -80,7 +80,7 @@ class OptimizedModule(torch.nn.Module):
 
     @training.setter
     def training(self, value):
-        # nn.Module.__init__ sets it before there is a module
+        # nn.Module.__init__ sets this before _orig_mod exists
         if "_orig_mod" in self.__dict__.get("_modules", ()):
             self._orig_mod.training = value
 
@@ -122,7 +122,7 @@ class OptimizedModule(torch.nn.Module):
 
 
 def innermost_fn(fn):
-    """What was wrapped by ``disable`` or by ``torch.compile``, however often."""
+    """Return the function inside all wrappers made by ``disable`` or ``torch.compile``."""
     while not isinstance(fn, torch.nn.Module) and hasattr(fn, "_torchdynamo_orig_callable"):
         fn = fn._torchdynamo_orig_callable
     return fn
@@ -134,19 +134,19 @@ def is_dynamo_supported():
 
 
 def is_inductor_supported():
-    """Whether Inductor generates code: there is none."""
+    """Whether Inductor can generate code, which is never the case."""
     return False
 
 
 class ExportResult(NamedTuple):
-    """A captured graph; what must hold for it is not listed."""
+    """A captured graph; the list of guards stays empty."""
 
     graph_module: torch.fx.GraphModule
     guards: list
 
 
 class ExplainOutput:
-    """What ``explain`` found."""
+    """The result of ``explain``."""
 
     def __init__(self, graphs, reasons):
         self.graphs, self.break_reasons, self.out_guards, self.compile_times = graphs, reasons, [], None
@@ -170,6 +170,6 @@ class ExplainOutput:
 
 
 def captured_once(f, args, kwargs):
-    """One captured run of a function or module."""
+    """Capture one run of a function or module."""
     fn = f.__call__ if isinstance(f, torch.nn.Module) else f
     return Captured(fn, args, kwargs, reached(fn, named_arguments(fn, args, kwargs)))

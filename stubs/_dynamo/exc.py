@@ -6,14 +6,14 @@ class TorchDynamoException(RuntimeError):
 
 
 class InvalidBackend(TorchDynamoException):
-    """A backend that nobody registered."""
+    """The error for a backend that is not registered."""
 
     def __init__(self, name):
         super().__init__(f"Invalid backend: {name!r}, see `torch._dynamo.list_backends()` for available backends.")
 
 
 class Unsupported(TorchDynamoException):
-    """What can't be captured as one graph, where ``fullgraph=True`` asks for that."""
+    """The error for a function that cannot be captured as one graph, with ``fullgraph=True``."""
 
     def __init__(self, msg, *, case_name=None, real_stack=None):
         super().__init__(msg)
@@ -21,7 +21,7 @@ class Unsupported(TorchDynamoException):
 
 
 class BackendCompilerFailed(TorchDynamoException):
-    """A backend raised ``inner_exception``."""
+    """The error for a backend that raised ``inner_exception``."""
 
     def __init__(self, backend_fn, inner_exception, first_useful_frame=None):
         self.backend_name = getattr(backend_fn, "__name__", "?")

@@ -1,4 +1,4 @@
-"""Questions about compilation."""
+"""Queries about compilation."""
 
 import contextlib
 import threading
@@ -12,13 +12,13 @@ _tracing = _Tracing()
 
 
 def is_compiling():
-    """Whether this run of a compiled function is the one that its graph is recorded from."""
+    """Whether this run of a compiled function is being recorded as a graph."""
     return _tracing.active
 
 
 @contextlib.contextmanager
 def compiling():
-    """Within this block a graph is recorded."""
+    """Context manager in which a graph is recorded."""
     before, _tracing.active = _tracing.active, True
     try:
         yield

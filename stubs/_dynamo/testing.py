@@ -1,4 +1,4 @@
-"""Backends that count what they are given."""
+"""Backends that count graphs and operators."""
 
 
 class CompileCounter:
@@ -17,7 +17,7 @@ class CompileCounter:
 
 
 class CompileCounterWithBackend(CompileCounter):
-    """A CompileCounter for a backend."""
+    """A CompileCounter with the name of a backend."""
 
     def __init__(self, backend, **kwargs):
         self.backend = backend

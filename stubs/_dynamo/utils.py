@@ -1,4 +1,4 @@
-"""Statistics of the compiler, which stay empty, and small help for modules."""
+"""Statistics of the compiler, which stay empty, and small helpers for modules."""
 
 import copy
 import warnings
@@ -10,18 +10,18 @@ counters = defaultdict(Counter)
 
 
 def is_compile_supported(device_type):
-    """Whether code is generated for a device: for none."""
+    """Whether code can be generated for a device, which is never the case."""
     return False
 
 
 def deepcopy_to_fake_tensor(obj, fake_mode):
-    """A copy of an object, a module for instance, with fake tensors."""
+    """Copy an object, for instance a module, with fake tensors."""
     with torch._subclasses.fake_tensor.FakeCopyMode(fake_mode):
         return copy.deepcopy(obj)
 
 
 def compile_times(repr="str", aggregate=False):
-    """Nothing was compiled."""
+    """Return the compile times, which are empty."""
     return "TorchDynamo compilation metrics:\nFunction, Runtimes (s)" if repr == "str" else ((), ())
 
 
@@ -29,7 +29,7 @@ _warned = set()
 
 
 def warn_once(msg, stacklevel=1):
-    """Warn of something that has not been warned of in this process."""
+    """Warn, unless this process has issued the same warning before."""
     if msg not in _warned:
         _warned.add(msg)
         warnings.warn(msg, stacklevel=stacklevel + 1)

@@ -1,4 +1,4 @@
-"""torch._inductor: its settings, which programs set and read. The compiler itself is not here."""
+"""torch._inductor: its settings, which programs read and set. The compiler itself does not exist here."""
 
 from . import config
 

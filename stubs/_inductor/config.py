@@ -1,4 +1,7 @@
-"""Settings of Inductor: they keep what is set, nothing uses them. Their names and defaults are in config.json."""
+"""Settings of Inductor, which are stored but have no effect.
+
+Their names and defaults are in config.json.
+"""
 
 from ..utils._config import config_module
 

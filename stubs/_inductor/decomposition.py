@@ -1,6 +1,6 @@
-"""The table of decompositions that programs give the compiler.
+"""The decompositions that programs register for the compiler.
 
-The compiler is not here, and `make_fx` can trace by the table.
+The compiler does not exist here, but `make_fx` can trace with this table.
 """
 
 import logging
@@ -12,10 +12,10 @@ decompositions: dict = {}
 
 
 def register_decomposition(ops):
-    """A decorator that enters a function as the decomposition of operators.
+    """Return a decorator that registers a function as the decomposition of operators.
 
     Raises:
-        RuntimeError: for an overload that has one already; a warning in the log says so first.
+        RuntimeError: for an overload that already has one, after a warning in the log.
     """
     if any(op in decompositions for op in (ops if isinstance(ops, list) else [ops])):
         log.warning("duplicate decomp: %s", ops)

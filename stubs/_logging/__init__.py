@@ -24,9 +24,9 @@ _ARTIFACTS = set(
 
 
 def set_logs(*, all=None, modules=None, **settings):
-    """Set the level of parts by name; parts that are not named go back to their default.
+    """Set the log levels of components by name; others return to their default.
 
-    Artifacts are of compilations: none.
+    Settings of artifacts are accepted and ignored, because they concern compilation.
     """
     if "TORCH_LOGS" in os.environ:
         logging.getLogger(__name__).warning(
@@ -44,5 +44,5 @@ def set_logs(*, all=None, modules=None, **settings):
 
 
 def getArtifactLogger(module_qname, artifact_name):
-    """The logger of one artifact of a module."""
+    """Return the logger of one artifact of a module."""
     return logging.getLogger(f"{module_qname}.__{artifact_name}")

@@ -1,4 +1,4 @@
-"""torch.backends: flags that keep what is set, and truthful answers about libraries that are not there."""
+"""torch.backends: flags that keep their values, and queries about libraries that are not available."""
 
 from . import (
     cpu,

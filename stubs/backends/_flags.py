@@ -1,4 +1,4 @@
-"""Flags that modules keep: how they are set, and when they may not be."""
+"""Flags of the torch.backends modules, with their checks."""
 
 import sys
 import types
@@ -8,19 +8,19 @@ _frozen = False
 
 
 def disable_global_flags():
-    """From now on flags change only inside their module's ``flags()`` block."""
+    """From now on allow changes of flags only by their module's ``flags()`` context manager."""
     global _frozen
     _frozen = True
 
 
 def flags_frozen():
-    """Whether plain assignment to flags is forbidden."""
+    """Whether direct assignment to flags is forbidden."""
     return _frozen
 
 
 @contextmanager
 def __allow_nonbracketed_mutation():
-    """Plain assignment to flags within a block, whatever disable_global_flags said."""
+    """Context manager that allows assignment to flags even after disable_global_flags."""
     global _frozen
     before, _frozen = _frozen, False
     try:
@@ -30,7 +30,7 @@ def __allow_nonbracketed_mutation():
 
 
 class FlagModule(types.ModuleType):
-    """A module whose flags are checked when they are assigned."""
+    """A module that checks assignments to its flags."""
 
     def __setattr__(self, name, value):
         kind = self.__dict__.get("_kinds", {}).get(name)
@@ -49,7 +49,7 @@ class FlagModule(types.ModuleType):
 
 
 def flag_module(module_name, **defaults):
-    """Give a module flags with these defaults; returns its ``set_flags`` and ``flags``."""
+    """Add flags with these defaults to a module, and return its ``set_flags`` and ``flags``."""
     module = sys.modules[module_name]
     state = vars(module)
     state.update(defaults)
@@ -57,7 +57,7 @@ def flag_module(module_name, **defaults):
     module.__class__ = FlagModule
 
     def set_flags(**values):
-        """Set flags; returns the values that they had."""
+        """Set flags and return their previous values."""
         names = {k.lstrip("_"): v for k, v in values.items() if v is not None}
         old = tuple(state[k] for k in defaults)
         state.update(names)
@@ -65,7 +65,7 @@ def flag_module(module_name, **defaults):
 
     @contextmanager
     def flags(**values):
-        """Set flags within a block."""
+        """Context manager that sets flags."""
         old = set_flags(**values)
         try:
             yield
@@ -76,7 +76,7 @@ def flag_module(module_name, **defaults):
 
 
 class Precision:
-    """Holder of ``fp32_precision`` for one kind of operator."""
+    """The ``fp32_precision`` of one kind of operator."""
 
     __slots__ = ("fp32_precision",)
 

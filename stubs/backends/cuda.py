@@ -1,6 +1,6 @@
-"""torch.backends.cuda without CUDA: the flags keep their values.
+"""torch.backends.cuda without CUDA, where flags keep their values.
 
-Which attention kernels may be used is kept here too.
+The flags of the attention kernels are here too.
 """
 
 import types
@@ -13,12 +13,12 @@ _libraries = {"blas": "Cublas", "linalg": "Default", "rocm_fa": "Default"}
 
 
 def is_built():
-    """Whether this build has CUDA: no."""
+    """Whether this build has CUDA, which is never the case."""
     return False
 
 
 class cuBLASModule:
-    """Flags of matrix multiplication; allow_tf32 speaks of the same setting as set_float32_matmul_precision."""
+    """Flags of matrix multiplication; allow_tf32 and set_float32_matmul_precision share one setting."""
 
     def __init__(self):
         self.__dict__.update(
@@ -47,7 +47,7 @@ matmul = cuBLASModule()
 
 
 class cuFFTPlanCacheManager:
-    """The plan caches of the CUDA devices, of which there are none."""
+    """The plan caches of CUDA devices; accessing one raises."""
 
     def __getattr__(self, name):
         raise AssertionError("Torch not compiled with CUDA enabled")
@@ -80,7 +80,7 @@ _switch("reduction", "allow_fp16_bf16_reduction_math_sdp", "fp16_bf16_reduction_
 
 
 def is_flash_attention_available():
-    """Whether flash attention was built: no."""
+    """Whether flash attention was built, which is never the case."""
     return False
 
 
@@ -88,7 +88,7 @@ is_ck_sdpa_available = is_flash_attention_available
 
 
 class SDPBackend(Enum):
-    """The implementations that PyTorch knows."""
+    """The attention implementations that PyTorch has."""
 
     __module__ = "torch.nn.attention"
     ERROR = -1
@@ -105,7 +105,7 @@ class SDPBackend(Enum):
 
 
 class SDPAParams(types.SimpleNamespace):
-    """What scaled_dot_product_attention was called with."""
+    """The arguments of scaled_dot_product_attention."""
 
     def __init__(self, query, key, value, attn_mask, dropout, is_causal, enable_gqa=False):
         super().__init__(
@@ -120,7 +120,7 @@ class SDPAParams(types.SimpleNamespace):
 
 
 def can_use_flash_attention(params, debug=False):
-    """Whether the CUDA kernel can take these arguments: never."""
+    """Whether the CUDA kernel can take these arguments, which is never the case."""
     return False
 
 
@@ -129,7 +129,7 @@ can_use_efficient_attention = can_use_cudnn_attention = can_use_flash_attention
 
 @contextmanager
 def sdp_kernel(enable_flash=True, enable_math=True, enable_mem_efficient=True, enable_cudnn=True):
-    """Choose the kinds of attention within a block (deprecated: torch.nn.attention.sdpa_kernel)."""
+    """Context manager that chooses attention kernels (deprecated: torch.nn.attention.sdpa_kernel)."""
     wanted = {"flash": enable_flash, "math": enable_math, "mem_efficient": enable_mem_efficient, "cudnn": enable_cudnn}
     old = {kind: getattr(torch._C, f"_get_{kind}_sdp_enabled")() for kind in wanted}
     try:

@@ -1,4 +1,4 @@
-"""torch.backends.cudnn without cuDNN: the flags keep their values, nothing uses them."""
+"""torch.backends.cudnn without cuDNN; the flags keep their values and have no effect."""
 
 from ._flags import Precision, flag_module
 
@@ -15,24 +15,24 @@ set_flags, _flags = flag_module(
 
 
 def is_available():
-    """False: there is no cuDNN."""
+    """Return False, because there is no cuDNN."""
     return False
 
 
 def version():
-    """None: there is no cuDNN."""
+    """Return None, because there is no cuDNN."""
     return None
 
 
 def is_acceptable(tensor):
-    """Whether cuDNN takes the tensor: never."""
+    """Whether cuDNN takes the tensor, which is never the case."""
     return False
 
 
 def flags(
     enabled=False, benchmark=False, benchmark_limit=10, deterministic=False, allow_tf32=True, fp32_precision="none"
 ):
-    """Set flags within a block."""
+    """Context manager that sets flags."""
     return _flags(
         enabled=enabled,
         benchmark=benchmark,

@@ -2,12 +2,12 @@
 
 
 def is_available():
-    """False: there is no cuSPARSELt."""
+    """Return False, because there is no cuSPARSELt."""
     return False
 
 
 def version():
-    """None: there is no cuSPARSELt."""
+    """Return None, because there is no cuSPARSELt."""
     return None
 
 

@@ -2,5 +2,5 @@
 
 
 def is_available():
-    """False: there is no KleidiAI."""
+    """Return False, because there is no KleidiAI."""
     return False

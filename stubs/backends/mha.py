@@ -1,10 +1,10 @@
-"""torch.backends.mha: whether the fast path of TransformerEncoder may be taken."""
+"""torch.backends.mha: whether the fast path of TransformerEncoder is allowed."""
 
 _is_fastpath_enabled = True
 
 
 def get_fastpath_enabled():
-    """Whether the fast path may be taken."""
+    """Whether the fast path is allowed."""
     return _is_fastpath_enabled
 
 

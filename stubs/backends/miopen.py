@@ -6,5 +6,5 @@ set_flags, _flags = flag_module(__name__, immediate=False)
 
 
 def flags(immediate=False):
-    """Set the flag within a block."""
+    """Context manager that sets the flag."""
     return _flags(immediate=immediate)

@@ -2,5 +2,5 @@
 
 
 def is_available():
-    """False: there is no MKL."""
+    """Return False, because there is no MKL."""
     return False

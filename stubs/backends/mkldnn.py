@@ -1,4 +1,4 @@
-"""torch.backends.mkldnn: tensors in oneDNN's own layouts do not exist here; the flags keep their values."""
+"""torch.backends.mkldnn; the flags keep their values. Tensors in oneDNN's own layouts are not supported."""
 
 from ._flags import Precision, flag_module
 
@@ -8,7 +8,7 @@ set_flags, _flags = flag_module(__name__, enabled=True, deterministic=False, all
 
 
 def is_available():
-    """False: no operator takes oneDNN tensors."""
+    """Return False, because no operator takes oneDNN tensors."""
     return False
 
 
@@ -16,5 +16,5 @@ is_acl_available = is_available
 
 
 def flags(enabled=False, deterministic=False, allow_tf32=True, fp32_precision="none"):
-    """Set flags within a block."""
+    """Context manager that sets flags."""
     return _flags(enabled=enabled, deterministic=deterministic, allow_tf32=allow_tf32, fp32_precision=fp32_precision)

@@ -1,4 +1,4 @@
-"""torch.backends.mps without Metal."""
+"""torch.backends.mps without Metal, which is not available."""
 
 from .. import _absent_device as _absent
 

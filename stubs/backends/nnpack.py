@@ -6,10 +6,10 @@ set_flags, _flags = flag_module(__name__, enabled=False)
 
 
 def is_available():
-    """False: there is no NNPACK."""
+    """Return False, because there is no NNPACK."""
     return False
 
 
 def flags(enabled=False):
-    """Set the flag within a block."""
+    """Context manager that sets the flag."""
     return _flags(enabled=enabled)

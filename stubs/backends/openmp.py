@@ -2,5 +2,5 @@
 
 
 def is_available():
-    """False: there is no OpenMP in PyTorch's sense (MindSpore has its own thread pool)."""
+    """Return False, because kernels use MindSpore's thread pool instead of OpenMP."""
     return False

@@ -1,4 +1,4 @@
-"""torch.backends.opt_einsum: whether einsum looks for a good order of contraction with the package opt_einsum."""
+"""torch.backends.opt_einsum: whether einsum optimizes the contraction order with the package opt_einsum."""
 
 from ._flags import flag_module
 
@@ -16,10 +16,10 @@ def is_available():
 
 
 def get_opt_einsum():
-    """The package opt_einsum, or None."""
+    """Return the package opt_einsum, or None."""
     return _opt_einsum
 
 
 def flags(enabled=None, strategy=None):
-    """Set flags within a block."""
+    """Context manager that sets flags."""
     return _flags(enabled=enabled, strategy=strategy)

@@ -19,11 +19,11 @@ class CudaError(RuntimeError):
 
 
 class DeferredCudaCallError(Exception):
-    """An error of a call that waited for the initialisation."""
+    """An error of a call that was deferred until initialization."""
 
 
 class cudaStatus:
-    """Numbers of the CUDA runtime."""
+    """Error codes of the CUDA runtime."""
 
     SUCCESS: int = 0
     ERROR_NOT_READY: int = 34
@@ -39,7 +39,7 @@ def _record_history(enabled, args, kwargs):
 
 
 def _set_stream(stream):
-    """No stream can be made: only None, which changes nothing, is one."""
+    """Accept None, which has no effect; no stream can be created without CUDA."""
     if stream is not None:
         return stream.stream_id
 
@@ -131,7 +131,7 @@ _queued_calls: list = []
 
 
 def _lazy_call(callable, **kwargs):
-    """Call when the device is initialised, which does not happen: the call and where it comes from are kept."""
+    """Queue a call with its stack trace until CUDA is initialized, which never happens."""
     _queued_calls.append((callable, _traceback.format_stack()))
 
 

@@ -1,4 +1,4 @@
-"""torch.cuda.comm: torch.nn.parallel.comm under its older name."""
+"""torch.cuda.comm: the older name of torch.nn.parallel.comm."""
 
 from torch.nn.parallel.comm import broadcast, broadcast_coalesced, gather, reduce_add, reduce_add_coalesced, scatter
 

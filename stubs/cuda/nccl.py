@@ -23,6 +23,6 @@ _absent.functions(
 
 
 def is_available(tensors):
-    """Whether NCCL can reduce these tensors: never here, which is said."""
+    """Warn, and return False: NCCL cannot reduce these tensors."""
     _warnings.warn("PyTorch is not compiled with NCCL support", stacklevel=2)
     return False

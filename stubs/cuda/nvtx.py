@@ -18,7 +18,7 @@ _absent.functions(
 
 @_contextmanager
 def range(msg, *args, **kwargs):
-    """Mark a block."""
+    """Context manager that marks a range."""
     range_push(msg.format(*args, **kwargs))  # noqa: F821  (made by functions)
     try:
         yield

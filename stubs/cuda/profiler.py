@@ -1,4 +1,4 @@
-"""torch.cuda.profiler without CUDA: nothing can be started."""
+"""torch.cuda.profiler without CUDA; starting it raises."""
 
 from contextlib import contextmanager as _contextmanager
 
@@ -10,7 +10,7 @@ _absent.functions(globals(), (AssertionError("Torch not compiled with CUDA enabl
 
 @_contextmanager
 def profile():
-    """Start at the beginning of a block and stop at its end."""
+    """Context manager that starts profiling and stops at its end."""
     try:
         start()  # noqa: F821  (made by functions)
         yield

@@ -1,4 +1,4 @@
-"""torch.cuda.sparse without CUDA: types that exist (for isinstance) and cannot be made."""
+"""torch.cuda.sparse without CUDA: types that exist (for isinstance) and cannot be created."""
 
 from .. import _absent_device as _absent
 

@@ -1,4 +1,4 @@
-"""torch.cuda.tunable without CUDA: nothing can be tuned."""
+"""torch.cuda.tunable without CUDA, which raises."""
 
 from .. import _absent_device as _absent
 

@@ -51,9 +51,9 @@ from .wishart import Wishart
 
 
 def _describe(base):
-    """Let help() say of what subclasses override what it says of the base's.
+    """Copy docstrings from the base class to overriding methods and properties that have none.
 
-    Of functions that have their name it does so itself.
+    Otherwise help() would find the base's docstring for functions with the same name only.
     """
     for cls in base.__subclasses__():
         for name, value in vars(cls).items():

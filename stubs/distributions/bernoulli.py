@@ -1,4 +1,4 @@
-"""Bernoulli."""
+"""The Bernoulli distribution."""
 
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits
@@ -10,7 +10,7 @@ from .utils import broadcast_all
 
 
 class Bernoulli(_ProbsOrLogits, ExponentialFamily):
-    """0 or 1."""
+    """A distribution over 0 and 1."""
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support, has_enumerate_support, _mean_carrier_measure = constraints.boolean, True, 0

@@ -1,4 +1,4 @@
-"""Beta."""
+"""The beta distribution."""
 
 import torch
 
@@ -9,7 +9,7 @@ from .utils import broadcast_all
 
 
 class Beta(ExponentialFamily):
-    """The beta distribution: a Dirichlet distribution of two."""
+    """The beta distribution, computed by a Dirichlet distribution with two categories."""
 
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support, has_rsample, _nested = constraints.unit_interval, True, ("_dirichlet",)

@@ -1,4 +1,4 @@
-"""Binomial."""
+"""The binomial distribution."""
 
 import torch
 
@@ -7,7 +7,7 @@ from .distribution import _WithCount
 
 
 class Binomial(_WithCount):
-    """The number of successes in ``total_count`` trials."""
+    """The distribution of the number of successes in ``total_count`` trials."""
 
     arg_constraints = {
         "total_count": constraints.nonnegative_integer,
@@ -30,7 +30,7 @@ class Binomial(_WithCount):
 
     def _log_prob(self, value):
         n, x = self.total_count, self.logits
-        positive_part = (x.clamp(min=0) + x - x.clamp(max=0)) / 2  # max(x, 0) with the derivative 1/2 at 0
+        positive_part = (x.clamp(min=0) + x - x.clamp(max=0)) / 2  # max(x, 0), with derivative 1/2 at 0
         normalizer = n * positive_part + n * torch.log1p(torch.exp(-x.abs())) - torch.lgamma(n + 1)
         return value * x - torch.lgamma(value + 1) - torch.lgamma(n - value + 1) - normalizer
 

@@ -1,4 +1,4 @@
-"""Categorical."""
+"""The categorical distribution."""
 
 import torch
 
@@ -7,7 +7,7 @@ from .distribution import Distribution, _ProbsOrLogits
 
 
 class Categorical(_ProbsOrLogits):
-    """One of several, by the last dimension of ``probs`` or ``logits``."""
+    """A distribution over categories, which are the last dimension of ``probs`` or ``logits``."""
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     has_enumerate_support, _binary = True, False

@@ -1,4 +1,4 @@
-"""Cauchy."""
+"""The Cauchy distribution."""
 
 import math
 
@@ -9,7 +9,7 @@ from .distribution import Distribution
 
 
 class Cauchy(Distribution):
-    """The ratio of two normals: no mean."""
+    """The Cauchy distribution, that of the ratio of two normal variables; it has no mean."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support, has_rsample = constraints.real, True

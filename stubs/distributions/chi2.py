@@ -1,11 +1,11 @@
-"""Chi2."""
+"""The chi-squared distribution."""
 
 from . import constraints
 from .gamma import Gamma
 
 
 class Chi2(Gamma):
-    """The sum of squares of ``df`` standard normals."""
+    """The chi-squared distribution, that of the sum of squares of ``df`` standard normal variables."""
 
     arg_constraints = {"df": constraints.positive}
     df = property(lambda self: self.concentration * 2, doc="The degrees of freedom.")

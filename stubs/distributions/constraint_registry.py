@@ -1,4 +1,4 @@
-"""Which transform leads from the real numbers into a constraint's region."""
+"""The registry of transforms from the real numbers to the region of a constraint."""
 
 from numbers import Number
 
@@ -8,13 +8,13 @@ __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
 
 
 class ConstraintRegistry:
-    """Transforms by type of constraint."""
+    """Factories of transforms by type of constraint."""
 
     def __init__(self):
         self._registry = {}
 
     def register(self, constraint, factory=None):
-        """Set the factory for a constraint (or its class); a decorator without one."""
+        """Register the factory for a constraint or its class; without a factory this is a decorator."""
         if factory is None:
             return lambda factory: self.register(constraint, factory)
         cls = type(constraint) if isinstance(constraint, constraints.Constraint) else constraint

@@ -1,4 +1,4 @@
-"""Constraints: regions that parameters and samples lie in."""
+"""Constraints: the regions that parameters and samples lie in."""
 
 import torch
 
@@ -39,13 +39,13 @@ __all__ = [
 
 
 class Constraint:
-    """A region; ``check`` says for each event whether it lies in it."""
+    """A region of values; ``check`` tests for each event whether it lies in the region."""
 
     is_discrete = False
     event_dim = 0
 
     def check(self, value):
-        """Where values satisfy the constraint: a tensor of bool, without the dimensions of an event."""
+        """Return a bool tensor of where values satisfy the constraint, without the event dimensions."""
         raise NotImplementedError
 
     def __repr__(self):
@@ -53,7 +53,7 @@ class Constraint:
 
 
 class _Dependent(Constraint):
-    """A region that depends on other parameters."""
+    """A constraint that depends on other parameters."""
 
     def __init__(self, *, is_discrete=NotImplemented, event_dim=NotImplemented):
         self._is_discrete, self._event_dim = is_discrete, event_dim
@@ -81,12 +81,12 @@ class _Dependent(Constraint):
 
 
 def is_dependent(constraint):
-    """Whether a constraint depends on other values of its distribution."""
+    """Whether a constraint depends on other parameters of its distribution."""
     return isinstance(constraint, _Dependent)
 
 
 class _DependentProperty(property, _Dependent):
-    """A property that gives a constraint; on the class, a dependent one."""
+    """A property that returns a constraint; accessed on the class it is a dependent constraint."""
 
     def __init__(self, fn=None, *, is_discrete=NotImplemented, event_dim=NotImplemented):
         super().__init__(fn)
@@ -104,7 +104,7 @@ def _check_constraint(c):
 
 
 class _IndependentConstraint(Constraint):
-    """A constraint whose last batch dimensions are part of the event."""
+    """A constraint that treats the last batch dimensions as part of the event."""
 
     def __init__(self, base_constraint, reinterpreted_batch_ndims):
         self.base_constraint, self.reinterpreted_batch_ndims = (
@@ -126,7 +126,7 @@ class _IndependentConstraint(Constraint):
 
 
 class MixtureSameFamilyConstraint(Constraint):
-    """The constraint of the components, for values of the mixture."""
+    """The constraint of the components, applied to values of the mixture."""
 
     def __init__(self, base_constraint):
         self.base_constraint = _check_constraint(base_constraint)
@@ -135,7 +135,7 @@ class MixtureSameFamilyConstraint(Constraint):
     event_dim = property(lambda self: self.base_constraint.event_dim, doc="That of the components.")
 
     def check(self, value):
-        """Where all components allow the value."""
+        """Return where all components allow the value."""
         if value.dim() < self.event_dim:
             raise ValueError(f"Expected value.dim() >= {self.event_dim} but got {value.dim()}")
         result = self.base_constraint.check(value.unsqueeze(-1 - self.event_dim))
@@ -150,7 +150,7 @@ def _is_integer(v):
 
 
 def _constraint(name, check, *bounds, is_discrete=False, event_dim=0, base=Constraint, shown=True):
-    """A class of constraints from the function that checks; ``bounds`` are the names of its parameters."""
+    """Make a class of constraints from its check function; ``bounds`` are the names of its parameters."""
 
     def lower(self, lower_bound):
         self.lower_bound = lower_bound

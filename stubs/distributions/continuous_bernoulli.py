@@ -1,4 +1,4 @@
-"""ContinuousBernoulli."""
+"""The continuous Bernoulli distribution."""
 
 import math
 
@@ -12,7 +12,10 @@ from .utils import broadcast_all, clamp_probs, lazy_property, logits_to_probs
 
 
 class ContinuousBernoulli(_ProbsOrLogits, ExponentialFamily):
-    """The exponential family on [0, 1] that Bernoulli's likelihood leads to. Near probs 1/2 Taylor series stand in."""
+    """The exponential family on [0, 1] with the likelihood of Bernoulli.
+
+    Near probs = 1/2 Taylor series are used.
+    """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support, has_rsample, _mean_carrier_measure = constraints.unit_interval, True, 0

@@ -1,4 +1,4 @@
-"""Dirichlet."""
+"""The Dirichlet distribution."""
 
 import torch
 from torch.nn.functional import one_hot
@@ -8,13 +8,13 @@ from .exp_family import ExponentialFamily
 
 
 def _Dirichlet_backward(x, concentration, grad_output):
-    """The gradient by the concentration of samples x."""
+    """Return the gradient with respect to the concentration for samples x."""
     total = concentration.sum(-1, True).expand_as(concentration)
     return torch._dirichlet_grad(x, concentration, total) * (grad_output - (x * grad_output).sum(-1, True))
 
 
 class _Dirichlet(torch.autograd.Function):
-    """Samples, with the gradient by the concentration."""
+    """Autograd function that draws samples, with the gradient with respect to the concentration."""
 
     @staticmethod
     def forward(ctx, concentration):
@@ -28,7 +28,7 @@ class _Dirichlet(torch.autograd.Function):
 
 
 class Dirichlet(ExponentialFamily):
-    """A distribution over the simplex."""
+    """The Dirichlet distribution over the simplex."""
 
     arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
     support, has_rsample = constraints.simplex, True

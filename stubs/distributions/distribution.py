@@ -1,4 +1,4 @@
-"""The base of all distributions."""
+"""The base class of distributions."""
 
 import warnings
 
@@ -14,7 +14,7 @@ __all__ = ["Distribution"]
 class Distribution:
     """A probability distribution over events of ``event_shape``, for each index of ``batch_shape``.
 
-    Own subclasses write ``_log_prob`` and ``_cdf``, which get a validated value; their ``expand`` follows from
+    The subclasses of this package define ``_log_prob`` and ``_cdf``, which get a validated value. Their ``expand`` uses
     ``arg_constraints`` and ``_nested``, the names of attributes that are distributions of the same batch shape.
     """
 
@@ -25,7 +25,7 @@ class Distribution:
 
     @staticmethod
     def set_default_validate_args(value):
-        """Whether distributions check parameters and values unless told."""
+        """Set whether distributions check parameters and values by default."""
         if value not in [True, False]:
             raise ValueError
         Distribution._validate_args = value
@@ -36,10 +36,10 @@ class Distribution:
             self._validate_args = validate_args
         if self._validate_args:
             self._validate_parameters()
-        super().__init__()  # the other base of a distribution that is a module as well
+        super().__init__()  # for a distribution that also has nn.Module as a base
 
     def _setup(self, validate_args, **params):
-        """Set parameters, broadcast against each other, whose shape is the batch shape."""
+        """Set parameters, broadcast against each other; their shape becomes the batch shape."""
         self.__dict__.update(zip(params, broadcast_all(*params.values())))
         Distribution.__init__(self, self.__dict__[next(iter(params))].shape, validate_args=validate_args)
 
@@ -66,7 +66,7 @@ class Distribution:
                 )
 
     def expand(self, batch_shape, _instance=None):
-        """The distribution with its batch shape expanded."""
+        """Return the distribution with its batch shape expanded."""
         if type(self).__init__.__module__.rpartition(".")[0] != __package__ and _instance is None:
             raise NotImplementedError(
                 f"Subclass {type(self).__name__} that defines a custom __init__ method must also define a custom "
@@ -120,7 +120,7 @@ class Distribution:
 
     @property
     def mode(self):
-        """The value of the highest probability or density; NaN where no value is higher than the others."""
+        """The value with the highest probability or density; NaN where none is higher than the others."""
         raise NotImplementedError(f"{self.__class__} does not implement mode")
 
     @property
@@ -134,27 +134,27 @@ class Distribution:
         return self.variance.sqrt()
 
     def sample(self, sample_shape=torch.Size()):
-        """A sample of the shape ``sample_shape + batch_shape + event_shape``."""
+        """Return samples of shape ``sample_shape + batch_shape + event_shape``."""
         with torch.no_grad():
             return self.rsample(sample_shape)
 
     def rsample(self, sample_shape=torch.Size()):
-        """A sample that gradients flow through."""
+        """Return samples through which gradients flow to the parameters."""
         raise NotImplementedError
 
     @deprecated("`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", category=FutureWarning)
     def sample_n(self, n):
-        """``sample((n,))``, under its old name."""
+        """Return ``sample((n,))`` (deprecated)."""
         return self.sample(torch.Size((n,)))
 
     def log_prob(self, value):
-        """The logarithm of the density or mass at ``value``."""
+        """Return the logarithm of the density or mass at ``value``."""
         if self._validate_args:
             self._validate_sample(value)
         return self._log_prob(value)
 
     def cdf(self, value):
-        """The cumulative distribution at ``value``."""
+        """Return the cumulative distribution function at ``value``."""
         if self._validate_args:
             self._validate_sample(value)
         return self._cdf(value)
@@ -166,11 +166,11 @@ class Distribution:
         raise NotImplementedError
 
     def icdf(self, value):
-        """The value at which the cumulative distribution is ``value``."""
+        """Return the value at which the cumulative distribution function is ``value``."""
         raise NotImplementedError
 
     def enumerate_support(self, expand=True):
-        """All values of a discrete distribution, along a new first dimension."""
+        """Return all values of a discrete distribution, along a new first dimension."""
         raise NotImplementedError
 
     def _enumerate(self, n, dtype, expand):
@@ -178,11 +178,11 @@ class Distribution:
         return values.expand((-1,) + self._batch_shape) if expand else values
 
     def entropy(self):
-        """The entropy in nats, of shape ``batch_shape``."""
+        """Return the entropy in nats, of shape ``batch_shape``."""
         raise NotImplementedError
 
     def perplexity(self):
-        """The exponential of the entropy."""
+        """Return the exponential of the entropy."""
         return torch.exp(self.entropy())
 
     def _extended_shape(self, sample_shape=torch.Size()):
@@ -223,7 +223,7 @@ class Distribution:
 
 
 class _ProbsOrLogits(Distribution):
-    """A distribution with either ``probs`` or ``logits``, the other computed when asked for."""
+    """A distribution with either ``probs`` or ``logits``; the other is computed on access."""
 
     _binary = True
 
@@ -252,7 +252,7 @@ class _ProbsOrLogits(Distribution):
 
 
 class _WithCount(_ProbsOrLogits):
-    """A distribution with a ``total_count`` besides."""
+    """A distribution that also has a ``total_count``."""
 
     def __init__(self, total_count=1, probs=None, logits=None, validate_args=None):
         name, value = self._set_param(probs, logits)

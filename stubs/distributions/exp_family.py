@@ -1,4 +1,4 @@
-"""Exponential families: entropy by the gradient of the log normaliser."""
+"""Exponential families, with the entropy computed from the gradient of the log normalizer."""
 
 import torch
 
@@ -8,7 +8,7 @@ __all__ = ["ExponentialFamily"]
 
 
 class ExponentialFamily(Distribution):
-    """A density exp(<t(x), natural parameters> - log normaliser + k(x))."""
+    """A distribution with density exp(<t(x), natural parameters> - log normalizer + k(x))."""
 
     @property
     def _natural_params(self):

@@ -1,4 +1,4 @@
-"""Exponential."""
+"""The exponential distribution."""
 
 import torch
 
@@ -7,7 +7,7 @@ from .exp_family import ExponentialFamily
 
 
 class Exponential(ExponentialFamily):
-    """The time to an event that comes at a rate."""
+    """The distribution of the time until an event that occurs at a constant rate."""
 
     arg_constraints = {"rate": constraints.positive}
     support, has_rsample, _mean_carrier_measure = constraints.nonnegative, True, 0

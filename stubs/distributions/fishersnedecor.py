@@ -1,4 +1,4 @@
-"""FisherSnedecor."""
+"""The Fisher-Snedecor distribution."""
 
 import torch
 
@@ -8,7 +8,7 @@ from .gamma import Gamma
 
 
 class FisherSnedecor(Distribution):
-    """The ratio of two independent chi-squared values, each by its degrees of freedom."""
+    """The distribution of the ratio of two chi-squared variables, each divided by its degrees of freedom."""
 
     arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}
     support, has_rsample, _nested = constraints.positive, True, ("_gamma1", "_gamma2")

@@ -1,4 +1,4 @@
-"""Gamma."""
+"""The gamma distribution."""
 
 import torch
 
@@ -21,7 +21,7 @@ class Gamma(ExponentialFamily):
     def rsample(self, sample_shape=torch.Size()):
         shape = self._extended_shape(sample_shape)
         value = torch._standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
-        value.detach().clamp_(min=torch.finfo(value.dtype).tiny)  # no part of the graph
+        value.detach().clamp_(min=torch.finfo(value.dtype).tiny)  # outside of the autograd graph
         return value
 
     def log_prob(self, value):

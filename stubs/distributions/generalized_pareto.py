@@ -1,4 +1,4 @@
-"""GeneralizedPareto."""
+"""The generalized Pareto distribution."""
 
 import torch
 
@@ -7,7 +7,7 @@ from .distribution import Distribution
 
 
 class GeneralizedPareto(Distribution):
-    """The distribution of exceedances over a threshold."""
+    """The generalized Pareto distribution, that of exceedances over a threshold."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive, "concentration": constraints.real}
     has_rsample = True
@@ -23,7 +23,7 @@ class GeneralizedPareto(Distribution):
         )
 
     def _split(self):
-        """Where the concentration is zero, and the concentration with ones there."""
+        """Return where the concentration is zero, and the concentration with ones at these places."""
         zero = torch.isclose(self.concentration, torch.zeros_like(self.concentration))
         return zero, torch.where(zero, 1.0, self.concentration)
 
@@ -37,7 +37,7 @@ class GeneralizedPareto(Distribution):
         return -self.scale.log() - torch.where(zero, z, torch.where(y == 0, y, y * torch.log1p(c * z)))
 
     def log_survival_function(self, value):
-        """The logarithm of the probability of more than ``value``."""
+        """Return the log-probability of a sample greater than ``value``."""
         if self._validate_args:
             self._validate_sample(value)
         zero, c = self._split()
@@ -45,7 +45,7 @@ class GeneralizedPareto(Distribution):
         return torch.where(zero, -z, -torch.log1p(c * z) / c)
 
     def log_cdf(self, value):
-        """The logarithm of ``cdf(value)``, exact where that is small."""
+        """Return the logarithm of ``cdf(value)``."""
         return torch.log1p(-torch.exp(self.log_survival_function(value)))
 
     def _cdf(self, value):

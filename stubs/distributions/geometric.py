@@ -1,4 +1,4 @@
-"""Geometric."""
+"""The geometric distribution."""
 
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits
@@ -9,7 +9,7 @@ from .utils import broadcast_all
 
 
 class Geometric(_ProbsOrLogits):
-    """The number of failures before the first success."""
+    """The distribution of the number of failures before the first success."""
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.nonnegative_integer

@@ -1,4 +1,4 @@
-"""Gumbel."""
+"""The Gumbel distribution."""
 
 import math
 
@@ -12,7 +12,7 @@ from .utils import broadcast_all, euler_constant
 
 
 class Gumbel(TransformedDistribution):
-    """The distribution of maxima."""
+    """The Gumbel distribution, a limit distribution of maxima."""
 
     arg_constraints, support = {"loc": constraints.real, "scale": constraints.positive}, constraints.real
     mean = property(lambda self: self.loc + self.scale * euler_constant)

@@ -1,4 +1,4 @@
-"""HalfNormal."""
+"""The half-normal distribution."""
 
 import math
 
@@ -11,7 +11,7 @@ from .transforms import AbsTransform
 
 
 class _Half(TransformedDistribution):
-    """The absolute value of a distribution around 0."""
+    """The distribution of the absolute value of a variable centred at 0."""
 
     arg_constraints, support = {"scale": constraints.positive}, constraints.nonnegative
     scale = property(lambda self: self.base_dist.scale, doc="The half-width at half-maximum of the whole Cauchy.")
@@ -36,7 +36,7 @@ class _Half(TransformedDistribution):
 
 
 class HalfNormal(_Half):
-    """The absolute value of a normal around 0."""
+    """The distribution of the absolute value of a normal variable centred at 0."""
 
     _base = Normal
     mean = property(lambda self: self.scale * math.sqrt(2 / math.pi))

@@ -1,4 +1,4 @@
-"""Independent."""
+"""Distributions whose batch dimensions become event dimensions."""
 
 import torch
 
@@ -8,7 +8,7 @@ from .utils import _sum_rightmost
 
 
 class Independent(Distribution):
-    """A distribution whose last batch dimensions are part of the event."""
+    """A distribution that treats the last batch dimensions as part of the event."""
 
     arg_constraints, _nested = {}, ("base_dist",)
 

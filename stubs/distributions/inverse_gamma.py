@@ -1,4 +1,4 @@
-"""InverseGamma."""
+"""The inverse gamma distribution."""
 
 import torch
 
@@ -9,7 +9,7 @@ from .transforms import PowerTransform
 
 
 class InverseGamma(TransformedDistribution):
-    """The reciprocal of a gamma variable."""
+    """The distribution of the reciprocal of a gamma variable."""
 
     arg_constraints, support = (
         {"concentration": constraints.positive, "rate": constraints.positive},

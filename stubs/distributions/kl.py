@@ -1,4 +1,4 @@
-"""The Kullback-Leibler divergence, by pairs of families."""
+"""The Kullback-Leibler divergence, by pairs of distribution families."""
 
 import math
 import warnings
@@ -38,9 +38,9 @@ inf, xlogy, digamma, lgamma = torch.inf, torch.special.xlogy, torch.digamma, tor
 
 
 def register_kl(type_p, type_q):
-    """A decorator for the function that computes KL(p || q) for these families."""
+    """Return a decorator that registers a function to compute KL(p || q) for these families."""
     for name, cls in (("type_p", type_p), ("type_q", type_q)):
-        # any class will do: a family may have PyTorch's methods without being a subclass
+        # any class is accepted: a family may have PyTorch's methods without being a subclass
         if not isinstance(cls, type):
             raise TypeError(f"Expected {name} to be a Distribution subclass but got {cls}")
 
@@ -53,7 +53,7 @@ def register_kl(type_p, type_q):
 
 
 def _dispatch_kl(type_p, type_q):
-    """The most special function that fits; a warning where p and q do not agree on it."""
+    """Return the most specific matching function; warn where p and q lead to different ones."""
     matches = [m for m in _KL_REGISTRY if issubclass(type_p, m[0]) and issubclass(type_q, m[1])]
     if not matches:
         return NotImplemented
@@ -73,7 +73,7 @@ def _dispatch_kl(type_p, type_q):
 
 
 def kl_divergence(p, q):
-    """KL(p || q), for each index of the batch."""
+    """Return KL(p || q) for each index of the batch."""
     key = type(p), type(q)
     if key not in _KL_MEMOIZE:
         _KL_MEMOIZE[key] = _dispatch_kl(*key)
@@ -157,7 +157,7 @@ def _kl_mvn(p, q):
 
 
 def _kl_to_lowrank(p, q, p_log_det, roots):
-    """From a normal with the covariance sum of r r' to a low rank normal."""
+    """Return KL from a normal with covariance sum(r r') over roots to a low-rank normal."""
     _same_events(p, q)
     w, d, tril = q._unbroadcasted_cov_factor, q._unbroadcasted_cov_diag, q._capacitance_tril
     a = torch.linalg.solve_triangular(tril, w.mT / d.unsqueeze(-2), upper=False)
@@ -275,24 +275,24 @@ def _kl_pareto_normal(p, q):
 
 
 def _mean_log(p):
-    """The mean of log x under a uniform distribution."""
+    """Return the mean of log x under a uniform distribution."""
     return (xlogy(p.high, p.high) - xlogy(p.low, p.low)) / (p.high - p.low) - 1
 
 
 def _normal_cross(q, mean, second):
-    """-E log q for a normal q, from the first two moments."""
+    """Return -E log q for a normal q, from the mean and the second moment."""
     return (
         0.5 * math.log(2 * math.pi) + q.scale.log() + (second - 2 * q.loc * mean + q.loc.pow(2)) / (2 * q.scale.pow(2))
     )
 
 
 def _gamma_cross(q, mean, mean_log):
-    """-E log q for a gamma distribution q."""
+    """Return -E log q for a gamma distribution q."""
     return lgamma(q.concentration) - q.concentration * q.rate.log() - (q.concentration - 1) * mean_log + q.rate * mean
 
 
 def _gumbel_cross(q, mean, mean_exp):
-    """-E log q for a Gumbel distribution q; mean_exp is E exp(-x / scale)."""
+    """Return -E log q for a Gumbel distribution q; mean_exp is E exp(-x / scale)."""
     return q.scale.log() + (mean - q.loc) / q.scale + torch.exp(q.loc / q.scale) * mean_exp
 
 
@@ -380,7 +380,7 @@ _FORMULAS = {
     ),
 }
 _KL_REGISTRY.update(_FORMULAS)
-# p has mass where q has none
+# pairs for which p has mass where q has none, so that the divergence is infinite
 _INFINITE = {
     Beta: (Pareto,),
     ContinuousBernoulli: (Pareto,),

@@ -1,4 +1,4 @@
-"""Kumaraswamy."""
+"""The Kumaraswamy distribution."""
 
 import torch
 
@@ -10,7 +10,7 @@ from .utils import broadcast_all, euler_constant
 
 
 class Kumaraswamy(TransformedDistribution):
-    """A distribution on [0, 1] much like the beta distribution, with a simple inverse."""
+    """A distribution on [0, 1] similar to the beta distribution, with an inverse in closed form."""
 
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval

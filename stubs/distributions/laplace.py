@@ -1,4 +1,4 @@
-"""Laplace."""
+"""The Laplace distribution."""
 
 import torch
 
@@ -7,7 +7,7 @@ from .distribution import Distribution
 
 
 class Laplace(Distribution):
-    """The two-sided exponential distribution."""
+    """The Laplace (two-sided exponential) distribution."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support, has_rsample = constraints.real, True

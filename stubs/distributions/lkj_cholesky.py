@@ -1,4 +1,4 @@
-"""LKJCholesky."""
+"""The LKJ distribution of Cholesky factors."""
 
 import math
 
@@ -11,7 +11,10 @@ from .utils import broadcast_all
 
 
 class LKJCholesky(Distribution):
-    """Cholesky factors of random correlation matrices (Lewandowski, Kurowicka and Joe's onion method)."""
+    """The distribution of Cholesky factors of random correlation matrices.
+
+    Samples are drawn by the onion method of Lewandowski, Kurowicka and Joe.
+    """
 
     arg_constraints, support, _nested = {"concentration": constraints.positive}, constraints.corr_cholesky, ("_beta",)
 

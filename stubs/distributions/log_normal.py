@@ -1,4 +1,4 @@
-"""LogNormal."""
+"""The log-normal distribution."""
 
 from . import constraints
 from .normal import Normal
@@ -7,7 +7,7 @@ from .transforms import ExpTransform
 
 
 class LogNormal(TransformedDistribution):
-    """The exponential of a normal."""
+    """The distribution of the exponential of a normal variable."""
 
     arg_constraints, support = {"loc": constraints.real, "scale": constraints.positive}, constraints.positive
     loc = property(lambda self: self.base_dist.loc, doc="The mean of the logarithm.")

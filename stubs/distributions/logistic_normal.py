@@ -1,4 +1,4 @@
-"""LogisticNormal."""
+"""The logistic-normal distribution."""
 
 from . import constraints
 from .normal import Normal
@@ -7,7 +7,7 @@ from .transforms import StickBreakingTransform
 
 
 class LogisticNormal(TransformedDistribution):
-    """A normal vector brought to the simplex."""
+    """The distribution of a normal vector mapped to the simplex."""
 
     arg_constraints, support = {"loc": constraints.real, "scale": constraints.positive}, constraints.simplex
     loc = property(lambda self: self.base_dist.base_dist.loc, doc="The mean of the normal distribution below.")

@@ -1,4 +1,4 @@
-"""LowRankMultivariateNormal."""
+"""The multivariate normal distribution with a low-rank covariance."""
 
 import math
 
@@ -24,7 +24,7 @@ def _batch_lowrank_mahalanobis(W, D, x, capacitance_tril):
 
 
 class LowRankMultivariateNormal(Distribution):
-    """Normal vectors with the covariance cov_factor cov_factor' + diag(cov_diag)."""
+    """A multivariate normal with covariance cov_factor cov_factor' + diag(cov_diag)."""
 
     arg_constraints = {
         "loc": constraints.real_vector,

@@ -1,4 +1,4 @@
-"""MixtureSameFamily."""
+"""Mixtures of distributions of one family."""
 
 import torch
 
@@ -47,7 +47,7 @@ class MixtureSameFamily(Distribution):
         return constraints.MixtureSameFamilyConstraint(self._component_distribution.support)
 
     def log_prob(self, x):
-        """The logarithm of the density or mass at ``x``."""
+        """Return the logarithm of the density or mass at ``x``."""
         return super().log_prob(x)
 
     def _pad(self, x):

@@ -1,4 +1,4 @@
-"""Multinomial."""
+"""The multinomial distribution."""
 
 import torch
 
@@ -9,7 +9,7 @@ from .utils import broadcast_all
 
 
 class Multinomial(_OfCategorical):
-    """How often each category comes in ``total_count`` draws."""
+    """The distribution of how often each category occurs in ``total_count`` draws."""
 
     mean = property(lambda self: self.probs * self.total_count)
     variance = property(lambda self: self.total_count * self.probs * (1 - self.probs))

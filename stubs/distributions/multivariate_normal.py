@@ -1,4 +1,4 @@
-"""MultivariateNormal."""
+"""The multivariate normal distribution."""
 
 import math
 
@@ -14,7 +14,7 @@ def _batch_mv(bmat, bvec):
 
 
 def _batch_mahalanobis(bL, bx):
-    """x' (L L')^-1 x, broadcast."""
+    """Return x' (L L')^-1 x for batches of x and L that broadcast."""
     return torch.linalg.solve_triangular(bL, bx.unsqueeze(-1), upper=False).squeeze(-1).pow(2).sum(-1)
 
 
@@ -29,7 +29,7 @@ def _precision_to_scale_tril(P):
 
 
 class _ByMatrix(Distribution):
-    """A distribution given by one of three matrices, which keeps the Cholesky factor of the covariance unexpanded."""
+    """A distribution given by one of three matrices; the Cholesky factor of the covariance is kept unexpanded."""
 
     def _set_matrix(self, batch_shape, covariance_matrix, precision_matrix, scale_tril):
         for name, matrix in (
@@ -65,7 +65,7 @@ class _ByMatrix(Distribution):
 
 
 class MultivariateNormal(_ByMatrix):
-    """Normal vectors, by the covariance, its inverse or its Cholesky factor."""
+    """A multivariate normal given by the covariance, its inverse or its Cholesky factor."""
 
     arg_constraints = {
         "loc": constraints.real_vector,

@@ -1,4 +1,4 @@
-"""NegativeBinomial."""
+"""The negative binomial distribution."""
 
 import torch
 import torch.nn.functional as F
@@ -9,7 +9,7 @@ from .gamma import Gamma
 
 
 class NegativeBinomial(_WithCount):
-    """The number of successes before ``total_count`` failures."""
+    """The distribution of the number of successes before ``total_count`` failures."""
 
     arg_constraints = {
         "total_count": constraints.greater_than_eq(0),

@@ -1,4 +1,4 @@
-"""Normal."""
+"""The normal distribution."""
 
 import math
 

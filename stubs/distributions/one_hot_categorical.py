@@ -1,4 +1,4 @@
-"""OneHotCategorical."""
+"""The categorical distribution with one-hot samples."""
 
 import torch
 from torch.nn.functional import one_hot
@@ -9,7 +9,7 @@ from .distribution import Distribution
 
 
 class _OfCategorical(Distribution):
-    """A distribution whose event is a vector for the categories."""
+    """A distribution whose event is a vector with one entry for each category."""
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     _nested = ("_categorical",)
@@ -29,7 +29,7 @@ class _OfCategorical(Distribution):
 
 
 class OneHotCategorical(_OfCategorical):
-    """One of several, as a vector with a single 1."""
+    """A distribution over categories, represented by one-hot vectors."""
 
     support, has_enumerate_support = constraints.one_hot, True
     mean = property(lambda self: self.probs)
@@ -57,7 +57,7 @@ class OneHotCategorical(_OfCategorical):
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
-    """OneHotCategorical whose samples pass gradients to the probabilities as if they were these."""
+    """OneHotCategorical whose samples pass gradients to the probabilities unchanged."""
 
     has_rsample = True
 

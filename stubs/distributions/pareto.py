@@ -1,4 +1,4 @@
-"""Pareto."""
+"""The Pareto distribution."""
 
 from . import constraints
 from .exponential import Exponential
@@ -8,7 +8,7 @@ from .utils import broadcast_all
 
 
 class Pareto(TransformedDistribution):
-    """A power law above ``scale``."""
+    """The Pareto distribution, a power law above ``scale``."""
 
     arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
     support = constraints.dependent_property(

@@ -1,4 +1,4 @@
-"""Poisson."""
+"""The Poisson distribution."""
 
 import torch
 
@@ -8,7 +8,7 @@ from .utils import broadcast_all
 
 
 class Poisson(ExponentialFamily):
-    """Counts of events that come at a rate."""
+    """The distribution of the number of events that occur at a constant rate."""
 
     arg_constraints = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer

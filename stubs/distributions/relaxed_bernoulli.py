@@ -1,4 +1,4 @@
-"""LogitRelaxedBernoulli."""
+"""The relaxed Bernoulli distribution."""
 
 import torch
 
@@ -10,7 +10,7 @@ from .utils import broadcast_all, clamp_probs
 
 
 class LogitRelaxedBernoulli(_ProbsOrLogits):
-    """The logit of RelaxedBernoulli."""
+    """The distribution of the logit of a RelaxedBernoulli variable."""
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.real
@@ -41,7 +41,7 @@ class _Relaxed(TransformedDistribution):
 
 
 class RelaxedBernoulli(_Relaxed):
-    """A Bernoulli variable made continuous: the nearer to 0 or 1, the lower the temperature."""
+    """A continuous relaxation of Bernoulli; the lower the temperature, the nearer samples are to 0 or 1."""
 
     arg_constraints, support, has_rsample = LogitRelaxedBernoulli.arg_constraints, constraints.unit_interval, True
 

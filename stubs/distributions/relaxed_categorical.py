@@ -1,4 +1,4 @@
-"""ExpRelaxedCategorical."""
+"""The relaxed one-hot categorical distribution."""
 
 import torch
 
@@ -10,7 +10,7 @@ from .utils import broadcast_all, clamp_probs
 
 
 class ExpRelaxedCategorical(_OfCategorical):
-    """The logarithm of RelaxedOneHotCategorical."""
+    """The distribution of the logarithm of a RelaxedOneHotCategorical variable."""
 
     support, has_rsample = constraints.real_vector, True
 
@@ -33,7 +33,7 @@ class ExpRelaxedCategorical(_OfCategorical):
 
 
 class RelaxedOneHotCategorical(_Relaxed):
-    """A one-hot vector made continuous."""
+    """A continuous relaxation of OneHotCategorical."""
 
     arg_constraints, support, has_rsample = ExpRelaxedCategorical.arg_constraints, constraints.simplex, True
 

@@ -1,4 +1,4 @@
-"""TransformedDistribution."""
+"""Distributions of transformed samples."""
 
 import torch
 
@@ -10,7 +10,7 @@ from .utils import _sum_rightmost
 
 
 class TransformedDistribution(Distribution):
-    """What a distribution's samples become under transforms."""
+    """The distribution of a base distribution's samples after transforms."""
 
     arg_constraints, _nested = {}, ("base_dist",)
     has_rsample = property(lambda self: self.base_dist.has_rsample)

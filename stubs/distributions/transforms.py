@@ -34,31 +34,34 @@ __all__ = [
 
 
 class Transform:
-    """A map with ``_call``, ``_inverse`` and ``log_abs_det_jacobian``; ``cache_size=1`` remembers the last pair."""
+    """A map with ``_call``, ``_inverse`` and ``log_abs_det_jacobian``.
+
+    ``cache_size=1`` keeps the last pair of input and result.
+    """
 
     bijective = False
     domain = codomain = None
-    _args = ()  # names of the constructor's arguments, which make a copy with another cache
+    _args = ()  # names of the constructor's arguments, for copies with another cache size
 
     def __init__(self, cache_size=0):
         if cache_size not in (0, 1):
             raise ValueError("cache_size must be 0 or 1")
         self._cache_size, self._inv, self._cached_x_y = cache_size, None, (None, None)
-        super().__init__()  # the other base of a transform that is a module as well
+        super().__init__()  # for a transform that also has nn.Module as a base
 
     def __getstate__(self):
         return self.__dict__ | {"_inv": None}
 
     @property
     def event_dim(self):
-        """How many of the last dimensions belong together, before and after at most."""
+        """The number of event dimensions, if domain and codomain have the same."""
         if self.domain.event_dim == self.codomain.event_dim:
             return self.domain.event_dim
         raise ValueError("Please use either .domain.event_dim or .codomain.event_dim")
 
     @property
     def inv(self):
-        """The inverse, whose own inverse is this."""
+        """The inverse transform, whose own inverse is this transform."""
         if self._inv is None:
             self._inv = _InverseTransform(self)
         return self._inv
@@ -69,7 +72,7 @@ class Transform:
         raise NotImplementedError
 
     def with_cache(self, cache_size=1):
-        """The transform with this size of cache."""
+        """Return the transform with this cache size."""
         if self._cache_size == cache_size:
             return self
         if not self._args and type(self).__init__ is not Transform.__init__:
@@ -103,18 +106,18 @@ class Transform:
         raise NotImplementedError
 
     def log_abs_det_jacobian(self, x, y):
-        """``log |dy/dx|`` at x, of which y is the image."""
+        """Return ``log |dy/dx|`` at x, where y is the image of x."""
         raise NotImplementedError
 
     def __repr__(self):
         return type(self).__name__ + "()"
 
     def forward_shape(self, shape):
-        """The shape of the result for an input of this shape."""
+        """Return the shape of the result for an input of this shape."""
         return shape
 
     def inverse_shape(self, shape):
-        """The shape of what gives a result of this shape."""
+        """Return the shape of the input for a result of this shape."""
         return shape
 
 
@@ -157,7 +160,7 @@ class _InverseTransform(Transform):
 
 
 class ComposeTransform(Transform):
-    """Transforms one after the other."""
+    """A transform that applies several transforms in turn."""
 
     _args = ("parts",)
 
@@ -171,7 +174,7 @@ class ComposeTransform(Transform):
     __hash__ = object.__hash__
 
     def _end(self, parts, near, far):
-        """The constraint at one end, with the event dimensions that the whole chain needs there."""
+        """Return the constraint at one end, with the event dimensions that the whole chain needs."""
         if not parts:
             return constraints.real
         constraint, event_dim = getattr(parts[0], near), getattr(parts[-1], far).event_dim
@@ -236,7 +239,7 @@ identity_transform = ComposeTransform([])
 
 
 class IndependentTransform(Transform):
-    """A transform whose last batch dimensions count as the event's."""
+    """A transform that treats the last batch dimensions as part of the event."""
 
     _args = ("base_transform", "reinterpreted_batch_ndims")
 
@@ -283,7 +286,7 @@ class IndependentTransform(Transform):
 
 
 class ReshapeTransform(Transform):
-    """Another shape for the event."""
+    """A transform that reshapes the event."""
 
     bijective = True
     _args = ("in_shape", "out_shape")
@@ -332,7 +335,7 @@ _STATELESS = set()
 
 
 def _pointwise(name, doc, call, inverse, jacobian=None, codomain=constraints.positive):
-    """A transform of the real line without parameters."""
+    """Make a transform of real numbers without parameters."""
     members = {
         "__module__": __name__,
         "__doc__": doc,
@@ -382,7 +385,7 @@ AbsTransform = _pointwise("AbsTransform", "|x|, which has no inverse", torch.abs
 
 
 class PowerTransform(Transform):
-    """x ** exponent, for positive x."""
+    """The transform x ** exponent, for positive x."""
 
     domain = codomain = constraints.positive
     bijective = True
@@ -417,7 +420,7 @@ class PowerTransform(Transform):
 
 
 class AffineTransform(Transform):
-    """loc + scale * x."""
+    """The transform loc + scale * x."""
 
     bijective = True
     _args = ("loc", "scale", "event_dim")
@@ -470,7 +473,7 @@ def _at_least(shape, n):
 
 
 class CorrCholeskyTransform(Transform):
-    """Vectors to Cholesky factors of correlation matrices."""
+    """A transform from vectors to Cholesky factors of correlation matrices."""
 
     domain, codomain, bijective = constraints.real_vector, constraints.corr_cholesky, True
 
@@ -504,7 +507,7 @@ class CorrCholeskyTransform(Transform):
 
 
 class SoftmaxTransform(Transform):
-    """Vectors to the simplex by exp and normalisation: not bijective."""
+    """A transform from vectors to the simplex by exp and normalization; it is not bijective."""
 
     domain, codomain = constraints.real_vector, constraints.simplex
 
@@ -521,7 +524,10 @@ class SoftmaxTransform(Transform):
 
 
 class StickBreakingTransform(Transform):
-    """Vectors to the simplex with one more entry: each breaks off a part of what is left."""
+    """A transform from vectors to the simplex with one more entry.
+
+    Each entry takes a fraction of what the previous ones have left.
+    """
 
     domain, codomain, bijective = constraints.real_vector, constraints.simplex, True
 
@@ -549,7 +555,7 @@ class StickBreakingTransform(Transform):
 
 
 class LowerCholeskyTransform(Transform):
-    """Matrices to lower triangular ones with a positive diagonal."""
+    """A transform from matrices to lower triangular matrices with a positive diagonal."""
 
     domain, codomain = constraints.independent(constraints.real, 2), constraints.lower_cholesky
 
@@ -561,7 +567,7 @@ class LowerCholeskyTransform(Transform):
 
 
 class PositiveDefiniteTransform(Transform):
-    """Matrices to positive definite ones."""
+    """A transform from matrices to positive definite matrices."""
 
     domain, codomain = constraints.independent(constraints.real, 2), constraints.positive_definite
 
@@ -577,7 +583,7 @@ _STATELESS.update((SoftmaxTransform, StickBreakingTransform, LowerCholeskyTransf
 
 
 class _Several(Transform):
-    """Transforms of the parts of one dimension."""
+    """Base of transforms that apply one transform to each part of a dimension."""
 
     def __init__(self, tseq, dim, cache_size):
         if not all(isinstance(t, Transform) for t in tseq):
@@ -595,7 +601,7 @@ class _Several(Transform):
 
 
 class CatTransform(_Several):
-    """Transforms of consecutive parts of one dimension."""
+    """A transform that applies one transform to each of several consecutive parts of a dimension."""
 
     _args = ("transforms", "dim", "lengths")
 
@@ -638,7 +644,7 @@ class CatTransform(_Several):
 
 
 class StackTransform(_Several):
-    """Transforms of the slices of one dimension."""
+    """A transform that applies one transform to each slice of a dimension."""
 
     _args = ("transforms", "dim")
 
@@ -669,7 +675,7 @@ class StackTransform(_Several):
 
 
 class CumulativeDistributionTransform(Transform):
-    """The cumulative distribution function of a distribution."""
+    """The transform by the cumulative distribution function of a distribution."""
 
     bijective, codomain, sign = True, constraints.unit_interval, 1
     _args = ("distribution",)

@@ -1,4 +1,4 @@
-"""Uniform."""
+"""The uniform distribution."""
 
 import torch
 
@@ -7,7 +7,7 @@ from .distribution import Distribution
 
 
 class Uniform(Distribution):
-    """Uniform on [low, high)."""
+    """The uniform distribution on [low, high)."""
 
     has_rsample = True
     arg_constraints = property(

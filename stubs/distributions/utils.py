@@ -1,4 +1,4 @@
-"""Small tools of the distributions."""
+"""Helpers for distributions."""
 
 import functools
 from numbers import Number
@@ -19,7 +19,10 @@ euler_constant = 0.57721566490153286060
 
 
 def broadcast_all(*values):
-    """Numbers and tensors as tensors of one shape; numbers take dtype and device of the first tensor."""
+    """Return numbers and tensors as tensors of one shape.
+
+    Numbers get the dtype and device of the first tensor.
+    """
     if not all(is_tensor_like(v) or isinstance(v, Number) for v in values):
         raise ValueError(
             "Input arguments must all be instances of Number, torch.Tensor or objects implementing __torch_function__."
@@ -34,29 +37,29 @@ def _standard_normal(shape, dtype, device):
 
 
 def _sum_rightmost(value, dim):
-    """The sum over the last ``dim`` dimensions."""
+    """Sum over the last ``dim`` dimensions."""
     return value if dim == 0 else value.reshape(value.shape[:-dim] + (-1,)).sum(-1)
 
 
 def logits_to_probs(logits, is_binary=False):
-    """Probabilities of logits: by softmax over the last dimension, or by sigmoid where ``is_binary``."""
+    """Convert logits to probabilities, by softmax over the last dimension or by sigmoid if ``is_binary``."""
     return torch.sigmoid(logits) if is_binary else torch.softmax(logits, dim=-1)
 
 
 def clamp_probs(probs):
-    """Probabilities kept off 0 and 1 by one epsilon."""
+    """Clamp probabilities to [eps, 1 - eps] of the dtype."""
     eps = torch.finfo(probs.dtype).eps
     return probs.clamp(min=eps, max=1 - eps)
 
 
 def probs_to_logits(probs, is_binary=False):
-    """Logits of probabilities, which are kept off zero and one by the dtype's epsilon."""
+    """Convert probabilities to logits, after clamping them to [eps, 1 - eps] of the dtype."""
     p = clamp_probs(probs)
     return p.log() - (-p).log1p() if is_binary else p.log()
 
 
 class lazy_property:
-    """A property that is computed once; on the class, an ordinary property for documentation."""
+    """A property that is computed once; on the class, a regular property for documentation."""
 
     def __init__(self, wrapped):
         self.wrapped = wrapped
@@ -82,7 +85,7 @@ def _tril_mask(n, diag, device):
 
 
 def tril_matrix_to_vec(mat, diag=0):
-    """The lower triangle of matrices, row by row."""
+    """Return the lower triangle of matrices, row by row."""
     n = mat.shape[-1]
     if not -n <= diag < n:
         raise ValueError(f"diag ({diag}) provided is outside [{-n}, {n - 1}].")
@@ -90,7 +93,7 @@ def tril_matrix_to_vec(mat, diag=0):
 
 
 def vec_to_tril_matrix(vec, diag=0):
-    """Lower triangular matrices from their entries, row by row."""
+    """Return lower triangular matrices from their entries, row by row."""
     n = (-(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * vec.shape[-1] + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2
     if round(n) - n > torch.finfo(vec.dtype).eps:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""VonMises."""
+"""The von Mises distribution."""
 
 import math
 
@@ -53,7 +53,7 @@ def _log_modified_bessel_fn(x, order=0):
 
 
 class VonMises(Distribution):
-    """The normal distribution's counterpart on the circle."""
+    """The von Mises distribution, the counterpart of the normal distribution on the circle."""
 
     arg_constraints = {"loc": constraints.real, "concentration": constraints.positive}
     support = constraints.real
@@ -77,7 +77,7 @@ class VonMises(Distribution):
 
     @torch.no_grad()
     def sample(self, sample_shape=torch.Size()):
-        """Best and Fisher's rejection sampling, in double precision."""
+        """Draw samples by Best and Fisher's rejection method, in double precision."""
         shape, loc, kappa = self._extended_shape(sample_shape), self.loc.double(), self.concentration.double()
         tau = 1 + (1 + 4 * kappa**2).sqrt()
         rho = (tau - (2 * tau).sqrt()) / (2 * kappa)

@@ -1,4 +1,4 @@
-"""Weibull."""
+"""The Weibull distribution."""
 
 import torch
 
@@ -10,7 +10,7 @@ from .utils import broadcast_all, euler_constant
 
 
 class Weibull(TransformedDistribution):
-    """The time to a failure whose rate is a power of the time."""
+    """The Weibull distribution, that of the time to a failure whose rate is a power of time."""
 
     arg_constraints, support = (
         {"scale": constraints.positive, "concentration": constraints.positive},

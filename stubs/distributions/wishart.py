@@ -1,4 +1,4 @@
-"""Wishart."""
+"""The Wishart distribution."""
 
 import math
 import warnings
@@ -13,7 +13,7 @@ from .utils import lazy_property
 
 
 class Wishart(_ByMatrix, ExponentialFamily):
-    """The distribution of scatter matrices of normal vectors."""
+    """The Wishart distribution, that of scatter matrices of normal vectors."""
 
     support, has_rsample, _mean_carrier_measure = constraints.positive_definite, True, 0
     arg_constraints = property(
@@ -86,9 +86,8 @@ class Wishart(_ByMatrix, ExponentialFamily):
 
     def rsample(self, sample_shape=torch.Size(), max_try_correction=None):
         sample = self._bartlett_sampling(torch.Size(sample_shape))
-        again = self._of_batches(
-            self.support.check(sample)
-        )  # PyTorch's first look takes the sound samples for singular: they are drawn once more
+        # PyTorch's first check is inverted: it takes the valid samples for singular, and draws them again
+        again = self._of_batches(self.support.check(sample))
         if again.any():
             warnings.warn("Singular sample detected.", stacklevel=2)
             for _ in range(10 if max_try_correction is None else max_try_correction):

@@ -2,5 +2,5 @@
 
 
 def lacking(function):
-    """The error of a function that the backend has not."""
+    """Return the error of a function that needs the MPS backend."""
     return RuntimeError(f"Cannot execute {function}() without MPS backend.")

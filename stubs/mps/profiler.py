@@ -1,4 +1,4 @@
-"""torch.mps.profiler without MPS: nothing can be traced."""
+"""torch.mps.profiler without MPS; tracing raises."""
 
 from contextlib import contextmanager as _contextmanager
 
@@ -18,7 +18,7 @@ _absent.functions(
 
 @_contextmanager
 def profile(mode="interval", wait_until_completed=False):
-    """Trace a block."""
+    """Context manager that records a trace."""
     try:
         start(mode, wait_until_completed)  # noqa: F821  (made by functions)
         yield

@@ -11,7 +11,7 @@ def _lacking(function):
 
 
 class DeferredMtiaCallError(Exception):
-    """An error of a call that waited for the initialisation."""
+    """An error of a call that was deferred until initialization."""
 
 
 def _set_device(device):
@@ -20,7 +20,7 @@ def _set_device(device):
 
 
 def _on_a_device(error):
-    """Without a device the current one is asked for, which is the first thing to fail."""
+    """Return a function that raises the error; device None fails earlier, when the current device is queried."""
     return lambda device: _absent.refuse(_lacking("getCurrentDevice") if device is None else error)
 
 

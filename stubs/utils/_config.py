@@ -1,4 +1,4 @@
-"""Modules of settings: only known names can be read or set, and ``patch`` sets them for a while."""
+"""Modules of settings, in which only known names can be read or set, and ``patch`` sets them temporarily."""
 
 import contextlib
 import json
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 class ConfigModule(types.ModuleType):
-    """A module whose settings are fixed in number."""
+    """A module with a fixed set of settings."""
 
     def __setattr__(self, name, value):
         if name not in self._settings:
@@ -24,28 +24,28 @@ class ConfigModule(types.ModuleType):
         raise AttributeError(f"{self.__name__}.{name} does not exist")
 
     def __delattr__(self, name):
-        """Back to what it was at first."""
+        """Reset a setting to its default."""
         if name not in self._settings:
             raise AttributeError(f"{self.__name__}.{name} does not exist")
         self._settings[name] = self._defaults[name]
 
     def get_config_copy(self):
-        """The settings as a dict."""
+        """Return the settings as a dict."""
         return dict(self._settings)
 
     def load_config(self, config):
-        """Set what a dict says."""
+        """Set the settings from a dict."""
         for name, value in config.items():
             setattr(self, name, value)
 
     def patch(self, arg1=None, arg2=None, **changes):
-        """A context manager and decorator that sets settings for a while."""
+        """Return a context manager and decorator that sets settings temporarily."""
         changes = changes if arg1 is None else {arg1: arg2} if isinstance(arg1, str) else dict(arg1)
         return _Patch(self, changes)
 
 
 class _Section:
-    """The settings ``module.section.name``."""
+    """Access to the settings ``module.section.name``."""
 
     def __init__(self, module, section):
         object.__setattr__(self, "_place", (module, section + "."))
@@ -76,9 +76,9 @@ class _Patch(contextlib.ContextDecorator):
 
 
 def config_module(name, **others):
-    """Turn the module of this name into one of settings.
+    """Turn the module of this name into a module of settings.
 
-    Their defaults are in the JSON file beside the module; others are those whose values JSON can't hold.
+    Defaults are read from the JSON file beside the module; others holds those that JSON cannot represent.
     """
     module = sys.modules[name]
     settings = {**json.loads(Path(module.__file__).with_suffix(".json").read_text()), **others}

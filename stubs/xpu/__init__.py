@@ -9,7 +9,7 @@ _unsupported = NotImplementedError("PyTorch was compiled without XPU support")
 
 
 def _no_stream(device, **arguments):
-    """A stream's device is selected first."""
+    """Raise PyTorch's error for a new stream, which depends on whether a device is given."""
     _absent.refuse(_absent.dummy("Stream") if device is None else _unsupported)
 
 

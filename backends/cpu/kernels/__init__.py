@@ -1,4 +1,4 @@
-"""The CPU table's entries, by family; each file states what stands in for a primitive and why."""
+"""The CPU table's entries by family; each file states what replaces a primitive and why."""
 
 import importlib
 

@@ -1,5 +1,7 @@
-"""Activations on CPU: sequences of PyBoost primitives where the declared one has no CPU kernel, NumPy where large
-tensors need it.
+"""Activations on CPU.
+
+Sequences of PyBoost primitives are used where the declared primitive has no CPU kernel, NumPy where large tensors need
+it.
 """
 
 import math
@@ -18,26 +20,26 @@ from .pointwise import _prim, against
 
 
 def _s(x, value):
-    """A number as a 0-d tensor of x's dtype."""
+    """Return a number as a 0-d tensor of x's dtype."""
     return BACKEND.number(value, ms_dtype_of(x))
 
 
 def _do(name, x, *others):
-    """A PyBoost primitive on x and other tensors or numbers."""
+    """Call a PyBoost primitive on x and other tensors or numbers."""
     return _prim(name)(x, *[o if hasattr(o, "asnumpy") else _s(x, o) for o in others])
 
 
 def _select(condition, a, b):
-    """Select; numbers take the other branch's dtype."""
+    """Call Select; a number gets the dtype of the other branch."""
     return _prim("Select")(
         condition, a if hasattr(a, "asnumpy") else _s(b, a), b if hasattr(b, "asnumpy") else _s(a, b)
     )
 
 
 def _kernel(name, primitive, why, dtypes="f32 f64", above=0):
-    """The decorated function (x, *args) computes the operator by primitives.
+    """Decorate a function (x, *args) that computes the operator by several primitives.
 
-    `primitive` is the one that weighs most.
+    `primitive` is the one that takes most of the time.
     """
 
     def deco(fn):
@@ -47,7 +49,10 @@ def _kernel(name, primitive, why, dtypes="f32 f64", above=0):
 
 
 def _blocks(fn):
-    """fn over flat pieces that stay in the cache; fn(*pieces, *numbers, out) writes its result."""
+    """Call fn on flat pieces that fit in the cache.
+
+    fn(*pieces, *numbers, out) writes its result into out.
+    """
 
     def run(*args):
         out = np.empty(args[0].shape, args[0].dtype)
@@ -58,7 +63,7 @@ def _blocks(fn):
     return run
 
 
-# Maximum(a, b) returns b unless a is greater: a NaN in b stays, so b must be the tensor that is clamped
+# Maximum(a, b) returns b unless a is greater. So that NaN is kept, b must be the clamped tensor
 without("relu", "turns NaN into 0", "f16 f32 f64")
 _maximum, _ZERO = against(np.maximum), {np.dtype(d): np.zeros((), d) for d in "fd"}
 numpy(
@@ -201,7 +206,7 @@ _SIGN = np.int32(-1 << 31)
 
 
 def _np_cdf(x):
-    """The normal distribution function and exp(-x^2 / 2)."""
+    """Return the normal cumulative distribution function and exp(-x^2 / 2)."""
     gauss = np.square(x)
     gauss *= -0.5
     np.exp(gauss, out=gauss)
@@ -223,7 +228,7 @@ def _np_cdf(x):
 
 
 def _np_gate(x):
-    """(1 + tanh u) / 2 for u = sqrt(2 / pi) (x + 0.044715 x^3)."""
+    """Return (1 + tanh u) / 2 for u = sqrt(2 / pi) (x + 0.044715 x^3)."""
     s = np.square(x)
     s *= -2 * _ROOT_2_PI * 0.044715
     s -= 2 * _ROOT_2_PI
@@ -264,7 +269,7 @@ numpy("nn.functional.gelu", GELU, _gelu, dtypes="f32 f64")
 numpy("gelu_backward", GELU, _gelu_backward, dtypes="f32 f64")
 
 
-# ------------------------------------------------------------------------------------------------ the other smooth ones
+# ------------------------------------------------------------------------------------------------ smooth activations
 without("_C._nn.silu", "0 where exp(-x) overflows and PyTorch gives NaN", "c64 c128")
 numpy(
     "_C._nn.silu",
@@ -341,7 +346,7 @@ def _softmax(prim, x, dim):
     if not _finite(a):
         with quiet():
             if not np.isfinite(a.max(dim)).all():
-                # a row without a finite maximum: the primitive stops there and leaves what follows unwritten
+                # at a row without a finite maximum the primitive stops, and leaves the rest unwritten
                 return np.exp(_np_log_softmax(a, dim))
     f = _along.get(dim)
     if f is None:
@@ -350,7 +355,10 @@ def _softmax(prim, x, dim):
 
 
 def _finite(a):
-    """Whether all elements are finite: 0 * x is not 0 elsewhere. Sometimes False for what is."""
+    """Whether all elements are finite, which means that their product with 0 is 0.
+
+    The result may be False for finite elements whose sum overflows.
+    """
     n = a.size
     if n <= thresholds.ROW and a.flags.c_contiguous:
         return a.reshape(n).dot(_ZEROS[a.dtype][:n]) == 0
@@ -360,7 +368,7 @@ def _finite(a):
 
 
 def _by_rows(fn):
-    """fn(*pieces, out) over the rows along a dimension, some at a time, so that they stay in the cache."""
+    """Call fn(*pieces, out) on some rows along a dimension at a time, so that they fit in the cache."""
 
     def run(*args):
         *arrays, dim = args
@@ -386,7 +394,7 @@ def np_softmax(x, dim):
 
 
 def _exp_shares(x, top, dim):
-    """exp(x - top), as shares of its sums."""
+    """Return exp(x - top) divided by its sum along the dimension."""
     out = x - top
     np.exp(out, out=out)
     out /= np.add.reduce(out, dim, keepdims=True)
@@ -394,7 +402,7 @@ def _exp_shares(x, top, dim):
 
 
 def np_safe_softmax(x, dim, dtype):
-    """np_softmax, and zeros where a row has nothing but -inf."""
+    """Compute np_softmax, but return zeros for rows in which all elements are -inf."""
     top = x.max(dim, keepdims=True)
     none = top == -np.inf
     if not none.any():

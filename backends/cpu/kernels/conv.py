@@ -1,4 +1,4 @@
-"""Convolutions: the legacy oneDNN primitives for float32, windows and matrix products in NumPy for the rest."""
+"""Convolutions: legacy oneDNN primitives for float32, windows and matrix products in NumPy otherwise."""
 
 import math
 from functools import lru_cache
@@ -15,10 +15,9 @@ from ..blas import matmul
 from ..table import legacy, numpy
 
 
-# ------------------------------------------------------------------------------------------------ NumPy, any rank and
-# dtype
+# -------------------------------------------------------------------------------------------- NumPy, any rank and dtype
 def windows(x, kernel, stride, padding, dilation):
-    """A view (N, C, *out, *kernel) of the zero-padded x."""
+    """Return a view (N, C, *out, *kernel) of the windows of the zero-padded x."""
     if any(padding):
         x = np.pad(x, [(0, 0), (0, 0), *((p, p) for p in padding)])
     out = [(n - d * (k - 1) - 1) // s + 1 for n, k, s, d in zip(x.shape[2:], kernel, stride, dilation)]
@@ -32,7 +31,7 @@ def windows(x, kernel, stride, padding, dilation):
 
 
 def _columns(x, kernel, stride, padding, dilation, groups, size=None):
-    """(groups, channels * kernel, N * out): what a convolution multiplies its weight with."""
+    """Return the matrices (groups, channels * kernel, N * out) that a convolution multiplies by its weight."""
     w = windows(x, kernel, stride, padding, dilation)
     k = len(kernel)
     if size is not None:
@@ -49,12 +48,12 @@ def _columns(x, kernel, stride, padding, dilation, groups, size=None):
 
 
 def _channels(out, n, size):
-    """(groups, channels, N * out) as (N, C, *out)."""
+    """Reshape (groups, channels, N * out) to (N, C, *out)."""
     return np.ascontiguousarray(np.moveaxis(out.reshape(-1, n, *size), 0, 1))
 
 
 def _ungrouped(x, groups):
-    """(N, C, ...) as (groups, C / groups, N * rest)."""
+    """Reshape (N, C, ...) to (groups, C / groups, N * rest)."""
     n, c = x.shape[:2]
     rest = math.prod(x.shape[2:])
     return np.moveaxis(x.reshape(n, groups, c // groups, rest), 0, 2).reshape(groups, c // groups, n * rest)
@@ -123,7 +122,7 @@ numpy("_C.convolution_weight", WHY, for_weight)
 
 # ------------------------------------------------------------------------------------------------ oneDNN, float32
 def _flat(t):
-    """The MindSpore tensor of a tensor, (N, C, L) as (N, C, 1, L)."""
+    """Return the MindSpore tensor of a tensor, with (N, C, L) reshaped to (N, C, 1, L)."""
     return (
         pyboost.tensor_from_array(np.ascontiguousarray(t._array())[:, :, None]) if len(t._shape) == 3 else t._mstensor()
     )
@@ -135,8 +134,9 @@ def _pads(padding):
 
 @lru_cache(64)
 def _size_tensor(size):
-    """A size as a tensor: of a tuple MindSpore loses 500 bytes with each call, and what stays between large blocks
-    keeps these from being used again.
+    """Return a size as a cached tensor.
+
+    With a tuple MindSpore leaks 500 bytes in each call, which fragments the memory between large blocks.
     """
     return pyboost.tensor_from_array(np.array(size, np.int64))
 
@@ -171,7 +171,7 @@ def _conv(prim, x, w, bias, stride, padding, dilation, is_transposed, extra, gro
         and numel(ws) < numel(xs)
         and all(p <= d * (m - 1) for p, d, m in zip(padding2, dilation2, kernel))
     ):
-        # the same sum as a convolution with the weight turned round: up to 1.5 times as fast as Conv2DBackpropInput
+        # a convolution with the flipped weight gives the same sum, up to 1.5 times as fast as Conv2DBackpropInput
         turned = np.ascontiguousarray(w._array().reshape(*ws[:2], *kernel)[:, :, ::-1, ::-1].swapaxes(0, 1))
         prim = pyboost.primitive("Conv2D", legacy=True).of(
             ws[1], kernel, 1, "pad", _pads(around), stride2, dilation2, 1
@@ -187,7 +187,7 @@ def _conv(prim, x, w, bias, stride, padding, dilation, is_transposed, extra, gro
         prim = prim.of(ws[0], kernel, 1, "pad", _pads(padding2), stride2, dilation2, groups)
         args = _flat(x), _flat(w)
     if bias is not None:
-        bias = bias._array().reshape(-1, *(1,) * k)  # before the kernel, which empties the processor's caches
+        bias = bias._array().reshape(-1, *(1,) * k)  # read before the kernel runs, which evicts the processor's caches
     out = on_all_cores(prim, work)(*args)
     shape = out._shape if k > 1 else (*out._shape[:2], out._shape[3])
     return pyboost.array_of(out, shape, x.dtype.np) if bias is None else plus_in_place(out, shape, x.dtype, bias)

@@ -1,4 +1,4 @@
-"""Fourier transforms by SciPy's pocketfft, the library behind MindSpore's own kernels."""
+"""Fourier transforms by SciPy's pocketfft, the library that MindSpore's own kernels use."""
 
 import numpy as np
 
@@ -7,12 +7,12 @@ from ..table import numpy
 WHY = (
     "the legacy FFT, RFFT and IRFFT are 3 to 4.2 times slower at 64k elements and keep a compiled entry for every shape"
 )
-# what SciPy calls not scaling, scaling by the root and by the number of points, for each direction
+# SciPy's names, for each direction, of no scaling, scaling by the square root and scaling by the number of points
 _NORM = {True: ("backward", "ortho", "forward"), False: ("forward", "ortho", "backward")}
 
 
-# float32 is computed in double and rounded once: in single precision pocketfft is off by 3e-5 where PyTorch's library
-# is not
+# float32 is computed in double precision and rounded once: in single precision pocketfft has errors of 3e-5 that
+# PyTorch's library does not have
 
 
 def _wide(x):

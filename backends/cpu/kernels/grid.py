@@ -1,4 +1,4 @@
-"""The gradients of grid_sample by one pass over the neighbours of each point."""
+"""The gradients of grid_sample, computed in one pass over the neighbours of each point."""
 
 from itertools import product
 
@@ -13,7 +13,10 @@ WHY = (
 
 
 def _reflected(c, low, high):
-    """Coordinates reflected between two borders, given as twice their values, and the derivatives by c."""
+    """Reflect coordinates between two borders, and return them with their derivatives with respect to c.
+
+    The borders are given as twice their values.
+    """
     if low == high:
         return np.zeros_like(c), np.zeros_like(c)
     least, span = low / 2, (high - low) / 2
@@ -25,7 +28,7 @@ def _reflected(c, low, high):
 
 
 def _in_picture(c, size, padding, align):
-    """(coordinates, their derivatives) as the padding mode says: 0 leaves them, 1 clips, 2 reflects and clips."""
+    """Return (coordinates, derivatives) after padding: 0 keeps coordinates, 1 clips, 2 reflects and clips."""
     slope = np.ones_like(c)
     if padding == 2:
         c, slope = _reflected(c, *((0, 2 * (size - 1)) if align else (-1, 2 * size - 1)))
@@ -36,11 +39,15 @@ def _in_picture(c, size, padding, align):
 
 
 def _neighbours(c, size, mode, padding, align):
-    """[(position, weight, derivative of the weight by the grid)] of one dimension; nearest ones have no derivative."""
+    """Return [(position, weight, derivative of the weight with respect to the grid)] of one dimension.
+
+    The derivative is None for the mode "nearest".
+    """
     c, scale = ((c + 1) / 2 * (size - 1), (size - 1) / 2) if align else (((c + 1) * size - 1) / 2, size / 2)
     c, slope = _in_picture(c, size, padding, align)
     slope = slope * scale
-    c = np.where(np.isfinite(c), np.clip(c, -(2**31), 2**31), -100)  # as PyTorch: outside of every picture
+    # NaN and infinity count as outside of the input, as in PyTorch
+    c = np.where(np.isfinite(c), np.clip(c, -(2**31), 2**31), -100)
     if mode == 1:
         return [(np.rint(c).astype(np.int64), np.ones_like(c), None)]
     low = np.floor(c)
@@ -49,7 +56,7 @@ def _neighbours(c, size, mode, padding, align):
 
 
 def _backward(g, x, grid, mode, padding, align):
-    """The gradients of the picture (N, C, *sizes) and of the grid (N, *points, dimensions)."""
+    """Return the gradients of the input (N, C, *sizes) and of the grid (N, *points, dimensions)."""
     n, channels, *sizes = x.shape
     dims, length = len(sizes), int(np.prod(sizes))
     g, flat = g.reshape(n, channels, -1), x.reshape(-1)

@@ -1,4 +1,4 @@
-"""Indexing: Gather for small results, NumPy for the rest; writes go through the alias."""
+"""Indexing in NumPy; in-place operators write into the alias."""
 
 import numpy as np
 
@@ -9,7 +9,10 @@ from ..table import inplace, numpy, without
 
 
 def check_bounds(index, size, dim):
-    """IndexError before the kernel: MindSpore would report it late, or read beyond."""
+    """Raise IndexError for indices out of range, before the kernel runs.
+
+    MindSpore would report the error late, or read outside of the tensor.
+    """
     if index.size:
         if not size:
             raise IndexError("index is out of bounds for dimension with size 0")
@@ -19,7 +22,7 @@ def check_bounds(index, size, dim):
 
 
 def check_all_bounds(x, indices):
-    """check_bounds of each index tensor, which PyTorch's message counts among themselves."""
+    """Run check_bounds on each index tensor; as in PyTorch's message, None entries are not counted."""
     given = [(a, size) for a, size in zip(indices, x.shape) if a is not None]
     for k, (a, size) in enumerate(given):
         check_bounds(a, size, k)
@@ -51,7 +54,7 @@ def take_rows(x, dim, index):
     size = x.shape[dim] if x.ndim else 1
     if dim != 1:
         check_rows(index, size)
-    elif index.size and (index.min() < 0 or index.max() >= size):  # another error, in PyTorch too
+    elif index.size and (index.min() < 0 or index.max() >= size):  # PyTorch raises another error for this dimension
         bad = index[(index < 0) | (index >= size)].reshape(-1)[0]
         raise RuntimeError(f"INDICES element is out of DATA bounds, id={bad} axis_dim={size}")
     return np.take(x, index.reshape(-1), dim, mode="clip") if x.ndim else x
@@ -69,14 +72,16 @@ def gather(x, dim, index, sparse_grad):
         check_places(index, x.reshape(-1).shape[0] if x.ndim == 0 else x.shape[dim], dim)
         return np.broadcast_to(x.reshape(-1)[index.reshape(-1)], index.reshape(-1).shape).reshape(index.shape)
     check_places(index, x.shape[dim], dim)
-    x = x[
-        tuple(slice(1 if st == 0 and d != dim and index.size else None) for d, st in enumerate(x.strides))
-    ]  # what is expanded is not copied
+    # keep one element of each expanded dimension, so that the copy below is small
+    x = x[tuple(slice(1 if st == 0 and d != dim and index.size else None) for d, st in enumerate(x.strides))]
     return np.take(np.ascontiguousarray(x).reshape(-1), flat_positions(index, x.shape, dim), mode="clip")
 
 
 def _at(x, dim, index):
-    """(array, position) to assign to for scatter-like writes, 0-d made 1-d."""
+    """Return (array, position, index) for scatter-like writes to array[position].
+
+    0-d arrays become 1-d.
+    """
     if x.ndim == 0:
         x = x.reshape(1)
     index = index.reshape(1) if index.ndim == 0 else index
@@ -177,7 +182,7 @@ def index_fill_(x, dim, index, value):
 
 
 def _check_along(index, size, dim, error, lead=""):
-    """Indices along a dimension count from its start alone."""
+    """Raise an error unless all indices along the dimension are in range and non-negative."""
     if index.size and (index.min() < 0 or index.max() >= size):
         bad = next(i for i in index.reshape(-1).tolist() if not 0 <= i < size)
         raise error(f"{lead}index {bad} is out of bounds for dimension {dim} with size {size}")
@@ -209,7 +214,7 @@ for _name, _fn in {
 def _nonzero(x):
     if not x.ndim or x.size < thresholds.NONZERO:
         return _columns(np.stack(np.nonzero(x))) if x.ndim else np.zeros((int(bool(x)), 0), np.int64)
-    # positions in the flat array; the rows they lie in by counting, because dividing them takes longer
+    # find positions in the flat array; the row numbers come from counts, because division takes longer
     mask = np.ascontiguousarray(x if x.dtype == bool else x != 0).reshape(-1, x.shape[-1])
     at, count, rows = np.flatnonzero(mask), np.count_nonzero(mask, 1), np.arange(len(mask))
     out = np.empty((x.ndim, len(at)), np.int64)
@@ -219,6 +224,6 @@ def _nonzero(x):
 
 
 def _columns(positions):
-    """PyTorch lays the positions out dimension by dimension."""
+    """Return positions as a tensor with PyTorch's memory layout, one dimension after the other."""
     d, n = positions.shape
     return strided_view(from_array(positions), (n, d), (1, n) if n > 1 and d > 1 else None, 0)

@@ -1,4 +1,7 @@
-"""Linear algebra on the host: LAPACK through NumPy and SciPy, which says what failed (info); MindSpore's QR and SVD."""
+"""Linear algebra on the host.
+
+LAPACK is called through NumPy and SciPy, which report failures (info); QR and SVD are MindSpore's.
+"""
 
 import numpy as np
 
@@ -46,7 +49,7 @@ def lapack(name, *like):
 
 
 def each(f, *arrays):
-    """f for every matrix of the stacks; results stacked again."""
+    """Apply f to every matrix of the stacks, and stack the results."""
     batch = arrays[0].shape[:-2]
     if not batch:
         return f(*arrays)
@@ -56,10 +59,10 @@ def each(f, *arrays):
 
 
 def in_one_call(f, *arrays):
-    """f of whole stacks by a function of numpy.linalg, which runs LAPACK for each matrix in compiled code.
+    """Apply f, a function of numpy.linalg, to whole stacks; it runs LAPACK for each matrix in compiled code.
 
-    None where there is one matrix or no element, or where LAPACK failed for one matrix, which numpy.linalg does not
-    name.
+    The result is None for a single matrix or no elements, or where LAPACK failed for one of the matrices, because
+    numpy.linalg does not report which.
     """
     if arrays[0].ndim < 3 or not all(a.size for a in arrays):
         return None
@@ -74,7 +77,7 @@ def _no_info(a):
 
 
 def _factor(a):
-    """LU as getrf gives it, for any shape: (LU, pivots from 1, info)."""
+    """Return (LU, pivots from 1, info) as getrf does, for any shape."""
     k = min(a.shape)
     if k == 0:
         return a, np.zeros(k, np.int32), np.int32(0)
@@ -209,7 +212,7 @@ def _regular(m, unit):
 
 
 def _by_blas(m, x, upper, unit):
-    """trtrs refuses a zero on the diagonal; PyTorch's trsm divides by it."""
+    """Solve by trsm, which divides by a zero on the diagonal as PyTorch does; LAPACK's trtrs refuses it."""
     from scipy.linalg import get_blas_funcs
 
     return get_blas_funcs(("trsm",), (m, x))[0](1, m, x, lower=not upper, diag=unit)
@@ -227,7 +230,7 @@ def ldl_factor(a, hermitian):
             return m, np.zeros(len(m), np.int32), np.int32(0)
         f = lapack("hetrf" if hermitian and m.dtype.kind == "c" else "sytrf", m)
         ldu, piv, info = f(m, lower=1, lwork=max(64 * len(m), 1))
-        # the upper triangle is not referenced: PyTorch leaves zeros there
+        # the upper triangle is unused, and is zero in PyTorch
         return np.tril(ldu), np.asarray(piv, np.int32), np.int32(max(info, 0))
 
     return each(one, a)
@@ -244,7 +247,7 @@ def ldl_solve(ld, pivots, b, hermitian):
 
 
 def _apply_ldl(m, p, x, hermitian):
-    """Solve with A = (P1 L1 P2 L2 ...) D (...)^T as sytrf's lower form leaves it, 1x1 and 2x2 blocks."""
+    """Solve with A = (P1 L1 P2 L2 ...) D (...)^T from sytrf's lower form, with 1x1 and 2x2 blocks in D."""
     n, x, t = len(m), x.copy(), (np.conj if hermitian else np.asarray)
     k = 0
     steps = []
@@ -272,8 +275,7 @@ def _apply_ldl(m, p, x, hermitian):
     return x
 
 
-# ------------------------------------------------------------------------------------------------ orthogonal
-# factorizations
+# -------------------------------------------------------------------------------------------- orthogonal factorizations
 def _qr(prim, a, mode):
     q, r = (alias(x) for x in pyboost.primitive("Qr", mode == "complete", legacy=True)(a))
     return q.reshape(-1)[:0] if mode == "r" else q, r

@@ -1,4 +1,4 @@
-"""Losses: NLLLoss, and composites of elementwise operators and reductions."""
+"""Losses in NumPy, and decompositions for the remaining dtypes."""
 
 import numpy as np
 
@@ -10,9 +10,9 @@ from ..table import decomposed, numpy, without
 
 # ------------------------------------------------------------------------------------------------ elementwise
 def _in_pieces(fn, operands, numbers):
-    """fn of operands and numbers, by pieces that stay in the cache.
+    """Call fn on operands and numbers, in pieces that fit in the cache.
 
-    At once where the operands are small, or not of one shape.
+    It is called once where the operands are small, or differ in shape.
     """
     x = operands[0]
     if x.size <= thresholds.PIECE or not all(
@@ -29,8 +29,10 @@ def _in_pieces(fn, operands, numbers):
 
 
 def _losses(name, tensors, why, loss, derivative):
-    """Kernels of a loss and of its gradient, from what they are for each element: functions of the tensors and of the
-    numbers after the reduction.
+    """Register the kernels of a loss and of its gradient.
+
+    loss and derivative compute the values for each element, from the tensors and the numbers that follow the reduction
+    in the arguments.
     """
 
     def forward(*args):
@@ -50,7 +52,7 @@ def _losses(name, tensors, why, loss, derivative):
         numpy(n, why, kernel, dtypes=FLOATS)
 
 
-# the dtypes that are left to the operators which a loss is made of
+# dtypes for which the loss is decomposed into other operators
 OTHERS = " ".join(name for name in DTYPES if name not in FLOATS.split())
 for _name, (_between, _prim, *_) in POINTWISE.items():
     if _prim:
@@ -89,7 +91,7 @@ def _times(x, weight):
 
 def _bce(x, t, weight):
     for a, what in ((x, "input"), (t, "target")):
-        if not (((a >= 0) & (a <= 1)).all()):  # NaN is refused too
+        if not (((a >= 0) & (a <= 1)).all()):  # this refuses NaN too
             raise RuntimeError(f"all elements of {what} should be between 0 and 1")
     low = x.dtype.type(-100)
     return _times((t - 1) * np.maximum(np.log1p(-x), low) - t * np.maximum(np.log(x), low), weight)
@@ -149,7 +151,7 @@ without("_C._nn.nll_loss _C._nn.nll_loss_backward", WHY_NLL)
 
 
 def _targets(x, t, weight, ignore):
-    """(where each row's class stands, its weight, 0 for those ignored)."""
+    """Return (the position of each row's class, its weight), with weight 0 for ignored targets."""
     kept = _classes(t, ignore, x.shape[1]) != ignore
     at = np.arange(len(t)), np.where(kept, t, 0)
     return at, np.where(kept, weight[at[1]], 0)
@@ -170,14 +172,14 @@ def np_nll_backward(g, x, t, weight, reduction, ignore, total):
     return grad
 
 
-# ------------------------------------------------------------------------------------------------ connectionist
-# temporal classification
+# -------------------------------------------------------------------------------- connectionist temporal classification
 CTC_WHY = "the legacy CTCLossV2 refuses inputs shorter than their targets, whose loss is infinite"
 
 
 def _labels(log_probs, targets, blank):
-    """(labels with blanks between, their log-probabilities by step, which labels may be reached by skipping a
-    blank).
+    """Return the labels with blanks between them, their log-probabilities by step, and a mask.
+
+    The mask marks labels that may be reached by skipping a blank.
     """
     n, s = targets.shape
     ext = np.full((n, 2 * s + 1), blank, np.int64)
@@ -194,7 +196,7 @@ def _shifted(a, by):
 
 
 def _alphas(p, skip):
-    """Log-probability of every prefix ending in every label, by step."""
+    """Return the log-probability of each prefix at each label and step."""
     alpha = np.full_like(p, -np.inf)
     if len(p):
         alpha[0, :, :2] = p[0, :, :2]
@@ -217,7 +219,10 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank):
 
 @numpy("_C._ctc_loss_backward", CTC_WHY)
 def ctc_loss_backward(g, log_probs, targets, input_lengths, target_lengths, blank, loss, log_alpha):
-    """PyTorch's gradient: that of the logits before log_softmax, whose own derivative leaves it as it is."""
+    """Compute PyTorch's gradient.
+
+    It is the gradient with respect to the logits before log_softmax; the backward of log_softmax leaves it unchanged.
+    """
     ext, p, _ = _labels(log_probs, targets, blank)
     grad = np.zeros_like(log_probs)
     for i, (steps, s) in enumerate(zip(input_lengths, target_lengths)):
@@ -227,7 +232,7 @@ def ctc_loss_backward(g, log_probs, targets, input_lengths, target_lengths, blan
         label, q = ext[i, :n], p[:steps, i, :n]
         skip = np.zeros((1, n), bool)
         skip[:, 2:] = (label[::-1][2:] != blank) & (label[::-1][2:] != label[::-1][:-2])
-        # the suffixes are the prefixes of everything reversed
+        # suffixes are the prefixes of the reversed sequences
         beta = _alphas(q[::-1, None, ::-1], skip)[::-1, 0, ::-1]
         both = np.exp(log_alpha[i, :steps, :n] + beta - q + loss[i])
         total = np.zeros((steps, log_probs.shape[2]), log_probs.dtype)

@@ -1,4 +1,7 @@
-"""Matrix products: MatMul and BatchMatMul read a transposed operand by a flag, so a transposed view is never copied."""
+"""Matrix products.
+
+MatMul and BatchMatMul take flags for transposed operands, so that a transposed view is never copied.
+"""
 
 from functools import cache
 
@@ -23,24 +26,28 @@ BIASED = (
 )
 SCALED = FLAGGED + "; NumPy scales it and adds the mask in place: Mul and Add take 5 times as long at 64k elements"
 LACKING = "the primitives lack complex128"
-# BatchMatMul conjugates a complex operand that it transposes: _operand never asks for that
+# BatchMatMul conjugates a complex operand that it transposes, so _operand transposes none
 STACKS = f"{INTS} f16 f32 f64 c64"
 
 
 @cache
 def _flagged(prim, ta, tb):
-    """The primitive with these transpose flags, which are constructor arguments."""
+    """Return the primitive with these transpose flags, which are constructor arguments."""
     return prim.of(ta, tb)
 
 
 def _product(prim, a, ta, b, tb, work):
-    """The product of two MindSpore tensors, each transposed if its flag says so; of so many multiplications."""
+    """Multiply two MindSpore tensors, each transposed according to its flag.
+
+    work: the number of multiplications.
+    """
     return on_all_cores(_flagged(prim, ta, tb), work)(a, b)
 
 
 def _operand(t):
-    """The MindSpore tensor of a matrix or a stack, and True where its last two dimensions are the other way round in
-    memory.
+    """Return the MindSpore tensor of a matrix or a stack, and whether it is transposed.
+
+    A tensor whose last two dimensions are swapped in memory is returned transposed instead of copied.
     """
     st = t._stride
     if st is None or st[-2] != 1 or st[-1] == 1 or t.dtype.category == dt.COMPLEX:
@@ -50,7 +57,7 @@ def _operand(t):
 
 
 def _rows(t):
-    """All leading dimensions as one; without the bookkeeping of a view."""
+    """Return the MindSpore tensor with all leading dimensions merged into one, and whether it is transposed."""
     s = t._shape
     if len(s) == 2:
         return _operand(t)
@@ -59,17 +66,17 @@ def _rows(t):
 
 
 def _mm(prim, a, b):
-    """a @ b, where a may have more dimensions than two; the result has two."""
+    """Compute a @ b, where a may have more than two dimensions; the result has two."""
     if not b._shape[0]:
         return np.zeros((*a._shape[:-1], b._shape[1]), a.dtype.np)
-    if a._stride is None and b._stride is None and len(a._shape) == 2:  # nothing to look at
+    if a._stride is None and b._stride is None and len(a._shape) == 2:  # no view
         return on_all_cores(_flagged(prim, False, False), a._shape[0] * numel(b._shape))(a._mstensor(), b._mstensor())
     work = numel(a._shape) * b._shape[1]
     return _product(prim, *_rows(a), *_operand(b), work)
 
 
 def _over_rows(prim, a, b):
-    """a.T @ b, where both may have more dimensions than two."""
+    """Compute a.T @ b, where both may have more than two dimensions."""
     if not numel(a._shape[:-1]):
         return np.zeros((a._shape[-1], b._shape[-1]), a.dtype.np)
     work = numel(a._shape) * b._shape[-1]
@@ -90,7 +97,7 @@ def _attention_scores(prim, query, key, mask, scale, causal):
     batch = query._shape[:-2]
     if not batch or batch != key._shape[:-2] or not query._shape[-1]:
         return attention_scores(query, key, mask, scale, causal)
-    offset = None if mask is None else mask._array()  # before the kernel, which empties the processor's caches
+    offset = None if mask is None else mask._array()  # read before the kernel runs, which evicts the processor's caches
     b, tb = _operand(key)
     r = _product(prim, *_operand(query), b, not tb, numel(query._shape) * key._shape[-2])
     _scale_and_add(
@@ -104,7 +111,7 @@ def np_attention_scores(query, key, mask, scale, causal):
 
 
 def _scale_and_add(product, scale, offset, causal):
-    """In place: the product belongs to nobody else."""
+    """Scale the product and add the mask, in place; the caller owns the product."""
     if scale != 1:
         unwarned(np.multiply, product, product.dtype.type(scale), product)
     if causal:
@@ -124,15 +131,13 @@ def _expanded(t, batch):
 
 
 def _linear(prim, x, weight, bias):
-    *batch, _ = x._shape  # unpacked: a Size is slow to index
+    *batch, _ = x._shape  # unpacked, because indexing a Size is slow
     n, inner = weight._shape
     shape = (*batch, n)
     if not inner:
         return np.zeros(shape, x.dtype.np) + (0 if bias is None else bias._array())
     row = bias._array() if bias is not None and bias._shape == (n,) else None
-    if (
-        len(batch) == 1 and x._stride is None and weight._stride is None and x.dtype.category != dt.COMPLEX
-    ):  # nothing to look at
+    if len(batch) == 1 and x._stride is None and weight._stride is None and x.dtype.category != dt.COMPLEX:  # no view
         r = on_all_cores(_flagged(prim, False, True), batch[0] * inner * n)(x._mstensor(), weight._mstensor())
     else:
         w, tw = (weight, False) if x.dtype.category != dt.COMPLEX else (weight.detach().transpose(0, 1), True)
@@ -145,7 +150,7 @@ def _linear(prim, x, weight, bias):
 
 def _addmm(prim, c, a, b, beta, alpha):
     if beta == 1 == alpha and c._shape == (b._shape[1],) and a._shape[1]:
-        row = c._array()  # before the kernel, which empties the processor's caches
+        row = c._array()  # read before the kernel runs, which evicts the processor's caches
         return plus_in_place(_mm(prim, a, b), (numel(a._shape[:-1]), *c._shape), c.dtype, row)
     with no_grad():
         return plus(T.mm(a, b), c, beta, alpha)
@@ -176,9 +181,9 @@ THIN = (
 
 
 def _thin(rows, *matrix):
-    """Whether a product is one that NumPy computes in a third of the time.
+    """Whether NumPy computes the product in a third of the time.
 
-    Of the matrix it does not matter which way round it lies.
+    The matrix may be transposed.
     """
     return 0 < min(rows, *matrix) <= FEW and rows <= ROWS and rows * numel(matrix) <= WORK
 
@@ -188,12 +193,12 @@ def _thin_product(a, matrix, bias=None):
 
 
 def _thin_stack(a, columns):
-    """The same for a stack of such products: of a with matrices of so many columns."""
+    """Return the same for a stack of products of a with matrices of this many columns."""
     return a._shape[-2] <= FEW and numel(a._shape) * columns <= WORK
 
 
 def by_rows(a, b):
-    """a @ b for a of any number of dimensions and a matrix b."""
+    """Compute a @ b for a with any number of dimensions and a matrix b."""
     return dot(a, b) if a.ndim == 2 else dot(a.reshape(-1, a.shape[-1]), b) if a.size else matmul(a, b)
 
 
@@ -260,7 +265,7 @@ without("_cdist _pdist", INIT)
 @composite("_safe_softmax", "no primitive of that name")
 def safe_softmax(x, dim, dtype):
     r = T.softmax(x, dim, dtype=dtype)
-    # NaN in a row shows in its first element; such rows are looked at once more
+    # a NaN in a row makes its first element NaN; only then are rows of -inf searched for
     if x._shape and np.isnan(r.select(dim, 0)._array()).any():
         r = r.masked_fill((x == float("-inf")).all(dim, keepdim=True), 0)
     return r

@@ -1,4 +1,4 @@
-"""Filling memory, ranges, complex numbers from parts."""
+"""Creation of filled tensors, ranges, and complex numbers from their parts."""
 
 import math
 

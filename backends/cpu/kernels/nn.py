@@ -1,4 +1,4 @@
-"""Embeddings, one-hot, padding, resampling."""
+"""Embeddings, one-hot encoding and padding."""
 
 import numpy as np
 
@@ -71,7 +71,7 @@ def constant_pad_nd(x, pad, value):
 
 
 def _repeats(mode, out, d, a, b, m):
-    """(the padding, what it repeats), before and after m elements along a dimension."""
+    """Return pairs (padding, source of its values) before and after the m elements of a dimension."""
     at = lambda start, stop, step=1: out[(slice(None),) * d + (slice(start, stop, step),)]
     if mode == "replicate":
         return (at(0, a), at(a, a + 1)), (at(a + m, a + m + b), at(a + m - 1, a + m))
@@ -80,9 +80,9 @@ def _repeats(mode, out, d, a, b, m):
 
 
 def _widened(shape, padding):
-    """(dimension, before, after, size) of each that is padded.
+    """Return the padded dimensions, the padded shape, and the slices of the input in it.
 
-    The padded shape and the part of it that is the input, before anything is cut off.
+    Each dimension is (dimension, before, after, size). Negative padding is ignored here.
     """
     n, whole, inner = len(shape), list(shape), [slice(None)] * len(shape)
     dims = [
@@ -95,7 +95,7 @@ def _widened(shape, padding):
 
 
 def _cut(out, padding):
-    """What remains where negative amounts cut off."""
+    """Remove the elements that negative padding cuts off."""
     if min(padding) >= 0:
         return out
     ends = [
@@ -106,7 +106,10 @@ def _cut(out, padding):
 
 
 def _edges(mode):
-    """Padding by the values at the edges, and its gradient: each edge is copied from, or added to, what it repeats."""
+    """Register reflection or replication padding and its gradient.
+
+    The padding is copied from its source; in the gradient it is added to the source.
+    """
 
     def forward(x, padding):
         dims, whole, inner = _widened(x.shape, padding)

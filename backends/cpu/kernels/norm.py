@@ -1,4 +1,7 @@
-"""Normalisations: legacy BatchNorm and PyBoost's GroupNorm for small sizes, blocks of rows in NumPy for the rest."""
+"""Normalizations.
+
+Legacy BatchNorm and PyBoost's GroupNorm are used for small sizes, NumPy on blocks of rows otherwise.
+"""
 
 import math
 
@@ -13,7 +16,10 @@ from ..table import legacy, numpy, pyboost_, without
 
 
 def merged(shape, stats, params):
-    """Shape with neighbouring dimensions of the same role made one, and which of those are in stats and in params."""
+    """Merge neighbouring dimensions of the same role.
+
+    Returns the merged shape, and which of its dimensions are in stats and in params.
+    """
     roles = [(d in stats, d in params) for d in range(len(shape))]
     sizes, kinds = [], []
     for s, r in zip(shape, roles):
@@ -26,7 +32,7 @@ def merged(shape, stats, params):
 
 
 def _blocks(sizes, stats):
-    """Slices of the first dimension: one where the statistics run over it."""
+    """Return slices of the first dimension; a single one where the statistics run over it."""
     rows = max(sizes[0], 1) if 0 in stats else max(thresholds.PIECE // max(int(np.prod(sizes[1:])), 1), 1)
     return [slice(i, i + rows) for i in range(0, sizes[0], rows)]
 
@@ -36,7 +42,7 @@ def _one_if(sizes, dims):
 
 
 def _sum(a, dims):
-    """np.add.reduce over dims, which stay with size 1: by BLAS where rows or columns lie in one piece."""
+    """Sum over dims and keep them with size 1, by BLAS where rows or columns are contiguous."""
     shape = _one_if(a.shape, dims)
     if dims == (0,):
         return dot(ones(a.dtype, len(a)), a.reshape(len(a), -1)).reshape(shape)
@@ -49,7 +55,7 @@ def _sum(a, dims):
 
 
 def _sum_of_products(a, b, dims):
-    """_sum(a * b, dims), without writing the products down where the dimensions are the first or the last ones."""
+    """Compute _sum(a * b, dims), without storing a * b where dims are the first or the last dimension."""
     k = a.ndim
     if dims == (k - 1,) and 0 < a.shape[-1] <= 4096:
         return np.einsum("...i,...i->...", a, b)[..., None]
@@ -66,14 +72,14 @@ def _mean(a, dims, n):
     return _sum(a, dims) * a.dtype.type(1 / n) if n else np.full(_one_if(a.shape, dims), np.nan, a.dtype)
 
 
-# ---- one mean and one weight for each channel: channels by channels, so that all steps but the first and the last stay
-# in the cache
+# ---- one mean and one weight for each channel: computed in blocks of channels, so that all steps but the first and the
+# last stay in the cache
 
 
 def _channels(sizes, stats, params, *arrays):
-    """Contiguous arrays (N, C, ...) as (N, C, pieces, R), and slices of C.
+    """Reshape contiguous arrays (N, C, ...) to (N, C, pieces, R), and return them with slices of C.
 
-    None if the statistics are other ones, or the array is small.
+    The result is None for other statistics or small arrays.
     """
     if params != (0, 2) or stats not in (params, ()) or sizes[2] < 32 or math.prod(sizes) <= thresholds.NORM:
         return None
@@ -84,12 +90,12 @@ def _channels(sizes, stats, params, *arrays):
 
 
 def _over_channels(*factors):
-    """The sum of one array (N, c, pieces, R), or of the product of two, for each channel, as (1, c, 1, 1)."""
+    """Sum one array (N, c, pieces, R), or the product of two, for each channel; the result is (1, c, 1, 1)."""
     return np.einsum(",".join(["ncpr"] * len(factors)) + "->ncp", *factors).sum((0, 2)).reshape(1, -1, 1, 1)
 
 
 def _with_scratch(blocks, x):
-    """Each block of channels, and a contiguous array of its size for what is held in between."""
+    """Yield each block of channels, with a contiguous temporary array of its size."""
     flat = np.empty(x[:, blocks[0]].size, x.dtype)
     for b in blocks:
         shape = x[:, b].shape
@@ -130,7 +136,7 @@ def _backward_of_channels(arrays, blocks, mean, rstd, weight, gw, gb, stats):
 
 
 def standardise(x, weight, bias, stats, params, eps, center=True):
-    """((x - mean) * rstd * weight + bias, mean, rstd); without center no mean is taken."""
+    """Return ((x - mean) * rstd * weight + bias, mean, rstd); without center no mean is subtracted."""
     sizes, stats, params = merged(x.shape, stats, params)
     x3, out = x.reshape(sizes), np.empty(sizes, x.dtype)
     n = int(np.prod([sizes[i] for i in stats]))

@@ -1,7 +1,7 @@
 """Elementwise operators on CPU.
 
-Small tensors go to MindSpore's primitives. Where a primitive is three times slower than NumPy at 64k elements or more,
-NumPy takes over from `above` elements on; the ratios were measured on 2.7.2 with two cores.
+Small tensors use MindSpore's primitives. Where a primitive is at least three times slower than NumPy at 64k elements,
+NumPy is used from `above` elements on. The ratios were measured with MindSpore 2.7.2 on two cores.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ from ..backend import BACKEND
 from ..table import SPREAD, composite, decomposed, instead, legacy, numpy, pyboost_, update, without
 
 LACKING = "the primitive lacks the dtype"
-REST = f"{UNSIGNED} {COMPLEXES}"  # what PyBoost's elementwise primitives lack, or take in part
+REST = f"{UNSIGNED} {COMPLEXES}"  # dtypes that PyBoost's elementwise primitives do not, or not all, take
 ORDERED = "lt le gt ge maximum minimum _clamp_min _clamp_max atan2 hypot fmax floor ceil trunc _round sign".split()
 
 
@@ -36,9 +36,9 @@ def _prim(name):
 
 
 def against(ufunc):
-    """ufunc(a, b); a large array meets one number in pieces against a row of it.
+    """Wrap ufunc(a, b) for a large array and one number, by applying it in pieces against a row of that number.
 
-    NumPy does not vectorise maximum and minimum otherwise.
+    NumPy does not vectorize maximum and minimum otherwise.
     """
 
     def fn(a, b):
@@ -52,13 +52,12 @@ def against(ufunc):
 
 
 def _inverse(x):
-    """np.reciprocal gives NaN for a complex 0, PyTorch infinity."""
+    """Return 1 / x; np.reciprocal gives NaN for a complex 0, where PyTorch gives infinity."""
     return 1 / x
 
 
-# ------------------------------------------------------------------------------------------------ slow for large
-# tensors
-# name: (NumPy's function, elements from which it is faster, times slower at 64k elements, its dtypes there)
+# ------------------------------------------------------------------------------------------ slow for large tensors
+# name: (NumPy's function, elements from which it is used, how much slower the primitive is at 64k elements, dtypes)
 for _name, (_fn, _above, _ratio, _dtypes) in {
     "sqrt": (np.sqrt, 32768, 3.4, "f32 f64"),
     "rsqrt": (lambda x: 1 / np.sqrt(x), 8192, 9.5, "f32 f64"),
@@ -129,8 +128,7 @@ for _name, _fn in {"add": np.add, "sub": np.subtract, "_rsub": np.subtract, "mul
         above=SPREAD,
     )
 
-# ------------------------------------------------------------------------------------------------ missing, inexact, or
-# without a dtype
+# --------------------------------------------------------------------------------- missing, inexact, or without a dtype
 for _name, _fn, _error in (
     ("exp", np.exp, "a relative error of 6e-6 (PyTorch 1e-7), and is 17 times slower"),
     ("log", np.log, "a relative error of 6e-2 near 1, and is 37 times slower"),
@@ -198,7 +196,7 @@ numpy("exp2", "Exp2 has no CPU kernel, and exp(x ln 2) is not exact at whole num
 
 @numpy("exp2", "Exp2 has no CPU kernel", dtypes="c64 c128")
 def exp2(x):
-    scaled = np.empty_like(x)  # part by part: the product of complex numbers makes NaN of infinities
+    scaled = np.empty_like(x)  # each part alone, because a complex product turns infinities into NaN
     scaled.real, scaled.imag = x.real * np.log(2), x.imag * np.log(2)
     return np.exp(scaled)
 
@@ -245,10 +243,9 @@ def _right_shift(a, b):
     )
 
 
-# ------------------------------------------------------------------------------------------------ NaN, zeros,
-# infinities
+# ----------------------------------------------------------------------------------------------- NaN, zeros, infinities
 def _div(prim, a, b):
-    """Div takes -0 for 0 and gives -inf for NaN / 0: elsewhere it is right."""
+    """Divide by Div, except for divisors of zero: Div takes -0 for 0 and gives -inf for NaN / 0."""
     if BACKEND.number_of.get(id(b)):
         return prim(a, b)
     divisors = alias(b)
@@ -280,7 +277,7 @@ numpy(
 
 @numpy("nextafter", "NextAfter lacks the half types", dtypes="f16 bf16")
 def _half_nextafter(x, y):
-    """One step of the integer that a half type's bits are."""
+    """Step the integer formed by the bits of a half number by one."""
     wide_x, wide_y = x.astype(np.float32), y.astype(np.float32)
     bits = x.view(np.int16).astype(np.int32)
     step = np.where(bits < 0, -(bits & 0x7FFF), bits) + np.where(wide_y > wide_x, 1, -1)
@@ -322,7 +319,7 @@ legacy("fmod", "TruncateMod", "FmodTensor has no CPU kernel", _checked, dtypes="
 
 
 def _exactly(fn):
-    """An operator of integers, with PyTorch's error for a divisor of zero."""
+    """Wrap an integer operator to raise PyTorch's error for a zero divisor."""
 
     def kernel(a, b, *mode):
         _nonzero(b)
@@ -374,7 +371,10 @@ _NP_POWERS = {
 
 
 def _power(prim, x, e):
-    """Whole and half powers by the primitives that PyTorch's kernel uses too: Pow is 10 to 20 times slower."""
+    """Compute integer and half-integer powers by the primitives that PyTorch's kernel uses too.
+
+    Pow is 10 to 20 times slower.
+    """
     simple = _POWERS.get(e)
     return prim(x, BACKEND.number(e, ms_dtype_of(x))) if simple is None else simple(x)
 
@@ -405,8 +405,7 @@ numpy(
 )
 
 
-# ------------------------------------------------------------------------------------------------ several operands,
-# attributes
+# ----------------------------------------------------------------------------------------- several operands, attributes
 without("lerp", "not exact at weight 1")
 
 
@@ -427,12 +426,12 @@ numpy(
     "AddcdivExt has no CPU kernel, Addcdiv is 41 times slower at 64k elements",
     lambda x, a, b, v: x + (a / b if v == 1 else number_in(x, v) * a / b),
 )
-# PyTorch's in-place operators write where they read; MindSpore's Inplace primitives have no CPU kernels
+# in-place operators, because MindSpore's Inplace primitives have no CPU kernels
 _PASS = "no Inplace primitive has a CPU kernel; the primitive and a copy take 11 times as long at 64k elements"
 
 
 def _in_blocks(fn):
-    """fn(out, *others) piece by piece, so that what it holds in between stays in the cache."""
+    """Call fn(out, *others) piece by piece, so that its temporaries stay in the cache."""
 
     def run(out, *others):
         if out.size <= _BLOCK or not all(a.flags.c_contiguous for a in (out, *others) if a.ndim):
@@ -462,7 +461,7 @@ def _add_quotient(out, a, b, v):
     out += a / b if v == 1 else number_in(out, v) * a / b
 
 
-@_in_blocks  # the formula of runtime/ops/misc.py's `_adam_`, on arrays of a size that the processor's cache holds
+@_in_blocks  # the formula of `_adam_` in runtime/ops/misc.py, on pieces that fit in the processor's cache
 def _adam(out, grad, average, square, weight1, beta2, weight2, root, eps, step_size, keep):
     out *= keep
     _approach(average, grad, weight1)
@@ -476,13 +475,13 @@ def _adam(out, grad, average, square, weight1, beta2, weight2, root, eps, step_s
     out += quotient
 
 
-PACKED = 2048  # elements up to which parameters are copied together: a dozen calls for all of them
+PACKED = 2048  # largest size of parameters that are concatenated, so that a dozen calls update all of them
 
 
 def _together(step, rows, written):
-    """step(*row) for each row of arrays of one size.
+    """Call step(*row) for each row of arrays of equal size.
 
-    Small ones as one, of which the columns `written` are copied back.
+    Small rows are concatenated and computed in one call; the columns `written` are then copied back.
     """
     small = [row for row in rows if row[0].size <= PACKED and row[0].flags.c_contiguous]
     if len(small) > 1:

@@ -1,4 +1,4 @@
-"""Pooling: runs over the positions within the kernel, each a strided slice of the padded input."""
+"""Pooling by a loop over the positions within the kernel; each reads a strided slice of the padded input."""
 
 from functools import reduce
 from itertools import product
@@ -13,13 +13,13 @@ from ..table import legacy, numpy, without
 
 
 def _positions(kernel, stride, dilation, out):
-    """For each position within the kernel: its offsets, and the slices of the padded input that it meets."""
+    """Yield each position within the kernel: its offsets, and its slices of the padded input."""
     for at in product(*map(range, kernel)):
         yield at, tuple(slice(a * d, a * d + s * (o - 1) + 1, s) for a, d, s, o in zip(at, dilation, stride, out))
 
 
 def _padded(x, value, kernel, stride, padding, dilation, out):
-    """x with `value` around, wide enough for the last window."""
+    """Return x padded with `value`, wide enough for the last window."""
     dims = len(kernel)
     pads = [
         (p, max((o - 1) * s + d * (k - 1) + 1 - n - p, 0))
@@ -29,14 +29,15 @@ def _padded(x, value, kernel, stride, padding, dilation, out):
 
 
 def _reached(kernel, n, padding, dilation):
-    """The kernel; where it is larger than the padded input, as with ceil_mode, without the positions that lie behind
-    the input's end.
+    """Limit the kernel size where it exceeds the padded input, as with ceil_mode.
+
+    Positions behind the end of the input are dropped.
     """
     return tuple(m + p if d == 1 and k > m + 2 * p > 0 else k for k, m, p, d in zip(kernel, n, padding, dilation))
 
 
 def _grid(values):
-    """Per-dimension vectors as arrays that broadcast to the product."""
+    """Return vectors, one for each dimension, as arrays that broadcast against each other."""
     return np.ix_(*values)
 
 
@@ -54,12 +55,11 @@ def max_pool(x, kernel, stride, padding, dilation, ceil):
         found = _large_max_pool(xp, n, lowest, kernel, stride, padding, dilation, out)
         if found is not None:
             return found
-    # a window's first position inside the input is where the maximum starts
+    # start with the first position of each window inside the input
     first = [[max(o * s - p, (o * s - p) % d) for o in range(m)] for m, s, p, d in zip(out, stride, padding, dilation)]
     flat = reduce(lambda a, bn: a * bn[1] + bn[0], zip(_grid(first), n), 0)
-    best = xp[
-        (..., *_grid([[i + p for i in f] for f, p in zip(first, padding)]))
-    ]  # a window may have none, where it is stretched
+    # where a dilated window has no position inside, this reads the padding
+    best = xp[(..., *_grid([[i + p for i in f] for f, p in zip(first, padding)]))]
     index = np.empty(best.shape, np.int64)
     index[...] = flat
     for at, where in _positions(kernel, stride, dilation, out):
@@ -74,9 +74,9 @@ def max_pool(x, kernel, stride, padding, dilation, ceil):
 
 
 def _large_max_pool(xp, n, lowest, kernel, stride, padding, dilation, out):
-    """The maxima first, then where they are, without a branch for any element.
+    """Compute the maxima first and their indices afterwards, without a branch for each element.
 
-    None where NaN or padding may be what is found.
+    The result is None where a maximum may be NaN or padding.
     """
     offsets, parts = zip(*((at, xp[(..., *where)]) for at, where in _positions(kernel, stride, dilation, out)))
     best = parts[0].copy()
@@ -108,7 +108,10 @@ without("_C._nn.adaptive_max_pool2d", "ignores NaN")
     "AdaptiveMaxPool2D ignores NaN, and is there for two dimensions alone",
 )
 def adaptive_max_pool(x, size):
-    """One dimension after the other: the maximum of maxima; the first in order wins, as over the window at once."""
+    """Pool one dimension after the other.
+
+    Among equal values the first in order wins, as over the whole window.
+    """
     dims = len(size)
     n = x.shape[-dims:]
     index = np.broadcast_to(np.arange(int(np.prod(n))).reshape(n), x.shape)
@@ -126,7 +129,7 @@ def adaptive_max_pool(x, size):
 
 # ------------------------------------------------------------------------------------------------ averages
 def _counts(n, kernel, stride, padding, out, include):
-    """How many elements each window averages over."""
+    """Return the number of elements that each window averages over."""
     each = []
     for m, k, s, p, o in zip(n, kernel, stride, padding, out):
         a = np.arange(o) * s - p
@@ -167,7 +170,7 @@ def avg_pool_backward(g, size, kernel, stride, padding, ceil, include, divisor):
 
 
 def _avg3d(prim, x, kernel, stride, padding, ceil, include, divisor):
-    """One and two dimensions as three."""
+    """Compute pooling of one or two dimensions by the primitive for three."""
     a, dims = alias(x), len(kernel)
     if divisor is not None and divisor < 0:
         return avg_pool(a, kernel, stride, padding, ceil, include, divisor)

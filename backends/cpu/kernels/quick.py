@@ -1,7 +1,7 @@
-"""NumPy kernels for MINDTORCH_KERNELS=fastest alone: where MindSpore's are right, and a call of theirs takes longer
-than the work.
+"""NumPy kernels for MINDTORCH_KERNELS=fastest only.
 
-What the table has for other sizes or dtypes, measured.json may choose as well.
+MindSpore's kernels are correct here, but calling them takes longer than the computation. measured.json may also choose
+NumPy kernels that the table has for other sizes or dtypes.
 """
 
 import numpy as np
@@ -75,7 +75,7 @@ def _log_softmax_backward(g, y, dim, dtype):
     return g - np.exp(y) * np.add.reduce(g, dim, keepdims=True) if g.shape else g - g
 
 
-# ------------------------------------------------------------------------------------------------ rows of tables
+# ------------------------------------------------------------------------------------------------ embeddings
 @quick("_C.embedding_dense_backward")
 def _embedding_backward(g, indices, rows, padding_idx, by_freq):
     i = indices.reshape(-1)

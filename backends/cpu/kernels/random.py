@@ -1,4 +1,4 @@
-"""Random numbers: PyTorch's stream on host memory; no MindSpore kernel gives it."""
+"""Random numbers on the host, in PyTorch's sequence, which no MindSpore kernel reproduces."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ F32 = np.dtype(np.float32)
 
 
 def _dropout(gen, n, dtype, p):
-    """What survives, scaled by 1 / (1 - p) in the tensor's own precision."""
+    """Draw a dropout mask scaled by 1 / (1 - p), computed in the tensor's own precision."""
     keep = g.bernoulli(gen, n, F32 if dtype.itemsize < 4 else dtype, 1 - p)
     keep /= keep.dtype.type(1 - p)
     return keep.astype(dtype, copy=False)
@@ -38,9 +38,8 @@ def draw(kind, size, params, generator, dtype, device):
     for s in size:
         n *= s
     drawn = FILLERS[kind](generator, n, dtype.np, *params)
-    return (
-        drawn.reshape(size) if len(size) <= MOST_DIMS else drawn
-    )  # NumPy has no more dimensions: the backend gives them
+    # the backend reshapes to more dimensions than NumPy supports
+    return drawn.reshape(size) if len(size) <= MOST_DIMS else drawn
 
 
 numpy("_C._bernoulli", WHY, lambda p, dtype, generator: g.bernoulli_tensor(generator, p, dtype.np).reshape(p.shape))
@@ -52,7 +51,7 @@ numpy("_C.multinomial", WHY, lambda p, n, replacement, generator: g.multinomial(
 
 
 def _slope(cdf, pdf, a):
-    """-(d cdf / d a) / pdf, by a central difference in double precision."""
+    """Return -(d cdf / d a) / pdf by a central difference; the caller passes double precision."""
     h = 1e-4 * np.minimum(a, 1)
     return -(cdf(a + h) - cdf(a - h)) / (2 * h) / pdf
 

@@ -1,8 +1,8 @@
-"""Recurrent layers in NumPy: one product for the inputs of all steps, one for each step's state; gradients over whole
-sequences.
+"""Recurrent layers in NumPy.
 
-A row is a sequence at a step. A sigmoid is (1 + tanh(x / 2)) / 2, so that one call of tanh does for all gates of a
-step.
+One product covers the inputs of all steps, one more per step covers the state; gradients use products over whole
+sequences. A row is one sequence at one step. A sigmoid is computed as (1 + tanh(x / 2)) / 2, so that one call of tanh
+computes all gates of a step.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from ..table import numpy
 
 
 class _Steps:
-    """The rows of each step, in the order in which they are computed."""
+    """The rows of each step, in order of computation."""
 
     def __init__(self, shape, sizes, reverse):
         sizes = [shape[1]] * shape[0] if sizes is None else sizes
@@ -24,15 +24,15 @@ class _Steps:
         self.most = sizes[0]
 
     def of(self, *arrays):
-        """For each step its pieces of the arrays."""
+        """Yield, for each step, its slices of the arrays."""
         return zip(*[[a[s] for s in self.slices] for a in arrays])
 
     def back(self, *arrays):
-        """The same for the way back."""
+        """Yield the same in reverse order."""
         return zip(*[[a[s] for s in reversed(self.slices)] for a in arrays])
 
     def before(self, rows, start):
-        """The state before each row, from the state after each row and those at the start."""
+        """Return the state before each row, given the state after each row and the initial states."""
         found, previous = np.empty_like(rows), start[:0]
         for s in self.slices:
             n, running = s.stop - s.start, len(previous)
@@ -42,15 +42,16 @@ class _Steps:
 
 
 class _States:
-    """The states between steps: those of sequences that start come from `start`, those of sequences that end are
-    kept.
+    """The states between steps.
+
+    Sequences that start take theirs from `start`; states of sequences that end are collected.
     """
 
     def __init__(self, start, n):
         self.start, self.ended, self.now = start, [], [a[:n] for a in start]
 
     def resized(self, now, n):
-        """The states for a step of n sequences."""
+        """Return the states for a step with n sequences."""
         running = len(now[0])
         if n > running:
             return [np.concatenate([a, start[running:n]]) for a, start in zip(now, self.start)]
@@ -58,7 +59,7 @@ class _States:
         return [a[:n] for a in now]
 
     def last(self, now):
-        """The last states of all sequences, in memory of their own."""
+        """Return the final states of all sequences, as new arrays."""
         return [np.concatenate([a, *(e[i] for e in reversed(self.ended))]) for i, a in enumerate(now)]
 
 
@@ -71,19 +72,18 @@ def _projected(x, w, *biases):
 
 
 def _halves(gates, hidden, dtype, tanh):
-    """What gates are multiplied with before and after tanh: 1/2 for a sigmoid, 1 for the one that is a tanh."""
+    """Return the factors of the gates before and after tanh: 1/2 for a sigmoid, 1 for a tanh."""
     s = np.full((gates, hidden), 0.5, dtype)
     s[tanh] = 1
     return s.reshape(-1)
 
 
 def _wide(row, n):
-    """A row n times: NumPy adds arrays of one shape twice as fast."""
+    """Repeat a row n times, because NumPy adds arrays of one shape twice as fast."""
     return np.tile(row, (n, 1))
 
 
-# ------------------------------------------------------------------------------------------------ forward: outputs,
-# last states, what the gradients read
+# ------------------------------------------------------------ forward: outputs, final states, values saved for backward
 def _lstm(x, states, steps, w_ih, w_hh, b_ih, b_hh, w_hr):
     size = w_hh.shape[0] // 4
     scale = _halves(4, size, x.dtype, 2)
@@ -173,8 +173,7 @@ def _rnn(activation):
     return forward
 
 
-# ------------------------------------------------------------------------------------------------ gradients: of the
-# gates by the input's way, by the state's
+# ------------------------------------------------ gradients of the gates with respect to the input and to the state
 def _lstm_back(g_out, g_states, steps, out, gates, cells, states, w_hh, w_hr):
     size = cells.shape[1]
     i, f, g, o = (gates[:, k * size : (k + 1) * size] for k in range(4))

@@ -1,6 +1,7 @@
-"""Reductions: NumPy, since MindSpore's loop in one thread, are wrong for no elements, or ignore NaN.
+"""Reductions in NumPy.
 
-Cumulative ones by primitives where they are right.
+MindSpore's primitives are single-threaded loops, are wrong for no elements, or ignore NaN. Cumulative operators use
+primitives where these are correct.
 """
 
 import numpy as np
@@ -13,9 +14,11 @@ from ..table import instead, legacy, numpy, pyboost_, without
 
 # ------------------------------------------------------------------------------------------------ sum, mean, prod
 def _add(x, dims, **kw):
-    """np.add.reduce; large rows by BLAS in a third of the time; columns dimension by dimension and in blocks, so that
-    float errors grow
-    with the block and not with the column."""
+    """Sum by np.add.reduce, and contiguous large rows by BLAS in a third of the time.
+
+    Columns are summed one dimension at a time in blocks, so that rounding errors grow with the block size and not with
+    the column.
+    """
     if (
         x.size > thresholds.SUM
         and x.dtype.char in "fd"
@@ -38,9 +41,9 @@ def _add(x, dims, **kw):
 
 
 def _total(x, dtype):
-    """What to accumulate in: the result's dtype for integers.
+    """Return the dtype to accumulate in: the result's dtype for integers, None for floats.
 
-    Halves come as float32 and are rounded once, at the end.
+    Half dtypes arrive as float32, and are rounded once at the end.
     """
     return None if x.dtype.kind in "fc" else dtype.np
 
@@ -109,8 +112,7 @@ _extreme("max", np.maximum, np.argmax)
 _extreme("min", np.minimum, np.argmin)
 
 
-# ------------------------------------------------------------------------------------------------ variance, logarithms
-# of sums
+# ----------------------------------------------------------------------------------------- variance, logarithms of sums
 def _var(x, dims, correction, keepdim):
     if x.dtype.kind == "c":
         return _var(x.real, dims, correction, keepdim) + _var(x.imag, dims, correction, keepdim)
@@ -154,7 +156,7 @@ def _scan(ufunc):
             return x
         if x.dtype.char != "f" or x.size < thresholds.SCAN:
             return ufunc.accumulate(x, dim, dtype=wide.get(x.dtype.char))
-        # in blocks that stay in the cache in double precision too
+        # in blocks that fit in the cache in double precision
         rows = np.ascontiguousarray(np.moveaxis(x, dim, -1)).reshape(-1, x.shape[dim])
         out, step = np.empty_like(rows), max(thresholds.SCAN_BLOCK // x.shape[dim], 1)
         for i in range(0, len(rows), step):
@@ -222,9 +224,9 @@ def logcumsumexp(x, dim):
 
 
 def _log_add_exp(a, b):
-    """log(exp(a) + exp(b)) of complex numbers.
+    """Compute log(exp(a) + exp(b)) of complex numbers.
 
-    Of two that are nothing, of -inf, the first, since their angles mean nothing.
+    Where both real parts are -inf the result is a, because their angles have no meaning.
     """
     swap = a.real <= b.real
     low, high = np.where(swap, a, b), np.where(swap, b, a)
@@ -242,9 +244,9 @@ def _pick(x, i, dim):
 
 
 def _kth(x, k, dim):
-    """Values and positions of the k-th smallest; k an int or an array over the other dimensions. NaN is the largest.
+    """Return values and positions of the k-th smallest element; NaN counts as the largest.
 
-    Of equal values the position is that of a stable sort.
+    k is an int or an array over the other dimensions. Among equal values the position is that of a stable sort.
     """
     if isinstance(k, (int, np.integer)) and x.size >= thresholds.PARTITION:
         return _kth_by_partition(x, k, dim)
@@ -263,7 +265,7 @@ def _kth_by_partition(x, k, dim):
     if several.any():
         rank = k - (rows[several] < v[several]).sum(-1, keepdims=True)
         i[several] = (np.cumsum(equal[several], -1) == rank + 1).argmax(-1)
-    if none.any():  # NaN equals nothing
+    if none.any():  # the value is NaN
         i[none] = np.argsort(rows[none], -1, kind="stable")[..., k]
     return np.moveaxis(v, -1, dim), np.expand_dims(i, dim)
 
@@ -276,7 +278,7 @@ def _median(x, dim, keepdim):
     n = x.shape[dim]
     nan = np.isnan(x) if x.dtype.kind not in "iub" else None
     if nan is not None and nan.any():
-        # a row with NaN has its first NaN for median
+        # the median of a row with NaN is its first NaN
         has = nan.any(dim)
         v, i = _kth(x, (n - 1) // 2, dim)
         first = np.expand_dims(nan.argmax(dim), dim)
@@ -311,7 +313,7 @@ def mode(x, dim, keepdim):
     at = np.arange(n)
     new = np.concatenate([np.ones_like(s[..., :1], bool), s[..., 1:] != s[..., :-1]], -1)
     run = at - np.maximum.accumulate(np.where(new, at, 0), -1)  # position within its run of equal values
-    end = np.argmax(run, -1)[..., None]  # the first of the longest runs, at its last element
+    end = np.argmax(run, -1)[..., None]  # the last element of the first of the longest runs
     i = np.take_along_axis(order, end, -1)
     return np.take_along_axis(rows, i, -1)[..., 0], i[..., 0]
 
@@ -321,7 +323,7 @@ def mode(x, dim, keepdim):
 def bincount(x, weights, minlength):
     if x.size and x.min() < 0:
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
-    if x.size and x.max() >= (last := (1 << 63) - 1):  # NumPy would write outside its memory
+    if x.size and x.max() >= (last := (1 << 63) - 1):  # NumPy would write out of bounds
         raise RuntimeError(f"maximum value of input overflowed, it should be < {last} but got {x.max()}")
     return np.bincount(x.astype(np.int64), weights, minlength)
 

@@ -1,4 +1,7 @@
-"""Resampling: taps along one dimension after the other; ResizeBilinearV2 and Col2Im where they serve."""
+"""Resampling by weighted taps along one dimension after the other.
+
+ResizeBilinearV2 and Col2Im are used where they are correct.
+"""
 
 import numpy as np
 
@@ -19,7 +22,7 @@ def _scale(n, o, align, given):
 
 
 def _filters(mode):
-    """(support, function) of an antialiasing filter over |x|."""
+    """Return (support, function of |x|) of an antialiasing filter."""
     if mode == "linear-aa":
         return 1, lambda x: np.maximum(1 - x, 0)
     if mode == "cubic-aa":
@@ -31,7 +34,7 @@ def _filters(mode):
 
 
 def _taps(mode, n, o, align, given, dtype):
-    """(source indices, weights), both (taps, o), in the arithmetic of dtype."""
+    """Return (source indices, weights), both (taps, o), computed in dtype."""
     f = dtype.type if dtype.kind == "f" else np.float64
     if mode[:7] == "nearest":
         s = np.float32(_scale(n, o, False, given))
@@ -74,7 +77,10 @@ def _along(w, axis, ndim):
 
 
 def _times_repeated(shape, size, scales, mode):
-    """How often each element stands along each dimension, where nearest upsampling repeats all alike; else None."""
+    """Return how often each element is repeated along each dimension by nearest upsampling.
+
+    The result is None unless all elements of a dimension are repeated equally often.
+    """
     times = []
     for d, (n, o) in enumerate(zip(shape, size)):
         (at,), _ = _taps(mode, n, o, False, scales[d] if scales else None, np.dtype(np.float32))
@@ -85,7 +91,7 @@ def _times_repeated(shape, size, scales, mode):
 
 
 def _repeated(x, times):
-    """Each element as a block: one copy of a view with a dimension more behind each of the last ones."""
+    """Repeat each element as a block, by one copy into a view with an extra dimension for each of the last ones."""
     dims = len(times)
     lead, inner = x.shape[:-dims], x.shape[-dims:]
     out = np.empty((*lead, *(n for pair in zip(inner, times) for n in pair)), x.dtype)
@@ -94,7 +100,7 @@ def _repeated(x, times):
 
 
 def _blocks_summed(g, times):
-    """The sum of each block of that many elements along the last dimensions."""
+    """Sum the blocks of the given size along the last dimensions."""
     total = None
     for first in np.ndindex(*times):
         part = g[(..., *(slice(i, None, t) for i, t in zip(first, times)))]
@@ -103,7 +109,7 @@ def _blocks_summed(g, times):
 
 
 def _summed_at(g, at, n, axis):
-    """The sums of what lies at equal positions along an axis. The positions do not decrease; n is their number."""
+    """Sum the elements at equal positions along an axis; positions are sorted, n is the result's size."""
     first = np.flatnonzero(np.diff(at, prepend=-1))
     sums = np.add.reduceat(g, first, axis)
     if len(first) == n:
@@ -116,9 +122,7 @@ def _summed_at(g, at, n, axis):
 def upsample(mode):
     def fn(source, size, align, scales):
         x = source
-        np.empty(
-            (*x.shape[:2], *size), x.dtype
-        )  # what there is no memory for is refused before its indices take all there is
+        np.empty((*x.shape[:2], *size), x.dtype)  # fails for a huge size before the indices use up the memory
         if mode[:7] == "nearest" and (times := _times_repeated(x.shape[2:], size, scales, mode)) is not None:
             return _repeated(x, times)
         for axis in range(x.ndim - 1, 1, -1):
@@ -130,8 +134,8 @@ def upsample(mode):
                 continue
             bits = 0
             if x.dtype == np.uint8:
-                # weights as 16-bit integers, the sum rounded after each dimension; what falls on the same point at an
-                # edge is one weight
+                # weights are 16-bit integers, and the sum is rounded after each dimension; weights of the same point at
+                # an edge are added first
                 for i in range(len(w) - 1):
                     w[i + 1] += np.where(at[i] == at[i + 1], w[i], 0)
                     w[i] = np.where(at[i] == at[i + 1], 0, w[i])
@@ -163,7 +167,7 @@ def upsample_backward(mode):
 
 
 def _bilinear(prim, x, size, align, scales):
-    """ResizeBilinearV2 where the scales are those of the sizes; it makes NaN of infinity."""
+    """Call ResizeBilinearV2 where scales match the sizes and all values are finite: it turns infinity into NaN."""
     a = alias(x)
     if scales is not None and any(o != n * s for n, o, s in zip(a.shape[2:], size, scales)) or not np.isfinite(a).all():
         with quiet():

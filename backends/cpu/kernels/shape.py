@@ -1,6 +1,6 @@
-"""Joining, repeating, reordering.
+"""Joining, repeating and reordering.
 
-Tile, Triu where they keep up, NumPy's copies where MindSpore walks views element by element.
+Tile and Triu are used where they are fast enough, NumPy's copies where MindSpore copies views element by element.
 """
 
 import numpy as np
@@ -84,8 +84,7 @@ numpy(
     _masked_scatter,
 )
 
-# ------------------------------------------------------------------------------------------------ reductions into a
-# copy
+# ----------------------------------------------------------------------------------------------- reductions into a copy
 UFUNC = {
     "sum": np.add,
     "mean": np.add,
@@ -99,7 +98,7 @@ WHY = "the TensorScatter primitives take no include_self and no mean"
 
 
 def _start(dtype, reduce):
-    """The value that the reduction leaves as it is."""
+    """Return the identity element of the reduction."""
     if reduce in ("sum", "mean"):
         return 0
     if reduce == "prod":
@@ -111,7 +110,7 @@ def _start(dtype, reduce):
 
 
 def _reduce_at(x, at, src, reduce, include_self):
-    """A copy of x with src reduced into the places `at`."""
+    """Return a copy of x with src reduced into the positions `at`."""
     out = np.array(x, order="C")
     if not include_self:
         out[at] = _start(x.dtype, reduce)

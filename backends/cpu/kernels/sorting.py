@@ -1,4 +1,7 @@
-"""Sorting: Sort and TopK where there is no NaN, which PyTorch takes for the largest value and MindSpore for none."""
+"""Sorting.
+
+Sort and TopK are used where there is no NaN: PyTorch sorts NaN as the largest value, MindSpore does not order it.
+"""
 
 import numpy as np
 
@@ -8,7 +11,7 @@ from ..table import legacy, numpy, without
 
 
 def _at(x, i, dim):
-    """What stands at the indices i along a dimension."""
+    """Return the elements at indices i along a dimension."""
     return x[i] if x.ndim == 1 else np.take_along_axis(x, i, dim)
 
 
@@ -22,7 +25,7 @@ def _sort(x, dim, descending, stable):
 def _order(x, dim, descending):
     if not descending:
         return np.argsort(x, dim, kind="stable")
-    # equal elements keep their order: sort the reversed, and reverse
+    # to keep the order of equal elements, sort the reversed array, and reverse the result
     back = (slice(None),) * (dim % x.ndim) + (slice(None, None, -1),)
     return (x.shape[dim] - 1 - np.argsort(x[back], dim, kind="stable"))[back]
 
@@ -41,10 +44,10 @@ def _topk(x, k, dim, largest, sorted):
 
 
 def _greatest(rows, k):
-    """The k greatest of each row and where they are, without sorting the rest; None if there is NaN.
+    """Return the k greatest elements of each row and their positions, or None if there is NaN.
 
-    Among the greatest of 2 k pieces of a row the k-th bounds the row's k greatest from below: what reaches it is
-    sorted.
+    A row is split into about 2 k pieces. The k-th greatest of their maxima is a lower bound of the row's k greatest
+    elements, so that only elements that reach it are sorted.
     """
     n = rows.shape[1]
     width = n // (2 * k)
@@ -86,7 +89,7 @@ numpy("topk", "TopK lacks the dtype", _topk)
 
 # ------------------------------------------------------------------------------------------------ distinct values
 def _runs(new, order, shape):
-    """(first of each run, inverse, counts) from where a new run begins in sorted order."""
+    """Return (start of each run, inverse, counts), given where runs begin in sorted order."""
     start = np.flatnonzero(new)
     number = np.cumsum(new) - 1
     inverse = np.empty(len(new), np.int64)
@@ -96,7 +99,10 @@ def _runs(new, order, shape):
 
 @numpy("_distinct", "Unique2 has no CPU kernel; Sort and UniqueConsecutive do not order NaN")
 def distinct(x, dim, sort):
-    """Distinct values (rows along dim, which comes first then), sorted or runs only; NaN differs from itself."""
+    """Return distinct values, sorted or (without sort) of consecutive runs; NaN differs from itself.
+
+    With dim the values are slices along it, and dim comes first in the result.
+    """
     shape = x.shape if dim is None else (x.shape[dim],)
     rows = (
         x.reshape(-1) if dim is None else np.moveaxis(x, dim, 0).reshape(x.shape[dim], x.size // max(x.shape[dim], 1))

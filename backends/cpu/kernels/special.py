@@ -1,6 +1,6 @@
 """Special functions on CPU.
 
-MindSpore's primitives where they are right, else SciPy, which MindSpore itself depends on.
+MindSpore's primitives are used where they are correct, otherwise SciPy, on which MindSpore itself depends.
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ MISSING = "no primitive, or one that is wrong at the edges"
 
 
 def _hurwitz(s, q):
-    """zeta(s, q) where s > 1 and q > 0: ten terms, and the rest by the formula of Euler and Maclaurin.
+    """Compute zeta(s, q) for s > 1 and q > 0, by ten terms and the Euler-Maclaurin formula for the rest.
 
     SciPy takes up to 3 us for an element.
     """
@@ -46,7 +46,7 @@ _BERNOULLI = (1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 13
 
 
 def _zeta_of(s, q):
-    """SciPy's zeta, of which most elements are computed together."""
+    """Compute SciPy's zeta, with most elements by _hurwitz."""
     plain = (s > 1) & (s < 100) & (q > 0) & np.isfinite(q)
     if plain.all():
         return _hurwitz(s, q)
@@ -60,7 +60,7 @@ def _polygamma(x, n):
     if n == 0:
         return sp.psi(x)
     wide = x.astype(np.float64)
-    if n == 1:  # by reflection, so that it is finite at negative whole numbers, as PyTorch's
+    if n == 1:  # by reflection, so that it is finite at negative integers as in PyTorch
         low = x < 0.5
         values = _zeta_of(np.float64(2), np.where(low, 1 - wide, wide))
         return np.where(low, np.square(np.pi / np.sin(x.dtype.type(np.pi) * x)) - values, values)
@@ -68,7 +68,7 @@ def _polygamma(x, n):
 
 
 def _igamma(a, x, upper=False):
-    """SciPy's, with PyTorch's limits: the first condition that holds decides."""
+    """Compute SciPy's function with PyTorch's limits; the first condition that holds decides."""
     low = np.select(
         [(x < 0) | (a < 0), (x == 0) & (a != 0), np.isinf(a) & ~np.isinf(x), np.isinf(x) & ~np.isinf(a) & (a != 0)],
         [np.nan, 0, 0, 1],
@@ -78,13 +78,14 @@ def _igamma(a, x, upper=False):
 
 
 def _zeta(x, q):
-    """The zeta function; NaN where PyTorch multiplies the terms that have become 0 by an overflow of x ** 23."""
+    """Compute zeta, with NaN where PyTorch multiplies terms that underflow to 0 by an overflow of x ** 23."""
     return np.where((q > 1) & (x > 1) & (np.isinf(q) | np.isinf(x.astype(np.float64) ** 23)), np.nan, _zeta_of(x, q))
 
 
 def _airy_ai(x):
-    """SciPy's; where that gives up or PyTorch rounds the phase to the dtype, the leading terms of the asymptotic
-    series.
+    """Compute SciPy's function, and the leading terms of the asymptotic series for large negative x.
+
+    There SciPy gives up, or PyTorch rounds the phase to the dtype.
     """
     z = -2 * x * np.sqrt(-x) / 3
     t, f, g = (
@@ -138,7 +139,7 @@ def _complex_logaddexp(a, b):
 
 
 def _second_kinds(x, n, sign):
-    """Chebyshev polynomials of the third (-1) and fourth (+1) kind from those of the second."""
+    """Return Chebyshev polynomials of the third (sign -1) or fourth (+1) kind from those of the second."""
     return sp.eval_chebyu(n, x) + sign * np.where(n > 0, sp.eval_chebyu(np.maximum(n - 1, 0), x), 0)
 
 

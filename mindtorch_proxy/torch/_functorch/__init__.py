@@ -1,1 +1,1 @@
-"""Function transforms: vmap by batching rules, derivatives by autograd."""
+"""Function transforms: vmap is implemented by batching rules, derivatives by autograd."""

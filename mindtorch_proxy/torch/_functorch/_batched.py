@@ -1,4 +1,4 @@
-"""Samples of a batch: the tensor that stands for them, and its values as rules see them."""
+"""BatchedTensor, which represents a batch of samples inside vmap, and helpers for batching rules."""
 
 import textwrap
 
@@ -11,10 +11,10 @@ from ._refused import Refusing
 
 
 class BatchedTensor(Refusing, torch.Tensor):
-    """One sample to look at; the values of all samples in ``_value``."""
+    """A tensor with the shape of one sample; ``_value`` holds the values of all samples, batch first."""
 
     _below_autograd = True
-    _dispatch = None  # what a call with samples does: vmap's, which has the rules
+    _dispatch = None  # handles calls with batched tensors; set by vmap, which has the rules
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
@@ -24,7 +24,7 @@ class BatchedTensor(Refusing, torch.Tensor):
         return _wrap(self._value.detach(), self._level)
 
     def __repr__(self, *, tensor_contents=None):
-        """The samples together, and the level of vmap that they are of."""
+        """Return a text with the values of all samples and the level of vmap."""
         return f"BatchedTensor(lvl={self._level}, bdim=0, value=\n{textwrap.indent(repr(self._value), '    ')}\n)"
 
     def _of_one_sample(self):
@@ -56,7 +56,7 @@ def _wrap(value, level):
             base, depth = base._value, depth + 1
         empty = 0 in base.shape[:depth]
         sample = base.new_empty(base.shape[depth:]) if empty else base[(0,) * depth]
-        if type(sample).__torch_dispatch__ is not Tensor.__torch_dispatch__:  # whose samples are no memory
+        if type(sample).__torch_dispatch__ is not Tensor.__torch_dispatch__:  # a wrapper subclass
             sample = torch.empty_strided(
                 sample.shape,
                 sample.stride(),
@@ -65,7 +65,7 @@ def _wrap(value, level):
                 requires_grad=sample.requires_grad,
             )
         t = sample.as_subclass(BatchedTensor)
-    t._ms = t._np = t._storage = None  # what reads the memory of one sample, and so misses the others, fails
+    t._ms = t._np = t._storage = None  # reading the memory of a single sample must fail
     t._value, t._level = value, level
     return t
 
@@ -79,12 +79,12 @@ def _wrap_tree(result, level):
 
 
 def _value(x, level, size):
-    """The values of all samples, those of a tensor that is the same for all too."""
+    """Return the values of all samples; a tensor that is not batched is expanded."""
     return x._value if _is_batched(x, level) else x if x is None else x.expand(size, *x.shape)
 
 
 def _align(x, n, level):
-    """The values with dimensions of 1 after the batch, so that a sample has n."""
+    """Insert dimensions of size 1 after the batch dimension, so that a sample has ``n`` dimensions."""
     if not _is_batched(x, level):
         return x
     v = x._value
@@ -94,7 +94,7 @@ def _align(x, n, level):
 
 
 def _shift(d, n):
-    """A dimension of a sample as one of the values."""
+    """Convert a dimension of a sample to a dimension of the batched values."""
     if not -max(n, 1) <= d < max(n, 1):
         raise IndexError(
             f"Dimension out of range (expected to be in range of [{-max(n, 1)}, {max(n, 1) - 1}], but got {d})"
@@ -103,5 +103,5 @@ def _shift(d, n):
 
 
 def _shift_all(dims, n):
-    """The same for one dimension or several."""
+    """Apply ``_shift`` to one dimension or several."""
     return tree_map(lambda d: _shift(d, n), tuple(dims) if isinstance(dims, range) else dims)

@@ -1,11 +1,11 @@
-"""What functionalize() runs a function under: operators that write, and views if so wished, become others that only
-compute.
+"""The implementation of functionalize(), which replaces in-place operators, and optionally views.
 
-Each tensor of the function stands for a value. The modes around see what is computed from values; the memory of the
-tensors follows unseen, so that whatever looks into it (Python, autograd, another tensor over it) finds what was
-written. Tensors that share memory have the value of a base in common.
-A view says by which views it comes from the base: what is written to it goes back along them, and others find
-themselves anew when they are asked for.
+Each tensor of the function represents a value. Outer modes only see functional operators on values. The memory of the
+tensors is updated as well, hidden from these modes, so that any code that reads it (Python, autograd, another tensor on
+the same storage) sees what was written. Tensors that share memory share the value of a base.
+
+A view stores the view operators that lead from the base to it. A write to a view is propagated back along them to the
+base, and other views are recomputed when they are used next.
 """
 
 import torch
@@ -18,14 +18,14 @@ aten = torch.ops.aten
 
 
 class _Memory:
-    """What several tensors share: the value of the base, how often it was written to."""
+    """The state shared by tensors on the same memory: the value of the base, and the number of writes to it."""
 
     def __init__(self, base):
         self.base, self.generation = base, 0
 
 
 class _View:
-    """One step from a tensor to a view of it."""
+    """One view operator between a tensor and a view of it."""
 
     def __init__(self, func, args, kwargs, index, copies):
         self.func, self.args, self.kwargs, self.index, self.copies = func, args, kwargs, index, copies
@@ -35,18 +35,18 @@ class _View:
         return out if self.index is None else out[self.index]
 
     def back(self, base, new):
-        """The base with new values where the view is."""
+        """Return the base with new values at the positions of the view."""
         rule = _BACK.get(self.func.overloadpacket.__name__)
         return _scattered(self, base, new) if rule is None else rule(self, base, new, **self._named())
 
     def _named(self):
-        """The arguments after the tensor, by name."""
+        """Return the arguments after the tensor, by name."""
         given = self.func._schema.bound((None, *self.args), self.kwargs)
         arguments = self.func._schema.arguments[1:]
         return {a.name: given.get(a.name, a.default_value) for a in arguments}
 
     def again(self, name, x, *args):
-        """A view operator of a value, by its copying form if views are to go."""
+        """Apply a view operator to a value, in its copying form if views are removed."""
         return _view_operator(getattr(aten, name).default if "." not in name else _overload(name), self.copies)(
             x, *args
         )
@@ -64,9 +64,12 @@ def _view_operator(func, copies):
     return func if packet is None else getattr(packet, func._overloadname)
 
 
-# ---------------------------------------------------------------------------------------------- writing through a view
+# ---------------------------------------------------------------------------------------------- writes through views
 def _scattered(view, base, new):
-    """By where a view lies in memory; those of another dtype have no place there."""
+    """Write to a view by its strides and offset in memory.
+
+    Not possible for views of another dtype.
+    """
     base = base.contiguous()
     with _disable_current_modes():
         place = view.func(base, *view.args, **view.kwargs)
@@ -132,13 +135,12 @@ _BACK = {
 }
 
 
-# ------------------------------------------------------------------------------------------------ the tensors of a
-# function
+# ------------------------------------------------------------------------------------------------ tensors and values
 class _Value:
-    """What a tensor stands for: its memory, the views that lead to it from there, and the value as of a generation.
+    """The value that a tensor represents: its memory, the views that lead to it, and the value at a generation.
 
-    As in PyTorch's traces, a view begins as one of the value at hand, of generation 0: after a write it is found anew
-    when it is asked for.
+    As in PyTorch's traces, a view starts with a view of the current value, at generation 0. After a write it is
+    recomputed when it is used next.
     """
 
     def __init__(self, memory, views, value, generation=0):
@@ -166,15 +168,15 @@ class _Value:
 
 
 class Functionalizing(TorchDispatchMode):
-    """Hands on what is left of operators when nothing is written to.
+    """A mode that passes on operators in a form without writes.
 
-    `copies`: nothing seen as part of another tensor either.
+    `copies`: also replace views by copies.
     """
 
     def __init__(self, inputs, copies):
         super().__init__()
         self.copies = copies
-        self.known = WeakIdKeyDictionary()  # of each tensor of the function what it stands for; None: itself
+        self.known = WeakIdKeyDictionary()  # tensor: the value it represents; None means the tensor itself
         for t in inputs:
             self.known[t] = None
 
@@ -203,7 +205,7 @@ class Functionalizing(TorchDispatchMode):
         return found
 
     def value(self, x):
-        """What a tensor of the function stands for; anything else itself."""
+        """Return the value that a tensor of the function represents, and any other object unchanged."""
         found = self.known.get(x) if isinstance(x, torch.Tensor) else None
         return x if found is None else found.get()
 
@@ -269,7 +271,7 @@ class Functionalizing(TorchDispatchMode):
         of.put(new)
 
     def _turned(self, func, view, args, kwargs):
-        """A tensor that is from now on what was a view of it."""
+        """Handle an in-place view operator: the tensor becomes a view of itself."""
         t, of = args[0], self._of(args[0])
         value = _view_operator(view, self.copies)(of.get(), *args[1:], **kwargs)
         with _disable_current_modes():
@@ -278,7 +280,7 @@ class Functionalizing(TorchDispatchMode):
         self.known[t] = _Value(of.memory, (*of.views, step), value, of.memory.generation)
 
     def written(self, t):
-        """(value, whether it has another size) of an input that was written to, else None."""
+        """Return (value, whether its size changed) of an input that was written to, else None."""
         found = self.known.get(t)
         return None if found is None or not found.memory.generation else (found.get(), found.resized)
 
@@ -288,9 +290,9 @@ def _spoken(t):
 
 
 def _without_writing(func):
-    """The operator that computes what another writes.
+    """Return the functional form of an operator that writes.
 
-    PyTorch's of the same arguments, but those that are written to alone.
+    This is PyTorch's operator with the same arguments, except those that are only written to.
     """
     name, schema = func.overloadpacket.__name__, func._schema
     packet = getattr(aten, name[:-1] if name[-1] == "_" and not schema.outs else name, None)
@@ -307,9 +309,10 @@ def _without_writing(func):
 
 
 def run(func, args, kwargs, inputs, copies, rewrap):
-    """What func returns, functionalized.
+    """Call func functionalized and return its result.
 
-    inputs: the tensors behind its arguments; rewrap(x, change): a result with what is behind it changed.
+    inputs: the tensors underlying its arguments
+    rewrap(x, change): returns a result with its underlying tensor changed
     """
     mode = Functionalizing(inputs, copies)
     with mode:
@@ -323,7 +326,10 @@ def run(func, args, kwargs, inputs, copies, rewrap):
 
 
 def _result(mode, t):
-    """A result: what it stands for; a tensor with a history itself, known to a trace as what it stands for."""
+    """Return the value that a result represents.
+
+    A tensor with autograd history is returned itself, and an outer trace records it under the same proxy as its value.
+    """
     value = mode.value(t)
     if value is t or not t.requires_grad:
         return value
@@ -334,7 +340,7 @@ def _result(mode, t):
 
 
 def _hand_back(mode, t):
-    """Let the modes around see what an input was given; its memory has it already."""
+    """Let outer modes see the final value of an input that was written to. Its memory already has it."""
     found = mode.written(t)
     if found is None or not torch._C._len_torch_dispatch_stack():
         return

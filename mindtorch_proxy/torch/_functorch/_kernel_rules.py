@@ -1,7 +1,7 @@
-"""Batching rules of operators below functions: what convolves, pools, resizes, normalises, transforms and solves.
+"""Batching rules of the operators that functions call: convolutions, pooling, resizing, normalization, FFT and solvers.
 
-Functions over several operators are taken apart inside vmap; these are the rules of their parts, with arguments by
-place. A rule gives NotImplemented where it does not hold, and the operator runs for each sample.
+Inside vmap, functions made of several operators are run operator by operator; these rules get positional arguments. A
+rule returns NotImplemented if it does not apply, and the operator then runs once for each sample.
 """
 
 import torch
@@ -22,14 +22,17 @@ def _batched_at(args, places, level):
 
 
 def _passed(func, args, level):
-    """The values as they are, which may have more dimensions in front; of the first argument alone."""
+    """Call the function on the batched values, which it must accept with leading dimensions.
+
+    Only the first argument may be batched.
+    """
     if not _is_batched(args[0], level) or _batched_at(args, range(1, len(args)), level):
         return NotImplemented
     return _wrap_tree(func(args[0]._value, *args[1:]), level)
 
 
 def _matrices(func, args, level):
-    """Of stacks of matrices that broadcast."""
+    """Handle functions of stacks of matrices that broadcast."""
     tensors = [x for x in args if isinstance(x, torch.Tensor)]
     n = max(x.dim() for x in tensors)
     if min(x.dim() for x in tensors) < 2:
@@ -38,15 +41,15 @@ def _matrices(func, args, level):
 
 
 def _product(func, args, level):
-    """Of rows or stacks of matrices, which broadcast."""
+    """Handle products of vectors or stacks of matrices, which broadcast."""
     n = max(x.dim() for x in args)
     return _wrap(torch.matmul(*(_align(x, n, level) for x in args)), level)
 
 
 def _converted(func, args, level):
-    """(self, dtype, device, memory_format), where it lies in memory as it did."""
+    """Handle (self, dtype, device, memory_format) and keep the memory layout."""
     x, *rest = args
-    if len(rest) > 2 and isinstance(rest[2], tuple):  # the strides of a sample without gaps
+    if len(rest) > 2 and isinstance(rest[2], tuple):  # the strides of a dense sample
         rest[2] = (x.numel(), *rest[2])
     elif len(rest) > 2 and rest[2] not in (None, torch.preserve_format):
         return NotImplemented
@@ -54,7 +57,7 @@ def _converted(func, args, level):
 
 
 def _along(place):
-    """Tensors of one rank, and dimensions at a place."""
+    """Handle functions of tensors of equal rank, with dimensions in the argument at ``place``."""
 
     def rule(func, args, level):
         tensors = [x for x in args if isinstance(x, torch.Tensor)]
@@ -70,7 +73,7 @@ def _along(place):
 
 
 def _index_write(func, args, level):
-    """index_add and its like at the same places in every sample: (self, dim, index, source, ...)."""
+    """Handle index_add and similar operators with the same index for every sample: (self, dim, index, source, ...)."""
     x, dim, index, source, *rest = args
     if not x.dim() or not isinstance(source, torch.Tensor) or source.dim() != x.dim() or _is_batched(index, level):
         return NotImplemented
@@ -81,8 +84,9 @@ def _index_write(func, args, level):
 
 
 def _folded(rank, sizes=None):
-    """Samples that are themselves batches of `rank` dimensions, one batch after the other. sizes: the place of the
-    sizes of what comes out.
+    """Handle samples that are batches of `rank` dimensions by merging both batch dimensions.
+
+    sizes: the position of the output size argument.
     """
 
     def rule(func, args, level):
@@ -100,7 +104,7 @@ def _folded(rank, sizes=None):
 
 
 def _convolution(func, args, level):
-    """One kernel for all samples: one batch after the other. Else the samples' channels are groups."""
+    """Merge the batch dimensions if all samples share the weight; otherwise make the samples' channels groups."""
     x, weight, bias, stride, padding, dilation, transposed, output_padding, groups = args
     size, batch = _size(args[:3], level), x.shape[0]
     rest = (stride, padding, dilation, transposed, output_padding)
@@ -113,7 +117,7 @@ def _convolution(func, args, level):
 
 
 def _convolution_weight(func, args, level):
-    """The gradients of the samples' kernels: their channels are groups."""
+    """Compute the gradients of the samples' weights, with the samples' channels as groups."""
     x, g, *rest, groups = args
     size = _size((x, g), level)
     x, g = (_value(t, level, size).movedim(0, 1).flatten(1, 2) for t in (x, g))
@@ -122,7 +126,7 @@ def _convolution_weight(func, args, level):
 
 
 def _batch_norm(func, args, level):
-    """(input, weight, bias, running_mean, running_var, training, ...): the samples' channels beside each other."""
+    """Handle (input, weight, bias, running_mean, running_var, training, ...) by merging samples into channels."""
     x, *vectors, training = args[:6]
     if not _is_batched(x, level) or training and any(v is not None for v in vectors[2:]):
         return NotImplemented
@@ -134,7 +138,10 @@ def _batch_norm(func, args, level):
 
 
 def _group_norm(func, args, level):
-    """(input, weight, bias, N, ...): one batch after the other; weights that differ are multiplied afterwards."""
+    """Handle (input, weight, bias, N, ...) by merging the batch dimensions.
+
+    Batched weights are applied afterwards.
+    """
     x, weight, bias, n, *rest = args
     size, own = _size(args[:3], level), _batched_at(args, (1, 2), level)
     given = (None, None) if own else (weight, bias)
@@ -153,7 +160,7 @@ def _group_norm(func, args, level):
 
 
 def _scores(func, args, level):
-    """(query, key, mask, ...) of attention."""
+    """Handle (query, key, mask, ...) of attention."""
     q, k, mask, *rest = args
     if q.dim() != k.dim():
         return NotImplemented
@@ -163,14 +170,14 @@ def _scores(func, args, level):
 
 
 def _over_rows(func, args, level):
-    """The sums of products of two rows: (..., n), (..., m) -> (n, m)."""
+    """Sum the outer products of rows: (..., n), (..., m) -> (n, m)."""
     a, b = (x._value if _is_batched(x, level) else x.unsqueeze(0) for x in args)
     a, b = a.flatten(1, -2), b.flatten(1, -2)
     return _wrap(torch.matmul(a.transpose(1, 2), b), level)
 
 
 def _reduced(place):
-    """A loss of each element; place: that of what becomes of them (0 nothing, 1 the mean, 2 the sum)."""
+    """Handle elementwise losses; ``place`` is the position of the reduction (0 none, 1 mean, 2 sum)."""
 
     def rule(func, args, level):
         tensors = [x for x in args[:place] if isinstance(x, torch.Tensor)]
@@ -188,7 +195,7 @@ def _reduced(place):
 
 
 def _nll_loss(func, args, level):
-    """(self, target, weight, reduction, ignore_index) -> (loss, the sum of the weights)."""
+    """Handle (self, target, weight, reduction, ignore_index) -> (loss, total weight)."""
     x, target, weight, reduction, ignored = args
     if _is_batched(weight, level) or x.dim() != 2:
         return NotImplemented

@@ -1,7 +1,7 @@
-"""Random numbers under vmap: not at all, the same for every sample, or others for each (`randomness`).
+"""Random numbers under vmap, as requested by `randomness`: an error, the same for all samples, or different ones.
 
-"different" draws once for the whole batch, the samples in their order. "same" draws for one sample: what has no form
-for that runs for each sample, from the same state of the generator.
+"different" draws once for the whole batch, in the order of the samples. "same" draws for one sample; a function that
+has no such form runs for each sample from the same generator state.
 """
 
 import functools
@@ -11,14 +11,14 @@ import torch
 from ..utils._pytree import tree_iter, tree_map
 from .utils import argument
 
-_FACTORIES = {"rand": 0, "randn": 0, "randint": 1, "normal": 2}  # where the size stands
+_FACTORIES = {"rand": 0, "randn": 0, "randint": 1, "normal": 2}  # position of the size argument
 _LIKE = frozenset("rand_like randn_like randint_like".split())
 _SAMPLERS = frozenset("bernoulli poisson normal binomial multinomial _standard_gamma _sample_dirichlet".split())
 _FILLS = frozenset("bernoulli normal uniform cauchy exponential geometric log_normal random".split())
 _DROPOUTS = frozenset(
     "dropout alpha_dropout native_dropout feature_dropout feature_alpha_dropout dropout1d dropout2d dropout3d".split()
 )
-# from so many dimensions on a sample is a batch to the function, whose rows are joined with those of the other samples
+# with at least this many dimensions, a sample is itself a batch and is merged with the other samples
 _BATCH_OF_ITS_OWN = {
     "feature_dropout": 2,
     "feature_alpha_dropout": 2,
@@ -27,7 +27,7 @@ _BATCH_OF_ITS_OWN = {
     "dropout3d": 5,
     "multinomial": 2,
 }
-_IN_PARTS = {  # functions that draw for a part of what they do: the argument that says so
+_IN_PARTS = {  # functions that may draw random numbers, with a test of the arguments
     "gumbel_softmax": lambda at: True,
     "scaled_dot_product_attention": lambda at: at(4, "dropout_p", 0.0),
     "multi_head_attention_forward": lambda at: at(13, "training", True) and at(10, "dropout_p", 0.0),
@@ -67,7 +67,7 @@ def draws(name, in_place, args, kwargs):
 
 
 class Draws:
-    """The random calls of one level of vmap."""
+    """Handles random calls at one level of vmap."""
 
     def __init__(self, level, size, randomness, wrap, is_batched, each):
         self.level, self.size, self.randomness = level, size, randomness
@@ -107,11 +107,11 @@ class Draws:
         return self.each(again, args, kwargs, self.level, self.size)
 
     def _larger(self, func, name, args, kwargs):
-        """A factory's call for the whole batch."""
+        """Call a factory function for the whole batch."""
         if "size" in kwargs:
             return func(*args, **kwargs | {"size": (self.size, *_sizes(kwargs["size"]))})
         at = _FACTORIES[name]
-        if name == "randint" and len(args) > 2 and isinstance(args[2], (tuple, list)):  # with a lower bound
+        if name == "randint" and len(args) > 2 and isinstance(args[2], (tuple, list)):  # there is a lower bound
             at = 2
         rest = args[at:]
         if at == 0 and rest and isinstance(rest[0], int):
@@ -119,7 +119,7 @@ class Draws:
         return func(*args[:at], (self.size, *_sizes(rest[0])), *rest[1:], **kwargs)
 
     def _values(self, x, n):
-        """All samples' values of an argument, one after the other, each with n dimensions at least."""
+        """Return the values of all samples of an argument, each with at least ``n`` dimensions."""
         if not isinstance(x, torch.Tensor):
             return x
         v = x._value if self.is_batched(x) else x.expand(self.size, *x.shape)
@@ -132,7 +132,7 @@ class Draws:
         if name in (
             "dropout",
             "alpha_dropout",
-        ):  # the noise of these is drawn in the order of samples, whatever that of their memory
+        ):  # the noise must be drawn in the order of the samples, not of their memory
             args, kwargs = tree_map(lambda x: x.contiguous() if isinstance(x, torch.Tensor) else x, (args, kwargs))
         if n < _BATCH_OF_ITS_OWN.get(name, 100):
             result = tree_map(lambda t: self.wrap(t, self.level), func(*args, **kwargs))
@@ -148,7 +148,7 @@ class Draws:
         if others and self.randomness == "same":
             raise RuntimeError(_SAME)
         if others and not self.is_batched(x):
-            return func(*args, **kwargs)  # which says why not
+            return func(*args, **kwargs)  # raises the error
         if not self.is_batched(x):
             if self.randomness == "different":
                 raise RuntimeError(_UNBATCHED)
@@ -170,7 +170,7 @@ def _sizes(size):
 
 
 def _out_of_place(func, name, in_place, args, kwargs):
-    """(function, the tensor it writes to or None, arguments) of a dropout's call, the function without its effect."""
+    """Return (function, the tensor it writes to or None, arguments) of a dropout call, in out-of-place form."""
     if in_place:
         return getattr(torch, name), args[0], args, kwargs
     if name not in _DROPOUTS or name == "native_dropout" or not (kwargs.get("inplace") or args[3:] == (True,)):

@@ -1,4 +1,4 @@
-"""What PyTorch's vmap refuses, though each sample would have an answer."""
+"""Calls that PyTorch's vmap refuses, although each sample would have a result."""
 
 import torch
 
@@ -32,7 +32,7 @@ def _method(error, message):
 
 
 class Refusing:
-    """What a sample has not: values that Python sees, memory of its own."""
+    """Mixin that raises for methods that a sample does not support, such as item() or access to its storage."""
 
     item = __int__ = __float__ = __index__ = __complex__ = __contains__ = _method(RuntimeError, VALUE)
     __bool__ = _method(RuntimeError, BRANCH)
@@ -50,10 +50,10 @@ def _no_rule(name):
 
 
 def _running_statistics(name, args, kwargs, is_batched):
-    """Those of a normalization that writes them, unless they are batched as its input is."""
+    """Raise an error if running statistics would be updated that are not batched while the input is."""
     first = (
         3 if len(args) > 8 or "cudnn_enabled" in kwargs else 1
-    )  # torch's has the weights before them, torch.nn.functional's after
+    )  # in torch the weights come before them, in torch.nn.functional after
     statistics = [argument(args, kwargs, first + k, n) for k, n in enumerate(("running_mean", "running_var"))]
     writes = argument(
         args, kwargs, 5, "use_input_stats" if name == "instance_norm" else "training", name == "instance_norm"
@@ -64,14 +64,14 @@ def _running_statistics(name, args, kwargs, is_batched):
 
 
 def _values_of_samples(name, args, kwargs, is_batched):
-    """New tensors do not take their values from samples one by one."""
+    """Raise an error if a new tensor is created from individual values of samples."""
     data = argument(args, kwargs, 1 if name == "new_tensor" else 0, "data")
     if not isinstance(data, torch.Tensor) and any(map(is_batched, tree_iter(data))):
         raise RuntimeError(VALUE)
 
 
 def refuse(name, args, kwargs, is_batched):
-    """The error of a call with samples that PyTorch refuses."""
+    """Raise the error for a call that PyTorch refuses."""
     if name in _RECURRENT:
         raise _no_rule(name if name == "lstm_cell" else f"{name}.input")
     if name in ("equal", "is_set_to", "is_pinned"):

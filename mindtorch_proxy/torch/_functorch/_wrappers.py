@@ -1,6 +1,7 @@
-"""torch._C._functorch: how a tensor is wrapped by the transforms that run.
+"""torch._C._functorch: how active transforms wrap tensors.
 
-vmap wraps its inputs, with the batch in front; gradients are autograd's own, so their transforms wrap nothing.
+vmap wraps its inputs, with the batch dimension first. Gradients use plain autograd, so the gradient transforms do not
+wrap tensors.
 """
 
 import enum
@@ -42,13 +43,13 @@ __all__ = [
 
 
 class TransformType(enum.Enum):
-    """What a transform does."""
+    """The kinds of transforms."""
 
     Torch, Vmap, Grad, Jvp, Functionalize = range(5)
 
 
 def is_batchedtensor(t):
-    """Whether a tensor is one sample of a vmap."""
+    """Whether a tensor is a BatchedTensor."""
     return isinstance(t, BatchedTensor)
 
 
@@ -56,7 +57,7 @@ is_functorch_wrapped_tensor = is_batchedtensor
 
 
 def is_gradtrackingtensor(t):
-    """Whether a transform of gradients has wrapped a tensor: none does."""
+    """Whether a gradient transform has wrapped a tensor, which is never the case."""
     return False
 
 
@@ -64,56 +65,56 @@ is_functionaltensor = is_legacy_batchedtensor = is_gradtrackingtensor
 
 
 def maybe_get_level(t):
-    """The level of the vmap that a tensor is a sample of, -1 for others."""
+    """Return the vmap level of a batched tensor, -1 for other tensors."""
     return t._level if isinstance(t, BatchedTensor) else -1
 
 
 def maybe_get_bdim(t):
-    """Where the samples lie in the values behind a tensor, -1 for others."""
+    """Return the batch dimension of a batched tensor, -1 for other tensors."""
     return 0 if isinstance(t, BatchedTensor) else -1
 
 
 def get_unwrapped(t):
-    """The values behind a sample."""
+    """Return the values of a batched tensor."""
     if not isinstance(t, BatchedTensor):
         raise RuntimeError("No wrappers present!")
     return t._value
 
 
 def _unwrap_batched(t, level):
-    """The values of a level and their batch dimension, or the tensor and None."""
+    """Return the values and batch dimension at a level, or the tensor and None."""
     return (t._value, 0) if _is_batched(t, level) else (t, None)
 
 
 def maybe_current_level():
-    """The number of the innermost vmap, or None."""
+    """Return the level of the innermost vmap, or None."""
     return _LEVELS[-1][0] if _LEVELS else None
 
 
 def current_level():
-    """The number of the innermost vmap."""
+    """Return the level of the innermost vmap."""
     if not _LEVELS:
         raise RuntimeError("no transform of torch.func is running")
     return _LEVELS[-1][0]
 
 
 def _is_vmap_fallback_enabled():
-    """Whether vmap may call a function without a rule for each sample."""
+    """Whether vmap may run a function without a rule once for each sample."""
     return FALLBACK.enabled
 
 
 def _set_vmap_fallback_enabled(enabled):
-    """Let vmap call functions without a rule for each sample, or refuse."""
+    """Set whether vmap may run functions without a rule once for each sample."""
     FALLBACK.enabled = bool(enabled)
 
 
 def _set_vmap_fallback_warning_enabled(enabled):
-    """Have vmap say so where it calls a function for each sample."""
+    """Set whether vmap warns when it runs a function once for each sample."""
     FALLBACK.warns = bool(enabled)
 
 
 def reshape_dim_into(src, dst, x):
-    """One dimension joined with another of those that remain, as the slower of the two."""
+    """Merge dimension ``src`` into dimension ``dst`` of the remaining ones, as the slower part."""
     src %= x.dim()
     dst %= x.dim() - 1
     shape = list(x.shape)
@@ -123,7 +124,7 @@ def reshape_dim_into(src, dst, x):
 
 
 def reshape_dim_outof(src, size1, x):
-    """A dimension as two, the first of a given size."""
+    """Split a dimension into two, the first of size ``size1``."""
     src %= x.dim()
     if x.shape[src] % size1:
         raise RuntimeError(f"a dimension of {x.shape[src]} is no multiple of {size1}")

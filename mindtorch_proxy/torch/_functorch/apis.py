@@ -1,4 +1,4 @@
-"""vmap in pieces, and the transforms under the names of one module."""
+"""vmap in chunks, and the transforms in one module."""
 
 from .eager_transforms import grad, grad_and_value
 from .vmap import _process_batched_inputs, vmap
@@ -7,7 +7,7 @@ __all__ = ["chunk_vmap", "grad", "grad_and_value", "vmap"]
 
 
 def chunk_vmap(func, in_dims=0, out_dims=0, randomness="error", chunks=2):
-    """``func`` made to work on batches, one of so many pieces of the batch at a time."""
+    """Return a vmapped function that processes the batch in ``chunks`` chunks."""
     if chunks < 1:
         raise ValueError(f"vmap: chunks should be None or greater than 0. (got {chunks})")
     if chunks == 1:

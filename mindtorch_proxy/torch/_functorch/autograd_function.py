@@ -1,5 +1,6 @@
-"""Custom functions under vmap: by their own rule, or by one made of their forward, backward and jvp on whole
-batches.
+"""Custom autograd functions under vmap.
+
+They use their own vmap rule, or one generated from forward, backward and jvp on whole batches.
 """
 
 from typing import NamedTuple
@@ -13,23 +14,21 @@ _MORE = "For more details, please see https://pytorch.org/docs/main/notes/extend
 
 
 class VmapInfo(NamedTuple):
-    """What a vmap staticmethod is told of the vmap it runs for."""
+    """The information about the vmap that a vmap staticmethod gets."""
 
     batch_size: int
     randomness: str
 
 
 class Batches:
-    """One vmap, as its custom functions see it: how tensors are wrapped and unwrapped, and how to enter such a level
-    again.
-    """
+    """One vmap level for custom functions: how to wrap and unwrap tensors, and how to enter such a level again."""
 
     def __init__(self, size, randomness, wrap, is_batched, given, entered, left):
         self.info, self.wrap, self.is_batched = VmapInfo(size, randomness), wrap, is_batched
         self.given, self.entered, self.left = given, entered, left
 
     def handler(self, level):
-        """What Function.apply asks inside this vmap."""
+        """Return the handler that Function.apply calls inside this vmap."""
 
         def handle(function, args, kwargs):
             leaves, spec = tree_flatten(args)
@@ -83,7 +82,7 @@ class Batches:
         )
 
     def unwrapped(self, x, level):
-        """The values of all samples."""
+        """Return the values of all samples."""
         if not isinstance(x, torch.Tensor):
             return x
         return x._value if self.is_batched(x, level) else x.expand(self.info.batch_size, *x.shape)
@@ -105,7 +104,7 @@ _RESERVED = ("_pt_inner_ctx", "_pt_new_saved_tensors")
 
 
 class CtxWithSavedTensors:
-    """A ctx with other saved tensors; all else is the inner ctx's."""
+    """A ctx with other saved tensors; all other attributes are those of the inner ctx."""
 
     def __init__(self, ctx, new_saved_tensors):
         taken = () if isinstance(ctx, CtxWithSavedTensors) else [name for name in _RESERVED if hasattr(ctx, name)]
@@ -129,8 +128,9 @@ class CtxWithSavedTensors:
 
 
 def reductify_leaf(grad_input, grad_input_bdim, input_bdim, batch_size, target_shape_without_bdim_to_reduce_to=None):
-    """The gradient of an input from that of all its samples: summed where samples share the input, and over what was
-    broadcast if the shape is told.
+    """Reduce the gradient of all samples to that of an input.
+
+    It is summed over the samples if they share the input, and to the given shape if one is given.
     """
     if grad_input is None or grad_input_bdim is None and input_bdim is None:
         return grad_input
@@ -148,14 +148,14 @@ def reductify_leaf(grad_input, grad_input_bdim, input_bdim, batch_size, target_s
 
 
 class _Sample(FunctionCtx):
-    """The ctx that the function sees: of one sample."""
+    """The ctx of one sample, which the custom function sees."""
 
     materialize_grads = True
     to_save = saved_for_forward = dirty_tensors = non_differentiable = ()
 
 
 def _generated(function, batched, batches):
-    """The function on whole batches; `batched` tells for each argument whether it has one."""
+    """Return the function on whole batches; `batched` tells for each argument whether it is batched."""
 
     def wrap(values, flags, level):
         return [batches.wrap(x, level) if b and isinstance(x, torch.Tensor) else x for x, b in zip(values, flags)]

@@ -1,4 +1,4 @@
-"""The functions of the package functorch, which say where to find their successors."""
+"""The functions of the deprecated functorch package, which warn about their replacements."""
 
 import functools
 import warnings
@@ -24,7 +24,7 @@ __all__ = [
 
 
 def warn_deprecated(api, new_api):
-    """The warning of a function that has a successor."""
+    """Warn that a function is deprecated, and name its replacement."""
     warnings.warn(
         "We've integrated functorch into PyTorch. As the final step of the integration, "
         f"`functorch.{api}` is deprecated as of PyTorch 2.0 and will be deleted in a future version of PyTorch >= "

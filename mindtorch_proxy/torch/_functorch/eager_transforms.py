@@ -1,7 +1,7 @@
-"""grad, vjp, jvp and Jacobians of functions, by autograd.
+"""grad, vjp, jvp and Jacobians of functions, based on autograd.
 
-Inputs get a graph of their own; what comes out keeps it only as far as it leads to something outside (an outer
-transform, a parameter that the function uses). Inside vmap the values of the whole batch are differentiated at once:
+Inputs become leaves of a new graph. Results keep this graph only if it leads to something outside (an outer transform,
+or a parameter that the function uses). Inside vmap, the values of the whole batch are differentiated at once, because
 samples do not depend on each other.
 """
 
@@ -20,7 +20,7 @@ from .vmap import _LEVELS, vmap
 
 
 def _batched(x, levels):
-    """``x`` as batched at all the levels."""
+    """Return ``x`` as batched at all the given levels."""
     if not levels:
         return x
     (level, size), rest = levels[-1], levels[:-1]
@@ -42,24 +42,27 @@ def _rewrap(base, levels):
 
 
 def _like(x, base):
-    """``base`` as batched as ``x`` is."""
+    """Return ``base`` batched like ``x``."""
     return _wrap(_like(x._value, base), x._level) if isinstance(x, BatchedTensor) else base
 
 
 def _dense(x):
-    """A copy where elements share memory, as those of an expanded tensor."""
+    """Return a copy if elements share memory, as in an expanded tensor."""
     return x.contiguous() if 0 in x.stride() else x
 
 
 def _leaf(x):
-    """A leaf of a graph of its own with the values, and the tangents, of x."""
+    """Return a new leaf with the values and tangents of ``x``."""
     leaf = forward_ad._carry(x, x.detach())
     leaf.requires_grad = True
     return leaf
 
 
 def _settled(x, own, recording=True):
-    """``x`` without a graph that leads to ``own`` alone (not recording: without any), and so its tangents."""
+    """Detach ``x`` and its tangents if their graph leads only to ``own``.
+
+    Without recording, detach them always.
+    """
     if not x.requires_grad or recording and (x.is_leaf or _leads_outside(x, own)):
         return forward_ad._carry(x, x, lambda t: _settled(t, own, recording))
     return forward_ad._carry(x, x.detach(), lambda t: _settled(t, own, recording))
@@ -85,7 +88,7 @@ def _tensors(tree, what=None):
 
 
 def _leads_outside(t, own):
-    """Whether the graph of ``t`` reaches a leaf that is not one of ``own``, nor made by the function."""
+    """Whether the graph of ``t`` reaches a leaf that is neither in ``own`` nor created by the function."""
     todo, seen = [t.grad_fn], set()
     while todo:
         node = todo.pop()
@@ -100,7 +103,7 @@ def _leads_outside(t, own):
 
 
 class _Inputs:
-    """Fresh copies of the inputs to differentiate by."""
+    """New leaves for the inputs to differentiate with respect to."""
 
     def __init__(self, args):
         self.levels = list(_LEVELS)
@@ -116,7 +119,7 @@ class _Inputs:
         return tree_unflatten([_rewrap(b, self.levels) for b in self.bases], self.spec)
 
     def settle(self, tree):
-        """The tensors without a graph that only leads here."""
+        """Detach the tensors whose graph leads only to these inputs."""
 
         def one(x):
             if not isinstance(x, torch.Tensor):
@@ -129,9 +132,9 @@ class _Inputs:
         return tree_map(one, tree)
 
     def gradients(self, outputs, cotangents, size=None):
-        """The products of cotangents with the derivatives.
+        """Return the vector-Jacobian products, with zeros where an output does not depend on an input.
 
-        Zeros where an output does not depend on an input. size: of a batch, first in each cotangent.
+        size: the size of a batch of cotangents, whose first dimension is the batch.
         """
         batch, several = len(self.levels), size is not None
         pairs = [
@@ -172,7 +175,7 @@ _NO_HOOKS = (
 
 
 def _and_aux(out, what):
-    """(output, aux) of a function that gives both; aux holds tensors alone."""
+    """Return the (output, aux) of a function with has_aux; aux must contain only tensors."""
     if not (isinstance(out, tuple) and len(out) == 2):
         raise RuntimeError(f"{what}: output of function f should be a tuple: (output, aux) if has_aux is True")
     for x in tree_iter(out[1]):
@@ -182,12 +185,12 @@ def _and_aux(out, what):
 
 
 def vjp(func, *primals, has_aux=False):
-    """The result, and a function from cotangents to their products with the derivative."""
+    """Return the result and a function that maps cotangents to vector-Jacobian products."""
     return _pull_back(func, primals, has_aux)
 
 
 def _pull_back(func, primals, has_aux, others=()):
-    """vjp() of a function that has been handed other tensors too."""
+    """Implement vjp() for a function that also gets other tensors."""
     inputs = _Inputs(primals)
     out, aux = _call(func, inputs.fresh(), {}, has_aux, "vjp(f, *primals)", others)
     outputs, out_spec = _tensors(
@@ -210,7 +213,7 @@ def _pull_back(func, primals, has_aux, others=()):
             values = [_value(c, extra, size) for c in cts]
             if any(
                 isinstance(v, BatchedTensor) and v._level not in known for v in values
-            ):  # more than one: one sample after the other
+            ):  # several unknown levels: process the samples one by one
                 columns = [pull(tree_unflatten([v[i] for v in values], ct_spec)) for i in range(size)]
                 return tree_map(lambda *g: _wrap(torch.stack(g), extra), *columns)
             grads = [_wrap(_rewrap(g, inputs.levels), extra) for g in inputs.gradients(outputs, values, size)]
@@ -221,7 +224,7 @@ def _pull_back(func, primals, has_aux, others=()):
 
 
 def _pick(args, argnums):
-    """The arguments to differentiate by, and a function that puts others in their place."""
+    """Return the arguments to differentiate with respect to, and a function that replaces them."""
     many = isinstance(argnums, tuple)
     if many and not argnums:
         raise RuntimeError("argnums must be non-empty")
@@ -247,13 +250,13 @@ def _pick(args, argnums):
 
 
 def _slice_argnums(args, argnums, as_tuple=True):
-    """The arguments of some numbers; of a single one itself, where not as_tuple."""
+    """Return the arguments at some positions. A single one is returned without a tuple if as_tuple is false."""
     picked, _, many = _pick(args, argnums)
     return picked if many or as_tuple else picked[0]
 
 
 def grad_and_value(func, argnums=0, has_aux=False):
-    """A function that gives the gradient of ``func`` and its value."""
+    """Return a function that computes the gradient of ``func`` and its value."""
 
     @functools.wraps(func)
     def wrapper(*args, **kwargs):
@@ -278,7 +281,7 @@ def grad_and_value(func, argnums=0, has_aux=False):
 
 
 def grad(func, argnums=0, has_aux=False):
-    """A function that gives the gradient of ``func``, which must return one number."""
+    """Return a function that computes the gradient of ``func``, which must return a scalar."""
     both = grad_and_value(func, argnums, has_aux)
 
     @functools.wraps(func)
@@ -301,7 +304,7 @@ def _only_tensors(leaves, what):
 
 
 def _unpacked(out, strict):
-    """An output without its tangent, and the tangent."""
+    """Return an output without its tangent, and the tangent."""
     if not isinstance(out, torch.Tensor):
         raise RuntimeError(
             f"{_JVP}: expected f(*args) to return only tensors, got unsupported type {type(out)}".replace(
@@ -321,7 +324,7 @@ def _unpacked(out, strict):
 
 
 def _push(func, primals, tangents, argnums=None, strict=False, has_aux=False):
-    """jvp() by some of the arguments."""
+    """Implement jvp() with respect to some of the arguments."""
     if not isinstance(primals, tuple):
         raise RuntimeError(f"{_JVP}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
     picked, put = (primals, None) if argnums is None else _pick(primals, argnums)[:2]
@@ -356,12 +359,12 @@ def _push(func, primals, tangents, argnums=None, strict=False, has_aux=False):
 
 
 def jvp(func, primals, tangents, *, strict=False, has_aux=False):
-    """The result and the product of the derivative with tangents, in forward mode."""
+    """Return the result and the Jacobian-vector product, computed in forward mode."""
     return _push(func, primals, tangents, None, strict, has_aux)
 
 
 def linearize(func, *primals):
-    """The result, and the function from tangents to their products with the derivative there."""
+    """Return the result and a function that maps tangents to Jacobian-vector products at this point."""
     result = func(*primals)
     points, spec = tree_flatten(primals)
 
@@ -391,7 +394,10 @@ def _refuse_complex(name, tree, what):
 
 
 def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_copy=False):
-    """A function that gives the Jacobian: for each output, for each input, a tensor of both shapes."""
+    """Return a function that computes the Jacobian in reverse mode.
+
+    For each output and each input, it is a tensor of the shapes of both.
+    """
     if chunk_size is not None and chunk_size <= 0:
         raise ValueError("jacrev: `chunk_size` should be greater than 0.")
 
@@ -409,7 +415,7 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
             shape = tuple(o.shape)
             if 0 not in shape:
                 pull_row = lambda row: pull(tree_unflatten([*zeros[:k], row, *zeros[k + 1 :]], spec))  # noqa: B023
-                if chunk_size == 1:  # without vmap, which not everything works in
+                if chunk_size == 1:  # without vmap, which does not support everything
                     products = tree_map(lambda *g: torch.stack(g), *map(pull_row, basis))
                 else:
                     products = vmap(pull_row, chunk_size=chunk_size)(basis)
@@ -424,15 +430,13 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
 
 
 def standard_basis(tensors):
-    """The unit vectors of the space of all the tensors together: for each tensor the part that belongs to it, one
-    vector after the other.
-    """
+    """Return the standard basis of the space of all tensors together, as one batch of vectors for each tensor."""
     sizes = [t.numel() for t in tensors]
     return [part.view(sum(sizes), *t.shape) for part, t in zip(_construct_standard_basis_for(tensors, sizes), tensors)]
 
 
 def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
-    """A function that gives the Jacobian, in forward mode: one pass for all the directions, by vmap."""
+    """Return a function that computes the Jacobian in forward mode, with one vmapped pass for all directions."""
 
     @functools.wraps(func)
     def wrapper(*args):
@@ -466,7 +470,7 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
 
 
 def hessian(func, argnums=0):
-    """A function that gives the second derivatives, forward over reverse."""
+    """Return a function that computes the Hessian, forward over reverse."""
     return jacfwd(jacrev(func, argnums), argnums)
 
 
@@ -475,16 +479,16 @@ def _no_custom_functions(function, args, kwargs):
 
 
 def _changed(x, change):
-    """A tensor with what is behind it changed."""
+    """Return a tensor with its underlying tensor changed."""
     before = _base(x)
     after = change(before)
     return x if after is before else _like(x, after)
 
 
 def functionalize(func, *, remove="mutations"):
-    """``func`` as what is around it sees it: operators write to nothing, but to what was given, at the end.
+    """Return ``func`` without visible mutations.
 
-    ``remove``: views go as well, if said so.
+    Only the inputs are written to, at the end. With ``remove="mutations_and_views"``, views are replaced by copies too.
     """
     if remove not in ("mutations", "mutations_and_views"):
         raise RuntimeError(

@@ -1,11 +1,11 @@
-"""Modules as functions of their parameters."""
+"""Functional calls of modules."""
 
 import torch
 from torch.nn.utils.stateless import _functional_call
 
 
 def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, *, tie_weights=True, strict=False):
-    """Call the module with other parameters and buffers; several dicts must not share keys."""
+    """Call a module with the given parameters and buffers; several dicts must not share keys."""
     tensors = parameter_and_buffer_dicts
     if not isinstance(tensors, dict):
         if not isinstance(tensors, (list, tuple)):
@@ -23,7 +23,7 @@ def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, 
 
 
 def stack_module_state(models):
-    """The parameters and the buffers of models of one architecture, stacked for vmap."""
+    """Stack the parameters and buffers of models of one architecture, for use with vmap."""
     models = list(models)
     if not models:
         raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
@@ -48,7 +48,7 @@ def stack_module_state(models):
 
 
 def replace_all_batch_norm_modules_(root):
-    """Make all batch norms forget running statistics, which vmap cannot update."""
+    """Remove running statistics from all batch norms, because vmap cannot update them."""
     for m in root.modules():
         if isinstance(m, torch.nn.modules.batchnorm._BatchNorm):
             m.running_mean = m.running_var = m.num_batches_tracked = None

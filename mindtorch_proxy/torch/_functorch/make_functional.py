@@ -1,4 +1,4 @@
-"""Modules without state: parameters and buffers come with the call."""
+"""Stateless modules, which get their parameters and buffers as arguments of a call."""
 
 import copy
 
@@ -8,7 +8,7 @@ from torch.nn.utils._named_member_accessor import NamedMemberAccessor
 
 
 def _take(model, named):
-    """A structure's names, tied ones together, and its tensors; {first name: all names}."""
+    """Return {first name: all names} of the tensors, with tied tensors grouped, and the tensors."""
     groups, tensors = {}, {}
     for name, tensor in named(remove_duplicate=False):
         first = next((n for n, t in tensors.items() if t is tensor), None)
@@ -20,7 +20,7 @@ def _take(model, named):
 
 
 class FunctionalModuleWithBuffers(nn.Module):
-    """A module that is called with its parameters and buffers: module(params, buffers, *args)."""
+    """A module called with its parameters and buffers: module(params, buffers, *args)."""
 
     def __init__(self, stateless_model, param_names, buffer_names, param_names_map, buffer_names_map):
         super().__init__()
@@ -54,7 +54,7 @@ class FunctionalModuleWithBuffers(nn.Module):
 
 
 class FunctionalModule(nn.Module):
-    """A module without buffers that is called with its parameters: module(params, *args)."""
+    """A module without buffers, called with its parameters: module(params, *args)."""
 
     def __init__(self, stateless_model, param_names, names_map):
         super().__init__()
@@ -80,18 +80,19 @@ class FunctionalModule(nn.Module):
 
 
 def make_functional(model, disable_autograd_tracking=False):
-    """(function of parameters and inputs, parameters) of a module without buffers."""
+    """Return (function of parameters and inputs, parameters) for a module without buffers."""
     return FunctionalModule._create_from(model, disable_autograd_tracking=disable_autograd_tracking)
 
 
 def make_functional_with_buffers(model, disable_autograd_tracking=False):
-    """(function of parameters, buffers and inputs, parameters, buffers) of a module."""
+    """Return (function of parameters, buffers and inputs, parameters, buffers) for a module."""
     return FunctionalModuleWithBuffers._create_from(model, disable_autograd_tracking=disable_autograd_tracking)
 
 
 def make_functional_with_buffers_deprecated_v1(model):
-    """(parameters, buffers, function of both and a tuple of inputs, names of the parameters, of the buffers) of a
-    module.
+    """Return (parameters, buffers, function, parameter names, buffer names).
+
+    The function takes the parameters, the buffers and a tuple of inputs.
     """
     called, params, buffers = make_functional_with_buffers(model)
 
@@ -102,7 +103,10 @@ def make_functional_with_buffers_deprecated_v1(model):
 
 
 def make_functional_deprecated_v1(model):
-    """(parameters, function of them and a tuple of inputs, their names) of a module without buffers."""
+    """Return (parameters, function, parameter names) for a module without buffers.
+
+    The function takes the parameters and a tuple of inputs.
+    """
     if next(model.buffers(), None) is not None:
         raise RuntimeError(
             "make_functional_deprecated_v1(model): `model` has buffers. "
@@ -117,8 +121,9 @@ def make_functional_deprecated_v1(model):
 
 
 def _several(make, states, model_class, ensemble_shape, device):
-    """What `make` gives of one model, with the first `states` of its parts stacked from as many models as the shape
-    says.
+    """Return a function that applies `make` to one or several new models.
+
+    The first `states` results are stacked over the number of models given by ensemble_shape.
     """
 
     def wrapped(*args, **kwargs):
@@ -139,17 +144,23 @@ def _several(make, states, model_class, ensemble_shape, device):
 
 
 def functional_init(model_class, ensemble_shape=(), device="cpu"):
-    """A function that makes models and gives (stacked parameters, function of them and a tuple of inputs, names)."""
+    """Return a function that creates models.
+
+    It returns (stacked parameters, function of them and a tuple of inputs, names).
+    """
     return _several(make_functional_deprecated_v1, 1, model_class, ensemble_shape, device)
 
 
 def functional_init_with_buffers(model_class, ensemble_shape=(), device="cpu"):
-    """The same of models with buffers: (parameters, buffers, function, names of both)."""
+    """Do the same as functional_init for models with buffers.
+
+    The created function returns (parameters, buffers, function, names of both).
+    """
     return _several(make_functional_with_buffers_deprecated_v1, 2, model_class, ensemble_shape, device)
 
 
 def combine_state_for_ensemble(models):
-    """Modules of one class as one function, and their parameters and buffers, stacked."""
+    """Return modules of one class as one function, with their stacked parameters and buffers."""
     if not models:
         raise RuntimeError("combine_state_for_ensemble: Expected at least one model, got 0.")
     if len({m.training for m in models}) > 1:

@@ -9,12 +9,12 @@ argnums_t = int | tuple[int, ...]
 
 
 def argument(args, kwargs, position, name, default=None):
-    """An argument that a call gives by place or by name."""
+    """Return an argument given by position or by name."""
     return args[position] if len(args) > position else kwargs.get(name, default)
 
 
 def exposed_in(module):
-    """A decorator: the function says that it is of another module."""
+    """Return a decorator that sets a function's ``__module__``."""
 
     def wrapper(fn):
         fn.__module__ = module
@@ -24,15 +24,15 @@ def exposed_in(module):
 
 
 def enable_single_level_autograd_function():
-    """Inside, a custom function may be applied to one level's tensors alone.
+    """Context manager that allows custom functions on the tensors of one level.
 
-    All are, since transforms of gradients wrap nothing.
+    It does nothing, because gradient transforms do not wrap tensors.
     """
     return contextlib.nullcontext()
 
 
 def unwrap_dead_wrappers(args):
-    """Arguments without wrappers of transforms that have ended."""
+    """Unwrap arguments whose transforms have ended."""
     return tuple(
         torch.func.debug_unwrap(a)
         if isinstance(a, torch.Tensor) and torch._C._functorch.maybe_get_level(a) > _depth()

@@ -1,8 +1,8 @@
-"""vmap: functions of one sample run on a batch at once.
+"""vmap: run functions written for one sample on a whole batch.
 
-A BatchedTensor has the shape of one sample and holds the values of all, batch first. Calls with one go to the rule of
-their name, which makes one call on the values; a function without a rule runs once for each sample. Levels nest: values
-may be batched themselves.
+A BatchedTensor has the shape of one sample and holds the values of all samples, batch first. A call with one goes to
+the rule of the function's name, which makes a single call on the values. A function without a rule runs once for each
+sample. Levels nest: the values may be batched themselves.
 """
 
 import contextlib
@@ -27,12 +27,12 @@ from .utils import argument
 
 FALLBACK = types.SimpleNamespace(
     enabled=True, warns=False
-)  # whether a function without a rule may run for each sample, and says so
-_LEVELS = []  # of the vmaps that run: (level, batch size, randomness)
+)  # whether a function without a rule may run for each sample, and whether it warns
+_LEVELS = []  # (level, batch size) of the active vmaps
 
 
 class _VmapMode(TorchFunctionMode):
-    """Sees the calls that no batched argument shows: indexing a plain tensor, and random numbers."""
+    """Intercepts calls without batched arguments: indexing of plain tensors, and random numbers."""
 
     def __init__(self, level, size, randomness):
         super().__init__()
@@ -47,7 +47,7 @@ class _VmapMode(TorchFunctionMode):
 
 
 def _name(func):
-    """The function's name without the marks of methods, and whether it works in place."""
+    """Return the function's name without underscores, and whether it works in-place."""
     name = getattr(func, "__name__", "")
     if name == "__get__":  # a property: its getter may be a bound slot of the property or of a descriptor
         owner = getattr(func, "__self__", None)
@@ -93,7 +93,7 @@ def _dispatch(func, args, kwargs):
     try:
         result = NotImplemented if rule is None else rule(func, args, kwargs, level)
     except IndexError:
-        result = NotImplemented  # a sample says it of its own dimensions
+        result = NotImplemented  # the call for each sample raises the error with the sample's dimensions
     if result is NotImplemented:
         run = _by_parts if hasattr(func, "ops") and not in_place and func not in _RUNNING else _each
         result = run(func, args, kwargs, level)
@@ -104,15 +104,16 @@ BatchedTensor._dispatch = staticmethod(_dispatch)
 
 
 def _is_pointwise(name, func):
-    """Whether a function computes each element from those at its place alone."""
+    """Whether a function computes each element only from the elements at the same position."""
     ops = getattr(func, "ops", ())
     return name in _ALSO_POINTWISE or bool(ops) and all(op.promote is not None for op in ops) or _is_tagged(name)
 
 
 @functools.cache
 def _is_tagged(name):
-    """Whether PyTorch's operator of this name has the tag `pointwise`, draws no random numbers and is no gradient
-    (whose operands must be of one shape).
+    """Whether PyTorch's operator of this name is tagged `pointwise` and suitable for the pointwise rule.
+
+    Random operators are not, nor are backward operators, whose operands must have the same shape.
     """
     if name.endswith("_backward"):
         return False
@@ -125,7 +126,7 @@ _WRITTEN_AT_AN_INDEX = frozenset("index_add index_copy".split())
 
 
 def _written_at_an_index(func, args, kwargs, level):
-    """index_add_ and index_copy_ write into the values of all samples."""
+    """Handle index_add_ and index_copy_, which write to the values of all samples."""
     return KERNEL_RULES[_name(func)[0]](func, args, level)
 
 
@@ -133,7 +134,7 @@ _REARRANGING = frozenset("squeeze unsqueeze transpose swapaxes swapdims t as_str
 
 
 def _rearranged_in_place(rule, name, args, kwargs, level):
-    """A sample seen another way from now on: what a view of it would be."""
+    """Handle in-place view operators: the tensor becomes the view."""
     x, view = args[0], rule(getattr(Tensor, name), args, kwargs, level)
     if view is NotImplemented:
         raise RuntimeError(f"vmap: {name}_ of samples that are no batch at this level has no rule")
@@ -149,7 +150,7 @@ def _becoming(x, other):
 
 
 def _resized_in_place(args, kwargs):
-    """Samples of another size, in the memory of the batch, which lies first there."""
+    """Resize the samples within the memory of the batch, whose dimension is first."""
     x, size = args[0], kwargs["size"] if "size" in kwargs else args[1:]
     size = size[0] if len(size) == 1 and not isinstance(size[0], int) else size
     if _given(x)[1]:
@@ -168,7 +169,7 @@ _DYNAMIC = {
 
 
 def _refuse_dynamic(name, args, kwargs, level):
-    """The error for operators whose results have other shapes for other values."""
+    """Raise the error for operators whose result shape depends on values."""
     if name == "masked_select":
         if not _is_batched(argument(args, kwargs, 1, "mask"), level):
             return
@@ -184,7 +185,7 @@ def _refuse_dynamic(name, args, kwargs, level):
 
 
 def _refuse_mask(index):
-    """The error for an index that holds a mask which is batched, or is a mask for what is."""
+    """Raise the error for indexing with a batched boolean mask."""
     if any(
         isinstance(i, BatchedTensor) and i.dtype in (torch.bool, torch.uint8)
         for i in (index if isinstance(index, tuple) else (index,))
@@ -200,7 +201,7 @@ _BY_NAME = frozenset("fill index_add index_fill index_copy scatter scatter_add".
 
 
 def _too_small(name, args, level):
-    """The error for a batch written into a tensor that is none."""
+    """Return the error for writing a batch to a tensor that is not batched."""
     if name in ("add", "atan2"):
         other = next(t for t in args[1:] if _is_batched(t, level))
         wide = (other._value.shape[0], *torch.broadcast_shapes(args[0].shape, other.shape))
@@ -223,7 +224,7 @@ def _too_small(name, args, level):
 
 
 def _leaves(tree):
-    """Leaves of the arguments, those inside slices too."""
+    """Yield the leaves of the arguments, including those inside slices."""
     for x in tree_iter(tree):
         if isinstance(x, slice):
             yield from (x.start, x.stop, x.step)
@@ -231,11 +232,11 @@ def _leaves(tree):
             yield x
 
 
-_RUNNING: list = []  # functions that are taken apart
+_RUNNING: list = []  # functions that are being run operator by operator
 
 
 def _by_parts(func, args, kwargs, level):
-    """A function on the whole batch, by the rules of the operators that it calls."""
+    """Run a function on the whole batch, with the rules of the operators that it calls."""
     _RUNNING.append(func)
     try:
         with _batching(_call_operator), torch._C.DisableTorchFunction():
@@ -249,7 +250,7 @@ def _by_parts(func, args, kwargs, level):
 
 
 def _each(func, args, kwargs, level, size=None):
-    """Call for each sample and stack what comes: what is done where there is no rule."""
+    """Call a function for each sample and stack the results, for functions without a rule."""
     if not FALLBACK.enabled:
         raise RuntimeError(f"aten::{_name(func)[0]} hit the vmap fallback which is currently disabled")
     if FALLBACK.warns:
@@ -261,7 +262,7 @@ def _each(func, args, kwargs, level, size=None):
         )
     leaves, spec = tree_flatten((args, kwargs))
     size = next(x._value.shape[0] for x in leaves if _is_batched(x, level)) if size is None else size
-    apart = "as_strided" in _name(func)[0]  # what asks where a tensor lies in its memory
+    apart = "as_strided" in _name(func)[0]  # as_strided depends on the position in memory
 
     def sample(x, i):
         return x._value[i].clone() if apart else x._value[i]
@@ -295,8 +296,8 @@ _META = frozenset(
     itemsize nbytes is_cuda is_cpu is_meta is_sparse requires_grad get_device len is_signed is_leaf is_quantized names
     grad_fn hash repr format is_nested is_same_size""".split()
 )
-# alike for each element, beside what is declared so or has PyTorch's tag: Python's operators by the names of their
-# methods, conversions, and functions that are made of such operators
+# pointwise functions that are neither declared so nor have PyTorch's tag: Python's operators by the names of their
+# methods, conversions, and functions composed of such operators
 _ALSO_POINTWISE = frozenset(
     """
     and floordiv iadd invert lshift mod or pos radd rdiv rfloordiv rmod rmul ror rpow rshift rtruediv rxor truediv xor
@@ -325,7 +326,7 @@ def _POINTWISE_RULE(func, args, kwargs, level):
         with torch._C.DisableTorchFunction():
             dtype = torch.result_type(
                 *operands[:2]
-            )  # a sample without dimensions promotes otherwise than a batch of them
+            )  # a 0-dim sample promotes differently from a batch of them
 
     def value(x):
         v = _align(x, n, level)
@@ -340,14 +341,14 @@ def _POINTWISE_RULE(func, args, kwargs, level):
 
 
 def _move(args, kwargs, position, name, value):
-    """The arguments with another value for one that may be given either way."""
+    """Return the arguments with a new value for one that may be given by position or by name."""
     if len(args) > position:
         return (*args[:position], value, *args[position + 1 :]), kwargs
     return args, kwargs | {name: value}
 
 
 def _dims(*specs, extra=0, batched=1):
-    """A rule that shifts dimensions: pairs of position and name of the arguments that hold them."""
+    """Return a rule that shifts dimension arguments, given as (position, name, default)."""
 
     def rule(func, args, kwargs, level):
         x = args[0]
@@ -366,7 +367,7 @@ def _dims(*specs, extra=0, batched=1):
 
 def _reduction(func, args, kwargs, level):
     x, dim = args[0], argument(args, kwargs, 1, "dim", kwargs.get("axis"))
-    if isinstance(dim, torch.Tensor):  # max and min of two
+    if isinstance(dim, torch.Tensor):  # max or min of two tensors
         return _POINTWISE_RULE(func, args, kwargs, level)
     if isinstance(dim, bool):  # torch.var(x, unbiased)
         args, kwargs, dim = (
@@ -386,7 +387,7 @@ def _reduction(func, args, kwargs, level):
             "max",
             "min",
             "median",
-        ):  # the positions are of those along a dimension alone
+        ):  # without dim, these functions return no indices
             result = result[0]
         return _wrap_tree(result, level)
     if x.dim() == 0:
@@ -415,9 +416,9 @@ def _reshape(func, args, kwargs, level):
         if isinstance(sizes[0], torch.Tensor)
         else sizes
     )
-    if not _is_batched(x, level):  # like another that is: only its shape is asked for
+    if not _is_batched(x, level):  # view_as a batched tensor: only its shape is used
         return torch.Tensor.view(x, sizes) if _name(func)[0] == "view_as" else x.reshape(sizes)
-    if -1 in sizes:  # which -1 is, the values of a whole batch could not tell if it is empty
+    if -1 in sizes:  # resolve -1 here, because it is ambiguous for an empty batch
         known = math.prod(s for s in sizes if s != -1)
         sizes = tuple(x.numel() // max(known, 1) if s == -1 else s for s in sizes)
     shaped = x._value.view if _name(func)[0] in ("view", "view_as") else x._value.reshape
@@ -439,7 +440,7 @@ def _permute(func, args, kwargs, level):
 
 
 def _copied(func, args, kwargs, level):
-    """clone, contiguous and is_contiguous: of a sample, which has its strides."""
+    """Handle clone, contiguous and is_contiguous with the strides of a sample."""
     x, name = args[0], _name(func)[0]
     format = argument(
         args, kwargs, 1, "memory_format", torch.preserve_format if name == "clone" else torch.contiguous_format
@@ -466,7 +467,7 @@ def _copied(func, args, kwargs, level):
 
 
 def _masked_fill(func, args, kwargs, level):
-    """One number for each sample is a value of each."""
+    """Handle masked_fill with one value for each sample."""
     x, mask, value = (argument(args, kwargs, i, name) for i, name in enumerate(("input", "mask", "value")))
     if not _is_batched(value, level):
         return _POINTWISE_RULE(func, args, kwargs, level)
@@ -476,7 +477,7 @@ def _masked_fill(func, args, kwargs, level):
 
 
 def _fill(func, args, kwargs, level):
-    """In place or not, with one number for each sample."""
+    """Handle fill, in-place or not, with one value for each sample."""
     x, value = args[0], argument(args, kwargs, 1, "value")
     if not _is_batched(value, level):
         return _wrap(func(x._value, value), level)
@@ -491,9 +492,9 @@ def _fill(func, args, kwargs, level):
 
 
 def _new(func, args, kwargs, level):
-    """A new tensor for each sample, into which batches can be written."""
+    """Create a new tensor for each sample, so that batches can be written to it."""
     x, size, rest = args[0], argument(args, kwargs, 1, "size"), args[2:]
-    if isinstance(size, int):  # the sizes one by one
+    if isinstance(size, int):  # sizes given as separate arguments
         size, rest = args[1:], ()
     kwargs = {k: v for k, v in kwargs.items() if k != "size"}
     batch = x._value.shape[0]
@@ -528,7 +529,7 @@ def _as_strided(func, args, kwargs, level):
 
 
 def _like_other(func, args, kwargs, level):
-    """to and type_as: of what comes after, only what it is counts."""
+    """Handle to and type_as, for which only the properties of the other argument matter."""
     batched = _is_batched(args[0], level)
     args, kwargs = tree_map(lambda t: t._value if _is_batched(t, level) else t, (args, kwargs))
     return _wrap(func(*args, **kwargs), level) if batched else func(*args, **kwargs)
@@ -586,13 +587,13 @@ def _transpose_last(func, args, kwargs, level):
 
 
 def _join(func, args, kwargs, level):
-    """cat and stack."""
+    """Handle cat and stack."""
     tensors, dim = args[0], argument(args, kwargs, 1, "dim", 0)
     size = next(t._value.shape[0] for t in tensors if _is_batched(t, level))
     n, stacked = max(t.dim() for t in tensors), _name(func)[0] == "stack"
     tensors = (
         tensors if stacked or n < 2 else [t for t in tensors if t.shape != (0,)]
-    )  # which cat takes beside any others
+    )  # cat accepts empty tensors beside any other shape
     values = [t._value if _is_batched(t, level) else t.expand(size, *t.shape) for t in tensors]
     n += stacked
     return _wrap(func(values, _shift(dim, n)), level)
@@ -604,7 +605,7 @@ _PRODUCTS = {
     "bmm": (3, 3),
     "dot": (1, 1),
     "vdot": (1, 1),
-}  # dimensions of what is multiplied
+}  # dimensions of the operands
 
 
 def _matmul(func, args, kwargs, level):
@@ -665,7 +666,7 @@ _LEAST_DIMS = {
 
 
 def _pass(func, args, kwargs, level):
-    """Only the first argument is batched, and the function takes leading dimensions as they come."""
+    """Handle functions that accept leading dimensions; only the first argument may be batched."""
     if args[0].dim() < _LEAST_DIMS.get(_name(func)[0], 0) or any(
         _is_batched(t, level) for t in tree_iter((args[1:], kwargs))
     ):
@@ -674,7 +675,7 @@ def _pass(func, args, kwargs, level):
 
 
 def _norm_over_last(func, args, kwargs, level):
-    """layer_norm and rms_norm: weights are multiplied afterwards, which lets them be batched."""
+    """Handle layer_norm and rms_norm; weights are applied afterwards, so that they may be batched."""
     if any(_is_batched(t, level) for t in tree_iter((args[1:2], kwargs.get("normalized_shape")))):
         return NotImplemented
     x, shape = args[0], argument(args, kwargs, 1, "normalized_shape")
@@ -722,11 +723,11 @@ def _getitem(func, args, kwargs, level):
     advanced = [k for k, i in enumerate(index) if isinstance(i, torch.Tensor)]
     if not advanced:
         return _wrap(x._value[(slice(None), *index)], level)
-    if any(isinstance(i, int) for i in index):  # integers take part in advanced indexing: as tensors
+    if any(isinstance(i, int) for i in index):  # integers take part in advanced indexing, so convert them to tensors
         index = tuple(torch.tensor(i) if isinstance(i, int) else i for i in index)
         advanced = [k for k, i in enumerate(index) if isinstance(i, torch.Tensor)]
-    # first the plain part of the index, then the indexed dimensions to the front, then one call, then the result's
-    # dimensions in place
+    # apply the basic part of the index, move the dimensions with tensor indices to the front, index them in one call,
+    # then move the result's dimensions into place
     batched, v = _is_batched(x, level), x._value if _is_batched(x, level) else x
     lead = int(batched)
     v = v[(slice(None),) * lead + tuple(slice(None) if k in advanced else i for k, i in enumerate(index))]
@@ -749,7 +750,10 @@ def _getitem(func, args, kwargs, level):
 
 
 def _embedding(func, args, kwargs, level):
-    """Batches of indices into one table, which the function takes second and the operator first."""
+    """Handle batched indices into one table.
+
+    The table is the second argument of the function and the first of the operator.
+    """
     tensors = [x for x in tree_iter((args, kwargs)) if isinstance(x, torch.Tensor)]
     if any(_is_batched(x, level) and x.is_floating_point() for x in tensors):
         return NotImplemented
@@ -779,14 +783,14 @@ def _setitem(func, args, kwargs, level):
 
 
 def _of_all(func, args, kwargs, level):
-    """One answer for all samples."""
+    """Return one result for all samples."""
     return func(args[0]._value)
 
 
 def _autograd_grad(func, args, kwargs, level):
-    """One pass for all the cotangents of a graph of no batch.
+    """Run one backward pass for all cotangents, if the graph itself is not batched.
 
-    Else the graph serves every sample's: no call frees it.
+    Otherwise the same graph serves all samples, and no call may free it.
     """
     if func is not torch.autograd.grad:
         return _each(func, args, kwargs, level)
@@ -797,7 +801,7 @@ def _autograd_grad(func, args, kwargs, level):
     size = next(x._value.shape[0] for x in tree_iter(cotangents) if _is_batched(x, level))
     outputs, several = given["outputs"], isinstance(cotangents, (tuple, list))
     pairs = zip(outputs, cotangents) if several else ((outputs, cotangents),)
-    # what is not given is a one, which a batch has to be given
+    # a missing cotangent means 1, which must be given explicitly for a batch
     values = [_value(c if c is not None or o.numel() != 1 else torch.ones_like(o), level, size) for o, c in pairs]
     return _wrap_tree(
         func(
@@ -830,8 +834,9 @@ def _sum_to_size(func, args, kwargs, level):
 
 
 def _call_operator(op, args):
-    """An operator that formulas call by itself, on samples: what BatchedTensor's __torch_function__ is for
-    functions.
+    """Handle an operator that is called inside a derivative formula with batched tensors.
+
+    It does for operators what BatchedTensor's __torch_function__ does for functions.
     """
     level = max((t._level for t in _tensors_of(args) if isinstance(t, BatchedTensor)), default=None)
     if level is None:
@@ -840,7 +845,7 @@ def _call_operator(op, args):
     if op.fn is not None:
         with _batching(_call_operator):
             return op.fn(*args, *(a.default for a in op.schema.args[len(args) :]))
-    if op.promote is not None:  # kernels of formulas want tensors of one shape
+    if op.promote is not None:  # kernels in formulas require tensors of equal shape
         size = next(t._value.shape[0] for t in _tensors_of(args) if _is_batched(t, level))
         args = [_wrap(_value(x, level, size), level) if isinstance(x, Tensor) else x for x in args]
     try:
@@ -850,14 +855,14 @@ def _call_operator(op, args):
             result = KERNEL_RULES[op.name](func, args, level)
         else:
             result = _RULES[op.name](func, args, {}, level)
-    except LookupError:  # no rule, a dimension that a sample has not, an argument that the operator has not
+    except LookupError:  # no rule, an invalid dimension, or an unknown argument
         result = NotImplemented
     return _each(func, args, {}, level) if result is NotImplemented else result
 
 
 @functools.cache
 def _function_of(op):
-    """An operator as a function, whose arguments may be given by name."""
+    """Return an operator as a function that accepts arguments by name."""
 
     def function(*args, **kwargs):
         rest = [kwargs.pop(a.name, a.default) for a in op.schema.args[len(args) :]] if kwargs else ()
@@ -870,7 +875,7 @@ def _function_of(op):
 
 
 def run_batches(fn, gradients, size):
-    """What fn(gradients) gives for each gradient of a batch, from one call."""
+    """Call fn once for a batch of gradients and return the results of all of them."""
     with vmap_increment_nesting(size, "error", transforms=False) as level, _batching(_call_operator):
         found = fn([None if g is None else _wrap(g, level) for g in gradients])
         return [None if g is None else _maybe_remove_batch_dim("grad", g, level, size, 0) for g in found]
@@ -940,7 +945,7 @@ def _get_name(func):
 
 
 def _process_batched_inputs(in_dims, args, func):
-    """(batch size, the leaves' batch dimensions, the leaves, their structure) of a call's arguments."""
+    """Return (batch size, batch dimensions of the leaves, leaves, structure) of a call's arguments."""
     if not isinstance(in_dims, (int, tuple)):
         raise ValueError(
             f"vmap({_get_name(func)}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to be int or a "
@@ -991,40 +996,40 @@ def _validate_and_get_batch_size(flat_in_dims, flat_args):
 
 
 def _add_batch_dim(self, batch_dim, level):
-    """The tensor as one sample to look at: those along a dimension are a level's batch."""
+    """Wrap a tensor as a BatchedTensor of a level, with the given batch dimension."""
     t = _wrap(self.movedim(batch_dim, 0) if batch_dim else self, level)
     t._given = self, batch_dim
     return t
 
 
 def _given(x):
-    """The tensor that a function was handed as x, and its batch dimension.
+    """Return the tensor that was wrapped as ``x``, and its batch dimension.
 
-    The values and 0 for what it has computed.
+    For a computed tensor these are its values and 0.
     """
     return getattr(x, "_given", (x._value, 0))
 
 
 def _remove_batch_dim(self, level, batch_size, out_dim):
-    """The values of a level's whole batch, samples along out_dim."""
+    """Return the values of a level's whole batch, with the batch dimension at ``out_dim``."""
     given, at = _given(self) if _is_batched(self, level) else (None, None)
     if at is not None and out_dim in (at, at - given.dim()):
-        return given
+        return given  # the tensor that was passed in, which the function returned or only wrote to
     values = self._value if _is_batched(self, level) else self.expand(batch_size, *self.shape)
     return (
         values.movedim(0, out_dim) if out_dim else values
-    )  # what was handed over, where a function only wrote into it
+    )
 
 
 def _create_batched_inputs(flat_in_dims, flat_args, vmap_level, args_spec):
-    """The arguments as one sample's."""
+    """Wrap the arguments with a batch dimension as BatchedTensors."""
     return tree_unflatten(
         [x if d is None else _add_batch_dim(x, d, vmap_level) for x, d in zip(flat_args, flat_in_dims)], args_spec
     )
 
 
 def _maybe_remove_batch_dim(name, batched_output, vmap_level, batch_size, out_dim):
-    """One result for all samples, or as it is where out_dim is None."""
+    """Unwrap one result, or return it unchanged if out_dim is None."""
     if out_dim is None:
         if _is_batched(batched_output, vmap_level):
             raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
@@ -1038,7 +1043,7 @@ def _maybe_remove_batch_dim(name, batched_output, vmap_level, batch_size, out_di
 
 
 def _unwrap_batched(batched_outputs, out_dims, vmap_level, batch_size, func):
-    """The results of one sample as those of all."""
+    """Unwrap the results of a call to those of all samples."""
     outs, spec = tree_flatten(batched_outputs)
     if any(d is not None and not isinstance(d, int) for d in tree_iter(out_dims)):
         raise ValueError(
@@ -1061,8 +1066,9 @@ def _unwrap_batched(batched_outputs, out_dims, vmap_level, batch_size, func):
 
 
 def _vmap_increment_nesting(batch_size, randomness, transforms=True):
-    """Begin a level of vmap: its number. transforms: whether what torch.func forbids, and does to custom functions,
-    holds in it.
+    """Enter a level of vmap and return its number.
+
+    transforms: whether the restrictions of torch.func, and its handling of custom functions, apply inside.
     """
     level, entered = len(_LEVELS) + 1, contextlib.ExitStack()
     batches = Batches(
@@ -1083,7 +1089,7 @@ def _vmap_increment_nesting(batch_size, randomness, transforms=True):
 
 
 def _vmap_decrement_nesting():
-    """End the innermost level: its number."""
+    """Leave the innermost level and return its number."""
     _ENTERED.pop().close()
     return _LEVELS.pop()[0]
 
@@ -1093,7 +1099,7 @@ _ENTERED: list = []
 
 @contextlib.contextmanager
 def _left():
-    """The innermost level is left for a while."""
+    """Leave the innermost level temporarily."""
     level = _LEVELS.pop()
     try:
         yield
@@ -1103,7 +1109,7 @@ def _left():
 
 @contextlib.contextmanager
 def vmap_increment_nesting(batch_size, randomness, transforms=True):
-    """A level of vmap for a block."""
+    """Context manager that enters a level of vmap."""
     try:
         yield _vmap_increment_nesting(batch_size, randomness, transforms)
     finally:
@@ -1122,7 +1128,7 @@ def _flat_vmap(func, batch_size, flat_in_dims, flat_args, args_spec, out_dims, r
 
 
 def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
-    """``func`` made to work on batches along ``in_dims``; ``chunk_size`` samples at a time, if given."""
+    """Return ``func`` vectorized over batches along ``in_dims``, with ``chunk_size`` samples at a time if given."""
     _check_randomness_arg(randomness)
     if chunk_size is not None and chunk_size <= 0:
         raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
@@ -1135,7 +1141,7 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
         parts, state = [], torch.get_rng_state() if randomness == "same" else None
         for start in range(0, size, chunk_size):
             n = min(chunk_size, size - start)
-            if state is not None:  # the same for the samples of all parts
+            if state is not None:  # use the same random numbers in all chunks
                 torch.set_rng_state(state)
             part = [x if d is None else x.narrow(d, start, n) for x, d in zip(leaves, dims)]
             parts.append(tree_flatten(_flat_vmap(func, n, dims, part, spec, out_dims, randomness, **kwargs)))
@@ -1147,14 +1153,14 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
 
 
 def unwrap_batched(args, level):
-    """The values of a level in a structure, and the batch dimension of each (None: not of that level)."""
+    """Return the values at a level in a structure, and the batch dimension of each (None if not batched)."""
     leaves, spec = tree_flatten(args)
     pairs = [_given(x) if _is_batched(x, level) else (x, None) for x in leaves]
     return tree_unflatten([x for x, _ in pairs], spec), tree_unflatten([d for _, d in pairs], spec)
 
 
 def wrap_batched(args, bdims, level):
-    """A structure as one sample's of a level."""
+    """Wrap the tensors of a structure as batched at a level."""
     leaves, spec = tree_flatten(args)
     dims = _broadcast_to_and_flatten(bdims, spec)
     if dims is None:
@@ -1163,7 +1169,7 @@ def wrap_batched(args, bdims, level):
 
 
 def restore_vmap(func, in_dims, batch_size, randomness):
-    """``func`` at a level of its own: its values, and where their batch dimensions are."""
+    """Return ``func`` run at its own level; it returns the values and their batch dimensions."""
 
     def inner(*args, **kwargs):
         with vmap_increment_nesting(batch_size, randomness) as level:
@@ -1173,7 +1179,10 @@ def restore_vmap(func, in_dims, batch_size, randomness):
 
 
 def debug_unwrap(tensor, *, recurse=True):
-    """The tensor behind what a transform hands to a function, to look at; behind all of them, if not told otherwise."""
+    """Return the tensor inside the wrapper of a transform, for debugging.
+
+    With ``recurse``, remove all wrappers.
+    """
     if not isinstance(tensor, torch.Tensor):
         raise TypeError(f"debug_unwrap(): argument 'tensor' must be Tensor, not {type(tensor).__name__}")
     if not isinstance(tensor, BatchedTensor):

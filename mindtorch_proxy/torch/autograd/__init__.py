@@ -49,7 +49,7 @@ def grad(
     is_grads_batched=False,
     materialize_grads=False,
 ):
-    """Gradients of outputs with respect to inputs, returned instead of accumulated."""
+    """Return the gradients of outputs with respect to inputs, without accumulating them."""
     asked = tuple(inputs.values()) if isinstance(inputs, dict) else inputs
     tensors = [t for given in (outputs, asked) for t in (given if isinstance(given, (tuple, list)) else (given,))]
     if _overridden_by_programs(tensors):
@@ -103,8 +103,9 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
 
 
 class _unsafe_preserve_version_counter:
-    """Inside, in-place operations leave the version counters of these tensors where they are: gradients may be silently
-    wrong afterwards.
+    """Context manager in which in-place operations do not change these tensors' version counters.
+
+    Gradients may be silently wrong afterwards.
     """
 
     def __init__(self, tensors):
@@ -118,22 +119,22 @@ class _unsafe_preserve_version_counter:
 
 
 def _get_sequence_nr():
-    """The number that the next node of the graph will have."""
+    """Return the sequence number of the next node of the graph."""
     return _upcoming_sequence()
 
 
 def is_multithreading_enabled():
-    """Whether backward passes may use several threads, as a program has set it."""
+    """Whether backward may use several threads, as set by the program."""
     return _CONTEXT.multithreading
 
 
 def _profiler_enabled():
-    """Whether a profile records now."""
+    """Whether a profile is being recorded."""
     return bool(profiler.recorders)
 
 
 def _disable_profiler():
-    """End the profile that records now: what it has recorded."""
+    """Stop the current profile and return its events."""
     if not profiler.recorders:
         return profiler.EventList()
     recorder = profiler.recorders.pop()
@@ -142,7 +143,10 @@ def _disable_profiler():
 
 
 def _is_checkpoint_valid():
-    """Whether a reentrant checkpoint may run: not while backward or grad was asked for some inputs only."""
+    """Whether a reentrant checkpoint may run.
+
+    It may not if backward or grad was called with specific inputs.
+    """
     return not _CONTEXT.restricted
 
 

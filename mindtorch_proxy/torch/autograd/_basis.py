@@ -1,9 +1,10 @@
-"""The directions along which whole Jacobians are computed."""
+"""The standard basis with which Jacobians are computed."""
 
 
 def _construct_standard_basis_for(tensors, tensor_numels):
-    """The unit vectors of the space of all the tensors together, as matrices with a row for each: a matrix for each
-    tensor.
+    """Return the standard basis of the space of all tensors together.
+
+    The result has one matrix for each tensor, with one row for each basis vector.
     """
     before, parts = 0, []
     for t, n in zip(tensors, tensor_numels):

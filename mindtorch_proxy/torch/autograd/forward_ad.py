@@ -12,17 +12,17 @@ from ..utils._contextlib import _DecoratorContextManager
 __all__ = ["UnpackedDualTensor", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual", "dual_level"]
 
 _current_level = -1
-_carry = _tangents.carry  # what makes another tensor of a dual one, and keeps its tangents
-_transform_level = _tangents.entered  # a level of torch.func's, which nest
+_carry = _tangents.carry  # creates a tensor from a dual tensor and keeps its tangents
+_transform_level = _tangents.entered  # a level of torch.func; such levels nest
 
 
 def _level(level):
-    """The number of the level that is meant; -1 where none is entered."""
+    """Return the given level, or the current one; -1 if there is none."""
     return level if level is not None else -1 if _tangents.current_level() is None else 0
 
 
 def enter_dual_level():
-    """Enters a level, at which dual tensors can be made; there may be one at a time."""
+    """Enter a level at which dual tensors can be created; there can be only one at a time."""
     global _current_level
     _tangents.enter_dual_level()
     _current_level = 0
@@ -30,7 +30,7 @@ def enter_dual_level():
 
 
 def exit_dual_level(*, level=None):
-    """Leaves the level; its tangents are gone."""
+    """Leave the level and discard its tangents."""
     global _current_level
     if (_current_level if level is None else level) != _current_level:
         raise RuntimeError(
@@ -43,7 +43,7 @@ def exit_dual_level(*, level=None):
 
 
 def make_dual(tensor, tangent, *, level=None):
-    """A view of ``tensor`` with a tangent."""
+    """Return a view of ``tensor`` with a tangent."""
     level = _level(level)
     if level < 0:
         raise RuntimeError(
@@ -56,20 +56,20 @@ def make_dual(tensor, tangent, *, level=None):
 
 
 class UnpackedDualTensor(NamedTuple):
-    """What unpack_dual() returns: the tensor without its tangent, and the tangent, or None."""
+    """The result of unpack_dual(): the tensor without its tangent, and the tangent or None."""
 
     primal: _Tensor
     tangent: _Tensor | None
 
 
 def unpack_dual(tensor, *, level=None):
-    """A tensor without its tangent, and the tangent."""
+    """Return a tensor without its tangent, and the tangent."""
     level = _level(level)
     return UnpackedDualTensor(*((tensor, None) if level < 0 else _T._unpack_dual(tensor, level)))
 
 
 class dual_level(_DecoratorContextManager):
-    """Enters a level for a block, or for each call of a function."""
+    """Context manager and decorator that enters a level."""
 
     def __enter__(self):
         return enter_dual_level()
@@ -79,7 +79,7 @@ class dual_level(_DecoratorContextManager):
 
 
 class _set_fwd_grad_enabled(_DecoratorContextManager):
-    """Whether tangents are looked at, at once; until the end of the block where it is used for one."""
+    """Set immediately whether tangents are propagated; as a context manager, restore it at the end."""
 
     def __init__(self, mode):
         self.prev = _is_fwd_grad_enabled()

@@ -11,7 +11,7 @@ __all__ = ["FunctionCtx", "FunctionMeta", "Function", "once_differentiable", "Ba
 
 
 class InplaceFunction(Function):
-    """A Function with a flag, ``inplace``, for programs that make one object and call it; old PyTorch's form."""
+    """A Function with a flag ``inplace``, for programs in PyTorch's old style that create and call an object."""
 
     def __init__(self, inplace=False):
         super().__init__()

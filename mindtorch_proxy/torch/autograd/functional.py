@@ -12,7 +12,7 @@ _NOT_STRICT = "This is not allowed in strict mode"
 
 
 def _tuple(x, what, fn):
-    """(whether it was a tuple, the tensors as a tuple)."""
+    """Return (whether x was a tuple, the tensors as a tuple)."""
     is_tuple = isinstance(x, tuple)
     given = x if is_tuple else (x,)
     for i, t in enumerate(given):
@@ -26,7 +26,7 @@ def _tuple(x, what, fn):
 
 
 def _fresh(inputs, create_graph, need_graph=True):
-    """Tensors of our own, which tells the inputs from the same tensors where the function captured them."""
+    """Return new tensors for the inputs, to distinguish them from the same tensors captured by the function."""
     return tuple(
         t.view_as(t) if create_graph and t.requires_grad else t.detach().requires_grad_(need_graph) for t in inputs
     )
@@ -38,7 +38,7 @@ def _finished(tensors, create_graph, is_tuple):
 
 
 def _vector(v, like, is_tuple, create_graph, fn):
-    """v as a tuple, of the sizes of what it is multiplied with."""
+    """Return v as a tuple, after a check of its sizes."""
     v = _fresh(_tuple(v, "v", fn)[1], create_graph, False)
     if len(v) != len(like):
         raise RuntimeError(
@@ -94,7 +94,10 @@ def _check_dependent(tensors, kind, strict):
 
 
 def _gradients(outputs, inputs, vectors=None, create_graph=False, retain_graph=None, run_batches=None):
-    """Gradients, None where there are none. run_batches: what walks the graph for vectors that are batches."""
+    """Return gradients, or None where there are none.
+
+    run_batches: the function that runs backward for vectors that are batches.
+    """
     vectors = vectors or (None,) * len(outputs)
     pairs = [(o, v) for o, v in zip(outputs, vectors) if o is not None and o.requires_grad]
     if not pairs:
@@ -105,7 +108,7 @@ def _gradients(outputs, inputs, vectors=None, create_graph=False, retain_graph=N
 
 
 def _filled(grads, like, strict, create_graph, stage):
-    """Zeros in the place of gradients that are None; in strict mode they are errors."""
+    """Replace gradients that are None by zeros; raise an error for them in strict mode."""
     for i, g in enumerate(grads if strict else ()):
         if g is None:
             raise RuntimeError(_UNUSED[stage].format(i))
@@ -125,7 +128,7 @@ def _run(func, inputs, strict, fn):
 
 
 def vjp(func, inputs, v=None, create_graph=False, strict=False):
-    """(outputs, v^T J)."""
+    """Return (outputs, v^T J)."""
     with enable_grad():
         is_tuple, inputs = _tuple(inputs, "inputs", "vjp")
         inputs = _fresh(inputs, create_graph)
@@ -140,7 +143,7 @@ def vjp(func, inputs, v=None, create_graph=False, strict=False):
 
 
 def jvp(func, inputs, v=None, create_graph=False, strict=False):
-    """(outputs, J v), by differentiating v^T J with respect to v."""
+    """Return (outputs, J v), computed by differentiating v^T J with respect to v."""
     with enable_grad():
         is_tuple, inputs = _tuple(inputs, "inputs", "jvp")
         inputs = _fresh(inputs, create_graph)
@@ -176,7 +179,7 @@ def _check_forward(strict, vectorize):
 
 
 def _forward_jacobian(func, inputs, strict, vectorize):
-    """The Jacobian from the products with all unit vectors, in one pass."""
+    """Compute the Jacobian from the products with all unit vectors, in one pass."""
     from torch._functorch.eager_transforms import jvp, vmap
 
     _check_forward(strict, vectorize)
@@ -199,7 +202,7 @@ def _forward_jacobian(func, inputs, strict, vectorize):
 
 
 def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"):
-    """The Jacobian, output shape + input shape, nested by outputs and inputs as they are tuples."""
+    """Return the Jacobian, of shape output shape + input shape, in nested tuples if outputs or inputs are tuples."""
     if strategy not in _STRATEGIES:
         raise AssertionError(
             'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs '
@@ -231,12 +234,15 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
 
 
 def _rows_at_once(outputs, inputs, create_graph):
-    """[a tensor for each input] for each output: the Jacobians, from one pass with all unit vectors as a batch."""
+    """Return the Jacobians as one list for each output, with a tensor for each input.
+
+    They are computed in one pass with all unit vectors as a batch.
+    """
     from torch._functorch.vmap import run_batches
 
     sizes = tuple(o.numel() for o in outputs)
     vectors = _construct_standard_basis_for(outputs, sizes)
-    # with a graph, so that formulas are composed of operators that have rules for batches, which fused kernels lack
+    # create a graph, so that formulas use composite operators, which have batching rules unlike fused kernels
     found = _gradients([o.reshape(-1) for o in outputs], inputs, vectors, True, None, run_batches)
     columns = [
         (x.new_zeros(()).expand((sum(sizes), *x.shape)) if g is None else g).split(sizes, 0)
@@ -246,7 +252,7 @@ def _rows_at_once(outputs, inputs, create_graph):
 
 
 def _rows(i, output, inputs, create_graph, strict):
-    """The Jacobian of one output: a tensor for each input."""
+    """Return the Jacobian of one output as a tensor for each input."""
     columns = [[] for _ in inputs]
     for element in output.reshape(-1).unbind() if output.numel() else ():
         found = _gradients((element,), inputs, None, create_graph, True)
@@ -268,7 +274,7 @@ def _rows(i, output, inputs, create_graph, strict):
 
 
 def _scalar(out, fn, strict):
-    """The one number that a function must return."""
+    """Check that a function returned a single number, and return it."""
     is_tuple, outputs = _tuple(out, "outputs of the user-provided function", fn)
     _check_dependent(outputs, "outputs", strict)
     if is_tuple:
@@ -279,7 +285,7 @@ def _scalar(out, fn, strict):
 
 
 def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, outer_jacobian_strategy="reverse-mode"):
-    """The Hessian of a function that returns one number."""
+    """Return the Hessian of a function that returns a single number."""
     is_tuple, inputs = _tuple(inputs, "inputs", "hessian")
     if outer_jacobian_strategy not in _STRATEGIES:
         raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
@@ -304,7 +310,10 @@ def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, out
 
 
 def _with_gradient(func, inputs, v, create_graph, strict, fn):
-    """(whether the inputs were a tuple, inputs, v, the number, its gradient), to be differentiated again."""
+    """Return (whether the inputs were a tuple, inputs, v, the output, its gradient).
+
+    The gradient can be differentiated again.
+    """
     is_tuple, inputs = _tuple(inputs, "inputs", fn)
     inputs = _fresh(inputs, create_graph)
     if v is None:
@@ -318,7 +327,7 @@ def _with_gradient(func, inputs, v, create_graph, strict, fn):
 
 
 def vhp(func, inputs, v=None, create_graph=False, strict=False):
-    """(value, v^T H) of a function that returns one number."""
+    """Return (value, v^T H) for a function that returns a single number."""
     with enable_grad():
         is_tuple, inputs, v, output, gradient = _with_gradient(func, inputs, v, create_graph, strict, "vhp")
     with set_grad_enabled(create_graph or CONTEXT.grad):
@@ -327,7 +336,7 @@ def vhp(func, inputs, v=None, create_graph=False, strict=False):
 
 
 def hvp(func, inputs, v=None, create_graph=False, strict=False):
-    """(value, H v) of a function that returns one number."""
+    """Return (value, H v) for a function that returns a single number."""
     with enable_grad():
         is_tuple, inputs, v, output, gradient = _with_gradient(func, inputs, v, create_graph, strict, "hvp")
         us = tuple(torch.zeros_like(x, requires_grad=True) for x in inputs)

@@ -15,7 +15,7 @@ __all__ = [
 
 
 class _Switch(_DecoratorContextManager):
-    """A setting of this thread: set at once, set back at the end of a block."""
+    """A per-thread setting that is applied immediately and restored at the end of a block."""
 
     def __init__(self, mode):
         self.mode, self.prev = mode, getattr(CONTEXT, self._field)
@@ -35,15 +35,18 @@ class _Switch(_DecoratorContextManager):
 
 
 class set_multithreading_enabled(_Switch):
-    """Whether backward may use several threads, as programs ask; here it runs in the thread that calls it."""
+    """Set whether backward may use several threads.
+
+    The setting is only stored: backward always runs in the calling thread.
+    """
 
     _field = "multithreading"
 
 
 class enforce_grad_layout_policy(_Switch):
-    """Whether a leaf's first gradient is copied into the leaf's strides.
+    """Set whether a leaf's first gradient is copied to the leaf's strides.
 
-    Without that, one that nobody else holds is taken with its own.
+    If not, a gradient that has no other references is used with its own strides.
     """
 
     _field = "grad_layout"

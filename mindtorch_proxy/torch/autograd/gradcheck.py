@@ -1,4 +1,4 @@
-"""torch.autograd.gradcheck: analytical gradients, of reverse and of forward mode, against finite differences."""
+"""torch.autograd.gradcheck: compare the gradients of reverse and forward mode with finite differences."""
 
 import itertools
 import warnings
@@ -13,7 +13,7 @@ __all__ = ["gradcheck", "gradgradcheck", "GradcheckError"]
 
 
 class GradcheckError(RuntimeError):
-    """Raised where analytical and numerical gradients disagree."""
+    """Raised when analytical and numerical gradients disagree."""
 
 
 def _as_tuple(x):
@@ -63,7 +63,7 @@ def _dense(t):
 
 
 def _everywhere(x):
-    """A tensor of the layout of x that holds a value for each element."""
+    """Return a tensor with the layout of x that stores a value for each element."""
     ones = torch.ones(x.shape, dtype=x.dtype, device=x.device)
     if x.layout is torch.sparse_coo:
         return ones.to_sparse(x.sparse_dim())
@@ -72,7 +72,10 @@ def _everywhere(x):
 
 
 class _Comparison:
-    """The comparison of a function's Jacobians: in `mode`, with complex numbers taken apart as `part` says."""
+    """Compares the analytical and numerical Jacobians of a function, in forward or reverse mode.
+
+    For complex numbers, `part` says whether the function uses their real or imaginary part.
+    """
 
     def __init__(self, func, inputs, options, forward=False, part=None, complex_at=()):
         self.func, self.inputs, self.forward, self.part, self.complex_at = func, inputs, forward, part, complex_at
@@ -102,7 +105,7 @@ class _Comparison:
         return [o.detach().clone().reshape(-1) for o in kept]
 
     def difference(self, x, step):
-        """The outputs' derivatives along `step`, a dense tensor like x."""
+        """Return the derivatives of the outputs along `step`, a dense tensor like x."""
         if x.layout is not torch.strided:
             above, below = (self.values(self.moved(x, step * eps)) for eps in (self.eps, -self.eps))
             return [(a - b) / (2 * self.eps) for a, b in zip(above, below)]
@@ -115,24 +118,27 @@ class _Comparison:
         return [(a - b) / (2 * self.eps) for a, b in zip(above, below)]
 
     def moved(self, x, by):
-        """The inputs with a sparse one moved: where it holds values, if it is masked, else in all elements."""
+        """Return the inputs with a sparse one moved: in its stored elements if masked, otherwise in all elements."""
         places = x.detach() if self.masked else _everywhere(x)
         at = (x.detach().to_dense() + by).sparse_mask(places).requires_grad_()
         return [at if t is x else t for t in self.inputs]
 
     def along(self, x, step):
-        """The same for a complex x: real and imaginary direction in one number, as gradients have them."""
+        """Return the derivatives along `step`.
+
+        For a complex x, the real and imaginary directions are combined in one number, as in gradients.
+        """
         found = self.difference(x, step)
         return [a + 1j * b for a, b in zip(found, self.difference(x, step * 1j))] if x.is_complex() else found
 
     def numerical(self, x):
-        """For each output a matrix, a row for each element of x."""
+        """Return a matrix for each output, with a row for each element of x."""
         rows = [self.along(x, unit) for unit in _units(x)]
         return [torch.stack(column) for column in zip(*rows)]
 
     # ------------------------------------------------------------ derivatives
     def pulled(self, output, x, v):
-        """v^T J, twice: the second time must give the same."""
+        """Return v^T J, after a check that a second computation gives the same."""
         found = []
         for _ in range(2):
             (g,) = grad(output, x, v, retain_graph=True, allow_unused=True)
@@ -152,7 +158,7 @@ class _Comparison:
         return found[0].reshape(-1)
 
     def pushed(self, x, v):
-        """J v, for each output."""
+        """Return J v for each output."""
         with forward_ad.dual_level():
             plain = [t.detach() if isinstance(t, torch.Tensor) else t for t in self.inputs]
             duals = [forward_ad.make_dual(p, v) if t is x else p for p, t in zip(plain, self.inputs)]
@@ -175,14 +181,17 @@ class _Comparison:
             for o in self.outputs
         ]
 
-    # ------------------------------------------------------------ comparing them
+    # ------------------------------------------------------------ comparison
     def jacobians(self, k, x):
         for j, (n, a) in enumerate(zip(self.numerical(x), self.analytical(x))):
             if not self.close(a, n, self.atol):
                 raise GradcheckError(self.mismatch(j, k, n, a))
 
     def directions(self, k, x):
-        """Along one direction in the input, and one in the output: a few calls instead of one for each element."""
+        """Compare along one direction of the input and one of the output.
+
+        This needs a few calls instead of one for each element.
+        """
         generator = torch.Generator().manual_seed(0)
         u = _unit_vector(x, generator)
         numerical = self.along(x, u)
@@ -228,7 +237,7 @@ class _Comparison:
 
 
 def _units(t):
-    """Tensors like t with a one in one place."""
+    """Yield the unit tensors of the shape of t."""
     for at in itertools.product(*map(range, t.shape)):
         unit = torch.zeros(t.shape, dtype=t.dtype, device=t.device)
         unit[at] = 1
@@ -236,13 +245,13 @@ def _units(t):
 
 
 def _unit_vector(t, generator):
-    """Positive real numbers of norm 1, in the shape and dtype of t."""
+    """Return positive real numbers of norm 1, with the shape and dtype of t."""
     v = torch.rand(t.shape, dtype=torch.float64, generator=generator)
     return (v / v.norm() if v.numel() else v).to(device=t.device, dtype=t.dtype)
 
 
 def _parts_of_outputs(func):
-    """The function with the real, and with the imaginary, parts of complex results."""
+    """Return the functions that give the imaginary and the real parts of complex results."""
 
     def apart(part):
         return lambda *inputs: tuple(
@@ -253,7 +262,10 @@ def _parts_of_outputs(func):
 
 
 def _parts_of_inputs(func, inputs):
-    """The function of the imaginary, and of the real, parts of complex inputs, whose other parts are fixed."""
+    """Return the functions of the imaginary and of the real parts of complex inputs.
+
+    The other parts are fixed.
+    """
 
     def apart(join):
         def of_parts(*given):
@@ -267,7 +279,7 @@ def _parts_of_inputs(func, inputs):
 
 
 def _compare(func, inputs, results, options, forward):
-    """Compare the Jacobians of one mode; those with complex numbers by parts."""
+    """Compare the Jacobians of one mode. Complex numbers are compared by real and imaginary parts."""
     if forward:
         at = [k for k, x in enumerate(x for x in inputs if _is_input(x)) if x.is_complex()]
         if at:
@@ -296,7 +308,7 @@ _NOT_BATCHED = (
 
 
 def _check_batched(of_one, of_all, vectors, what):
-    """Whether a function of all vectors at once gives what one of each gives."""
+    """Check that a function of all vectors at once gives the results of a function of single vectors."""
     expected = [torch.stack(column) for column in zip(*map(of_one, vectors))]
     try:
         found = of_all(torch.stack(vectors))
@@ -353,7 +365,7 @@ def _check_layout(g, x):
 
 
 def _check_linear(func, outputs, inputs, masked):
-    """A gradient of zero gives zeros."""
+    """Check that an output gradient of zero gives zero gradients."""
     wrt = [x for x in inputs if _is_input(x)]
     for g, x in zip(grad(outputs, wrt, _zeros(outputs), allow_unused=True, retain_graph=True) if outputs else (), wrt):
         if g is None:
@@ -376,7 +388,7 @@ _NOTES = 'Please look at "Notes about undefined output gradients" in "tools/auto
 
 
 def _check_undefined(func, inputs):
-    """Results whose gradient nobody gives."""
+    """Check that backward handles outputs without a gradient."""
     wrt, count = [x for x in inputs if _is_input(x)], len(_differentiable(func(*inputs)))
     for left_out in range(count if count > 1 else 0):
         outputs = [o for k, o in enumerate(_differentiable(func(*inputs))) if k != left_out]
@@ -480,7 +492,7 @@ def gradgradcheck(
     fast_mode=False,
     masked=False,
 ):
-    """gradcheck of the gradients."""
+    """Run gradcheck on the gradients of func."""
     _require(
         (check_fwd_over_rev, check_rev_over_rev),
         "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True",

@@ -16,32 +16,35 @@ from mindtorch_proxy.runtime.call.dispatch import intercept, tensors_of
 
 
 class Node(abc.ABC):
-    """What every node of the graph is an instance of, without inheriting from it."""
+    """Abstract base class of graph nodes; nodes are registered as virtual subclasses."""
 
     @abc.abstractmethod
     def name(self):
-        """The name of the operator's backward."""
+        """Return the name of the operator's backward."""
 
     @property
     @abc.abstractmethod
     def next_functions(self):
-        """The nodes that get this one's gradients, with the number of the result each time."""
+        """The nodes that get this node's gradients, each with an output number."""
 
     @property
     @abc.abstractmethod
     def metadata(self):
-        """A dictionary for whatever a program notes of this node."""
+        """A dictionary in which a program can store data about this node."""
 
     @abc.abstractmethod
     def register_hook(self, fn):
-        """Call ``hook(grad_inputs, grad_outputs)`` after the node has run; what it returns replaces the first.
+        """Register ``hook(grad_inputs, grad_outputs)``, called after the node has run. Return a handle.
 
-        Returns a handle.
+        The hook's result replaces the grad_inputs.
         """
 
     @abc.abstractmethod
     def register_prehook(self, fn):
-        """Call ``hook(grad_outputs)`` before the node runs; what it returns replaces them. Returns a handle."""
+        """Register ``hook(grad_outputs)``, called before the node runs. Return a handle.
+
+        The hook's result replaces the grad_outputs.
+        """
 
 
 Node.register(_Node)
@@ -55,7 +58,7 @@ class save_on_cpu(saved_tensors_hooks):
 
 
 class GradientEdge(NamedTuple):
-    """Where a gradient goes: the `output_nr`-th output of `node`."""
+    """An edge of the graph: the `output_nr`-th output of `node`."""
 
     node: Node
     output_nr: int
@@ -63,9 +66,7 @@ class GradientEdge(NamedTuple):
 
 
 def get_gradient_edge(tensor):
-    """Where the gradient of a tensor goes: a GradientEdge, which autograd.grad and backward take in a tensor's
-    place.
-    """
+    """Return the GradientEdge of a tensor, which autograd.grad and backward accept in place of the tensor."""
     e = edge(tensor)
     if e is None:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
@@ -73,8 +74,9 @@ def get_gradient_edge(tensor):
 
 
 def _get_grad_fn_or_grad_acc(t):
-    """The node that a tensor's gradient goes to: that of its operator, or the one that accumulates it. AssertionError
-    without one.
+    """Return the grad_fn of a tensor, or the node that accumulates its gradient.
+
+    Raise AssertionError if there is none.
     """
     if isinstance(t, GradientEdge):
         return t.node
@@ -85,7 +87,7 @@ def _get_grad_fn_or_grad_acc(t):
 
 
 def increment_version(tensor):
-    """Tell autograd that the values changed."""
+    """Increment the version counter of tensors, to tell autograd that their values have changed."""
     if not hasattr(tensor, "__iter__"):
         raise RuntimeError("increment_version expect a Iterable[Tensor] as input")
     for t in (tensor,) if hasattr(tensor, "_bump") else tensor:
@@ -96,7 +98,7 @@ def increment_version(tensor):
 
 
 class _MultiHandle(RemovableHandle):
-    """Removes the hooks of several tensors."""
+    """A handle that removes the hooks of several tensors."""
 
     def __init__(self, handles):
         self.handles = tuple(handles)
@@ -113,10 +115,10 @@ class _MultiHandle(RemovableHandle):
 
 
 def register_multi_grad_hook(tensors, fn, *, mode="all"):
-    """A hook of several tensors, once for each backward.
+    """Register a hook on several tensors, called once in each backward.
 
-    mode "all": fn(gradients) when those of all tensors that this backward reaches are there, None for the others;
-    "any": fn(gradient) with the first.
+    With mode "all", fn(gradients) is called when the gradients of all tensors that this backward reaches are ready; the
+    others are None. With mode "any", fn(gradient) is called with the first gradient.
     """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
@@ -148,26 +150,27 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
 
 
 class _Handle:
-    """What nodes hold instead of a tensor that was saved inside.
+    """The object that nodes hold in place of a saved tensor.
 
-    Those that saved one version of one tensor share it.
+    Nodes that saved the same version of the same tensor share it.
     """
 
 
 def _get_tid(tensor):
-    """One version of one tensor."""
+    """Return a key for one version of one tensor."""
     return id(tensor), tensor.data_ptr(), tensor._version
 
 
 def _get_sid(tensor):
-    """One version of the memory that a tensor shares with its views, wherever in it they begin (PyTorch tells them
-    apart, and misses writes).
+    """Return a key for one version of the storage that a tensor shares with its views.
+
+    It does not depend on where in the storage a view starts. PyTorch distinguishes such views, and misses some writes.
     """
     return tensor.data_ptr() - tensor.storage_offset() * tensor.itemsize, tensor._version
 
 
 def _written(args, call):
-    """The tensors that a call below autograd writes to."""
+    """Return the tensors that a call below autograd writes to."""
     found = call.resolve(args)
     if found is None:  # an operator that PyTorch does not have
         return tensors_of([args[0]] if call.suffix else [args[i] for i in call.op.options.mutates])
@@ -177,8 +180,9 @@ def _written(args, call):
 
 
 class _AllowMutationOnSavedContext:
-    """What was saved inside, as long as the nodes that saved it need it: handle -> the tensor, or its copy where it has
-    been written to since.
+    """The saved tensors, for as long as their nodes need them.
+
+    It maps each handle to the tensor, or to a copy if the tensor has been written to since.
     """
 
     def __init__(self):
@@ -188,7 +192,7 @@ class _AllowMutationOnSavedContext:
         self.sid_to_tid = collections.defaultdict(set)
 
     def clear(self):
-        """Forget all that was saved: the graphs that were recorded cannot be walked back any more."""
+        """Drop all saved tensors; backward through the recorded graphs is no longer possible."""
         for kept in (self.cloned, self.original, self.tid_to_weakhandle, self.sid_to_tid):
             kept.clear()
 
@@ -198,7 +202,7 @@ class _AllowMutationOnSavedContext:
         handle = self.tid_to_weakhandle.get(tid)
         if (
             handle is None or handle in self.cloned
-        ):  # the copy is of another tensor, whose address and memory this one got
+        ):  # the copy belongs to an earlier tensor with the same id and memory
             handle = self.tid_to_weakhandle[tid] = _Handle()
             self.original[handle] = tensor
         return handle
@@ -206,14 +210,14 @@ class _AllowMutationOnSavedContext:
     def _unpack(self, handle):
         if not _allow_mutation_on_saved_tensors_enabled or handle not in self.cloned and handle not in self.original:
             raise AssertionError(
-                # as PyTorch writes it
+                # spelled as in PyTorch
                 "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was "
                 "originally recorded."
             )
         return self.cloned[handle] if handle in self.cloned else self.original[handle]
 
     def _before_write(self, tensor):
-        """Copy what was saved of the memory that is about to be written to."""
+        """Copy the saved tensors on the memory that is about to be written to."""
         for tid in self.sid_to_tid.pop(_get_sid(tensor), ()):
             handle = self.tid_to_weakhandle.get(tid)
             if handle is not None and handle in self.original:
@@ -221,7 +225,7 @@ class _AllowMutationOnSavedContext:
                 del self.original[handle]
 
     def _on_call(self, name, args, call):
-        """The handler of calls below autograd: looks at what a call writes to, then lets it go on."""
+        """Handle a call below autograd: copy saved tensors that it writes to, then run it."""
         with call.outer():
             for tensor in _written(args, call):
                 self._before_write(tensor)
@@ -233,9 +237,9 @@ _allow_mutation_on_saved_tensors_enabled = False
 
 @contextlib.contextmanager
 def allow_mutation_on_saved_tensors():
-    """Saved tensors that are written to in place are copied before, so that the write does not matter.
+    """Context manager in which saved tensors are copied before they are written to in-place.
 
-    backward() must run inside too.
+    backward() must run inside it too.
     """
     global _allow_mutation_on_saved_tensors_enabled
     if _allow_mutation_on_saved_tensors_enabled:

@@ -1,4 +1,4 @@
-"""torch.autograd.profiler: named ranges, for whichever profile records, and a profile without steps."""
+"""torch.autograd.profiler: named ranges for the active profile, and a profiler without a schedule."""
 
 import contextlib
 
@@ -7,7 +7,7 @@ from mindtorch_proxy.runtime.context import CONTEXT as _CONTEXT
 
 from .profiler_util import EventList, FunctionEvent, MemRecordsAcc
 
-recorders: list = []  # those of the profiles that record now, the innermost last
+recorders: list = []  # recorders of the active profiles, innermost last
 
 
 def _watch(nodes, composites):
@@ -18,17 +18,17 @@ def _watch(nodes, composites):
 
 
 def _recording():
-    """Whether gradients are recorded above the operator that a mode is asked about."""
+    """Whether gradients are recorded above the operator that a mode is handling."""
     return _CONTEXT.recording
 
 
 class record_function(contextlib.ContextDecorator):
-    """A named range within a profile."""
+    """A named range in a profile."""
 
     def __init__(self, name, args=None):
         self.name, self.args, self._recorder = name, args, None
 
-    def _recreate_cm(self):  # as a decorator, one for each call
+    def _recreate_cm(self):  # a decorated function gets a new range for each call
         return type(self)(self.name, self.args)
 
     def __enter__(self):
@@ -43,7 +43,7 @@ class record_function(contextlib.ContextDecorator):
 
 
 def _record_function_enter(name, args=None):
-    """torch.ops.profiler._record_function_enter: begin a named range; the handle ends it."""
+    """torch.ops.profiler._record_function_enter: begin a named range and return its handle."""
     return record_function(name, args).__enter__()
 
 
@@ -61,7 +61,7 @@ for _name, _function in (
 
 
 class profile:
-    """Record what a block calls: operators and named ranges on the CPU, with their times."""
+    """Records the operators and named ranges of a block on the CPU, with their times."""
 
     def __init__(
         self,
@@ -115,7 +115,7 @@ class profile:
     def __exit__(self, *exc):
         if not self.enabled:
             return False
-        if self._recorder in recorders:  # unless somebody else has ended it
+        if self._recorder in recorders:  # unless it has already been ended elsewhere
             self._recorder.__exit__(None, None, None)
             recorders.remove(self._recorder)
         self._kept = [*self._kept, *self._recorder.events] if self.acc_events else self._recorder.events
@@ -139,30 +139,30 @@ class profile:
         return "<unfinished torch.autograd.profile>" if self.function_events is None else str(self.function_events)
 
     def table(self, *args, **kwargs):
-        """The calls as text: see EventList.table."""
+        """Return the events as a text table; see EventList.table."""
         return self._events().table(*args, **kwargs)
 
     def key_averages(self, group_by_input_shape=False, group_by_stack_n=0, group_by_overload_name=False):
-        """The calls of each name together."""
+        """Return the events averaged by name."""
         return self._events().key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 
     def total_average(self):
-        """All of them as one."""
+        """Return the total of all events."""
         return self._events().total_average()
 
     def export_chrome_trace(self, path):
-        """Write the calls for Perfetto or chrome://tracing."""
+        """Write the events to a file for Perfetto or chrome://tracing."""
         self._events()
         return torch.profiler.profiler.write_trace(path, self.function_events, self)
 
     @property
     def self_cpu_time_total(self):
-        """The time of all calls without what they call, in microseconds."""
+        """The time of all events without that of nested events, in microseconds."""
         return self._events().self_cpu_time_total
 
 
 class _Emit:
-    """Ranges for an outside profiler."""
+    """Base class of context managers that mark operators for an external profiler."""
 
     def __init__(self, enabled=True, record_shapes=False):
         self.enabled, self.entered, self.record_shapes = enabled, False, record_shapes
@@ -183,7 +183,7 @@ class _Emit:
 
 
 class emit_nvtx(_Emit):
-    """A range of NVTX for each operator: needs CUDA."""
+    """Marks each operator with an NVTX range. Needs CUDA, so it is not supported."""
 
     def _open(self):
         torch.cuda.synchronize()  # raises
@@ -191,19 +191,19 @@ class emit_nvtx(_Emit):
 
 
 class emit_itt(_Emit):
-    """A range of ITT for each operator: there is no ITT here."""
+    """Marks each operator with an ITT range. Not supported."""
 
     def _open(self):
         raise NotImplementedError("torch.autograd.profiler.emit_itt: operators are not marked for ITT")
 
 
 def kineto_available():
-    """Whether Kineto records the kernels: no."""
+    """Whether Kineto is available, which is always False."""
     return False
 
 
 def load_nvprof(path):
-    """Read a database of nvprof's: its events are CUDA's."""
+    """Raise NotImplementedError: nvprof databases contain CUDA events and cannot be read."""
     raise NotImplementedError("torch.autograd.profiler.load_nvprof: files of nvprof are not read")
 
 

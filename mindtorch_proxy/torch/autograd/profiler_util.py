@@ -1,4 +1,4 @@
-"""What a profile records, and its averages as a table."""
+"""The events of a profile, their averages, and the table of them."""
 
 import bisect
 import time
@@ -11,13 +11,13 @@ DEVICE_NAMES = ("cuda", "xpu", "privateuse1")
 
 
 def _format_time(us):
-    """Microseconds with the unit that fits."""
+    """Format a time in microseconds with a suitable unit."""
     size, unit = next(((size, unit) for size, unit in UNITS if abs(us) >= size), UNITS[-1])
     return f"{us / size:.3f}{unit}"
 
 
 def _format_memory(n):
-    """Bytes with the unit that fits."""
+    """Format a number of bytes with a suitable unit."""
     size, unit = next(
         ((size, unit) for size, unit in ((2**30, "GB"), (2**20, "MB"), (2**10, "KB")) if abs(n) >= size), (1, "B")
     )
@@ -25,7 +25,7 @@ def _format_memory(n):
 
 
 class FormattedTimesMixin:
-    """Names that PyTorch derives from the times; no device's own are recorded."""
+    """PyTorch's attributes derived from times. Times of accelerators are not recorded."""
 
     cpu_time_str = property(lambda self: _format_time(self.cpu_time), doc="The mean time of a call, with its unit.")
     cpu_time_total_str = property(
@@ -40,18 +40,18 @@ class FormattedTimesMixin:
 
 
 class Interval:
-    """From one time to another, in microseconds."""
+    """A time interval in microseconds."""
 
     def __init__(self, start, end):
         self.start, self.end = start, end
 
     def elapsed_us(self):
-        """How long it is."""
+        """Return the length of the interval."""
         return self.end - self.start
 
 
 class MemRecordsAcc:
-    """Records of memory, [(record, whether it has been claimed)], found by time: record.start_ns()."""
+    """Memory records [(record, whether it was claimed)], searchable by record.start_ns()."""
 
     def __init__(self, mem_records):
         self._mem_records = mem_records
@@ -59,14 +59,14 @@ class MemRecordsAcc:
         self._start_nses, self._indices = [t for t, _ in order], [i for _, i in order]
 
     def in_interval(self, start_us, end_us):
-        """The records between two times."""
+        """Yield the records between two times."""
         first = bisect.bisect_left(self._start_nses, start_us * 1000)
         for i in self._indices[first : bisect.bisect_right(self._start_nses, end_us * 1000)]:
             yield self._mem_records[i]
 
 
 class FunctionEvent(FormattedTimesMixin):
-    """One call of an operator, or a named range: times in microseconds, memory in bytes."""
+    """A call of an operator or a named range, with times in microseconds and memory in bytes."""
 
     count = 1
 
@@ -97,26 +97,26 @@ class FunctionEvent(FormattedTimesMixin):
         self.fwd_thread, self.sequence_nr = (
             fwd_thread,
             sequence_nr,
-        )  # of a node of backward: those of the operator that made it
+        )  # for a backward node, those of the operator that created it
         self.input_shapes, self.stack, self.scope = input_shapes or [], stack or [], scope
         self.use_device, self.cpu_memory_usage = use_device, cpu_memory_usage
         self.is_async, self.is_remote = (
             is_async,
             is_remote,
-        )  # what other threads or processes do meanwhile, as a collective
+        )  # runs on another thread or process, such as a collective
         self.is_user_annotation = is_user_annotation
         self.cpu_parent, self.cpu_children = None, []
 
     def end_now(self):
-        """The event ends."""
+        """Set the end of the event to now."""
         self.time_range.end = time.perf_counter_ns() / 1000
 
     def append_cpu_child(self, child):
-        """An event on the CPU that this one has called."""
+        """Add a CPU event that this one has called."""
         self.cpu_children.append(child)
 
     def set_cpu_parent(self, parent):
-        """The event on the CPU that has called this one."""
+        """Set the CPU event that has called this one."""
         self.cpu_parent = parent
 
     key = property(lambda self: self.name, doc="The name under which events are averaged.")
@@ -144,7 +144,7 @@ class FunctionEvent(FormattedTimesMixin):
 
 @dataclass(eq=False)
 class FunctionEventAvg(FormattedTimesMixin):
-    """The calls of one name together."""
+    """The sum of the events of one name."""
 
     key: str
     count: int = 0
@@ -160,7 +160,7 @@ class FunctionEventAvg(FormattedTimesMixin):
     )
 
     def add(self, other):
-        """Take another event, or average, in."""
+        """Add another event or average."""
         self.count += other.count
         for name in ("cpu_time_total", "self_cpu_time_total", "cpu_memory_usage", "self_cpu_memory_usage"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
@@ -168,14 +168,14 @@ class FunctionEventAvg(FormattedTimesMixin):
 
 
 class EventList(list):
-    """Events or averages, to sort and to print."""
+    """A list of events or averages, which can be printed as a table."""
 
     def __init__(self, *args, profile_memory=False, with_shapes=False, with_stack=False):
         super().__init__(*args)
         self.profile_memory, self.with_shapes, self.with_stack = profile_memory, with_shapes, with_stack
 
     def _populate_cpu_children(self):
-        """Find which events lie within which others of their thread, from their times."""
+        """Determine parents and children from the times of the events of each thread."""
         within: dict = {}
         for event in sorted((e for e in self if not e.is_async), key=lambda e: (e.time_range.start, -e.time_range.end)):
             open_events = within.setdefault((event.thread, event.node_id), [])
@@ -191,11 +191,11 @@ class EventList(list):
 
     @property
     def self_cpu_time_total(self):
-        """The microseconds of all events on the CPU, without those of events inside them."""
+        """The time of all CPU events without that of nested events, in microseconds."""
         return sum(event.self_cpu_time_total for event in self)
 
     def key_averages(self, group_by_input_shapes=False, group_by_stack_n=0, group_by_overload_name=False):
-        """The calls of each name together; by shapes and innermost lines of the stack too, if so."""
+        """Return the events summed by name, and optionally by input shapes and innermost stack frames."""
         groups: dict = {}
         for event in self:
             shapes, stack = event.input_shapes if group_by_input_shapes else [], event.stack[:group_by_stack_n]
@@ -213,14 +213,14 @@ class EventList(list):
         )
 
     def total_average(self):
-        """All of them as one."""
+        """Return the total of all events."""
         total = FunctionEventAvg("Total")
         for event in self:
             total.add(event)
         return total
 
     def columns(self, total):
-        """[(title, width, value of an event)]."""
+        """Return [(title, width, function that formats an event)]."""
         part = lambda n: f"{100 * n / total if total else 0:.2f}%"
         columns = [
             ("Self CPU %", 12, lambda e: part(e.self_cpu_time_total)),
@@ -250,7 +250,7 @@ class EventList(list):
         top_level_events_only=False,
         time_unit=None,
     ):
-        """The rows as text, the largest first by the attribute that sort_by names."""
+        """Return the rows as text, sorted in descending order by the attribute ``sort_by``."""
         for name in DEVICE_NAMES if sort_by else ():
             sort_by = sort_by.replace(name, "device")
         rows = sorted(self, key=lambda e: getattr(e, sort_by), reverse=True) if sort_by else list(self)

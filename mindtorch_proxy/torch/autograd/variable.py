@@ -5,7 +5,7 @@ from mindtorch_proxy.runtime.tensor import Tensor
 
 
 class ImperativeEngine:
-    """What programs reach of the engine: callbacks at the end of the backward that is running."""
+    """The part of the engine's interface that programs use, such as callbacks at the end of the running backward."""
 
     queue_callback = staticmethod(queue_callback)
     run_backward = staticmethod(run_backward)
@@ -17,7 +17,7 @@ class _VariableMeta(type):
 
 
 class Variable(metaclass=_VariableMeta):
-    """Variable(t, requires_grad=False) gives t itself as a leaf, as PyTorch does since 0.4."""
+    """Variable(t, requires_grad=False) returns t as a leaf, as in PyTorch since 0.4."""
 
     _execution_engine = ImperativeEngine()
 

@@ -1,4 +1,4 @@
-"""Several processes, on one machine or on many: groups, collectives and what is built on them."""
+"""torch.distributed: process groups, collectives, and the features built on them."""
 
 import importlib as _importlib
 import sys
@@ -8,11 +8,14 @@ from ._errors import DistBackendError, DistError, DistNetworkError, DistStoreErr
 
 
 def is_available():
-    """Whether this build has torch.distributed: yes. What the backend gloo needs comes with the extra `distributed`."""
+    """Whether torch.distributed is available, which is always True.
+
+    The gloo backend needs the optional dependencies of the extra `distributed`.
+    """
     return True
 
 
-# names that live in a submodule; all others are those of distributed_c10d
+# names defined in other submodules; all others come from distributed_c10d
 _ELSEWHERE = {
     "DeviceMesh": "device_mesh",
     "init_device_mesh": "device_mesh",
@@ -40,7 +43,7 @@ def __dir__():
 
 
 def __getattr__(name):
-    if name == "__all__":  # what `from torch.distributed import *` gives
+    if name == "__all__":  # the names that `from torch.distributed import *` imports
         return [n for n in __dir__() if n[:1] != "_"]
     if name in _ELSEWHERE:
         return getattr(_importlib.import_module(f".{_ELSEWHERE[name]}", __name__), name)

@@ -1,4 +1,4 @@
-"""Under which address a rank is reached."""
+"""Find the network address at which other ranks can reach this one."""
 
 import fcntl
 import socket
@@ -8,9 +8,9 @@ from ._store import PrefixStore
 
 
 def local_address(store):
-    """The address under which other ranks reach this one: that of the way to the store's host.
+    """Return the address of the network interface that this rank uses to reach the store's host.
 
-    Without one, that of the host's name, or loopback.
+    Without a store host, use the address of this machine's host name. If no address works, return the loopback address.
     """
     while isinstance(store, PrefixStore):
         store = store.underlying_store
@@ -31,7 +31,7 @@ def local_address(store):
 
 
 def interface_address(name):
-    """The IPv4 address of a network interface."""
+    """Return the IPv4 address of a network interface."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             found = fcntl.ioctl(probe.fileno(), 0x8915, struct.pack("256s", name[:15].encode()))  # SIOCGIFADDR
@@ -41,7 +41,7 @@ def interface_address(name):
 
 
 class Device:
-    """Where gloo listens: a host's name or address, or a network interface."""
+    """The host name, address or network interface on which gloo listens."""
 
     def __init__(self, hostname="", interface=""):
         self.hostname, self.interface = hostname, interface

@@ -1,4 +1,4 @@
-"""The collectives on tensors, and messages from rank to rank."""
+"""Collectives on tensors, and point-to-point messages between ranks."""
 
 import contextlib
 import warnings
@@ -32,7 +32,7 @@ _COMPLEX = (RedOpType.SUM, RedOpType.AVG, RedOpType.PREMUL_SUM)
 
 @dataclass
 class _CollOp:
-    """A collective that is held back until its block ends."""
+    """A collective that is deferred until its coalescing block ends."""
 
     op: Callable
     tensor: torch.Tensor
@@ -42,7 +42,7 @@ class _CollOp:
 
 
 class _IllegalWork(Work):
-    """What an operation gives that nobody may wait for."""
+    """The work returned for a deferred asynchronous collective; waiting for it is an error."""
 
     def __getattribute__(self, name):
         if name in ("is_success", "exception", "wait", "source_rank", "_source_rank", "result", "synchronize"):
@@ -51,7 +51,7 @@ class _IllegalWork(Work):
 
 
 def supports_complex(op):
-    """Whether a reduction works on complex numbers, taken as pairs of reals."""
+    """Whether a reduction works on complex tensors when they are viewed as pairs of real numbers."""
     return reduction(op) in _COMPLEX
 
 
@@ -90,7 +90,7 @@ def _ensure_all_tensors_same_dtype(*tensors):
 
 
 def _finish(work, async_op):
-    """The work, or its end."""
+    """Return the work if the call is asynchronous; otherwise wait for it and return None."""
     if async_op:
         return work
     if work is not None:
@@ -99,7 +99,7 @@ def _finish(work, async_op):
 
 
 def _future(work, async_op):
-    """The work's future, or its end: what the coalesced collectives give."""
+    """Return the work's future if the call is asynchronous, as coalesced collectives do; otherwise wait."""
     return work.get_future() if async_op else _finish(work, async_op)
 
 
@@ -111,7 +111,7 @@ def _outside(group, name):
 
 
 def _canonicalize_group_rank(group, global_rank=None, group_rank=None, return_global=False):
-    """The rank in the group that a global rank or a group's rank means."""
+    """Convert a global rank or a group rank to a group rank, or to a global rank if ``return_global``."""
     if group_rank is not None:
         if global_rank is not None:
             raise ValueError("Can't specify both group_rank and global_rank")
@@ -126,7 +126,7 @@ def _options(cls, async_op, **values):
 
 
 def broadcast(tensor, src=None, group=None, async_op=False, group_src=None):
-    """The tensor of ``src``, on all ranks."""
+    """Copy the tensor of rank ``src`` to all ranks."""
     group = _group_or_default_group(group)
     if _outside(group, "broadcast"):
         return None
@@ -143,7 +143,7 @@ def _reducible(name, op, *tensors):
 
 
 def all_reduce(tensor, op=ReduceOp.SUM, group=None, async_op=False):
-    """All ranks' tensors, reduced, on all ranks."""
+    """Reduce the tensors of all ranks; every rank gets the result."""
     _check_single_tensor(tensor, "tensor")
     if _outside(group, "all_reduce"):
         return None
@@ -157,7 +157,7 @@ def all_reduce(tensor, op=ReduceOp.SUM, group=None, async_op=False):
 
 
 def all_reduce_coalesced(tensors, op=ReduceOp.SUM, group=None, async_op=False):
-    """Several tensors, reduced as one."""
+    """Reduce several tensors across all ranks in one operation."""
     if isinstance(tensors, torch.Tensor):
         tensors = [tensors]
     _check_tensor_list(tensors, "tensor")
@@ -172,7 +172,7 @@ def all_reduce_coalesced(tensors, op=ReduceOp.SUM, group=None, async_op=False):
 
 
 def reduce(tensor, dst=None, op=ReduceOp.SUM, group=None, async_op=False, group_dst=None):
-    """All ranks' tensors, reduced, on ``dst``."""
+    """Reduce the tensors of all ranks; only rank ``dst`` gets the result."""
     group = _group_or_default_group(group)
     if _outside(group, "reduce"):
         return None
@@ -182,7 +182,7 @@ def reduce(tensor, dst=None, op=ReduceOp.SUM, group=None, async_op=False, group_
 
 
 def all_gather(tensor_list, tensor, group=None, async_op=False):
-    """All ranks' tensors, in a list, on all ranks."""
+    """Gather the tensors of all ranks into a list on every rank."""
     _check_tensor_list(tensor_list, "tensor_list")
     _check_single_tensor(tensor, "tensor")
     _ensure_all_tensors_same_dtype(tensor_list, tensor)
@@ -195,7 +195,7 @@ def all_gather(tensor_list, tensor, group=None, async_op=False):
 
 
 def all_gather_into_tensor(output_tensor, input_tensor, group=None, async_op=False):
-    """All ranks' tensors, one after another or stacked, in one, on all ranks."""
+    """Gather the tensors of all ranks, concatenated or stacked, into one tensor on every rank."""
     _check_single_tensor(input_tensor, "input_tensor")
     _check_single_tensor(output_tensor, "output_tensor")
     if _outside(group, "all_gather_into_tensor"):
@@ -209,12 +209,12 @@ def all_gather_into_tensor(output_tensor, input_tensor, group=None, async_op=Fal
 
 
 def all_gather_single(output, input, group=None, async_op=False):
-    """all_gather_into_tensor."""
+    """Same as all_gather_into_tensor."""
     return all_gather_into_tensor(output, input, group, async_op)
 
 
 def _all_gather_base(output_tensor, input_tensor, group=None, async_op=False):
-    """all_gather_into_tensor, by its old name."""
+    """Deprecated name of all_gather_into_tensor."""
     warnings.warn(
         "`torch.distributed._all_gather_base` is deprecated, use `torch.distributed.all_gather_into_tensor`",
         FutureWarning,
@@ -224,7 +224,7 @@ def _all_gather_base(output_tensor, input_tensor, group=None, async_op=False):
 
 
 def all_gather_coalesced(output_tensor_lists, input_tensor_list, group=None, async_op=False):
-    """all_gather of several tensors: a list for each rank."""
+    """Gather several tensors at once; the output has one list of tensors for each rank."""
     if _outside(group, "all_gather_coalesced"):
         return None
     _check_tensor_list(input_tensor_list, "input_tensor_list")
@@ -250,7 +250,7 @@ def _validate_output_list_for_rank(my_rank, dst, gather_list):
 
 
 def gather(tensor, gather_list=None, dst=None, group=None, async_op=False, group_dst=None):
-    """All ranks' tensors, in a list, on ``dst``."""
+    """Gather the tensors of all ranks into a list on rank ``dst``."""
     _check_single_tensor(tensor, "tensor")
     if gather_list:
         _check_tensor_list(gather_list, "gather_list")
@@ -267,7 +267,7 @@ def gather(tensor, gather_list=None, dst=None, group=None, async_op=False, group
 
 
 def scatter(tensor, scatter_list=None, src=None, group=None, async_op=False, group_src=None):
-    """A tensor of ``src``'s list, on each rank."""
+    """Send each rank its tensor from the list of rank ``src``."""
     _check_single_tensor(tensor, "tensor")
     if scatter_list:
         _check_tensor_list(scatter_list, "scatter_list")
@@ -288,7 +288,7 @@ def scatter(tensor, scatter_list=None, src=None, group=None, async_op=False, gro
 
 
 def reduce_scatter(output, input_list, op=ReduceOp.SUM, group=None, async_op=False):
-    """All ranks' lists, reduced; each rank gets its own entry."""
+    """Reduce the lists of all ranks element by element; each rank gets its own entry of the result."""
     _check_single_tensor(output, "output")
     _check_tensor_list(input_list, "input_list")
     _ensure_all_tensors_same_dtype(output, input_list)
@@ -301,7 +301,7 @@ def reduce_scatter(output, input_list, op=ReduceOp.SUM, group=None, async_op=Fal
 
 
 def reduce_scatter_tensor(output, input, op=ReduceOp.SUM, group=None, async_op=False):
-    """All ranks' inputs, reduced; each rank gets its own piece."""
+    """Reduce the inputs of all ranks; each rank gets its own chunk of the result."""
     _check_single_tensor(output, "output")
     _check_single_tensor(input, "input")
     if _outside(group, "reduce_scatter_tensor"):
@@ -317,12 +317,12 @@ def reduce_scatter_tensor(output, input, op=ReduceOp.SUM, group=None, async_op=F
 
 
 def reduce_scatter_single(output, input, op=ReduceOp.SUM, group=None, async_op=False):
-    """reduce_scatter_tensor."""
+    """Same as reduce_scatter_tensor."""
     return reduce_scatter_tensor(output, input, op, group, async_op)
 
 
 def _reduce_scatter_base(output, input, op=ReduceOp.SUM, group=None, async_op=False):
-    """reduce_scatter_tensor, by its old name."""
+    """Deprecated name of reduce_scatter_tensor."""
     warnings.warn(
         "`torch.distributed._reduce_scatter_base` is deprecated, use `torch.distributed.reduce_scatter_tensor`",
         FutureWarning,
@@ -332,7 +332,7 @@ def _reduce_scatter_base(output, input, op=ReduceOp.SUM, group=None, async_op=Fa
 
 
 def all_to_all_single(output, input, output_split_sizes=None, input_split_sizes=None, group=None, async_op=False):
-    """Each rank's input is cut along the first dimension; piece i goes to rank i."""
+    """Split each rank's input along the first dimension and send piece i to rank i."""
     if _outside(group, "all_to_all_single"):
         return None
     _check_single_tensor(output, "output")
@@ -350,7 +350,7 @@ def all_to_all_single(output, input, output_split_sizes=None, input_split_sizes=
 
 
 def all_to_all(output_tensor_list, input_tensor_list, group=None, async_op=False):
-    """Each rank's tensor i goes to rank i."""
+    """Send tensor i of each rank's list to rank i."""
     if _outside(group, "all_to_all"):
         return None
     _check_tensor_list(output_tensor_list, "output_tensor_list")
@@ -361,7 +361,7 @@ def all_to_all(output_tensor_list, input_tensor_list, group=None, async_op=False
 
 
 def barrier(group=None, async_op=False, device_ids=None):
-    """Wait for all ranks."""
+    """Wait until all ranks of the group reach the barrier."""
     group = _group_or_default_group(group)
     if _outside(group, "barrier"):
         return None
@@ -369,7 +369,7 @@ def barrier(group=None, async_op=False, device_ids=None):
 
 
 def monitored_barrier(group=None, timeout=None, wait_all_ranks=False):
-    """A barrier that names the ranks that do not come in time."""
+    """Wait for all ranks; the error on a time-out names the ranks that did not reach the barrier."""
     if _outside(group, "monitored_barrier"):
         return
     if _w.get_backend(group) != _w.Backend.GLOO:
@@ -381,7 +381,7 @@ def monitored_barrier(group=None, timeout=None, wait_all_ranks=False):
     _group_or_default_group(group).monitored_barrier(timeout, wait_all_ranks)
 
 
-# -- messages
+# -- point-to-point messages
 
 
 def _check_not_self_rank(group, rank, kind):
@@ -390,7 +390,7 @@ def _check_not_self_rank(group, rank, kind):
 
 
 def isend(tensor, dst=None, group=None, tag=0, group_dst=None):
-    """Send a tensor; the work is done when it has left."""
+    """Start to send a tensor and return a work, which is complete once the tensor has been sent."""
     group = _group_or_default_group(group)
     if _outside(group, "isend"):
         return None
@@ -402,7 +402,7 @@ def isend(tensor, dst=None, group=None, tag=0, group_dst=None):
 
 
 def irecv(tensor, src=None, group=None, tag=0, group_src=None):
-    """Receive a tensor, from ``src`` or from whoever sends one."""
+    """Start to receive a tensor from rank ``src``, or from any rank if ``src`` is not given."""
     _check_single_tensor(tensor, "tensor")
     if _outside(group, "irecv"):
         return None
@@ -415,7 +415,7 @@ def irecv(tensor, src=None, group=None, tag=0, group_src=None):
 
 
 def send(tensor, dst=None, group=None, tag=0, group_dst=None):
-    """Send a tensor."""
+    """Send a tensor to rank ``dst`` and wait until it has been sent."""
     group = _group_or_default_group(group)
     if _rank_not_in_group(group):
         _warn_not_in_group("send")
@@ -427,7 +427,7 @@ def send(tensor, dst=None, group=None, tag=0, group_dst=None):
 
 
 def recv(tensor, src=None, group=None, tag=0, group_src=None):
-    """Receive a tensor; the rank that sent it, -1 outside the group."""
+    """Receive a tensor and return the rank that sent it, or -1 if this process is outside the group."""
     work = irecv(tensor, src, group, tag, group_src)
     if work is None:
         return -1
@@ -438,7 +438,7 @@ def recv(tensor, src=None, group=None, tag=0, group_src=None):
 
 
 class P2POp:
-    """A message for batch_isend_irecv."""
+    """A send or receive operation for batch_isend_irecv."""
 
     def __init__(self, op, tensor, peer=None, group=None, tag=0, group_peer=None):
         _check_op(op)
@@ -478,7 +478,7 @@ def _check_p2p_op_list(operations):
 
 
 def batch_isend_irecv(p2p_op_list):
-    """Start several messages; a work for each."""
+    """Start several send and receive operations and return one work for each."""
     _check_p2p_op_list(p2p_op_list)
     works = [
         p.op(p.tensor, group=p.group, tag=p.tag, **{"group_dst" if p.op is isend else "group_src": p.group_peer})
@@ -487,11 +487,11 @@ def batch_isend_irecv(p2p_op_list):
     return [w for w in works if w is not None]
 
 
-# -- several collectives as one
+# -- coalescing
 
 
 class _CoalescingManager:
-    """What ``_coalescing_manager`` gives: the works of what stood in its block."""
+    """The object that ``_coalescing_manager`` yields; it collects the works of the block."""
 
     def __init__(self):
         self.works = []
@@ -501,14 +501,14 @@ class _CoalescingManager:
             self.works.append(work)
 
     def wait(self):
-        """Wait for all."""
+        """Wait for all collected works."""
         for work in self.works:
             work.wait()
 
 
 @contextlib.contextmanager
 def _coalescing_manager(group=None, device=None, async_ops=False):
-    """Collectives of one kind in a block run as one, at its end."""
+    """Run the collectives of a block as one at its end; they must be of one kind."""
     group = _group_or_default_group(group)
     state = _w._world.pg_coalesce_state
     if isinstance(state.get(group), list):
@@ -543,12 +543,12 @@ def _coalescing_manager(group=None, device=None, async_ops=False):
 
 
 def _make_nccl_premul_sum(factor):
-    """The reduction that multiplies by a factor first, which gloo does not have."""
+    """Return the reduction that multiplies by a factor before summing. gloo does not support it."""
     return ReduceOp(RedOpType.PREMUL_SUM, factor)
 
 
 class reduce_op:
-    """ReduceOp's members under their old name."""
+    """Deprecated name of ReduceOp."""
 
     __members__ = RedOpType.__members__
 

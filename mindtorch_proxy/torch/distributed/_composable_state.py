@@ -1,4 +1,4 @@
-"""What an API that was applied to a module in place remembers of it."""
+"""The state that a composable API keeps for a module."""
 
 import weakref
 
@@ -6,21 +6,21 @@ __all__ = []
 
 
 class _State:
-    """What one API knows of a module, or of several that it was applied to together."""
+    """State of one API, for the module or the group of modules that it was applied to."""
 
 
 _states = weakref.WeakKeyDictionary()  # module: weak reference to its state
 
 
 def _insert_module_state(module, state):
-    """Remember, weakly, the state of a module; once."""
+    """Store a weak reference to a module's state. A module can have only one."""
     if module in _states:
         raise AssertionError(f"Inserting {module} more than once.")
     _states[module] = weakref.ref(state)
 
 
 def _get_module_state(module):
-    """The state of a module: itself, where it is one, that which was inserted, or None."""
+    """Return a module's state, or None. An argument that is itself a _State is returned as is."""
     if isinstance(module, _State):
         return module
     reference = _states.get(module)

@@ -1,4 +1,4 @@
-"""torch.distributed.breakpoint: a debugger on one rank while the others wait."""
+"""torch.distributed.breakpoint: start a debugger on one rank while the other ranks wait."""
 
 import pdb
 import sys
@@ -6,11 +6,11 @@ import traceback
 
 from .distributed_c10d import barrier, get_rank
 
-_passed: dict = {}  # the place of a call -> how often it was passed
+_passed: dict = {}  # call site -> number of times it was reached
 
 
 class _ForkedPdb(pdb.Pdb):
-    """Reads from the terminal, which workers are started without."""
+    """A debugger that reads from the terminal, because workers are started without standard input."""
 
     def interaction(self, *args, **kwargs):
         before = sys.stdin
@@ -22,10 +22,10 @@ class _ForkedPdb(pdb.Pdb):
 
 
 def breakpoint(rank=0, skip=0, timeout_s=3600):
-    """Stop in the debugger on ``rank``; all other ranks wait in a barrier until it goes on. All ranks call it.
+    """Start the debugger on ``rank`` while all other ranks wait in a barrier. All ranks must call it.
 
-    skip: how often the same line is passed before it stops. timeout_s: of PyTorch's barrier; here the group's own
-    time-out holds.
+    skip: how many times to pass this line before the debugger starts.
+    timeout_s: accepted for compatibility with PyTorch; the barrier uses the group's own timeout.
     """
     if skip > 0:
         place = tuple((f.filename, f.lineno) for f in traceback.extract_stack(limit=8)[:-1])

@@ -1,5 +1,6 @@
-"""A rank's side of the process in which a group's gloo runs (`_engine_process`): starts it, shares memory with it, asks
-it for collectives, ends it.
+"""Client for the process that runs gloo for a group (`_engine_process`).
+
+It starts and ends the process, shares memory with it and sends it collectives.
 """
 
 import ctypes
@@ -21,22 +22,22 @@ __all__ = ["Engine", "EngineError", "EngineTimeout", "library", "memcpy"]
 _COMMAND = 1 << 16
 _libc = ctypes.CDLL(None)
 _libc.memcpy.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
-memcpy = _libc.memcpy  # of addresses; other threads run meanwhile
+memcpy = _libc.memcpy  # takes addresses; ctypes releases the GIL during the call
 
 
 class EngineError(Exception):
-    """A collective failed; the text is gloo's."""
+    """A collective failed; the message is gloo's."""
 
 
 class EngineTimeout(EngineError):
-    """A collective was not done in time."""
+    """A collective did not finish in time."""
 
 
 @functools.cache
 def library():
-    """The path of gloo's extension module in the wheel xoscar.
+    """Return the path of gloo's extension module in the xoscar package.
 
-    RuntimeError, with what to install, where there is none.
+    Raise RuntimeError, with what to install, if the package is missing.
     """
     try:
         files = importlib.metadata.distribution("xoscar").files or ()
@@ -52,7 +53,7 @@ def library():
 
 
 class _Memory:
-    """A piece of memory that both processes see."""
+    """A block of memory shared between this process and the gloo process."""
 
     __slots__ = ("number", "size", "map", "address")
 
@@ -62,9 +63,10 @@ class _Memory:
 
 
 class Engine:
-    """gloo for one group. One collective at a time; ``lock`` is held by whoever uses it.
+    """The gloo process of one group.
 
-    It connects when it is first used.
+    It runs one collective at a time; callers must hold ``lock``. The first collective starts the process and connects
+    it.
     """
 
     def __init__(self, store, rank, size, timeout, host, interface):
@@ -80,7 +82,7 @@ class Engine:
         self.process, self.memory, self.free, self.count, self.connected = None, {}, {}, 0, False
 
     def start(self):
-        """Start the process."""
+        """Start the gloo process."""
         path = library()
         control, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         reading, writing = os.pipe()
@@ -95,14 +97,14 @@ class Engine:
         self.control, self.pipe = control, writing
 
     def connect(self, timeout):
-        """Connect to the other ranks."""
+        """Connect to the other ranks, and start the process first if needed."""
         if self.process is None:
             self.start()
         self.command("connect", self.rank, self.size, self.host, self.interface, 10 * 365 * 86400.0, timeout=timeout)
         self.connected = True
 
     def staging(self, size):
-        """Shared memory of at least so many bytes; give it back by ``release``."""
+        """Return shared memory of at least ``size`` bytes. Give it back with ``release``."""
         room = 1 << max(12, (size - 1).bit_length())
         if self.free.get(room):
             return self.free[room].pop()
@@ -119,13 +121,13 @@ class Engine:
         return memory
 
     def release(self, memory):
-        """Keep shared memory for the next who needs as much."""
+        """Keep shared memory for reuse by later calls of ``staging``."""
         self.free.setdefault(memory.size, []).append(memory)
 
     def command(self, name, *arguments, fd=None, timeout=60.0, waiting=None):
-        """Have the process do something, and wait for it.
+        """Send a command to the process and wait until it is done.
 
-        ``waiting()`` is called about every five seconds meanwhile.
+        ``waiting()`` is called about every five seconds while waiting.
         """
         deadline = time.monotonic() + timeout
         message = marshal.dumps((name, *arguments))
@@ -161,7 +163,7 @@ class Engine:
             return marshal.loads(message)
 
     def ask_store(self, what, key, value=None, *, deadline, waiting):
-        """A question of gloo's while it connects."""
+        """Answer a store request that gloo sends while it connects."""
         if what == "set":
             self.store.set(key, value)
             return None
@@ -176,12 +178,12 @@ class Engine:
                 return bytes(self.store.get(key))
             except (DistNetworkError, DistBackendError) as error:
                 raise EngineError(f"the store does not answer: {error}") from None
-            except RuntimeError:  # nobody has set it yet: each kind of store has an error of its own
+            except RuntimeError:  # the key is not set yet; each kind of store raises its own subclass
                 if waiting is not None:
                     waiting()
 
     def end(self):
-        """End the process; the other ranks' collectives fail at once."""
+        """Kill the process. Collectives of other ranks then fail at once."""
         if self.process is None:
             return
         process, self.process = self.process, None

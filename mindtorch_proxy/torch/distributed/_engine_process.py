@@ -1,9 +1,10 @@
-"""The process in which a group's gloo runs: started as a script, with the path of gloo's extension module, without
-torch and without site-packages.
+"""The process that runs gloo for a group.
 
-gloo's binding keeps Python's lock while a collective waits, so it has an interpreter to itself. Commands come over a
-socket, tensors through shared memory.
-When the rank that started it ends, however it ends, this process ends as well, in the midst of a collective too.
+It is started as a script with the path of gloo's extension module, without torch and without site-packages.
+
+gloo's binding holds the GIL while a collective waits, so it needs its own interpreter. Commands arrive over a socket;
+tensors are passed through shared memory. When the rank that started it ends for any reason, this process ends too, even
+during a collective.
 """
 
 import ctypes
@@ -17,12 +18,14 @@ import signal
 import socket
 import sys
 
-COMMAND = 1 << 16  # bytes of the longest command
+COMMAND = 1 << 16  # maximum size of a command in bytes
 
 
 def end_with(parent_pipe, parent_is_main_thread):
-    """Let the kernel end this process: when the pipe closes (SIGIO, whose default is to end), and when the thread that
-    started it ends.
+    """Make the kernel end this process when the rank ends.
+
+    The process gets SIGIO, whose default action is to terminate, when the pipe closes. If the parent thread is the main
+    thread, it also gets SIGKILL when that thread ends.
     """
     fcntl.fcntl(parent_pipe, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(parent_pipe, fcntl.F_SETFL, fcntl.fcntl(parent_pipe, fcntl.F_GETFL) | os.O_ASYNC)
@@ -31,7 +34,7 @@ def end_with(parent_pipe, parent_is_main_thread):
 
 
 class RankStore:
-    """The store that gloo asks while it connects: the rank answers."""
+    """The store that gloo uses to connect; it forwards requests to the rank."""
 
     def __init__(self, control):
         self.control = control
@@ -47,11 +50,11 @@ class RankStore:
         return self.ask("get", key)
 
     def wait(self, keys):
-        """`get` waits."""
+        """Do nothing, because `get` already waits."""
 
 
 class Engine:
-    """gloo's context of one group, and the memory that it shares with the rank."""
+    """The gloo context of one group, and the memory it shares with the rank."""
 
     def __init__(self, gloo, control):
         self.gloo, self.control, self.context, self.memory = gloo, control, None, {}
@@ -148,7 +151,7 @@ class Engine:
             try:
                 getattr(self, f"do_{name}")(*arguments, *fds)
                 answer = ("done",)
-            except Exception as error:  # whatever it is, the rank raises it
+            except Exception as error:  # any error is sent to the rank, which raises it
                 answer = ("error", f"{error}"[:4000])
             self.control.send(marshal.dumps(answer))
 

@@ -2,23 +2,23 @@
 
 
 class DistError(RuntimeError):
-    """An error of torch.distributed."""
+    """Base class of the errors of torch.distributed."""
 
 
 class DistBackendError(DistError):
-    """An error of a backend: a collective failed, or its group cannot be used any more."""
+    """A backend error: a collective failed, or the group can no longer be used."""
 
 
 class DistNetworkError(DistError):
-    """An error of the network."""
+    """A network error."""
 
 
 class DistStoreError(DistError):
-    """An error of a store, such as a key that nobody sets in time."""
+    """A store error, such as a key that was not set in time."""
 
 
 class QueueEmptyError(DistStoreError):
-    """Nothing is in the queue."""
+    """The queue is empty."""
 
 
 for _cls in (DistError, DistBackendError, DistNetworkError, DistStoreError, QueueEmptyError):

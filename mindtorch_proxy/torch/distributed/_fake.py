@@ -1,6 +1,6 @@
-"""A backend of one process that says it is of several: shapes are those of collectives, but nothing is exchanged.
+"""The "fake" backend: one process that acts as one rank of many.
 
-For trying programs out.
+Collectives return results of the right shape, but no data is exchanged. It is meant for trying out programs.
 """
 
 from datetime import timedelta
@@ -10,18 +10,18 @@ from ._types import Work
 
 
 class FakeWork(Work):
-    """Nothing to wait for."""
+    """A work that is complete at once."""
 
     def __init__(self, tensors=()):
         super().__init__()
         self._result = list(tensors)
 
     def wait(self, timeout=timedelta(0)):
-        """At once."""
+        """Return True immediately."""
         return True
 
     def get_future(self):
-        """A Future that is done."""
+        """Return a completed future."""
         if not self._event.is_set():
             self._finish(self._result)
         return super().get_future()
@@ -32,7 +32,11 @@ def _flat(tensors):
 
 
 class FakeProcessGroup(Backend):
-    """The other ranks' tensors are as this one's, where something must come in; else tensors stay as they are."""
+    """A group whose collectives never communicate.
+
+    Where a collective receives data, the other ranks' tensors are assumed equal to this rank's. Other tensors are left
+    unchanged.
+    """
 
     @classmethod
     def _create_internal(cls, rank, world_size, options=None):
@@ -59,47 +63,47 @@ class FakeProcessGroup(Backend):
         return self._filled(_flat(outputs), [x for x, each in zip(inputs, outputs) for _ in each])
 
     def allgather(self, outputs, inputs, options):
-        """Each rank's is this one's."""
+        """Fill every output with this rank's input."""
         return self._gathered(outputs, inputs)
 
     def allgather_coalesced(self, outputs, inputs, options):
-        """Each rank's is this one's."""
+        """Fill every rank's outputs with this rank's inputs."""
         return self._filled(_flat(outputs), [x for each in outputs for x in inputs])
 
     def _allgather_base(self, output, input, options):
         return self._filled(output.chunk(self._size), [input] * self._size)
 
     def allgather_into_tensor_coalesced(self, outputs, inputs, options):
-        """Each rank's is this one's."""
+        """Fill every chunk of each output with this rank's input."""
         for output, given in zip(outputs, inputs):
             self._allgather_base(output, given, options)
         return self._nothing(outputs)
 
     def gather(self, outputs, inputs, options):
-        """Each rank's is this one's."""
+        """Fill every output with this rank's input."""
         return self._gathered(outputs, inputs)
 
     def scatter(self, outputs, inputs, options):
-        """The root's own share, at the root."""
+        """Copy the root's own entry on the root; do nothing on other ranks."""
         return self._filled(outputs, [each[self._rank] for each in inputs]) if inputs else self._nothing(outputs)
 
     def reduce_scatter(self, outputs, inputs, options):
-        """This rank's share of its own."""
+        """Copy this rank's entry of its own inputs."""
         return self._filled(outputs, [each[self._rank] for each in inputs])
 
     def _reduce_scatter_base(self, output, input, options):
         return self._filled([output], [input.chunk(self._size)[self._rank]])
 
     def reduce_scatter_tensor_coalesced(self, outputs, inputs, options):
-        """This rank's shares of its own."""
+        """Copy this rank's chunk of each of its own inputs."""
         return self._filled(outputs, [x.chunk(self._size)[self._rank] for x in inputs])
 
     def alltoall(self, outputs, inputs, options):
-        """This one's own pieces."""
+        """Copy this rank's own inputs to the outputs."""
         return self._filled(outputs, inputs)
 
     def alltoall_base(self, output, input, output_split_sizes, input_split_sizes, options):
-        """This one's own pieces."""
+        """Copy this rank's own input to the output."""
         return self._filled([output], [input])
 
 

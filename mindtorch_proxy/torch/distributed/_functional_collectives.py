@@ -1,4 +1,4 @@
-"""Collectives as functions: of tensors, with new tensors as results that wait for themselves."""
+"""Functional collectives: they return new tensors, which wait for the collective when they are first used."""
 
 import torch
 from torch.utils._pytree import tree_map
@@ -19,7 +19,7 @@ _OPERATIONS = {
 
 
 class AsyncCollectiveTensor(torch.Tensor):
-    """A collective's result on its way: the first operator on it waits."""
+    """The result of a collective in flight; the first operator on it waits for the collective."""
 
     __slots__ = ("elem", "completed", "_work")
 
@@ -42,7 +42,7 @@ class AsyncCollectiveTensor(torch.Tensor):
     __torch_function__ = torch._C._disabled_torch_function_impl
 
     def trigger_wait(self):
-        """The result, when it is there."""
+        """Wait for the collective and return its result."""
         if not self.completed:
             self._work.wait()
             self.completed, self._work = True, None
@@ -71,12 +71,15 @@ class AsyncCollectiveTensor(torch.Tensor):
 
 
 def wait_tensor(tensor):
-    """A collective's result, when it is there."""
+    """Return the result of a functional collective, and wait for it first if needed."""
     return tensor.trigger_wait() if isinstance(tensor, AsyncCollectiveTensor) else tensor
 
 
 def _group(group, tag=""):
-    """The group of a list of ranks, a mesh of one dimension, (mesh, dimension), a name or a group."""
+    """Return the process group for a group argument.
+
+    The argument is a list of ranks, a 1D DeviceMesh, a (DeviceMesh, dimension) pair, a group name or a group.
+    """
     if isinstance(group, c10d.ProcessGroup):
         return group
     if isinstance(group, str):
@@ -112,13 +115,13 @@ def _plain(tensor):
 
 
 def all_reduce(self, reduceOp, group, tag=""):
-    """The reduction of all ranks' tensors."""
+    """Return the reduction of all ranks' tensors."""
     out = _plain(self).clone(memory_format=torch.contiguous_format)
     return AsyncCollectiveTensor(out, c10d.all_reduce(out, _operation(reduceOp), _group(group, tag), async_op=True))
 
 
 def broadcast(self, src, group, tag=""):
-    """A rank's tensor."""
+    """Return the tensor of rank ``src``."""
     out, group = _plain(self).clone(memory_format=torch.contiguous_format), _group(group, tag)
     return AsyncCollectiveTensor(out, c10d.broadcast(out, src, group, async_op=True))
 
@@ -129,7 +132,7 @@ def _gathered(tensor, group):
 
 
 def all_gather_tensor(self, gather_dim, group, tag=""):
-    """All ranks' tensors, one after another along a dimension."""
+    """Return the tensors of all ranks, concatenated along a dimension."""
     tensor, group = _plain(self), _group(group, tag)
     out, work = _gathered(tensor, group)
     if gather_dim == 0:
@@ -139,7 +142,7 @@ def all_gather_tensor(self, gather_dim, group, tag=""):
 
 
 def reduce_scatter_tensor(self, reduceOp, scatter_dim, group, tag=""):
-    """This rank's piece, along a dimension, of the reduction of all ranks' tensors."""
+    """Return this rank's chunk, along a dimension, of the reduction of all ranks' tensors."""
     tensor, group = _plain(self), _group(group, tag)
     if tensor.size(scatter_dim) % group.size():
         raise AssertionError(f"input dimension 0 ({tensor.size(0)} must be a multiple of group_size {group.size()})")
@@ -152,7 +155,7 @@ def reduce_scatter_tensor(self, reduceOp, scatter_dim, group, tag=""):
 
 
 def all_to_all_single(self, output_split_sizes, input_split_sizes, group, tag=""):
-    """Pieces of all ranks' tensors for this rank."""
+    """Return the pieces of all ranks' tensors that are addressed to this rank."""
     tensor, group = _plain(self).contiguous(), _group(group, tag)
     rows = tensor.shape[0] if output_split_sizes is None else sum(output_split_sizes)
     out = tensor.new_empty((rows, *tensor.shape[1:]))
@@ -162,7 +165,7 @@ def all_to_all_single(self, output_split_sizes, input_split_sizes, group, tag=""
 
 
 def permute_tensor(self, src_dst, group, tag=""):
-    """The tensor of the rank that sends to this one."""
+    """Return the tensor of the rank that ``src_dst`` maps to this rank."""
     group, sent = _group(group, tag), self.numel()
     to, of = src_dst[group.rank()], src_dst.index(group.rank())
     sizes = lambda peer: [sent if r == peer else 0 for r in range(group.size())]
@@ -170,17 +173,17 @@ def permute_tensor(self, src_dst, group, tag=""):
 
 
 def all_reduce_coalesced(self, reduceOp, group, tag=""):
-    """all_reduce of each tensor of a list."""
+    """Apply all_reduce to each tensor of a list."""
     return [all_reduce(t, reduceOp, group, tag) for t in self]
 
 
 def all_gather_into_tensor_coalesced(self, group, tag=""):
-    """all_gather_tensor of each tensor of a list."""
+    """Apply all_gather_tensor to each tensor of a list."""
     return [all_gather_tensor(t, 0, group, tag) for t in self]
 
 
 def reduce_scatter_tensor_coalesced(inputs, reduceOp, scatter_dim, group, tag=""):
-    """reduce_scatter_tensor of each tensor of a list."""
+    """Apply reduce_scatter_tensor to each tensor of a list."""
     return [reduce_scatter_tensor(t, reduceOp, d, group, tag) for t, d in zip(inputs, scatter_dim)]
 
 
@@ -191,7 +194,7 @@ all_gather_single_coalesced, reduce_scatter_single_coalesced = (
 )
 
 
-# ------------------------------------------------------------------------------------------------ with gradients
+# ------------------------------------------------------------------------------------------------ differentiable
 class _AllGather(torch.autograd.Function):
     @staticmethod
     def forward(ctx, tensor, dim, group):
@@ -232,26 +235,26 @@ class _AllToAll(torch.autograd.Function):
 
 
 def all_gather_tensor_autograd(self, gather_dim, group, tag=""):
-    """all_gather_tensor, whose gradient is scattered and added."""
+    """Differentiable all_gather_tensor; its backward is a reduce_scatter with sum."""
     return _AllGather.apply(self, gather_dim, _group(group, tag))
 
 
 def reduce_scatter_tensor_autograd(self, reduceOp, scatter_dim, group, tag=""):
-    """reduce_scatter_tensor, whose gradient is gathered."""
+    """Differentiable reduce_scatter_tensor; its backward is an all_gather."""
     return _ReduceScatter.apply(self, reduceOp, scatter_dim, _group(group, tag))
 
 
 def all_to_all_single_autograd(self, output_split_sizes, input_split_sizes, group, tag=""):
-    """all_to_all_single, whose gradient goes back."""
+    """Differentiable all_to_all_single; its backward sends the gradients back."""
     return _AllToAll.apply(self, output_split_sizes, input_split_sizes, _group(group, tag))
 
 
 all_gather_single_autograd, reduce_scatter_single_autograd = all_gather_tensor_autograd, reduce_scatter_tensor_autograd
 
 
-# ------------------------------------------------------------------------------------------------ into given tensors
+# ------------------------------------------------------------------------------------------------ in-place
 def all_reduce_inplace(tensor, op="sum", group=None, async_op=False, tag=""):
-    """all_reduce, into the tensor."""
+    """In-place form of all_reduce."""
     if async_op:
         raise AssertionError("Can't remap async version of inplace op to functional collective")
     return tensor.copy_(
@@ -260,7 +263,7 @@ def all_reduce_inplace(tensor, op="sum", group=None, async_op=False, tag=""):
 
 
 def all_gather_tensor_inplace(output_tensor, input_tensor, group=None, async_op=False, tag="", gather_dim=0):
-    """all_gather_tensor, into a tensor."""
+    """Form of all_gather_tensor that writes to ``output_tensor``."""
     if async_op:
         raise AssertionError("Can't remap async version of inplace op to functional collective")
     return output_tensor.copy_(
@@ -269,7 +272,7 @@ def all_gather_tensor_inplace(output_tensor, input_tensor, group=None, async_op=
 
 
 def reduce_scatter_tensor_inplace(output, input, op="sum", group=None, async_op=False, scatter_dim=0, tag=""):
-    """reduce_scatter_tensor, into a tensor."""
+    """Form of reduce_scatter_tensor that writes to ``output``."""
     if async_op:
         raise AssertionError("Can't remap async version of inplace op to functional collective")
     return output.copy_(
@@ -280,7 +283,7 @@ def reduce_scatter_tensor_inplace(output, input, op="sum", group=None, async_op=
 def all_to_all_inplace(
     output, input, output_split_sizes=None, input_split_sizes=None, group=None, async_op=False, tag=""
 ):
-    """all_to_all_single, into a tensor."""
+    """Form of all_to_all_single that writes to ``output``."""
     if async_op:
         raise AssertionError("Can't remap async version of inplace op to functional collective")
     return output.copy_(

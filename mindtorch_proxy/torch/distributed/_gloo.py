@@ -1,5 +1,6 @@
-"""The backend gloo: collectives on the CPU's tensors, by gloo in a process beside (`_engine`), messages from rank to
-rank by `_mailbox`.
+"""The gloo backend.
+
+Collectives on CPU tensors are run by gloo in a separate process (`_engine`); point-to-point messages use `_mailbox`.
 """
 
 import os
@@ -20,7 +21,7 @@ from ._store import PrefixStore
 from ._types import BarrierOptions, RedOpType, Work, reduction
 from .constants import default_pg_timeout
 
-# dtype: gloo's number for it in `_engine_process`
+# dtype: its index in the dtype list of `_engine_process`
 _GLOO = {
     d: i
     for i, d in enumerate(
@@ -47,7 +48,7 @@ class _GlooOptions(_Options):
 
 
 class ProcessGroupGloo(OrderedCalls):
-    """gloo for one group of processes: ``ProcessGroupGloo(store, rank, size, timeout)``."""
+    """The gloo backend of one process group: ``ProcessGroupGloo(store, rank, size, timeout)``."""
 
     Options = _Options = _GlooOptions
     Device = Device
@@ -65,14 +66,14 @@ class ProcessGroupGloo(OrderedCalls):
 
     @staticmethod
     def create_device(hostname="", interface="", lazy_init=None):
-        """Where gloo is to listen."""
+        """Return the device on which gloo listens."""
         if interface:
             interface_address(interface)
         return Device(hostname, interface)
 
     @staticmethod
     def create_default_device(store=None, lazy_init=None):
-        """GLOO_SOCKET_IFNAME's first interface, or the way to the store's host."""
+        """Return the first interface of GLOO_SOCKET_IFNAME, or the address used to reach the store's host."""
         name = os.environ.get("GLOO_SOCKET_IFNAME", "").split(",")[0]
         return Device("", name) if name else Device(local_address(store))
 
@@ -80,7 +81,10 @@ class ProcessGroupGloo(OrderedCalls):
         return "gloo"
 
     def _one_dtype(self, name, tensors):
-        """The dtype of the tensors; an error for those that gloo does not move, or that are not on the CPU."""
+        """Return the dtype of the tensors.
+
+        Raise an error if one is not dense or not on the CPU, or if gloo does not support the dtype.
+        """
         for t in tensors:
             if t.layout is not torch.strided:
                 raise RuntimeError(f"ProcessGroupGloo::{name}: only supports dense tensors")
@@ -99,7 +103,7 @@ class ProcessGroupGloo(OrderedCalls):
             raise RuntimeError(f"ProcessGroupGloo::{name}: invalid root tensor: {root}")
 
     def _check_layouts(self, name, tensors):
-        """Tensors of one layout, one at least."""
+        """Check that there is at least one tensor and that all have the same layout."""
         if not tensors:
             raise RuntimeError(f"ProcessGroupGloo::{name}: requires non-empty tensor list")
         for i, t in enumerate(tensors):
@@ -127,7 +131,7 @@ class ProcessGroupGloo(OrderedCalls):
         return tensors[0]
 
     def _list_of_all(self, name, lists, what):
-        """The root's list of a tensor for each rank."""
+        """Return the root's list, which has one tensor for each rank."""
         if len(lists) != 1:
             raise RuntimeError(
                 f"ProcessGroupGloo::{name}: requires a single-element {what} list containing a list with {self._size} "
@@ -138,7 +142,7 @@ class ProcessGroupGloo(OrderedCalls):
     # -- collectives
 
     def broadcast(self, tensors, opts):
-        """The root's tensor, everywhere."""
+        """Copy the root's tensor to all ranks."""
         root = opts.rootRank
         self._check_root("broadcast", root)
         self._check_root_tensor("broadcast", opts.rootTensor, tensors)
@@ -162,14 +166,15 @@ class ProcessGroupGloo(OrderedCalls):
         )
 
     def _reals(self, name, tensors, op):
-        """Tensors whose real numbers may be reduced one by one."""
+        """Return the tensors with complex ones viewed as real; raise an error if the reduction does not support that."""
         if op not in (RedOpType.SUM, RedOpType.AVG) and any(t.is_complex() for t in tensors):
             raise RuntimeError(f"{name} does not support {op} on complex tensors")
         return [_real(t) for t in tensors]
 
     def _reduction(self, name, tensor, op):
-        """How gloo reduces a tensor: (the tensor to send, gloo's operation); None for one that is gathered and reduced
-        here. Errors are PyTorch's.
+        """Return how gloo reduces a tensor: (the dtype to send, gloo's operation number).
+
+        Return None if gloo does not support it; the tensor is then gathered and reduced here. Errors are PyTorch's.
         """
         dtype = self._one_dtype(name, [tensor])
         if op is RedOpType.PREMUL_SUM:
@@ -185,7 +190,7 @@ class ProcessGroupGloo(OrderedCalls):
         return (torch.float32 if dtype is torch.bfloat16 else dtype), _REDUCE[op]
 
     def _reduce_in(self, call, tensor, op, root, how):
-        """Reduce a tensor in place, on all ranks or on the root."""
+        """Reduce a tensor in place, on all ranks if ``root`` is None, otherwise on the root."""
         if self._size == 1 or not tensor.numel():
             return
         if how is None:
@@ -222,7 +227,7 @@ class ProcessGroupGloo(OrderedCalls):
             tensor.copy_(result)
 
     def allreduce(self, tensors, opts):
-        """Each rank's tensor, reduced, everywhere."""
+        """Reduce the tensors of all ranks; every rank gets the result."""
         op = reduction(opts.reduceOp)
         self._check_layouts("allreduce", tensors)
         self._check_like("allreduce", tensors[1:], tensors[0])
@@ -233,7 +238,7 @@ class ProcessGroupGloo(OrderedCalls):
 
         def body(call):
             first = reals[0]
-            for t in reals[1:]:  # several tensors of one rank are reduced with each other, too
+            for t in reals[1:]:  # several tensors of one rank are reduced with each other first
                 first.copy_(_LOCAL[op](first, t))
             self._reduce_in(call, first, op, None, how[0])
             for t in reals[1:]:
@@ -246,7 +251,7 @@ class ProcessGroupGloo(OrderedCalls):
         )
 
     def _allreduce_sparse(self, tensors, op, opts):
-        """The sum of sparse tensors: all indices and values, added up."""
+        """Sum sparse tensors by gathering the indices and values of all ranks."""
         if op is not RedOpType.SUM:
             raise RuntimeError(
                 "ProcessGroupGloo::allreduce: unsupported reduction operation (allreduce of sparse tensors only "
@@ -296,7 +301,7 @@ class ProcessGroupGloo(OrderedCalls):
         )
 
     def allreduce_coalesced(self, tensors, opts):
-        """Several tensors reduced as one."""
+        """Reduce several tensors across all ranks in one operation."""
         op = reduction(opts.reduceOp)
         self._check_layouts("allreduce_coalesced", tensors)
         if tensors[0].layout is not torch.strided:
@@ -319,7 +324,7 @@ class ProcessGroupGloo(OrderedCalls):
         )
 
     def reduce(self, tensors, opts):
-        """Each rank's tensor, reduced, on the root."""
+        """Reduce the tensors of all ranks; only the root gets the result."""
         op, root = reduction(opts.reduceOp), opts.rootRank
         self._check_root("reduce", root)
         self._check_root_tensor("reduce", opts.rootTensor, tensors)
@@ -340,7 +345,7 @@ class ProcessGroupGloo(OrderedCalls):
         )
 
     def _gather_all(self, name, outputs, inputs, opts, result):
-        """all_gather: lists of tensors, as many as all ranks' inputs, each list filled with all of them."""
+        """Run an all_gather and fill each output list with the inputs of all ranks."""
         self._one_dtype(name, inputs)
 
         def body(call):
@@ -354,7 +359,7 @@ class ProcessGroupGloo(OrderedCalls):
         return self._submit(Call(name, body, result, None, describe(inputs), _key(inputs)), opts, inputs)
 
     def allgather(self, outputs, inputs, opts):
-        """Each rank's tensor, in a list, everywhere."""
+        """Gather the tensors of all ranks into a list on every rank."""
         if not inputs:
             raise RuntimeError("ProcessGroupGloo::allgather: requires non-empty input tensor list")
         if len(inputs) != len(outputs):
@@ -396,7 +401,7 @@ class ProcessGroupGloo(OrderedCalls):
         )
 
     def allgather_coalesced(self, outputs, inputs, opts):
-        """all_gather of several tensors."""
+        """Gather several tensors of every rank in one operation."""
         if not inputs:
             raise RuntimeError("ProcessGroupGloo::allgather_coalesced: requires non-empty input tensor list")
         if len(outputs) != self._size:
@@ -431,21 +436,24 @@ class ProcessGroupGloo(OrderedCalls):
         )
 
     def allgather_into_tensor_coalesced(self, outputs, inputs, opts):
-        """all_gather_into_tensor of several."""
+        """Run all_gather_into_tensor for several tensors."""
         return self._several([self._allgather_base(o, i, opts) for o, i in zip(outputs, inputs)], outputs)
 
     def reduce_scatter_tensor_coalesced(self, outputs, inputs, opts):
-        """reduce_scatter_tensor of several."""
+        """Run reduce_scatter_tensor for several tensors."""
         return self._several([self._reduce_scatter_base(o, i, opts) for o, i in zip(outputs, inputs)], outputs)
 
     def _several(self, works, outputs):
-        """One work for several, which run in order: the last is done when all are."""
+        """Return the last of several works as the work for all of them.
+
+        Collectives run in order, so all are done when the last one is.
+        """
         works[-1]._result = list(outputs)
         works[-1]._call.outputs = list(outputs)
         return works[-1]
 
     def gather(self, outputs, inputs, opts):
-        """Each rank's tensor, in a list, on the root."""
+        """Gather the tensors of all ranks into a list on the root."""
         tensor, root = self._single("gather", inputs, "input tensor"), opts.rootRank
         self._check_root("gather", root)
         mine = root == self._rank
@@ -480,7 +488,7 @@ class ProcessGroupGloo(OrderedCalls):
         )
 
     def scatter(self, outputs, inputs, opts):
-        """A tensor of the root's list, on each rank."""
+        """Send each rank its tensor from the root's list."""
         output, root = self._single("scatter", outputs, "output tensor"), opts.rootRank
         self._check_root("scatter", root)
         mine = root == self._rank
@@ -519,7 +527,10 @@ class ProcessGroupGloo(OrderedCalls):
         )
 
     def _scatter_reduced(self, name, output, inputs, result, opts):
-        """reduce_scatter: all inputs reduced everywhere, of which each rank keeps its own, as PyTorch's gloo does."""
+        """Implement reduce_scatter as an all_reduce of all inputs, as PyTorch's gloo does.
+
+        Each rank keeps only its own part of the result.
+        """
         op = reduction(opts.reduceOp)
         inputs = self._reals(name, inputs, op)
         how = self._reduction(name, inputs[0], op)
@@ -535,7 +546,7 @@ class ProcessGroupGloo(OrderedCalls):
         )
 
     def reduce_scatter(self, outputs, inputs, opts):
-        """Each rank's share of the reduced lists."""
+        """Reduce the lists of all ranks element by element; each rank gets its own entry of the result."""
         for what, lists in (("output", outputs), ("input", inputs)):
             if len(lists) != 1:
                 raise RuntimeError(f"reduce_scatter only supports 1 {what}")
@@ -562,7 +573,7 @@ class ProcessGroupGloo(OrderedCalls):
         return self._scatter_reduced("reduce_scatter_tensor", _real(output), [input], [output], opts)
 
     def alltoall_base(self, output, input, output_split_sizes, input_split_sizes, opts):
-        """A piece of each rank's input; pieces may differ in length."""
+        """Send a piece of each rank's input to every rank; pieces may differ in length."""
         source, target = _real(input), _real(output)
         self._one_dtype("alltoall_base", [source, target])
         if source.dtype is not target.dtype:
@@ -594,7 +605,7 @@ class ProcessGroupGloo(OrderedCalls):
         return list(sizes)
 
     def alltoall(self, outputs, inputs, opts):
-        """A tensor of each rank's list."""
+        """Send tensor i of each rank's list to rank i."""
         for what, tensors in (("input", inputs), ("output", outputs)):
             if len(tensors) != self._size:
                 raise RuntimeError(
@@ -618,7 +629,10 @@ class ProcessGroupGloo(OrderedCalls):
         )
 
     def _all_to_all(self, call, sources, targets, even):
-        """Pieces that may differ in size travel in slots of the size of the largest, with their lengths in front."""
+        """Exchange pieces between all ranks.
+
+        Pieces that may differ in size are sent in slots of the largest size, each preceded by its length.
+        """
         if self._size == 1:
             targets[0].copy_(sources[0].view(targets[0].shape))
             return
@@ -654,7 +668,7 @@ class ProcessGroupGloo(OrderedCalls):
             fill(t, arrived[r].data_ptr() + 8)
 
     def barrier(self, opts=None):
-        """Wait for all ranks."""
+        """Wait until all ranks of the group reach the barrier."""
         opts = BarrierOptions() if opts is None else opts
 
         def body(call):
@@ -664,7 +678,10 @@ class ProcessGroupGloo(OrderedCalls):
         return self._submit(Call("barrier", body, [], None), opts)
 
     def monitored_barrier(self, timeout=None, wait_all_ranks=False):
-        """A barrier through rank 0, which names who does not come: the first, or with ``wait_all_ranks`` all."""
+        """Wait for all ranks through rank 0, which reports the ranks that do not arrive in time.
+
+        It reports only the first such rank, or all of them with ``wait_all_ranks``.
+        """
         timeout = self._timeout if timeout is None else timeout
         self._barriers += 1
         name, start = f"monitored_barrier/{self._barriers}", time.monotonic()
@@ -696,7 +713,7 @@ class ProcessGroupGloo(OrderedCalls):
         if missing:
             raise RuntimeError(text)
 
-    # -- messages
+    # -- point-to-point messages
 
     def _message(self, name, tensors):
         if len(tensors) != 1:
@@ -713,7 +730,7 @@ class ProcessGroupGloo(OrderedCalls):
             return self._mailbox
 
     def send(self, tensors, target, tag=0):
-        """A tensor to a rank."""
+        """Start to send a tensor to a rank."""
         tensor = self._message("send", tensors)
         kept = tensor.detach().contiguous()
         work = _MessageWork(
@@ -727,7 +744,7 @@ class ProcessGroupGloo(OrderedCalls):
         return work
 
     def recv(self, tensors, source, tag=0):
-        """A tensor from a rank, or from any."""
+        """Start to receive a tensor from a rank, or from any rank if ``source`` is None."""
         tensor = self._message("recv", tensors)
         kept = tensor.detach() if tensor.is_contiguous() else tensor.detach().contiguous()
         where = "any rank" if source is None else f"rank {source}"
@@ -753,11 +770,11 @@ class ProcessGroupGloo(OrderedCalls):
         return work
 
     def recv_anysource(self, tensors, tag=0):
-        """A tensor from any rank."""
+        """Start to receive a tensor from any rank."""
         return self.recv(tensors, None, tag)
 
     def shutdown(self):
-        """End gloo's process and the connections."""
+        """End the gloo process and close the connections."""
         if self._mailbox is not None and self._pid == os.getpid():
             self._mailbox.close()
         super().shutdown()
@@ -766,7 +783,7 @@ class ProcessGroupGloo(OrderedCalls):
 
 
 class _MessageWork(Work):
-    """A message in flight. It keeps the memory that is sent or filled."""
+    """A message in flight. It keeps the memory that is sent or filled alive."""
 
     def __init__(self, name, tensors, kept, timeout, what):
         super().__init__()
@@ -779,7 +796,7 @@ class _MessageWork(Work):
         super()._finish(result, error)
 
     def wait(self, timeout=timedelta(0)):
-        """Wait until it is sent or received, as long as the group's timeout allows."""
+        """Wait until the message is sent or received, or until the timeout expires."""
         seconds = timeout.total_seconds() or self._timeout.total_seconds()
         if not self._event.wait(seconds) and (self._withdraw is None or self._withdraw()):
             raise DistBackendError(f"{self._what} failed: Timed out waiting {int(seconds * 1000)}ms")
@@ -787,16 +804,16 @@ class _MessageWork(Work):
 
 
 def _real(tensor):
-    """A complex tensor as its real numbers; the tensor itself otherwise.
+    """Return the tensor detached, with complex tensors viewed as real.
 
-    Without the graph: collectives are not differentiated.
+    Collectives are not differentiable, so the graph is not kept.
     """
     tensor = tensor.detach()
     return torch.view_as_real(tensor) if tensor.is_complex() else tensor
 
 
 def _pieces(tensor, n):
-    """A tensor's memory in equal pieces."""
+    """Return ``n`` equal chunks of a contiguous tensor's memory."""
     if tensor.is_contiguous():
         return list(tensor.view(-1).chunk(n)) if tensor.numel() else [tensor] * n
     raise RuntimeError("ProcessGroupGloo::allgather: the output must be contiguous")

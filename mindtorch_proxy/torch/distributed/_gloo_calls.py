@@ -1,6 +1,6 @@
-"""How the backend gloo runs collectives: one after another, each in shared memory, with a number.
+"""How the gloo backend runs collectives, and the errors it reports when one fails.
 
-And what it says when one fails.
+Collectives run one after another through shared memory; each has a sequence number.
 """
 
 import json
@@ -23,7 +23,7 @@ from ._types import DebugLevel, Work, get_debug_level
 
 
 def describe(tensors):
-    """Shapes and dtype of tensors, in words."""
+    """Return a text with the shapes and the dtype of tensors."""
     if not tensors:
         return ""
     shapes = [list(t.shape) for t in tensors]
@@ -39,7 +39,7 @@ def nbytes(tensor):
     return tensor.numel() * tensor.element_size()
 
 
-# collective: what it is for a profile, if that is not its name: what PyTorch's gloo does for it
+# collective: its name in a profile, if different: the collective that PyTorch's gloo runs for it
 PROFILED = {
     "all_reduce_coalesced": "all_reduce",
     "reduce_scatter": "all_reduce",
@@ -57,7 +57,7 @@ class CallWork(Work):
 
 
 class Call:
-    """One collective: what it is called, what it does once the engine is free."""
+    """One collective: its description, and the function that runs it."""
 
     __slots__ = ("name", "detail", "key", "body", "outputs", "timeout", "sequence", "step", "work", "record", "event")
 
@@ -73,8 +73,9 @@ class Call:
         self.sequence, self.step, self.event = 0, 0, None
 
     def tag(self):
-        """gloo's tag: collectives that differ in kind, dtype, size or number never meet, so none takes another's
-        data.
+        """Return gloo's tag for the next step of this collective.
+
+        Collectives that differ in kind, dtype, size or number get different tags, so that none receives another's data.
         """
         self.step += 1
         return (
@@ -88,19 +89,21 @@ class Call:
 
 
 class OrderedCalls(Backend):
-    """A group whose collectives run in the order in which they are called, on all ranks."""
+    """A backend whose collectives run in the order in which they are called, on all ranks."""
 
     def __init__(self, store, rank, size, timeout, host, interface):
         super().__init__(rank, size)
-        library()  # says at once what is missing
+        library()  # raises at once if gloo is not installed
         self._timeout, self._store = timeout, store
         self._engine = Engine(PrefixStore("gloo", store), rank, size, timeout.total_seconds(), host, interface)
         self._order, self._queue, self._thread, self._pending = threading.Lock(), queue.SimpleQueue(), None, 0
         self._broken, self._closed, self._pid = None, False, os.getpid()
 
     def _submit(self, call, options, tensors=(), wait=False):
-        """Run a collective after those before it: in this thread if it may wait and nothing is before it, else in the
-        group's own.
+        """Run a collective after those submitted before it.
+
+        It runs in this thread if the call is synchronous and no other collective is pending, otherwise in the group's
+        thread.
         """
         call.timeout = self._seconds(options)
         work = call.work = CallWork(call)
@@ -148,7 +151,7 @@ class OrderedCalls(Backend):
             )
 
     def _run(self, call):
-        """Run a collective; its error, or None."""
+        """Run a collective and return its error, or None."""
         try:
             if self._broken is not None:
                 self._check_usable()
@@ -165,15 +168,17 @@ class OrderedCalls(Backend):
             return failure
         except Exception as error:
             return error
-        except BaseException:  # an interrupt leaves gloo in the midst of it
+        except BaseException:  # after an interrupt, the state of gloo is unknown
             self._break(f"{call} was interrupted")
             self._settle(call, DistBackendError(f"{call} was interrupted"))
             raise
         return None
 
     def _settle(self, call, error):
-        """Tell who waits. The engine's lock is free by now: callbacks run here, and may submit a collective while
-        another thread submits one.
+        """Finish a collective's work with its result or error.
+
+        The engine's lock is already released: callbacks run here and may submit a collective while another thread
+        submits one.
         """
         with self._order:
             self._pending -= 1
@@ -187,16 +192,17 @@ class OrderedCalls(Backend):
         self._engine.end()
 
     def _ask(self, call, name, *arguments):
-        """Have gloo do something; while it waits, look whether the others wait for something else."""
+        """Have gloo run a command. While it waits, check for mismatched collectives on other ranks."""
         self._engine.command(name, *arguments, timeout=call.timeout, waiting=lambda: self._look_around(call))
 
     def _record(self, call):
         return json.dumps([self._rank, f"{call}", f"{call.name} {call.key}"])
 
     def _look_around(self, call):
-        """The first rank that waits long writes down for what.
+        """Compare this collective with the one that other ranks are waiting in.
 
-        Who waits for another thing with the same number has found a mistake.
+        The first rank that waits a long time writes its collective to the store. Another rank that waits in a different
+        collective with the same number raises an error.
         """
         key = f"waiting/{call.sequence}"
         try:
@@ -213,7 +219,10 @@ class OrderedCalls(Backend):
             raise EngineError("another rank has failed")
 
     def _diagnose(self, call, error):
-        """What happened, with what the other ranks tell. They have a second to tell it."""
+        """Return the text of an error, with what the other ranks report.
+
+        Waits up to one second for their reports.
+        """
         waited = " after waiting for the other ranks" if isinstance(error, EngineTimeout) else ""
         text = f"[Rank {self._rank}] {call} failed{waited}: {error}"
         try:
@@ -238,7 +247,7 @@ class OrderedCalls(Backend):
         return "; ".join(lines)
 
     def _compare(self, call):
-        """TORCH_DISTRIBUTED_DEBUG=DETAIL: all ranks tell what they are about to run."""
+        """With TORCH_DISTRIBUTED_DEBUG=DETAIL, check that all ranks are about to run the same collective."""
         size = 1024
         mine = json.dumps([call.sequence, call.name, call.detail])[:size].encode().ljust(size)
         source = torch.frombuffer(bytearray(mine), dtype=torch.uint8)
@@ -261,9 +270,9 @@ class OrderedCalls(Backend):
     # -- memory
 
     def _exchange(self, call, sources, targets, ask, inplace=False):
-        """Copy tensors to shared memory, have gloo work on it, copy the results to tensors.
+        """Copy tensors to shared memory, run gloo on it, and copy the results back to tensors.
 
-        In place, both are the same memory.
+        With ``inplace``, sources and targets use the same memory.
         """
         read = sum(map(nbytes, sources))
         written = sum(map(nbytes, targets))
@@ -289,7 +298,7 @@ class OrderedCalls(Backend):
             time.sleep(0.001)
 
     def shutdown(self):
-        """End gloo's process."""
+        """End the gloo process."""
         self._closed = True
         if self._pid != os.getpid():
             return
@@ -300,14 +309,15 @@ class OrderedCalls(Backend):
     abort = shutdown
 
     def __del__(self, ending=sys.is_finalizing):
-        if (
-            not getattr(self, "_closed", True) and not ending()
-        ):  # at the interpreter's end the process of gloo ends by itself
+        if not getattr(self, "_closed", True) and not ending():  # at interpreter exit the gloo process ends by itself
             self.shutdown()
 
 
 def _work_off(calls):
-    """A group's thread: collectives in their order. It keeps the group alive only while it runs one."""
+    """Run collectives in order, in the group's thread.
+
+    The thread keeps the group alive only while it runs one of its collectives.
+    """
     ended = False
 
     def work_one(timeout=None):
@@ -324,14 +334,14 @@ def _work_off(calls):
             error = group._run(call)
         group._settle(call, error)
 
-    # a callback of a future runs in this thread, and may wait for a later collective
+    # a future's callback runs in this thread and may wait for a later collective
     _thread.work_one = work_one
     while not ended:
         work_one()
 
 
 def fill(tensor, address):
-    """Fill a tensor from memory."""
+    """Fill a tensor from the memory at an address."""
     if not tensor.numel():
         return
     if tensor.is_contiguous():

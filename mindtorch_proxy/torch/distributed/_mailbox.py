@@ -1,6 +1,7 @@
-"""Messages from rank to rank: a TCP connection for each pair and direction, opened when first needed.
+"""Point-to-point messages between ranks.
 
-Messages arrive in order; tags tell them apart.
+Each pair of ranks and direction has its own TCP connection, opened on first use. Messages arrive in order; tags
+distinguish them.
 """
 
 import ctypes
@@ -18,7 +19,7 @@ _HELLO = struct.Struct("<I")  # the sender's rank
 
 
 class Receive:
-    """A message that is waited for: where it goes, and what to call when it has come."""
+    """A posted receive: the memory to fill, and the callback to call when the message has arrived."""
 
     def __init__(self, source, tag, address, size, done):
         self.source, self.tag, self.address, self.size, self.done = source, tag, address, size, done
@@ -41,7 +42,7 @@ def _memory(address, size):
 
 
 class Mailbox:
-    """The messages that one rank of a group sends and receives."""
+    """Sends and receives the messages of one rank of a group."""
 
     def __init__(self, store, rank, size, host):
         self.store, self.rank, self.size = store, rank, size
@@ -135,7 +136,7 @@ class Mailbox:
             receive.done(source, self._gone(source, error))
 
     def receive(self, receive):
-        """Post a receive; its ``done(source, error)`` is called by whoever completes it."""
+        """Post a receive; its ``done(source, error)`` is called by the thread that completes it."""
         with self.lock:
             waiting = self.unexpected.get(receive.tag, ())
             found = next((m for m in waiting if receive.source in (m[0], None)), None)
@@ -152,7 +153,7 @@ class Mailbox:
             self._deliver(receive, *found)
 
     def withdraw(self, receive):
-        """No longer wait for a message; whether it had not come."""
+        """Cancel a posted receive; return False if its message has already arrived."""
         with self.lock:
             if receive in self.posted:
                 self.posted.remove(receive)
@@ -160,9 +161,9 @@ class Mailbox:
             return False
 
     def send(self, target, tag, address, size, done):
-        """Send memory; ``done(error)`` is called when it has been handed to the network.
+        """Queue memory to be sent; ``done(error)`` is called when it has been handed to the network.
 
-        Messages to one rank leave in order.
+        Messages to the same rank are sent in order.
         """
         with self.lock:
             if self.closed:
@@ -200,7 +201,7 @@ class Mailbox:
             connection.close()
 
     def close(self):
-        """Close all connections, after what is being sent."""
+        """Close all connections once pending messages are sent."""
         with self.lock:
             if self.closed:
                 return
@@ -208,5 +209,5 @@ class Mailbox:
             lanes = list(self.outgoing.values())
         for lane in lanes:
             lane.put(None)
-        self.listener.shutdown(socket.SHUT_RDWR)  # wakes the thread that accepts
+        self.listener.shutdown(socket.SHUT_RDWR)  # wakes up the accept thread
         self.listener.close()

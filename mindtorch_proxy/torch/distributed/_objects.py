@@ -1,4 +1,7 @@
-"""Collectives on Python objects, which travel as pickles: only between processes that trust each other."""
+"""Collectives on Python objects.
+
+Objects are sent as pickles, so all processes must trust each other.
+"""
 
 import io
 import pickle
@@ -23,7 +26,7 @@ _pickler, _unpickler = pickle.Pickler, pickle.Unpickler
 
 
 def _object_to_tensor(obj, device=None, group=None):
-    """An object as bytes, and their number."""
+    """Pickle an object and return (its bytes as a tensor, their number as a tensor)."""
     file = io.BytesIO()
     _pickler(file).dump(obj)
     data = torch.frombuffer(bytearray(file.getvalue()), dtype=torch.uint8)
@@ -31,7 +34,7 @@ def _object_to_tensor(obj, device=None, group=None):
 
 
 def _tensor_to_object(tensor, tensor_size, group=None):
-    """The object that bytes hold."""
+    """Unpickle an object from a tensor of bytes."""
     return _unpickler(io.BytesIO(tensor.numpy()[: int(tensor_size)].tobytes())).load()
 
 
@@ -42,14 +45,14 @@ def _padded(data, size):
 
 
 def _sizes(size, group):
-    """All ranks' sizes."""
+    """Return the sizes of all ranks."""
     sizes = [torch.zeros(1, dtype=torch.int64) for _ in range(get_world_size(group))]
     all_gather(sizes, size, group=group)
     return [int(s) for s in sizes]
 
 
 def all_gather_object(object_list, obj, group=None):
-    """All ranks' objects, in a list, on all ranks."""
+    """Gather the objects of all ranks into a list on every rank."""
     if _outside(group, "all_gather_object"):
         return
     data, size = _object_to_tensor(obj)
@@ -61,7 +64,7 @@ def all_gather_object(object_list, obj, group=None):
 
 
 def gather_object(obj, object_gather_list=None, dst=None, group=None, group_dst=None):
-    """All ranks' objects, in a list, on ``dst``."""
+    """Gather the objects of all ranks into a list on rank ``dst``."""
     group = _group_or_default_group(group)
     if _outside(group, "gather_object"):
         return
@@ -92,7 +95,7 @@ def _unpack_into(objects, data, sizes):
 
 
 def broadcast_object_list(object_list, src=None, group=None, device=None, group_src=None):
-    """The objects of ``src``'s list, on all ranks."""
+    """Copy the objects of rank ``src``'s list to all ranks."""
     group = _group_or_default_group(group)
     if _rank_not_in_group(group):
         _outside(group, "broadcast_object_list")
@@ -111,7 +114,7 @@ def broadcast_object_list(object_list, src=None, group=None, device=None, group_
 def scatter_object_list(
     scatter_object_output_list, scatter_object_input_list=None, src=None, group=None, group_src=None
 ):
-    """An object of ``src``'s list, on each rank, as the first entry of its output list."""
+    """Send each rank its object from rank ``src``'s list, as the first entry of its output list."""
     group = _group_or_default_group(group)
     if _outside(group, "scatter_object_list"):
         return
@@ -132,7 +135,7 @@ def scatter_object_list(
 
 
 def send_object_list(object_list, dst=None, group=None, device=None, group_dst=None, use_batch=False):
-    """Send objects to a rank."""
+    """Send a list of objects to rank ``dst``."""
     group = _group_or_default_group(group)
     if _outside(group, "send_object_list"):
         return
@@ -146,7 +149,7 @@ def send_object_list(object_list, dst=None, group=None, device=None, group_dst=N
 
 
 def recv_object_list(object_list, src=None, group=None, device=None, group_src=None, use_batch=False):
-    """Receive objects; the rank that sent them, -1 outside the group."""
+    """Receive a list of objects and return the rank that sent it, or -1 outside the group."""
     if _outside(group, "recv_object_list"):
         return -1
     group = _group_or_default_group(group)

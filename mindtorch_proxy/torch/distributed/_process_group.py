@@ -1,6 +1,6 @@
-"""Process groups: ``ProcessGroup`` hands a collective to the backend of its tensors' device.
+"""Process groups and the base class of backends.
 
-A backend has the collectives as methods.
+``ProcessGroup`` passes a collective to the backend registered for the device of its tensors.
 """
 
 import enum
@@ -22,7 +22,7 @@ from ._types import (
 )
 from .constants import _duration, _Timeout, default_pg_timeout
 
-# collective: the options it takes, unless told otherwise
+# collective: the class of its options
 COLLECTIVES = {
     "allreduce": AllreduceOptions,
     "allreduce_coalesced": AllreduceCoalescedOptions,
@@ -60,8 +60,10 @@ _SHORT_NAMES = {"root": "rootRank", "op": "reduceOp"}
 
 
 def _taking_short_forms(name, collective):
-    """A method ``collective(self, *tensors, options)`` that may be called without options, with some of them, and with
-    a tensor for a list of one.
+    """Wrap ``collective(self, *tensors, options)`` to also accept PyTorch's shorter overloads.
+
+    The method may be called without options, with some option values as arguments, or with a tensor in place of a list
+    of one tensor.
     """
     lists, short = _SHORT.get(name, (0, ()))
     options = COLLECTIVES[name]
@@ -87,13 +89,13 @@ def _taking_short_forms(name, collective):
 
 
 def _as_lists(name, tensors):
-    """One tensor in the place of a list of them."""
+    """Wrap tensors in lists where a collective was called with single tensors."""
     single = tensors[1] if name in ("allgather", "gather") and len(tensors) > 1 else tensors[0]
     return [[t] for t in tensors] if isinstance(single, torch.Tensor) and name != "alltoall" else tensors
 
 
 class _Options:
-    """What a backend is made with."""
+    """The options with which a backend is created."""
 
     _timeout = _Timeout()
 
@@ -102,7 +104,7 @@ class _Options:
 
 
 class Backend:
-    """A transport of collectives for some devices; subclasses have the collectives as methods."""
+    """Base class of backends; subclasses implement the collectives as methods."""
 
     Options = _Options
 
@@ -116,15 +118,15 @@ class Backend:
         self._timeout = default_pg_timeout
 
     def rank(self):
-        """The rank in the group."""
+        """Return this process's rank in the group."""
         return self._rank
 
     def size(self):
-        """The size of the group."""
+        """Return the size of the group."""
         return self._size
 
     def name(self):
-        """The backend's name."""
+        """Return the backend's name."""
         return self._get_backend_name()
 
     def _get_backend_name(self):
@@ -132,11 +134,11 @@ class Backend:
 
     @property
     def options(self):
-        """What it was made with."""
+        """The options with which the backend was created."""
         return self._options
 
     def set_timeout(self, timeout):
-        """Set how long a collective may take."""
+        """Set the timeout of collectives."""
         self._timeout = _duration(timeout, "set_timeout")
 
     _set_default_timeout = set_timeout
@@ -148,7 +150,7 @@ class Backend:
         return self._sequence
 
     def _set_sequence_number_for_group(self):
-        """Sequence numbers start at 0 on every rank."""
+        """Do nothing: sequence numbers start at 0 on every rank."""
 
     def _start_coalescing(self):
         raise RuntimeError(f"Backend {self.name()} does not support coalescing")
@@ -157,7 +159,7 @@ class Backend:
         raise RuntimeError(f"Backend {self.name()} does not support coalescing")
 
     def shutdown(self):
-        """Let go of what it holds."""
+        """Release the backend's resources."""
 
     abort = shutdown
 
@@ -179,7 +181,7 @@ Backend.__module__ = "torch._C._distributed_c10d"
 
 
 class BackendType(enum.IntEnum):
-    """The kinds of backends that ProcessGroup knows by number."""
+    """The backend types of ProcessGroup."""
 
     UNDEFINED = 0
     GLOO = 1
@@ -200,9 +202,9 @@ def _first_tensor(args):
 
 
 class ProcessGroup:
-    """Processes that communicate.
+    """A group of processes that communicate.
 
-    ``ProcessGroup(store, rank, size)``, or ``ProcessGroup(rank, size)`` for a subclass that has the collectives itself.
+    ``ProcessGroup(store, rank, size)``, or ``ProcessGroup(rank, size)`` for a subclass that implements the collectives.
     """
 
     BackendType = BackendType
@@ -214,35 +216,35 @@ class ProcessGroup:
         self._name, self._description, self.bound_device_id = "", "", None
 
     def rank(self):
-        """The rank in the group."""
+        """Return this process's rank in the group."""
         return self._rank
 
     def size(self):
-        """The size of the group."""
+        """Return the size of the group."""
         return self._size
 
     def name(self):
-        """The name of the default backend, or what a subclass says."""
+        """Return the name of the default backend, or the name that a subclass defines."""
         return self.getBackendName()
 
     _get_backend_name = name
 
     def getBackendName(self):
-        """The name of the default backend."""
+        """Return the name of the default backend."""
         return self._default.name() if self._default is not None else "undefined"
 
     def get_group_store(self):
-        """The store through which the group's processes found each other."""
+        """Return the store through which the group's processes found each other."""
         return self._store
 
     @property
     def group_name(self):
-        """The group's name, the same in all its processes."""
+        """The group's name, which is the same in all its processes."""
         return self._name
 
     @property
     def group_desc(self):
-        """What the group is for."""
+        """The group's description."""
         return self._description
 
     def _set_group_name(self, name):
@@ -291,15 +293,15 @@ class ProcessGroup:
         return [getattr(b, name)(*args) for b in dict.fromkeys(self._backends.values())]
 
     def set_timeout(self, timeout):
-        """Set how long a collective may take."""
+        """Set the timeout of collectives."""
         self._each("set_timeout", timeout)
 
     def shutdown(self):
-        """Let go of what the backends hold."""
+        """Release the backends' resources."""
         self._each("shutdown")
 
     def abort(self):
-        """End what is in flight, with errors."""
+        """Abort collectives in flight; they fail with errors."""
         self._each("abort")
 
     def _get_sequence_number_for_group(self):
@@ -318,23 +320,23 @@ class ProcessGroup:
         self._each("_wait_for_pending_works")
 
     def _enable_collectives_timing(self):
-        """Collectives are not timed."""
+        """Do nothing: collectives are not timed."""
 
     def monitored_barrier(self, timeout=None, wait_all_ranks=False):
-        """A barrier that names the ranks that do not come."""
+        """Wait for all ranks; the error on a time-out names the ranks that did not arrive."""
         return self._for(()).monitored_barrier(timeout, wait_all_ranks)
 
-    # forms that take one tensor, as PyTorch's do
+    # overloads that take a single tensor, as in PyTorch
     def all_gather_single(self, output, input, opts=None):
-        """All inputs, one after another."""
+        """Gather the inputs of all ranks into one tensor."""
         return self._allgather_base(output, input, opts)
 
     def reduce_scatter_single(self, output, input, opts=None):
-        """A share of the reduced input."""
+        """Reduce the inputs of all ranks; each rank gets its own chunk."""
         return self._reduce_scatter_base(output, input, opts)
 
     def all_to_all_single(self, output, input, output_split_sizes=(), input_split_sizes=(), opts=None):
-        """A piece of each rank's input."""
+        """Send a piece of each rank's input to every rank."""
         return self.alltoall_base(output, input, list(output_split_sizes), list(input_split_sizes), opts)
 
 

@@ -1,4 +1,4 @@
-"""Gradients reduced over processes while backward goes on: what stands under DistributedDataParallel."""
+"""The gradient reducer of DistributedDataParallel: it reduces gradients across processes while backward runs."""
 
 import os
 import time
@@ -29,10 +29,11 @@ def _nbytes(tensor):
 def _compute_bucket_assignment_by_size(
     tensors, bucket_size_limits, expect_sparse_gradient=(), tensor_indices=(), logger=None
 ):
-    """Indices of tensors in buckets: (indices of each, its limit in bytes).
+    """Assign tensors to buckets; return the tensor indices of each bucket, and each bucket's size limit.
 
-    A bucket has one dtype and device and is full when it reaches its limit; the limits are used one after another, the
-    last one on. A tensor of which a sparse gradient is expected has a bucket to itself.
+    All tensors of a bucket have the same dtype and device. A bucket is full when its size reaches its limit in bytes;
+    the limits are used in order, and the last one is repeated. A tensor for which a sparse gradient is expected gets
+    its own bucket.
     """
     if not tensors:
         raise RuntimeError("tensors.size() > 0")
@@ -53,15 +54,13 @@ def _compute_bucket_assignment_by_size(
     for key, (indices, _) in open_buckets.items():
         if indices:
             done.append((indices, bucket_size_limits[min(used.get(key, 0), len(bucket_size_limits) - 1)]))
-    if (
-        not tensor_indices
-    ):  # in the order of the first tensor in each; otherwise the order given is that of the gradients
+    if not tensor_indices:  # sort by the first tensor of each bucket; given indices are already in gradient order
         done.sort(key=lambda found: min(found[0]))
     return [indices for indices, _ in done], [limit for _, limit in done]
 
 
 def _coalesced(tensors, buffer_size):
-    """Tensors in lists of one dtype and device and about so many bytes."""
+    """Split tensors into lists of one dtype and device, each of at most about ``buffer_size`` bytes."""
     lists = {}
     for t in tensors:
         of_kind = lists.setdefault((t.dtype, t.device), [[]])
@@ -72,7 +71,7 @@ def _coalesced(tensors, buffer_size):
 
 
 def _broadcast_coalesced(process_group, tensors, buffer_size, src=0):
-    """Fill tensors with those of a rank (of the group), few messages for many tensors."""
+    """Broadcast tensors from rank ``src`` of the group, with few messages for many tensors."""
     with torch.no_grad():
         flying = []
         for together in _coalesced([t.detach() for t in tensors], buffer_size):
@@ -86,7 +85,7 @@ def _broadcast_coalesced(process_group, tensors, buffer_size, src=0):
 
 
 def _all_gathered(process_group, numbers):
-    """Each rank's list of as many integers."""
+    """Gather a list of integers, of the same length on all ranks, from every rank."""
     mine = torch.tensor(numbers, dtype=torch.int64)
     everything = [torch.empty_like(mine) for _ in range(process_group.size())]
     process_group.allgather([everything], [mine], AllgatherOptions()).wait()
@@ -94,7 +93,7 @@ def _all_gathered(process_group, numbers):
 
 
 def _verify_params_across_processes(process_group, params, logger=None):
-    """RuntimeError on all ranks if their parameters differ in number, shape, strides or dtype."""
+    """Raise RuntimeError on all ranks if their parameters differ in number, shape, strides or dtype."""
     rank = process_group.rank()
     described = [
         (list(p.shape), list(p.stride()), torch._utils._element_size(p.dtype) << 1 | p.is_floating_point())
@@ -132,7 +131,7 @@ def _verify_params_across_processes(process_group, params, logger=None):
 
 
 class _Bucket:
-    """Gradients that travel together: a flat tensor and a view of it for each parameter, or one sparse gradient."""
+    """A bucket of gradients: a flat tensor with a view for each parameter, or a single sparse gradient."""
 
     __slots__ = ("indices", "params", "limit", "sparse", "flat", "views", "pending", "future", "gradient")
 
@@ -145,7 +144,10 @@ class _Bucket:
 
 
 def _views(flat, params):
-    """Views of a flat tensor like parameters; with their strides where those are dense, as gradients have them."""
+    """Return views of a flat tensor with the shapes of parameters.
+
+    A view has its parameter's strides if those are dense, as gradients do.
+    """
     found = []
     for p, piece in zip(params, flat.split([p.numel() for p in params])):
         dense = p.numel() and torch.empty_like(p).stride() == p.stride()
@@ -158,39 +160,40 @@ def _views(flat, params):
 
 
 class GradBucket:
-    """What a communication hook is given: the gradients of a bucket, flat and by parameter."""
+    """The argument of a communication hook: the gradients of a bucket, as a flat tensor and for each parameter."""
 
     def __init__(self, index, buffer, parameters, is_last):
         self._index, self._buffer, self._parameters, self._last = index, buffer, parameters, is_last
 
     def index(self):
-        """The bucket's number, in the order in which buckets are reduced."""
+        """Return the bucket's index, in the order in which buckets are reduced."""
         return self._index
 
     def buffer(self):
-        """All gradients in one dimension."""
+        """Return all gradients as one flat 1D tensor."""
         return self._buffer
 
     def gradients(self):
-        """A view for each parameter."""
+        """Return a view of the buffer for each parameter."""
         return [self._buffer] if self._buffer.is_sparse else _views(self._buffer, self._parameters)
 
     def parameters(self):
-        """The parameters."""
+        """Return the bucket's parameters."""
         return list(self._parameters)
 
     def is_last(self):
-        """Whether it is the last bucket of an iteration."""
+        """Whether this is the last bucket of an iteration."""
         return self._last
 
     def set_buffer(self, buffer):
-        """Put another tensor in the buffer's place."""
+        """Replace the buffer."""
         self._buffer = buffer
 
 
 class Reducer:
-    """Watches the parameters' gradients in backward: a bucket is reduced when all of its gradients are there, in the
-    same order on all ranks.
+    """Reduces the gradients of parameters across processes during backward.
+
+    A bucket is reduced as soon as all of its gradients are ready; buckets are reduced in the same order on all ranks.
     """
 
     def __init__(
@@ -224,7 +227,7 @@ class Reducer:
         self.static, self.iteration, self.logger, self.hook, self.extra_futures = False, 0, None, None, []
         self.used = torch.zeros(len(self.params), dtype=torch.int32)
         self.nodes = [torch.autograd.graph.get_gradient_edge(p).node for p in self.params]
-        me = weakref.ref(self)  # a parameter's node lives as long as the parameter
+        me = weakref.ref(self)  # weak, because a parameter's node lives as long as the parameter
         self.handles = [n.register_hook(_watcher(me, i)) for i, n in enumerate(self.nodes)]
         self.hook_counts, self.hooks_left = [0] * len(self.params), []
         self.join_work, self.divide_statically = None, True
@@ -246,7 +249,7 @@ class Reducer:
         self.places = {i: (bucket, k) for bucket in self.buckets for k, i in enumerate(bucket.indices)}
 
     def _reset_state(self):
-        """As before the first iteration."""
+        """Reset the state to that before the first iteration."""
         self.expecting, self.unfinished, self.marked_unused, self.next_bucket = False, False, False, 0
         self.ready, self.unused, self.order, self.rebuilt, self.divisor = set(), [], [], False, None
         self.used_work = None
@@ -259,7 +262,7 @@ class Reducer:
             handle.remove()
 
     def set_logger(self, logger):
-        """Who is asked about this reducer; held weakly."""
+        """Store a weak reference to the logger."""
         self.logger = weakref.ref(logger)
 
     def _set_static_graph(self):
@@ -293,7 +296,7 @@ class Reducer:
         return self.find_unused and not self.static
 
     def prepare_for_forward(self):
-        """Count iterations, and keep what the last one took."""
+        """Count the iteration, and record the timings of the last one."""
         done, last, self.times = self.iteration, self.times, {"forward": time.perf_counter_ns()}
         if "end" in last and (done <= 10 or done % self.sample_rate == 0):
             self.sampled = done, _durations(last)
@@ -303,7 +306,10 @@ class Reducer:
         self.iteration += 1
 
     def prepare_for_backward(self, outputs):
-        """Expect gradients; of those parameters that the outputs depend on, where unused ones are looked for."""
+        """Start to expect gradients.
+
+        If unused parameters are searched, those that the outputs do not depend on are marked as unused.
+        """
         self._check_finished()
         self.times["backward"] = time.perf_counter_ns()
         self.expecting, self.marked_unused, self.next_bucket, self.divisor = True, False, 0, None
@@ -325,7 +331,10 @@ class Reducer:
                 )
 
     def _mark_unused_outputs(self, given, missing):
-        """Backward starts, and some outputs of forward have no gradient: what only they depend on is unused."""
+        """At the start of backward, find the parameters that only outputs without a gradient depend on.
+
+        They are marked as unused.
+        """
         if not (self.expecting and self._searching):
             return
         reached, behind = _reachable(given), _reachable(missing)
@@ -334,11 +343,11 @@ class Reducer:
         )
 
     def _autograd_hook(self, index):
-        """A parameter's gradient is there."""
+        """Handle a parameter's gradient when it has been accumulated."""
         has_gradient = self.params[index].grad is not None
         if has_gradient and (self._searching or self._first_static):
             self.used[index] = 1
-        if not self.expecting:  # as within no_sync
+        if not self.expecting:  # for example inside no_sync
             return
         self.unfinished = True
         if self._first_static:
@@ -358,8 +367,9 @@ class Reducer:
             self._mark_ready(index)
 
     def _delay_all_reduce(self):
-        """The end of backward in the first iteration of a static graph: now it is known how often each gradient
-        comes.
+        """Finish backward in the first iteration of a static graph.
+
+        Now it is known how many times each gradient is accumulated.
         """
         if not self.expecting:
             return
@@ -389,7 +399,7 @@ class Reducer:
             torch.autograd.Variable._execution_engine.queue_callback(self._finalize)
 
     def _take(self, bucket, place):
-        """Bring a gradient to its bucket."""
+        """Copy a gradient to its bucket."""
         param = bucket.params[place]
         grad = param.grad
         if bucket.sparse:
@@ -424,7 +434,7 @@ class Reducer:
                 param.grad = view
 
     def _divide(self):
-        """By how much gradients are divided: the number of ranks, or of those that still train."""
+        """Return the divisor of gradients: the number of ranks, or of the ranks that still have inputs."""
         if self.divisor is None:
             self.divisor = self.group.size()
             if self.join_work is not None and not self.divide_statically:
@@ -443,7 +453,7 @@ class Reducer:
         bucket.future = self._run_comm_hook(self._grad_bucket(index, bucket.gradient if bucket.sparse else bucket.flat))
 
     def _run_comm_hook(self, bucket):
-        """Reduce a bucket: by the registered hook, or by adding up and dividing."""
+        """Reduce a bucket with the registered hook, or by an averaging all_reduce."""
         with torch.no_grad():
             if self.hook is not None:
                 state, hook = self.hook
@@ -466,7 +476,7 @@ class Reducer:
         return self.group.allreduce([tensor], AllreduceOptions()).get_future()
 
     def _finalize(self):
-        """The end of backward: wait for what was reduced, and hand it to the parameters."""
+        """At the end of backward, wait for the reductions and write the results to the parameters' gradients."""
         self.expecting = self.unfinished = False
         self.times["computed"] = time.perf_counter_ns()
         with torch.no_grad():
@@ -480,7 +490,7 @@ class Reducer:
             if self.used_work is not None:
                 self.used_work.wait()
                 self.used_work = None
-                if not self.static:  # there, what the first iteration used is what all use
+                if not self.static:  # a static graph uses the same parameters in all iterations
                     self.used.zero_()
         self.times["end"] = time.perf_counter_ns()
 
@@ -504,14 +514,14 @@ class Reducer:
                 param.grad.copy_(view)
 
     def _nowhere_used(self, index):
-        """Whether no rank has used a parameter: then its gradient is left alone."""
+        """Whether no rank used a parameter. Its gradient is then left unchanged."""
         if not (self.find_unused or self.static) or self.used[index]:
             return False
         if self.used_work is not None:
             self.used_work.wait()
         return not self.used[index]
 
-    # -- mistakes
+    # -- errors
 
     def _name(self, index):
         return f"Parameter at index {index}" + (f" with name {self.names[index]}" if index in self.names else "")
@@ -535,7 +545,7 @@ class Reducer:
         self._check_finished()
 
     def _check_finished(self):
-        """RuntimeError if the last backward has left buckets without some of their gradients."""
+        """Raise RuntimeError if the last backward left buckets without some of their gradients."""
         if not self.unfinished:
             return
         missing = [i for i in range(len(self.params)) if i not in self.ready]
@@ -574,19 +584,17 @@ class Reducer:
             )
         self._fail(text)
 
-    # -- buckets in the order in which gradients come
+    # -- buckets in the order in which gradients become ready
 
     def _rebuild_buckets(self):
-        """Once, after the first iteration: buckets in the order in which its gradients came.
+        """Once, after the first iteration, rebuild the buckets in the order in which gradients became ready.
 
-        True if they are new. Rank 0's order is that of all.
+        Return True if they were rebuilt. All ranks use the order of rank 0.
         """
         self._check_finished()
         if self.rebuilt or self._searching or not self.order:
             return False
-        if len(set(self.order)) != len(
-            self.params
-        ):  # only a part came, as when backward asked for some gradients alone
+        if len(set(self.order)) != len(self.params):  # some gradients are missing, for example if backward had `inputs`
             self.order = []
             return False
         order, self.order, self.rebuilt = self.order, [], True
@@ -609,10 +617,10 @@ class Reducer:
         return [flat[s : s + n] for s, n in zip(starts, sizes)], limits
 
     def _push_all_rebuilt_params(self):
-        """A rank without inputs: the order of the gradients is rank 0's, so any will do."""
+        """Set an arbitrary gradient order on a rank without inputs; the order of rank 0 is used anyway."""
         self.order = list(range(len(self.params)))
 
-    # -- for a rank that answers the others without training
+    # -- for a rank that has no inputs left but takes part in collectives
 
     def _get_zeros_like_grad_buckets(self):
         return [
@@ -632,14 +640,14 @@ class Reducer:
 def _watcher(reducer, index):
     def hook(_, gradients):
         alive = reducer()
-        if alive is not None and gradients[0] is not None:  # without one, the parameter counts as unused
+        if alive is not None and gradients[0] is not None:  # without a gradient, the parameter counts as unused
             alive._autograd_hook(index)
 
     return hook
 
 
 def _reachable(roots):
-    """The nodes of the graph behind nodes (or tensors that are leaves)."""
+    """Return the graph nodes that are reachable from the given nodes or tensors."""
     seen = set()
     stack = [
         torch.autograd.graph.get_gradient_edge(r).node if isinstance(r, torch.Tensor) else r
@@ -662,7 +670,7 @@ _VARIABLES = "master_addr master_port cuda_visible_devices gloo_socket_ifname gl
 
 
 def _durations(times):
-    """What an iteration took, in nanoseconds, by PyTorch's names."""
+    """Return the timings of an iteration in nanoseconds, under PyTorch's names."""
     sending = times.get("sending", times["end"])
     return {
         "forward_compute_time": times["backward"] - times["forward"],
@@ -673,19 +681,19 @@ def _durations(times):
 
 
 def _result(value):
-    """A hook's result: a tensor, or a list of one."""
+    """Return the tensor that a hook's future holds, directly or in a list of one."""
     return value[0] if isinstance(value, (list, tuple)) else value
 
 
 def _register_comm_hook(reducer, state, comm_hook):
-    """Have a hook reduce the buckets."""
+    """Register a hook that reduces the buckets."""
     if reducer.hook is not None:
         raise RuntimeError("register_comm_hook or register_builtin_comm_hook can only be called once.")
     reducer.hook = state, comm_hook
 
 
 def _register_builtin_comm_hook(reducer, comm_hook_type):
-    """Have one of the hooks reduce the buckets that PyTorch has in C++."""
+    """Register one of the hooks that PyTorch implements in C++."""
     from .algorithms.ddp_comm_hooks.default_hooks import allreduce_hook, fp16_compress_hook
 
     hooks = {BuiltinCommHookType.ALLREDUCE: allreduce_hook, BuiltinCommHookType.FP16_COMPRESS: fp16_compress_hook}
@@ -693,7 +701,7 @@ def _register_builtin_comm_hook(reducer, comm_hook_type):
 
 
 class Logger:
-    """What is known about a DistributedDataParallel, as words and numbers."""
+    """The logging data of a DistributedDataParallel instance, as strings and integers."""
 
     def __init__(self, reducer):
         self._reducer, self._words, self._numbers = weakref.ref(reducer), {}, {}
@@ -701,7 +709,7 @@ class Logger:
     def set_construction_data_and_log(
         self, module_name, device_ids, output_device, broadcast_buffers, has_sync_bn, static_graph
     ):
-        """What it was made of."""
+        """Record the arguments with which the instance was created."""
         self._words |= {
             "module_name": module_name,
             "device_ids": ", ".join(map(str, device_ids)),
@@ -716,7 +724,7 @@ class Logger:
             self._set_static_graph()
 
     def set_error_and_log(self, error):
-        """An error of its use."""
+        """Record an error."""
         self._words["error"], self._numbers["has_error"] = error, 1
 
     def _set_comm_hook_name(self, name):
@@ -729,7 +737,7 @@ class Logger:
         self._numbers["join_uneven_inputs"] = 1
 
     def _get_ddp_logging_data(self):
-        """``strs_map`` and ``ints_map``."""
+        """Return the data as an object with the dicts ``strs_map`` and ``ints_map``."""
         reducer = self._reducer()
         sizes = ", ".join(str(sum(map(_nbytes, b.params))) for b in reducer.buckets)
         words = {

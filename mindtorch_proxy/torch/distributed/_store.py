@@ -1,6 +1,6 @@
-"""Key-value stores, through which the processes of a job find each other: in this process, in a file, behind a prefix.
+"""Key-value stores through which the processes of a job find each other.
 
-The one over TCP is in `_tcp_store`.
+This module has the stores in memory, in a file and with a key prefix. The TCP store is in `_tcp_store`.
 """
 
 import fcntl
@@ -19,7 +19,7 @@ DEFAULT_TIMEOUT = timedelta(seconds=300)
 
 
 def as_bytes(value):
-    """A value as it is stored."""
+    """Convert a value to the bytes that are stored."""
     if isinstance(value, str):
         return value.encode()
     if isinstance(value, (bytes, bytearray, memoryview)):
@@ -28,30 +28,30 @@ def as_bytes(value):
 
 
 def as_key(key):
-    """A key; anything but a str is a TypeError."""
+    """Return the key; raise TypeError if it is not a str."""
     if not isinstance(key, str):
         raise TypeError(f"incompatible function arguments: a key is a str, not {type(key).__name__}")
     return key
 
 
 def check_keys(keys):
-    """A list of keys; anything else is a TypeError."""
+    """Return the keys as a list; raise TypeError if they are not all str."""
     if isinstance(keys, (str, bytes)) or not all(isinstance(k, str) for k in keys):
         raise TypeError(f"incompatible function arguments: keys are a list of str, not {keys!r}")
     return list(keys)
 
 
 def same_length(keys, values):
-    """Keys and values that belong together."""
+    """Pair keys with values; raise an error if their numbers differ."""
     if len(keys) != len(values):
         raise DistStoreError("multiSet keys and values vectors must be of same size")
     return zip(check_keys(keys), map(as_bytes, values))
 
 
 class Store:
-    """Base of all stores, and of those that programs write.
+    """Base class of all stores, including those of programs.
 
-    ``set``, ``get``, ``add``, ``wait``, ``check``, ... are theirs to give.
+    Subclasses implement ``set``, ``get``, ``add``, ``wait``, ``check`` and so on.
     """
 
     def __init__(self):
@@ -63,7 +63,7 @@ class Store:
         return self._timeout
 
     def set_timeout(self, timeout):
-        """Set how long ``get`` and ``wait`` wait."""
+        """Set how long ``get`` and ``wait`` wait for a key."""
         self._timeout = _duration(timeout, "set_timeout")
 
     def _lacks(self, name):
@@ -83,11 +83,11 @@ class Store:
         self._unwritten("set")
 
     def get(self, key):
-        """The value of a key, as soon as there is one."""
+        """Return the value of a key; wait until it is set."""
         self._unwritten("get")
 
     def add(self, key, value):
-        """Add to the number that a key holds (0 if it holds none); the sum."""
+        """Add to the number that a key holds (0 if it is not set), and return the sum."""
         self._lacks("add")
 
     def check(self, keys):
@@ -99,23 +99,26 @@ class Store:
         self._lacks("wait")
 
     def compare_set(self, key, expected_value, desired_value):
-        """Set a key if it holds what is expected (or nothing is and it holds nothing); what it holds then."""
+        """Set a key if it holds the expected value, or if it is not set and the expected value is empty.
+
+        Return the value that the key holds afterwards.
+        """
         self._unwritten("compare_set")
 
     def delete_key(self, key):
-        """Delete a key; whether it was there."""
+        """Delete a key; return whether it was set."""
         self._lacks("deleteKey")
 
     def num_keys(self):
-        """The number of keys."""
+        """Return the number of keys."""
         self._lacks("getNumKeys")
 
     def list_keys(self):
-        """All keys."""
+        """Return all keys."""
         self._unsupported("listKeys")
 
     def append(self, key, value):
-        """Append to what a key holds, by ``compare_set``."""
+        """Append to the value of a key, with ``compare_set``."""
         value = wanted = as_bytes(value)
         held = as_bytes(self.compare_set(key, b"", wanted))
         while held != wanted:
@@ -123,46 +126,46 @@ class Store:
             held = as_bytes(self.compare_set(key, held, wanted))
 
     def multi_get(self, keys):
-        """The values of several keys."""
+        """Return the values of several keys."""
         return [self.get(k) for k in check_keys(keys)]
 
     def multi_set(self, keys, values):
-        """Set several keys; more values than there are keys are let be."""
+        """Set several keys; surplus values are ignored."""
         for k, v in same_length(keys, values[: len(keys)]):
             self.set(k, v)
 
     def queue_push(self, key, value):
-        """Put a value at the end of a queue."""
+        """Append a value to a queue."""
         self._unsupported("queue")
 
     def queue_pop(self, key, block=True):
-        """Take the value at the head of a queue; with ``block``, wait for one."""
+        """Remove and return the first value of a queue; with ``block``, wait for one."""
         self._unsupported("queue")
 
     def queue_len(self, key):
-        """The number of values in a queue."""
+        """Return the number of values in a queue."""
         self._unsupported("queue")
 
     def has_extended_api(self):
-        """Whether append, multi_get, multi_set work."""
+        """Whether append, multi_get and multi_set are supported."""
         return False
 
     def clone(self):
-        """A store over the same keys, for another thread."""
+        """Return a store with the same keys, for another thread."""
         self._lacks("clone")
 
     def barrier(self, key, world_size, timeout=None):
-        """Wait until so many have come to the barrier of that name."""
+        """Wait until ``world_size`` processes have reached the barrier of that name."""
         if self.add(key, 1) == world_size:
             self.set(f"{key}/done", b"1")
         self.wait([f"{key}/done"], *([] if timeout is None else [timeout]))
 
 
 class _Local(Store):
-    """Operations on a dict of this process, under a lock; `_changed` tells waiters."""
+    """Base class of stores that hold their data in a dict of this process, under a lock."""
 
     def clone(self):
-        """The store itself, which any thread may use."""
+        """Return the store itself, because it is thread-safe."""
         return self
 
     def __init__(self):
@@ -175,7 +178,7 @@ class _Local(Store):
 
 
 class HashStore(_Local):
-    """A store in the memory of this process: for its threads, and for one process alone."""
+    """A store in the memory of this process, shared by its threads."""
 
     def _wait(self, ready, timeout):
         seconds = (self._timeout if timeout is None else _duration(timeout, "wait")).total_seconds()
@@ -259,7 +262,7 @@ class HashStore(_Local):
 
 
 def number(value):
-    """The number that a value holds; ValueError for what is none."""
+    """Return the integer that a value holds; raise ValueError if it is not a number."""
     try:
         return int(value)
     except ValueError:
@@ -267,7 +270,7 @@ def number(value):
 
 
 def compare_and_set(data, key, expected, desired):
-    """The rule of compare_set, on a dict."""
+    """Implement compare_set on a dict."""
     if key in data:
         if data[key] == expected:
             data[key] = desired
@@ -283,14 +286,14 @@ _SET, _APPEND, _DELETE = range(3)
 
 
 class FileStore(Store):
-    """A store in a file that several processes see: a log of changes, written under a lock, read to its end before each
-    answer.
+    """A store in a file shared by several processes.
 
-    The last of ``world_size`` users removes the file. With 0 or less nobody does.
+    The file is a log of changes, written under a lock and read to its end before each answer. The last of
+    ``world_size`` users removes the file; if ``world_size`` is 0 or less, it is never removed.
     """
 
     def clone(self):
-        """The store itself, which any thread may use."""
+        """Return the store itself, because it is thread-safe."""
         return self
 
     def __init__(self, file_name, world_size=-1):
@@ -315,8 +318,8 @@ class FileStore(Store):
             pass
 
     def _read(self, file):
-        """Apply what has been written since the last time."""
-        if os.fstat(file.fileno()).st_size < self._position:  # another job has begun the file anew
+        """Apply the records written since the last read."""
+        if os.fstat(file.fileno()).st_size < self._position:  # another job has recreated the file
             self._position, self._cache = 0, {}
         file.seek(self._position)
         data, at = file.read(), 0
@@ -346,7 +349,7 @@ class FileStore(Store):
                     time.sleep(0.01)
 
     def _update(self, change):
-        """Under the lock: ``change(data)`` answers with a result and the records to write."""
+        """Under the lock, call ``change(data)``, which returns a result and the records to write."""
 
         def act(file):
             result, records = change(self._cache)
@@ -394,7 +397,7 @@ class FileStore(Store):
         return self._update(change)
 
     def delete_key(self, key):
-        return self._update(lambda data: (True, [(_DELETE, key, b"")]))  # PyTorch says so of any key
+        return self._update(lambda data: (True, [(_DELETE, key, b"")]))  # PyTorch returns True for any key
 
     def check(self, keys):
         keys = check_keys(keys)
@@ -423,7 +426,7 @@ class FileStore(Store):
 
 
 class PrefixStore(Store):
-    """Another store, of which only the keys with a prefix are seen: ``prefix/key``."""
+    """A view of another store that adds the prefix ``prefix/`` to all keys."""
 
     def __init__(self, prefix, store):
         if not isinstance(store, Store):
@@ -432,7 +435,7 @@ class PrefixStore(Store):
 
     @property
     def underlying_store(self):
-        """The store that has a prefix."""
+        """The wrapped store."""
         return self._store
 
     @property

@@ -1,6 +1,6 @@
-"""The store over TCP: one process serves the keys from a thread, all connect to it.
+"""The TCP store: one process serves the keys from a thread, and all processes connect to it.
 
-Nothing is encrypted, and whoever reaches the port may read and write.
+The traffic is not encrypted, and anyone who can reach the port can read and write keys.
 """
 
 import os
@@ -17,18 +17,18 @@ from .constants import _duration
 
 __all__ = ["TCPStore"]
 _SIZE = struct.Struct("<I")
-READY_KEY = b"init/"  # counts the workers that have connected
-SLACK = 30.0  # a server that does not answer what needs no waiting is gone
+READY_KEY = b"init/"  # counts the connected workers
+SLACK = 30.0  # seconds to wait for an answer that should come at once, before the server counts as lost
 
 
 def pack(*parts):
-    """A message: the length of all that follows, then each part with its length."""
+    """Encode a message: its total length, then each part with its length."""
     body = b"".join(piece for part in parts for piece in (_SIZE.pack(len(part)), part))
     return _SIZE.pack(len(body)) + body
 
 
 def unpack(body):
-    """The parts of a message, which comes without its length."""
+    """Decode the parts of a message, given without its total length."""
     parts, at = [], 0
     while at < len(body):
         (size,) = _SIZE.unpack_from(body, at)
@@ -41,7 +41,7 @@ def unpack(body):
 
 
 class _Peer:
-    """A connection, as the server sees it."""
+    """A client connection of the server."""
 
     __slots__ = ("socket", "received", "waits", "pending")
 
@@ -50,7 +50,7 @@ class _Peer:
 
 
 class Server:
-    """Serves the keys, from a thread of its own, until it is closed."""
+    """Serves the keys in its own thread until it is closed."""
 
     def __init__(self, listener):
         self.listener, self.data, self.queues = listener, {}, {}
@@ -65,7 +65,7 @@ class Server:
         self.thread.start()
 
     def close(self):
-        """End the thread and close all connections."""
+        """Stop the thread and close all connections."""
         if self.waker is None or self.pid != os.getpid():
             return
         waker, self.waker = self.waker, None
@@ -75,7 +75,7 @@ class Server:
         os.close(waker)
 
     def run(self):
-        """The server's loop."""
+        """Run the server's event loop."""
         while True:
             for key, events in self.selector.select():
                 if key.fileobj == self.wake:
@@ -95,7 +95,7 @@ class Server:
     def accept(self):
         try:
             connection, _ = self.listener.accept()
-        except OSError:  # whoever it was has gone
+        except OSError:  # the client has already disconnected
             return
         connection.setblocking(False)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -132,7 +132,7 @@ class Server:
             ValueError,
             IndexError,
             struct.error,
-        ):  # a connection that fails, or speaks another language, is closed
+        ):  # close a connection that fails or sends an invalid message
             if peer.socket.fileno() in self.peers:
                 self.drop(peer)
 
@@ -149,7 +149,10 @@ class Server:
         self.selector.modify(peer.socket, selectors.EVENT_READ | (selectors.EVENT_WRITE if peer.pending else 0))
 
     def answer(self, peer, parts):
-        """Do what a message asks. What has to wait stays with its connection until the keys are there."""
+        """Execute the command of a message.
+
+        A command that has to wait is stored with its connection until its keys are set.
+        """
         name, arguments = parts[0].decode(), parts[1:]
         if name in ("get", "wait", "pop"):
             peer.waits = (name, arguments)
@@ -223,12 +226,12 @@ class Server:
         return b"", str(len(self.queues.get(key, ()))).encode()
 
 
-_servers = {}  # port: server, for stores of one process that share one
+_servers = {}  # port: server, for multi-tenant stores that share a server in one process
 _servers_lock = threading.Lock()
 
 
 def listen(host, port):
-    """A socket that listens on all interfaces, over IPv6 with IPv4 where there is any."""
+    """Return a socket that listens on all interfaces, with IPv6 and IPv4 if IPv6 is available."""
     for family, address in ((socket.AF_INET6, "::"), (socket.AF_INET, "0.0.0.0")):
         try:
             listener = socket.socket(family, socket.SOCK_STREAM)
@@ -251,16 +254,16 @@ def listen(host, port):
 
 
 def errno_name(error):
-    """EADDRINUSE and the like."""
+    """Return the symbolic name of an error's errno, such as EADDRINUSE."""
     import errno
 
     return errno.errorcode.get(error.errno, "unknown")
 
 
 class TCPStore(Store):
-    """A store that one process (``is_master``) serves to all that connect to ``host_name:port``.
+    """A store that one process (``is_master``) serves to all processes that connect to ``host_name:port``.
 
-    With ``wait_for_workers`` the constructor returns when ``world_size`` of them have come.
+    With ``wait_for_workers``, the constructor of the master waits until ``world_size`` processes have connected.
     """
 
     def __init__(
@@ -328,7 +331,7 @@ class TCPStore(Store):
 
     @property
     def host(self):
-        """The name of the server's host, as it was given."""
+        """The server's host name, as given."""
         return self._host
 
     @property
@@ -353,9 +356,9 @@ class TCPStore(Store):
             pause = min(pause * 2, 1.0)
 
     def _acquire(self):
-        """A connection that nobody uses: threads do not wait for each other."""
+        """Return an idle connection, so that threads do not wait for each other."""
         with self._lock:
-            if self._pid != os.getpid():  # a fork shares the parent's sockets, whose answers would mix
+            if self._pid != os.getpid():  # after a fork, the parent's sockets are shared and must not be used
                 self._pid, self._pool, self._server = os.getpid(), [], None
             if self._pool:
                 return self._pool.pop()
@@ -366,9 +369,10 @@ class TCPStore(Store):
             self._pool.append(connection)
 
     def _call(self, name, *arguments, timeout=None):
-        """Send a message, and return the answer's parts.
+        """Send a message and return the parts of the answer.
 
-        TimeoutError, on a connection that is closed then, if none comes in time.
+        If no answer arrives in time, close the connection and raise TimeoutError; without ``timeout``, raise
+        DistNetworkError.
         """
         connection = self._acquire()
         try:

@@ -1,4 +1,4 @@
-"""What collectives are told and what they answer with: reductions, options, work in flight."""
+"""Arguments and results of collectives: reductions, options and works."""
 
 import enum
 import os
@@ -13,7 +13,7 @@ _HOME = "torch._C._distributed_c10d"
 
 
 class RedOpType(enum.IntEnum):
-    """The ways to reduce."""
+    """The kinds of reduction."""
 
     SUM = 0
     AVG = 1
@@ -28,7 +28,7 @@ class RedOpType(enum.IntEnum):
     def __str__(self):
         return f"RedOpType.{self.name}"
 
-    def __eq__(self, other):  # a ReduceOp equals its RedOpType, in PyTorch not the other way round
+    def __eq__(self, other):  # in PyTorch, ReduceOp == RedOpType may hold while the reverse never does
         return type(other) is not ReduceOp and int.__eq__(self, other)
 
     def __ne__(self, other):
@@ -43,7 +43,7 @@ class _ReduceOpMeta(type):
 
 
 class ReduceOp(metaclass=_ReduceOpMeta):
-    """How to reduce; ``ReduceOp.SUM`` and its like are what functions take."""
+    """A reduction. Functions also accept ``ReduceOp.SUM`` and the other members."""
 
     RedOpType = RedOpType
     SUM, AVG, PRODUCT, MIN, MAX = RedOpType.SUM, RedOpType.AVG, RedOpType.PRODUCT, RedOpType.MIN, RedOpType.MAX
@@ -67,14 +67,14 @@ class ReduceOp(metaclass=_ReduceOpMeta):
 
 
 def reduction(op):
-    """The RedOpType that an argument means; TypeError for what is none."""
-    if type(op) is ReduceOp or type(op) is RedOpType and op is not RedOpType.PREMUL_SUM:  # that one comes with a factor
+    """Return the RedOpType of a reduction argument; raise TypeError for any other argument."""
+    if type(op) is ReduceOp or type(op) is RedOpType and op is not RedOpType.PREMUL_SUM:  # PREMUL_SUM needs a factor
         return RedOpType(getattr(op, "op", op))
     raise TypeError(f"(): incompatible function arguments: op is a torch.distributed.ReduceOp, not {op!r}")
 
 
 class DebugLevel(enum.IntEnum):
-    """What TORCH_DISTRIBUTED_DEBUG asks for."""
+    """The debug levels of TORCH_DISTRIBUTED_DEBUG."""
 
     OFF = 0
     INFO = 1
@@ -82,7 +82,7 @@ class DebugLevel(enum.IntEnum):
 
 
 class BuiltinCommHookType(enum.IntEnum):
-    """DDP's built-in communication hooks."""
+    """The built-in communication hooks of DistributedDataParallel."""
 
     ALLREDUCE = 1
     FP16_COMPRESS = 2
@@ -92,20 +92,20 @@ _level = None
 
 
 def get_debug_level():
-    """What TORCH_DISTRIBUTED_DEBUG said, or set_debug_level."""
+    """Return the debug level, from TORCH_DISTRIBUTED_DEBUG or set_debug_level."""
     if _level is None:
         set_debug_level_from_env()
     return _level
 
 
 def set_debug_level(level):
-    """Set the level."""
+    """Set the debug level."""
     global _level
     _level = DebugLevel(level)
 
 
 def set_debug_level_from_env():
-    """Read TORCH_DISTRIBUTED_DEBUG: OFF, INFO or DETAIL."""
+    """Set the debug level from TORCH_DISTRIBUTED_DEBUG: OFF, INFO or DETAIL."""
     name = os.environ.get("TORCH_DISTRIBUTED_DEBUG", "OFF").upper() or "OFF"
     if name not in DebugLevel.__members__:
         raise RuntimeError("The value of TORCH_DISTRIBUTED_DEBUG must be OFF, INFO, or DETAIL.")
@@ -113,7 +113,7 @@ def set_debug_level_from_env():
 
 
 class _Options:
-    """Attributes with defaults, which the constructor may set by name."""
+    """Attributes with defaults, which the constructor can override by name."""
 
     _defaults: dict = {}
     timeout = _Timeout()
@@ -148,14 +148,14 @@ ScatterOptions = _options("ScatterOptions", rootRank=0)
 
 
 class Work:
-    """A collective in flight, or done; programs subclass it."""
+    """A collective that is in flight or completed; programs may subclass it."""
 
     def __init__(self):
         self._event, self._error, self._result, self._source = threading.Event(), None, [], -1
         self._future, self._lock = None, threading.Lock()
 
     def _finish(self, result=None, error=None):
-        """The collective is done: once."""
+        """Mark the collective as completed. Must be called only once."""
         with self._lock:
             self._error = error
             self._result = [] if result is None else result
@@ -171,19 +171,19 @@ class Work:
             future.set_result(self._result)
 
     def is_completed(self):
-        """Whether it is done, well or not."""
+        """Whether the collective is completed, with or without an error."""
         return self._event.is_set()
 
     def is_success(self):
-        """Whether it is done without an error."""
+        """Whether the collective is completed without an error."""
         return self._event.is_set() and self._error is None
 
     def exception(self):
-        """The error, or None."""
+        """Return the error, or None."""
         return self._error
 
     def wait(self, timeout=timedelta(0)):
-        """Wait until it is done; its error is raised here."""
+        """Wait until the collective is completed, and raise its error if it failed."""
         seconds = _duration(timeout, "wait").total_seconds()
         if not _wait(self._event, seconds if seconds > 0 else None):
             raise RuntimeError("Operation timed out!")
@@ -192,19 +192,19 @@ class Work:
         return True
 
     def synchronize(self):
-        """Wait for what runs on a device's stream: nothing does."""
+        """Wait for the collective; there are no device streams to synchronize with."""
         self.wait()
 
     def block_current_stream(self):
-        """Have a device's stream wait; the CPU has none, so this waits."""
+        """Wait for the collective, because the CPU has no stream that could be blocked."""
         self.wait()
 
     def result(self):
-        """The tensors that it filled."""
+        """Return the tensors that the collective filled."""
         return self._result
 
     def source_rank(self):
-        """Who sent what was received."""
+        """Return the rank that sent the received message."""
         if self._source < 0:
             raise RuntimeError(
                 "sourceRank() may only be called on work objects that correspond to a recv or recv-from-any call."
@@ -214,7 +214,7 @@ class Work:
     _source_rank = source_rank
 
     def get_future(self):
-        """A Future of the tensors that it fills."""
+        """Return a Future of the tensors that the collective fills."""
         with self._lock:
             if self._future is not None:
                 return self._future
@@ -225,7 +225,7 @@ class Work:
         return future
 
     def get_future_result(self):
-        """A Future of whether it went well."""
+        """Return a Future of whether the collective succeeded."""
         return self.get_future().then(lambda f: f.value() is not None)
 
 

@@ -1,4 +1,4 @@
-"""The groups of this process: making, finding and ending them."""
+"""Creates, finds and destroys the process groups of this process."""
 
 import hashlib
 import os
@@ -23,7 +23,10 @@ PG_WRAPPER_STORE_PREFIX = "pg_wrapper"
 
 
 class Backend(str):
-    """The name of a backend, in lower case; an AssertionError where there is none such."""
+    """The lower-case name of a backend.
+
+    Whether a backend of that name exists is only checked when a group is created.
+    """
 
     UNDEFINED, GLOO, NCCL, UCC, MPI, XCCL, FAKE = "undefined", "gloo", "nccl", "ucc", "mpi", "xccl", "fake"
     backend_list = [UNDEFINED, GLOO, NCCL, XCCL, UCC, MPI, FAKE]
@@ -56,7 +59,7 @@ class Backend(str):
 
     @classmethod
     def register_backend(cls, name, func, extended_api=False, devices=None):
-        """Have ``func(store, rank, size, timeout)`` make the process group of a backend of that name."""
+        """Register ``func(store, rank, size, timeout)`` as the constructor of a backend's process group."""
         if hasattr(cls, name.upper()) and name.lower() != cls.FAKE:
             raise AssertionError(f"{name.upper()} c10d backend already exist")
         if name.upper() in cls._plugins:
@@ -75,7 +78,7 @@ class Backend(str):
 
 @dataclass
 class _DistributedBackendOptions:
-    """What a backend of the extended kind is made with."""
+    """The arguments with which a backend that uses the extended API is created."""
 
     store: Store | None = None
     group_rank: int = -1
@@ -86,7 +89,7 @@ class _DistributedBackendOptions:
 
 
 class BackendConfig:
-    """Which backend serves which device, from ``gloo`` or ``cpu:gloo,cuda:nccl``."""
+    """Which backend serves which device, parsed from ``gloo`` or ``cpu:gloo,cuda:nccl``."""
 
     def __init__(self, backend):
         self.device_backend_map = {}
@@ -115,12 +118,12 @@ class BackendConfig:
         return ",".join(f"{device}:{backend}" for device, backend in self.device_backend_map.items())
 
     def get_device_backend_map(self):
-        """device: backend."""
+        """Return {device: backend}."""
         return self.device_backend_map
 
 
 class _World:
-    """All groups of this process, by every key that they are asked for."""
+    """The registry of all groups of this process."""
 
     def __init__(self):
         self.default_pg = None
@@ -131,12 +134,12 @@ class _World:
 
     @property
     def pg_default_device(self):
-        """Devices of groups' small messages: the CPU."""
+        """Default devices of groups. Empty, because the CPU is always used."""
         return {}
 
     @property
     def pg_config_info(self):
-        """What each group is made of."""
+        """The configuration of each group."""
         return [
             {
                 "pg_name": name,
@@ -184,52 +187,52 @@ class group(metaclass=_WorldMeta):
 
 
 class GroupMember(metaclass=_WorldMeta):
-    """``GroupMember.WORLD``, and what stands for a group that this process is not in."""
+    """Has ``GroupMember.WORLD``, and the value that means this process is not in a group."""
 
     NON_GROUP_MEMBER = -100
 
 
 def is_initialized():
-    """Whether there is a default group."""
+    """Whether the default group is initialized."""
     return _world.default_pg is not None
 
 
 def is_mpi_available():
-    """Whether the backend mpi is there: no."""
+    """Whether the mpi backend is available, which is always False."""
     return False
 
 
 def is_nccl_available():
-    """Whether the backend nccl is there: no."""
+    """Whether the nccl backend is available, which is always False."""
     return False
 
 
 def is_ucc_available():
-    """Whether the backend ucc is there: no."""
+    """Whether the ucc backend is available, which is always False."""
     return False
 
 
 def is_xccl_available():
-    """Whether the backend xccl is there: no."""
+    """Whether the xccl backend is available, which is always False."""
     return False
 
 
 def is_gloo_available():
-    """Whether the backend gloo is there.
+    """Whether the gloo backend is available, which is always True.
 
-    Its engine comes with the extra `distributed`; init_process_group says so where it lacks.
+    It needs the dependencies of the extra `distributed`; init_process_group raises an error if they are missing.
     """
     return True
 
 
 def is_backend_available(backend):
-    """Whether a backend is there, by name."""
+    """Whether the backend of that name is available."""
     check = globals().get(f"is_{backend.lower()}_available")
     return check() if check is not None else backend.lower() in Backend.backend_list
 
 
 def is_torchelastic_launched():
-    """Whether torchrun, or its like, started this process."""
+    """Whether torchrun or another elastic launcher started this process."""
     return os.environ.get("TORCHELASTIC_RUN_ID") is not None
 
 
@@ -257,7 +260,7 @@ def _warn_not_in_group(name):
 
 
 def get_rank(group=None):
-    """This process's rank in a group; -1 outside."""
+    """Return this process's rank in a group, or -1 outside the group."""
     if _rank_not_in_group(group):
         return -1
     default = _get_default_group()
@@ -265,7 +268,7 @@ def get_rank(group=None):
 
 
 def get_world_size(group=None):
-    """The size of a group; -1 outside."""
+    """Return the size of a group, or -1 outside the group."""
     return -1 if _rank_not_in_group(group) else _group_or_default_group(group).size()
 
 
@@ -273,7 +276,7 @@ _get_group_size = get_world_size
 
 
 def get_backend_config(group=None):
-    """device:backend of a group, as a string."""
+    """Return the backends of a group as a string of device:backend pairs."""
     pg = _group_or_default_group(group)
     if _rank_not_in_group(pg):
         raise ValueError("Invalid process group specified")
@@ -281,7 +284,7 @@ def get_backend_config(group=None):
 
 
 def get_backend(group=None):
-    """The name of a group's backend."""
+    """Return the name of a group's backend."""
     pg = _group_or_default_group(group)
     if _rank_not_in_group(pg) or pg not in _world.pg_map:
         raise ValueError("Invalid process group specified")
@@ -289,7 +292,7 @@ def get_backend(group=None):
 
 
 def get_default_backend_for_device(device):
-    """The backend that serves a device unless told otherwise."""
+    """Return the default backend of a device."""
     name = torch.device(device).type
     found = Backend.default_device_backend_map.get(name)
     if found is None:
@@ -298,12 +301,12 @@ def get_default_backend_for_device(device):
 
 
 def get_pg_count():
-    """The number of groups."""
+    """Return the number of groups."""
     return _world.group_count
 
 
 def get_node_local_rank(fallback_rank=None):
-    """The rank on this machine, from LOCAL_RANK."""
+    """Return this process's rank on its machine, from LOCAL_RANK."""
     if "LOCAL_RANK" in os.environ:
         return int(os.environ["LOCAL_RANK"])
     if fallback_rank is not None:
@@ -315,12 +318,12 @@ def get_node_local_rank(fallback_rank=None):
 
 
 def get_process_group_ranks(group):
-    """The global ranks of a group, in the order of its own."""
+    """Return the global ranks of a group, in the order of their group ranks."""
     return list(_world.pg_group_ranks[_group_or_default_group(group)])
 
 
 def get_group_rank(group, global_rank):
-    """A global rank's rank in a group."""
+    """Convert a global rank to a rank in the group."""
     if group is GroupMember.WORLD:
         return global_rank
     if group not in _world.pg_group_ranks:
@@ -332,7 +335,7 @@ def get_group_rank(group, global_rank):
 
 
 def get_global_rank(group, group_rank):
-    """A group's rank as a global one."""
+    """Convert a rank in the group to a global rank."""
     if group is GroupMember.WORLD:
         return group_rank
     if group not in _world.pg_group_ranks:
@@ -357,13 +360,13 @@ def _get_default_timeout(backend):
 
 
 def _set_pg_timeout(timeout, group=None):
-    """Set how long a group's collectives may take."""
+    """Set the timeout of a group's collectives."""
     _check_valid_timeout(timeout)
     _group_or_default_group(group).set_timeout(timeout)
 
 
 def _store_based_barrier(rank, store, group_name, rendezvous_count, timeout, logging_interval=None):
-    """Wait, by the store alone, until all processes are here."""
+    """Wait until all processes have arrived, using only the store."""
     key = f"{STORE_BASED_BARRIER_PREFIX}:{group_name}"
     came = store.add(key, 1)
     if came == rendezvous_count:
@@ -379,9 +382,9 @@ def _store_based_barrier(rank, store, group_name, rendezvous_count, timeout, log
 
 
 def _meet(backend, *arguments):
-    """Wait until all members of a new group are here: it connects later.
+    """Wait until all members of a new group have arrived, because gloo connects only later.
 
-    A backend of another's connects, or does not, as it likes.
+    For other backends this is skipped, unless TORCH_DIST_INIT_BARRIER is 1.
     """
     built_in = Backend.GLOO in BackendConfig(Backend(backend)).device_backend_map.values()
     if built_in or os.environ.get("TORCH_DIST_INIT_BARRIER", "0") == "1":
@@ -393,7 +396,7 @@ def _unavailable(name):
 
 
 def _make_backend(name, store, rank, size, timeout, options, ranks, group):
-    """A backend by name."""
+    """Create the backend of that name."""
     if name == Backend.GLOO:
         from ._gloo import ProcessGroupGloo, _GlooOptions
 
@@ -418,7 +421,7 @@ def _make_backend(name, store, rank, size, timeout, options, ranks, group):
 def _new_process_group_helper(
     ranks, rank, backend, store, name, timeout, options=None, device_id=None, description=None
 ):
-    """Make a group for this process, a member of it."""
+    """Create a group that this process is a member of."""
     if name in _world.by_name:
         raise ValueError("The specified group name has already been created, please use a different group name")
     size = len(ranks)
@@ -426,14 +429,14 @@ def _new_process_group_helper(
     prefixed = PrefixStore(f"{name}/", store)
     made, pg = {}, ProcessGroup(prefixed, rank, size)
     served = config.device_backend_map
-    if backend == Backend.UNDEFINED:  # what is built in, of all devices' defaults
+    if backend == Backend.UNDEFINED:  # of the devices' default backends, use only those that are built in
         served = {device: b for device, b in served.items() if b == Backend.GLOO}
     for device, backend_name in served.items():
         if backend_name not in made:
             made[backend_name] = _make_backend(
                 backend_name, PrefixStore(f"{device}/", prefixed), rank, size, timeout, options, ranks, name
             )
-        if isinstance(made[backend_name], ProcessGroup):  # a plugin's own
+        if isinstance(made[backend_name], ProcessGroup):  # a plugin may create the whole process group
             pg = made[backend_name]
             break
         pg._register_backend(
@@ -479,7 +482,7 @@ def _unregister_all_process_groups():
 
 
 def _resolve_process_group(name):
-    """A group by name."""
+    """Return the group of that name."""
     if name not in _world.by_name:
         raise LookupError(f"Could not resolve the process group registered under the name {name}")
     return _world.by_name[name]
@@ -515,7 +518,7 @@ def init_process_group(
     device_id=None,
     _ranks=None,
 ):
-    """Join the job's processes: by a store, or by the URL that says where they meet (env:// without either)."""
+    """Initialize the default group, with a store or with the URL of a rendezvous (default env://)."""
     _check_init(store, init_method, world_size, rank)
     if device_id is not None and isinstance(device_id, int):
         device_id = torch.device(torch.accelerator.current_accelerator() or "cpu", device_id)
@@ -536,7 +539,7 @@ def init_process_group(
 
 
 def destroy_process_group(group=None):
-    """End a group; without one, all of them."""
+    """Destroy a group, or all groups if none is given."""
     if group == GroupMember.NON_GROUP_MEMBER:
         return
     pg = GroupMember.WORLD if group is None else group
@@ -557,7 +560,7 @@ def destroy_process_group(group=None):
 
 
 def _abort_process_group(group=None):
-    """End a group, with what is in flight."""
+    """Destroy a group and abort its collectives in flight."""
     destroy_process_group(group)
 
 
@@ -587,10 +590,10 @@ def new_group(
     device_id=None,
     sort_ranks=True,
 ):
-    """A group of some ranks.
+    """Create a group of some ranks.
 
-    All processes of the job call this, in the same order, members or not (with ``use_local_synchronization`` the
-    members alone).
+    All processes of the job must call this in the same order, whether they are members or not. With
+    ``use_local_synchronization``, only the members call it.
     """
     return _new_group_with_tag(
         ranks, timeout, backend, pg_options, None, use_local_synchronization, group_desc, device_id, sort_ranks
@@ -646,7 +649,7 @@ def _new_group_with_tag(
 
 
 def new_subgroups(group_size=None, group=None, timeout=None, backend=None, pg_options=None, group_desc=None):
-    """Groups of ``group_size`` neighbours each: (this process's, all)."""
+    """Create groups of ``group_size`` consecutive ranks; return (this process's group, all groups)."""
     if group_size is None:
         raise ValueError("group_size must be given: there are no accelerators of which to take the number")
     size = get_world_size()
@@ -659,7 +662,7 @@ def new_subgroups(group_size=None, group=None, timeout=None, backend=None, pg_op
 
 
 def new_subgroups_by_enumeration(ranks_per_subgroup_list, timeout=None, backend=None, pg_options=None, group_desc=None):
-    """Groups by their lists of ranks, which share none: (this process's, all)."""
+    """Create groups from disjoint lists of ranks; return (this process's group, all groups)."""
     if not ranks_per_subgroup_list:
         raise ValueError("The arg 'ranks_per_subgroup_list' cannot be empty")
     seen, current, groups = {}, None, []
@@ -676,7 +679,7 @@ def new_subgroups_by_enumeration(ranks_per_subgroup_list, timeout=None, backend=
 
 
 def split_group(parent_pg=None, split_ranks=None, timeout=None, pg_options=None, group_desc=None):
-    """The group of those of ``split_ranks`` (ranks in the parent) that this process is in."""
+    """Create and return the group among ``split_ranks`` (ranks in the parent) that contains this process."""
     if not split_ranks:
         raise ValueError("split_ranks cannot be None or empty")
     parent = _group_or_default_group(parent_pg)
@@ -686,7 +689,10 @@ def split_group(parent_pg=None, split_ranks=None, timeout=None, pg_options=None,
 
 
 def _split(parent, split_ranks, timeout, pg_options, group_desc):
-    """Every rank of the parent calls this; a group's name comes from its ranks and the parent's count of splits."""
+    """Split a group; every rank of the parent must call this.
+
+    The new group's name is made of its ranks and the parent's number of splits so far.
+    """
     backend, store = _world.pg_map[parent]
     globally = get_process_group_ranks(parent)
     _world.pg_coalesce_state.setdefault(parent, 0)
@@ -717,7 +723,7 @@ def _split(parent, split_ranks, timeout, pg_options, group_desc):
 
 
 def shrink_group(ranks_to_exclude, group=None, shrink_flags=0, pg_options=None):
-    """A group without some ranks: only backends that can shrink do that, and gloo cannot."""
+    """Raise an error: only backends that support shrinking can remove ranks, and gloo does not."""
     raise RuntimeError("Backend gloo does not support shrinking")
 
 
@@ -760,8 +766,9 @@ def _get_group_size_by_name(name):
 
 
 def _create_process_group_wrapper(wrapped_pg, store_prefix, store, rank, world_size, timeout=default_pg_timeout):
-    """A group that compares what ranks run before they run it: ours does that itself under
-    TORCH_DISTRIBUTED_DEBUG=DETAIL.
+    """Return a group that checks that all ranks run the same collectives.
+
+    The group itself does this with TORCH_DISTRIBUTED_DEBUG=DETAIL, so it is returned unchanged.
     """
     if get_debug_level() is not DebugLevel.DETAIL:
         raise RuntimeError("the comparing of collectives is switched on by TORCH_DISTRIBUTED_DEBUG=DETAIL")
@@ -769,7 +776,7 @@ def _create_process_group_wrapper(wrapped_pg, store_prefix, store, rank, world_s
 
 
 def _get_pg_default_device(group=None):
-    """The device of a group's small messages."""
+    """Return the device used for object collectives: the CPU."""
     return torch.device("cpu")
 
 
@@ -777,7 +784,7 @@ _get_object_coll_device = _get_pg_default_device
 
 
 def _device_capability(group=None):
-    """The types of devices that a group serves."""
+    """Return the device types that a group supports."""
     return [d.type for d in _group_or_default_group(group)._device_types]
 
 

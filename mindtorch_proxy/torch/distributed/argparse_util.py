@@ -1,4 +1,7 @@
-"""Options of a command whose defaults environment variables give: ``--max-restarts`` is PET_MAX_RESTARTS."""
+"""Command line options whose defaults come from environment variables.
+
+For example, the variable of ``--max-restarts`` is PET_MAX_RESTARTS.
+"""
 
 import os
 from argparse import Action
@@ -21,7 +24,7 @@ class env(Action):  # noqa: N801 (PyTorch's name)
 
 
 class check_env(Action):  # noqa: N801
-    """An option without one: true where the variable is 1."""
+    """An option without a value; its default is true if the variable is 1."""
 
     def __init__(self, dest, default=False, **kwargs):
         found = _variable(dest)

@@ -1,4 +1,4 @@
-"""How long things may take, unless told otherwise."""
+"""Default timeouts."""
 
 from datetime import timedelta
 
@@ -8,7 +8,7 @@ default_pg_nccl_timeout = None
 
 
 def _duration(value, function=""):
-    """A timedelta, or seconds as a float (but no int), as a timedelta."""
+    """Convert a timedelta, or a float (but not an int) in seconds, to a timedelta."""
     if isinstance(value, timedelta):
         return value
     if isinstance(value, float):
@@ -17,7 +17,7 @@ def _duration(value, function=""):
 
 
 class _Timeout:
-    """An attribute that takes such durations."""
+    """A descriptor that stores a timeout and accepts what ``_duration`` accepts."""
 
     def __set_name__(self, owner, name):
         self._where = f"{name}_"

@@ -1,4 +1,4 @@
-"""The processes of a job as an array of several dimensions, each with its process groups."""
+"""DeviceMesh: the processes of a job as an n-dimensional array, with process groups along each dimension."""
 
 import itertools
 import math
@@ -22,13 +22,13 @@ __all__ = ["init_device_mesh", "DeviceMesh"]
 
 
 class _MeshEnv:
-    """The meshes entered by ``with``, innermost last."""
+    """The stack of meshes entered by ``with``; the innermost is last."""
 
     def __init__(self):
         self.mesh_stack = []
 
     def get_current_mesh(self):
-        """The innermost mesh."""
+        """Return the innermost mesh."""
         if not self.mesh_stack:
             raise RuntimeError("No device mesh is currently active!")
         return self.mesh_stack[-1]
@@ -38,21 +38,20 @@ _mesh_resources = _MeshEnv()
 
 
 def _get_device_handle(device_type="cuda"):
-    """torch's module for a type of device, or None."""
+    """Return the torch module of a device type, or None."""
     return getattr(torch, device_type, None)
 
 
 # ------------------------------------------------------------------------------------------------ layouts
-# A layout says where a mesh's members stand in the list of the root's ranks: for each mesh dimension the (size, stride)
-# pairs that it runs through, the
-# first slowest. A dimension that was flattened has several.
+# A layout gives the positions of a mesh's members in the list of the root's ranks. For each mesh dimension it has the
+# (size, stride) pairs of that dimension, slowest first. A flattened dimension has several pairs.
 def _dense(sizes):
     strides = [math.prod(sizes[i + 1 :]) for i in range(len(sizes))]
     return tuple(((size, stride),) for size, stride in zip(sizes, strides))
 
 
 def _offsets(axis):
-    """The positions along one axis, in order."""
+    """Return the positions along one axis, in order."""
     return [
         sum(i * stride for i, (_, stride) in zip(index, axis))
         for index in itertools.product(*(range(size) for size, _ in axis))
@@ -64,7 +63,7 @@ def _size(axis):
 
 
 def _collapsed(layout):
-    """One axis through all dimensions, neighbouring pairs joined."""
+    """Merge all dimensions into one axis, and join adjacent (size, stride) pairs where possible."""
     joined = []
     for size, stride in itertools.chain(*layout):
         if size == 1:
@@ -77,7 +76,7 @@ def _collapsed(layout):
 
 
 def _cosets(layout, count):
-    """All meshes of that layout in a root of ``count`` ranks, each as the list of its positions."""
+    """Return the position lists of all meshes with that layout in a root of ``count`` ranks."""
     offsets = [sum(index) for index in itertools.product(*map(_offsets, layout))]
     left, found = dict.fromkeys(range(count)), []
     while left:
@@ -89,9 +88,9 @@ def _cosets(layout, count):
 
 
 class DeviceMesh:
-    """Ranks in an array; slices of it by name are meshes too.
+    """An n-dimensional array of ranks, which can be sliced by dimension names into submeshes.
 
-    All processes of the job make the same meshes in the same order.
+    All processes of the job must create the same meshes in the same order.
     """
 
     def __init__(
@@ -143,9 +142,9 @@ class DeviceMesh:
             )
 
     def _find(self):
-        """The positions, in the root, of the mesh that this rank is in.
+        """Return the positions in the root of the mesh that contains this rank.
 
-        Without the rank, those of the only one, or None.
+        If this rank is in none, return the positions of the only mesh, or None if there are several.
         """
         all_meshes = _cosets(self._layout, len(self._rank_map))
         if self._rank in self._rank_map:
@@ -153,10 +152,10 @@ class DeviceMesh:
             return next(positions for positions in all_meshes if position in positions)
         return all_meshes[0] if len(all_meshes) == 1 else None
 
-    # ---- what it is
+    # ---- properties
     @property
     def device_type(self):
-        """The type of its devices."""
+        """The device type."""
         return self._device_type
 
     @property
@@ -166,7 +165,7 @@ class DeviceMesh:
 
     @property
     def mesh(self):
-        """The ranks as a tensor."""
+        """The tensor of ranks."""
         if self._positions is None:
             raise RuntimeError(
                 "In order to get the mesh Tensor of a DeviceMesh it needs to either have all its original dimensions "
@@ -175,7 +174,7 @@ class DeviceMesh:
         return torch.tensor([self._rank_map[p] for p in self._positions], dtype=torch.int).reshape(self.shape)
 
     def size(self, mesh_dim=None):
-        """The number of ranks (along a dimension)."""
+        """Return the number of ranks, in total or along one dimension."""
         return math.prod(self.shape) if mesh_dim is None else _size(self._layout[mesh_dim])
 
     @property
@@ -189,11 +188,11 @@ class DeviceMesh:
         return tuple(map(_size, self._layout))
 
     def get_rank(self):
-        """This process's global rank."""
+        """Return this process's global rank."""
         return get_rank()
 
     def get_coordinate(self):
-        """This rank's index along each dimension; None where it is not in the mesh."""
+        """Return this rank's index along each dimension, or None if it is not in the mesh."""
         if self._rank not in self._rank_map or self._positions is None:
             return None
         at, coordinate = self._positions.index(self._rank_map.index(self._rank)), []
@@ -206,7 +205,7 @@ class DeviceMesh:
         return self.get_coordinate() is not None
 
     def get_local_rank(self, mesh_dim=None):
-        """This process's rank along a dimension."""
+        """Return this process's rank along a dimension."""
         if self.ndim > 1 and mesh_dim is None:
             raise RuntimeError(
                 f"Found the DeviceMesh have {self.ndim} dimensions",
@@ -245,7 +244,7 @@ class DeviceMesh:
 
     # ---- groups
     def get_group(self, mesh_dim=None):
-        """The process group of this rank along a dimension, by number or name."""
+        """Return this rank's process group along a dimension, given by number or name."""
         if not hasattr(self, "_dim_group_names"):
             raise RuntimeError("DeviceMesh process groups not initialized!")
         if self.ndim > 1 and mesh_dim is None:
@@ -262,7 +261,7 @@ class DeviceMesh:
         return _resolve_process_group(self._dim_group_names[dim])
 
     def get_all_groups(self):
-        """The groups along all dimensions."""
+        """Return this rank's process groups along all dimensions."""
         return [self.get_group(i) for i in range(self.ndim)]
 
     def _get_mesh_dim_by_name(self, mesh_dim_name):
@@ -282,9 +281,9 @@ class DeviceMesh:
             raise AssertionError("The submesh can only be a 1D mesh.")
         return self._get_root_mesh()._get_mesh_dim_by_name(self._mesh_dim_names[0])
 
-    # ---- other meshes of the same ranks
+    # ---- submeshes and other views of the ranks
     def _related(self, layout, names, groups):
-        """A mesh of the same root with groups that are there already."""
+        """Return a mesh with the same root, which uses existing groups."""
         root = self._get_root_mesh()
         made = DeviceMesh(
             self._device_type,
@@ -331,7 +330,10 @@ class DeviceMesh:
         return meshes
 
     def _flatten(self, mesh_dim_name=None, backend_override=None):
-        """A mesh of one dimension through all of this one's; afterwards the root's slice of that name."""
+        """Return a 1D mesh over all dimensions of this one.
+
+        It can afterwards be sliced from the root under the given name.
+        """
         if not self._mesh_dim_names:
             raise RuntimeError("Cannot flatten a DeviceMesh without mesh_dim_names!")
         name = mesh_dim_name or "_".join(self._mesh_dim_names)
@@ -362,7 +364,7 @@ class DeviceMesh:
         return root._flatten_mapping[name]
 
     def _unflatten(self, dim, mesh_sizes, mesh_dim_names, backend_override=None):
-        """A mesh with a dimension taken apart into several."""
+        """Return a mesh in which one dimension is split into several."""
         if isinstance(dim, int) and dim >= self.ndim:
             raise ValueError(f"dim {dim} specified in `_unflatten` is out of range {self.ndim}")
         if isinstance(dim, str) and dim not in (self._mesh_dim_names or ()):
@@ -385,7 +387,7 @@ class DeviceMesh:
 
     @staticmethod
     def _concatenate(device_mesh_list):
-        """One mesh of all dimensions of several that come from one root."""
+        """Return one mesh with all dimensions of several meshes of the same root."""
         first = device_mesh_list[0]
         if any(mesh._get_root_mesh() != first._get_root_mesh() for mesh in device_mesh_list):
             raise RuntimeError("All DeviceMeshes to be concatenated must have the same root mesh")
@@ -396,7 +398,7 @@ class DeviceMesh:
 
     @staticmethod
     def from_group(group, device_type, mesh=None, *, mesh_dim_names=None):
-        """A mesh of one group, or of several, one for each dimension."""
+        """Return a mesh for one group, or for several groups, one per dimension."""
         if isinstance(group, ProcessGroup):
             ranks = get_process_group_ranks(group)
             if mesh is not None and (mesh.tolist() if isinstance(mesh, torch.Tensor) else mesh) != ranks:
@@ -430,7 +432,7 @@ def _check_apart(pairs, names):
 
 
 def _taken_apart(axis, sizes):
-    """An axis as several of those sizes."""
+    """Split an axis into several axes of the given sizes."""
     pairs, axes = list(axis), []
     for wanted in reversed(sizes):
         taken = []
@@ -450,7 +452,10 @@ def _taken_apart(axis, sizes):
 
 
 def _make_groups(layout, rank_map, names, backends):
-    """The name of this rank's group along each dimension; all ranks make all groups."""
+    """Create the groups along each dimension and return the names of this rank's groups.
+
+    All ranks create all groups.
+    """
     mine = []
     for dim, axis in enumerate(layout):
         backend, options = backends[dim]
@@ -474,7 +479,7 @@ def _make_groups(layout, rank_map, names, backends):
 
 
 def _normalize_backend_override(backend_override, ndim, mesh_dim_names=None):
-    """(backend, options) for each dimension, from {number or name: backend, options or both}."""
+    """Return (backend, options) for each dimension, from {number or name: backend, options or both}."""
     given = {
         mesh_dim_names.index(k) if isinstance(k, str) and k in (mesh_dim_names or ()) else k: v
         for k, v in backend_override.items()
@@ -499,7 +504,7 @@ def _normalize_backend_override(backend_override, ndim, mesh_dim_names=None):
 
 
 def init_device_mesh(device_type, mesh_shape, *, mesh_dim_names=None, backend_override=None):
-    """A mesh of that shape over all ranks in their order."""
+    """Return a mesh of the given shape over the first ranks, in order."""
     if mesh_dim_names is not None:
         if len(set(mesh_dim_names)) != len(mesh_dim_names):
             raise RuntimeError(

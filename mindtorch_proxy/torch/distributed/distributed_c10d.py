@@ -116,16 +116,19 @@ _pg_map, _pg_names, _pg_group_ranks, _pg_backend_config, _tags_to_pg, _pg_to_tag
 
 
 def _is_barrier_after_init():
-    """Whether init_process_group ends with a barrier of its own: gloo's does, through the store."""
+    """Whether TORCH_DIST_INIT_BARRIER requests a barrier at the end of init_process_group.
+
+    gloo always has one, through the store.
+    """
     return int(os.environ.get("TORCH_DIST_INIT_BARRIER", "0"))
 
 
-# the import system has put the submodule there, but the name is the function's
+# the import system has set this name to the submodule, but it must be the function
 torch.distributed.rendezvous = rendezvous
 
 
 def __getattr__(name):
-    if name == "ProcessGroupGloo":  # loads what the backend needs
+    if name == "ProcessGroupGloo":  # imported lazily, because it loads the backend's dependencies
         from ._gloo import ProcessGroupGloo
 
         return ProcessGroupGloo

@@ -1,6 +1,6 @@
-"""``python -m torch.distributed.launch``: torchrun that hands the local rank to scripts as ``--local-rank``.
+"""The deprecated ``python -m torch.distributed.launch``.
 
-deprecated.
+It is torchrun, but passes the local rank to scripts as ``--local-rank``.
 """
 
 import warnings
@@ -9,7 +9,7 @@ from torch.distributed.run import get_args_parser, run
 
 
 def parse_args(args):
-    """The options."""
+    """Parse the command line."""
     parser = get_args_parser()
     parser.add_argument(
         "--use-env",
@@ -22,14 +22,14 @@ def parse_args(args):
 
 
 def launch(args):
-    """Run as options say."""
+    """Run the script as the options request."""
     if args.no_python and not args.use_env:
         raise ValueError("When using the '--no-python' flag, you must also set the '--use-env' flag.")
     run(args)
 
 
 def main(args=None):
-    """The command."""
+    """Entry point of the command."""
     warnings.warn(
         "The module torch.distributed.launch is deprecated\nand will be removed in future. "
         "Use torchrun.\nNote that --use-env is set by default in torchrun.\n"

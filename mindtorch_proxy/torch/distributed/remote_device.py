@@ -1,10 +1,10 @@
-"""Devices of other processes, by name."""
+"""Devices of other processes."""
 
 import torch
 
 
 class _remote_device:
-    """``worker/device``, ``rank:N/device`` or a device of this process."""
+    """A device given as ``worker/device`` or ``rank:N/device``, or a device of this process."""
 
     def __init__(self, remote_device):
         self._worker_name = self._rank = None
@@ -30,15 +30,15 @@ class _remote_device:
             self._worker_name, self._rank = None, int(rank)
 
     def worker_name(self):
-        """The worker's name, or None."""
+        """Return the worker's name, or None."""
         return self._worker_name
 
     def rank(self):
-        """The rank, or None."""
+        """Return the rank, or None."""
         return self._rank
 
     def device(self):
-        """The device there."""
+        """Return the device on that process."""
         return self._device
 
     def __repr__(self):

@@ -1,4 +1,4 @@
-"""How processes find each other: the handlers of env://, tcp://, file:// and of what programs register."""
+"""How processes find each other: rendezvous handlers for env://, tcp://, file:// and registered URL schemes."""
 
 import os
 from datetime import timedelta
@@ -13,7 +13,10 @@ _rendezvous_handlers = {}
 
 
 def register_rendezvous_handler(scheme, handler):
-    """Have ``handler(url, timeout=...)`` answer for URLs of a scheme: a generator of (store, rank, world size)."""
+    """Register ``handler(url, timeout=...)`` for a URL scheme.
+
+    The handler is a generator of (store, rank, world size).
+    """
     if scheme in _rendezvous_handlers:
         raise RuntimeError(f"Rendezvous handler for {scheme}:// already registered")
     _rendezvous_handlers[scheme] = handler
@@ -24,7 +27,10 @@ def _query(url):
 
 
 def rendezvous(url, rank=-1, world_size=-1, **kwargs):
-    """A generator of (store, rank, world size) for a URL; what the URL does not say, the arguments do."""
+    """Return a generator of (store, rank, world size) for a URL.
+
+    The arguments give what the URL does not specify.
+    """
     if not isinstance(url, (str, bytes)):
         raise RuntimeError(f"`url` must be a string. {type(url)}: {url}")
     for name, value in (("rank", rank), ("world_size", world_size)):
@@ -64,7 +70,7 @@ def _torchelastic_use_agent_store():
 
 
 def _create_c10d_store(hostname, port, rank, world_size, timeout, use_libuv=True):
-    """The job's store: that of the agent that launched this process, or one that rank 0 serves."""
+    """Return the job's store: the agent's store if an agent launched this process, else one that rank 0 serves."""
     if not 0 <= port < 2**16:
         raise ValueError(f"port must have value from 0 to 65535 but was {port}.")
     if _torchelastic_use_agent_store():
@@ -77,7 +83,10 @@ def _create_c10d_store(hostname, port, rank, world_size, timeout, use_libuv=True
 
 
 def _wants_libuv(query):
-    """PyTorch's choice between two servers. Ours is one; the store says which was asked for."""
+    """Whether PyTorch's libuv server was requested.
+
+    There is only one server here; the store just reports this choice.
+    """
     return query.get("use_libuv", os.environ.get("USE_LIBUV", "1")) == "1"
 
 
@@ -118,7 +127,7 @@ def _env_rendezvous_handler(url, timeout=default_pg_timeout, **kwargs):
 
 
 def _create_store_from_options(options, rank):
-    """The store of torch.distributed.rpc's options, which give a URL."""
+    """Return the store for the URL in the options of torch.distributed.rpc."""
     store, _, _ = next(rendezvous(options.init_method, rank=rank, timeout=timedelta(seconds=options.rpc_timeout)))
     return store
 

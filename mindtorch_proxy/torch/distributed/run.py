@@ -1,6 +1,6 @@
 """torchrun: ``python -m torch.distributed.run --nproc-per-node 2 train.py``.
 
-Starts a script on several processes, ends all when one fails, starts them again as often as ``--max-restarts`` says.
+It starts a script on several processes. If one fails, all are ended and restarted, at most ``--max-restarts`` times.
 """
 
 import os
@@ -19,7 +19,7 @@ from torch.distributed.elastic.utils.logging import get_logger
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
 logger = get_logger(__name__)
-# option: (default, type, help); an environment variable PET_... may give the default
+# option: (default, type, help); the default can be overridden by an environment variable PET_...
 _VALUES = {
     "--nnodes": ("1:1", str, "number of machines, or MIN:MAX"),
     "--nproc-per-node": ("1", str, "number of workers on each: a number, auto, cpu, gpu or the accelerator's name"),
@@ -49,7 +49,7 @@ _FLAGS = {
 
 
 def get_args_parser():
-    """The options."""
+    """Return the argument parser."""
     parser = ArgumentParser(description="Torch Distributed Elastic Training Launcher")
     for name, (default, kind, text) in _VALUES.items():
         names = dict.fromkeys([name, "--" + name[2:].replace("-", "_")])
@@ -73,12 +73,12 @@ def get_args_parser():
 
 
 def parse_args(args):
-    """The options of a command line."""
+    """Parse a command line."""
     return get_args_parser().parse_args(args)
 
 
 def parse_min_max_nnodes(nnodes):
-    """``2`` or ``1:4`` as (least, most)."""
+    """Parse ``2`` or ``1:4`` into (minimum, maximum)."""
     parts = nnodes.split(":")
     if len(parts) > 2:
         raise RuntimeError(f'nnodes={nnodes} is not in "MIN:MAX" format')
@@ -86,7 +86,7 @@ def parse_min_max_nnodes(nnodes):
 
 
 def determine_local_world_size(nproc_per_node):
-    """The number of workers that ``--nproc-per-node`` means here."""
+    """Return the number of workers on this machine for a value of ``--nproc-per-node``."""
     try:
         return int(nproc_per_node)
     except ValueError:
@@ -104,7 +104,7 @@ def determine_local_world_size(nproc_per_node):
 
 
 def get_rdzv_endpoint(args):
-    """Where machines meet."""
+    """Return the rendezvous endpoint."""
     return (
         f"{args.master_addr}:{args.master_port}"
         if args.rdzv_backend == "static" and not args.rdzv_endpoint
@@ -113,12 +113,15 @@ def get_rdzv_endpoint(args):
 
 
 def get_use_env(args):
-    """Whether scripts read their local rank from LOCAL_RANK; torch.distributed.launch's other way is an argument."""
+    """Whether scripts read their local rank from LOCAL_RANK.
+
+    The alternative of torch.distributed.launch is a command line argument.
+    """
     return getattr(args, "use_env", True)
 
 
 def _command(args):
-    """(what to start, its arguments)."""
+    """Return (the command or function to start, its arguments)."""
     if args.run_path:
         command, arguments = run_script_path, [args.training_script]
     elif args.no_python:
@@ -134,7 +137,7 @@ def _command(args):
 
 
 def config_from_args(args):
-    """(LaunchConfig, what to start, its arguments)."""
+    """Return (LaunchConfig, the command or function to start, its arguments)."""
     least, most = parse_min_max_nnodes(args.nnodes)
     if not 0 < least <= most:
         raise AssertionError(f"min_nodes must be > 0 and <= max_nodes, got min_nodes={least}, max_nodes={most}")
@@ -180,17 +183,17 @@ def config_from_args(args):
 
 
 def run_script_path(training_script, *training_script_args):
-    """Run a script within this interpreter."""
+    """Run a script in this interpreter."""
     sys.argv = [training_script, *training_script_args]
     runpy.run_path(training_script, run_name="__main__")
 
 
 def run(args):
-    """Run as options say."""
+    """Run the script as the options request."""
     if args.standalone:
         args.rdzv_backend, args.rdzv_endpoint, args.rdzv_id = "c10d", "localhost:0", str(uuid.uuid4())
     elif args.rdzv_backend == "static" and not args.rdzv_endpoint and args.master_port is None:
-        if parse_min_max_nnodes(args.nnodes)[1] == 1:  # on one machine any free port will do
+        if parse_min_max_nnodes(args.nnodes)[1] == 1:  # on a single machine, use any free port
             args.rdzv_backend, args.rdzv_endpoint = "c10d", "localhost:0"
             args.rdzv_id = str(uuid.uuid4()) if args.rdzv_id == "none" else args.rdzv_id
         else:
@@ -201,7 +204,7 @@ def run(args):
 
 @record
 def main(args=None):
-    """The command."""
+    """Entry point of the command."""
     run(parse_args(args))
 
 

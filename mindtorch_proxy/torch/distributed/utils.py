@@ -1,4 +1,4 @@
-"""Helpers of modules that are spread over processes."""
+"""Helpers of distributed modules."""
 
 import dataclasses
 import traceback
@@ -11,12 +11,12 @@ __all__ = []
 
 
 def _pack_kwargs(*args, **kwargs):
-    """Arguments as (all values, names of the last of them)."""
+    """Return (all argument values, the names of the keyword arguments, which come last)."""
     return (*args, *kwargs.values()), tuple(kwargs)
 
 
 def _unpack_kwargs(flat_args, kwarg_keys):
-    """What _pack_kwargs took."""
+    """Reverse _pack_kwargs."""
     n = len(flat_args) - len(kwarg_keys)
     if n < 0:
         raise AssertionError(f"too many keys {len(kwarg_keys)} vs. {len(flat_args)}")
@@ -24,7 +24,7 @@ def _unpack_kwargs(flat_args, kwarg_keys):
 
 
 def _cast_forward_inputs(dtype, *args, **kwargs):
-    """Arguments with their floating-point tensors in another dtype."""
+    """Cast the floating-point tensors in arguments to a dtype."""
     if dtype is None:
         return args, kwargs
 
@@ -35,11 +35,11 @@ def _cast_forward_inputs(dtype, *args, **kwargs):
 
 
 def _apply_to_tensors(fn, container):
-    """A container with its tensors replaced by what a function makes of them."""
+    """Return a container with its tensors replaced by a function's results."""
     x, each = container, lambda y: _apply_to_tensors(fn, y)
     if isinstance(x, torch.Tensor):
         return fn(x)
-    if isinstance(x, PackedSequence):  # as PyTorch: its data is seen, not replaced
+    if isinstance(x, PackedSequence):  # as in PyTorch, the function is called but the data is not replaced
         fn(x.data)
         return x
     if dataclasses.is_dataclass(x) and not isinstance(x, type):
@@ -53,7 +53,10 @@ def _apply_to_tensors(fn, container):
 
 
 def _recursive_to(inputs, target_device, use_side_stream_for_tensor_copies=False):
-    """Containers with their tensors on a device: a list or tuple with one entry for each device, which is one."""
+    """Move the tensors in nested containers to a device.
+
+    Return a list or tuple with one entry per device; there is always one device.
+    """
 
     def move(x):
         if isinstance(x, (torch.Tensor, PackedSequence)):
@@ -69,14 +72,14 @@ def _recursive_to(inputs, target_device, use_side_stream_for_tensor_copies=False
 
 
 def _to_kwargs(inputs, kwargs, target_device, use_side_stream_for_tensor_copies=False):
-    """Arguments on a device: ((positional,), (named,))."""
+    """Move arguments to a device and return ((positional,), (keyword,))."""
     return (_recursive_to(inputs, target_device)[0] if inputs else (),), (
         _recursive_to(kwargs, target_device)[0] if kwargs else {},
     )
 
 
 def _p_assert(cond, s, raise_assertion_error=True):
-    """An assertion whose text is printed as well: in backward the error may be swallowed."""
+    """Assert a condition; print the message too, because an error in backward may be swallowed."""
     if not cond:
         print(s)
         traceback.print_stack()
@@ -85,7 +88,7 @@ def _p_assert(cond, s, raise_assertion_error=True):
 
 
 def _alloc_storage(tensor, size):
-    """Give a tensor without memory the memory of a shape; nothing where it has it."""
+    """Allocate the storage of a tensor without storage; do nothing if it already has the right size."""
     with torch.no_grad():
         wanted = size.numel() * tensor.element_size()
         storage = tensor.untyped_storage()
@@ -95,7 +98,7 @@ def _alloc_storage(tensor, size):
 
 
 def _free_storage(tensor):
-    """Take a tensor's memory away, of which it must be the only one."""
+    """Free a tensor's storage, which no other tensor may use."""
     with torch.no_grad():
         storage = tensor.untyped_storage()
         if storage.size():
@@ -113,14 +116,14 @@ def _data_ptr_allocated(tensor):
 
 
 def _verify_param_shape_across_processes(process_group, tensors, logger=None):
-    """RuntimeError, on all ranks, if a rank's parameters are others."""
+    """Raise RuntimeError on all ranks if the parameters of a rank differ."""
     return dist._verify_params_across_processes(process_group, tensors, logger)
 
 
 def _sync_module_states(
     module, process_group, broadcast_bucket_size, src, params_and_buffers_to_ignore, broadcast_buffers=True
 ):
-    """One rank's parameters and buffers, on all ranks."""
+    """Broadcast the parameters and buffers of one rank to all ranks."""
     states = [p.detach() for name, p in module.named_parameters() if name not in params_and_buffers_to_ignore]
     if broadcast_buffers:
         states += [b.detach() for name, b in module.named_buffers() if name not in params_and_buffers_to_ignore]
@@ -133,7 +136,7 @@ def _sync_params_and_buffers(process_group, module_states, broadcast_bucket_size
 
 
 def _replace_by_prefix(state_dict, old_prefix, new_prefix):
-    """Rename, in place, the keys that start with a prefix."""
+    """Replace a key prefix in a state dict, in place."""
     if old_prefix == new_prefix:
         raise ValueError("old_prefix and new_prefix must be distinct")
     for key in [k for k in state_dict if k.startswith(old_prefix)]:
@@ -141,6 +144,6 @@ def _replace_by_prefix(state_dict, old_prefix, new_prefix):
 
 
 def _get_root_modules(modules):
-    """Those of some modules that are in none of the others."""
+    """Return the modules that are not contained in any other of the given modules."""
     inside = {m: set(m.modules()) for m in modules}
     return [m for m in modules if not any(m is not other and m in found for other, found in inside.items())]

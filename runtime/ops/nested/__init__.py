@@ -1,6 +1,6 @@
-"""Nested tensors: of layout torch.strided (strided.py) and of torch.jagged (jagged.py, functions.py).
+"""Nested tensors of layout torch.strided (strided.py) and torch.jagged (jagged.py, functions.py).
 
-Both are made by make.py.
+make.py constructs both.
 """
 
 from . import functions, make  # noqa: F401  (tables)

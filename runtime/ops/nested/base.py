@@ -1,13 +1,13 @@
-"""What both layouts of nested tensors share."""
+"""Base class of both layouts of nested tensors."""
 
 from ...context import CONTEXT
 from ..valued import ValuedTensor
 
 
 class Nested(ValuedTensor, raw=True):
-    """Tensors of as many dimensions each in one.
+    """A nested tensor: several tensors with the same number of dimensions.
 
-    `_v` holds their elements, `parts()` gives them one by one, as views.
+    `_v` holds their elements; `parts()` returns the tensors as views.
     """
 
     is_nested = True
@@ -68,6 +68,6 @@ class Nested(ValuedTensor, raw=True):
 
 
 def check_leaf(t):
-    """The error of writing to a leaf."""
+    """Raise the error of an in-place operation on a leaf that requires grad."""
     if CONTEXT.grad and t.requires_grad and t.is_leaf:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")

@@ -1,6 +1,6 @@
-"""What functions do with nested tensors of layout torch.jagged.
+"""Functions of nested tensors of layout torch.jagged.
 
-What is elementwise and not here acts on the elements as they are (jagged.py).
+Elementwise functions that are not listed here run on `_v` (jagged.py).
 """
 
 from ...symbolic import size_of
@@ -12,9 +12,9 @@ from .jagged import JaggedTensor, elementwise, of_rows, on_jagged, over, spread
 
 
 def _inner(t, dim, name, extra=0):
-    """The place of a dimension among those of the elements.
+    """Convert a dimension of the nested tensor to a dimension of its elements `_v`.
 
-    PyTorch's error for that of the rows and for the one in which they differ.
+    Raises PyTorch's error for the batch dimension and for the ragged one.
     """
     d = wrap_dim(dim, len(t._shape) + extra)
     if not d:
@@ -25,7 +25,7 @@ def _inner(t, dim, name, extra=0):
 
 
 def _dense(t, text):
-    """Refuse what is not one contiguous jagged tensor."""
+    """Refuse everything but a contiguous jagged tensor."""
     if not isinstance(t, JaggedTensor) or t._lengths is not None or t._ragged_idx != 1:
         raise ValueError(text + " to be a contiguous jagged layout NestedTensor")
 
@@ -95,7 +95,7 @@ def getitem(self, index):
             t, dim = slice_(t, dim, i.start, i.stop, 1 if i.step is None else i.step), dim + 1
         else:
             t = select(t, dim, i)
-            if not isinstance(t, JaggedTensor):  # a row: what is left is its own
+            if not isinstance(t, JaggedTensor):  # a row: the remaining indices apply to it
                 return t[index[at + 1 :]] if at + 1 < len(index) else t
     return t
 
@@ -325,7 +325,7 @@ def copy_(self, src, non_blocking=False):
 
 
 def _on_elements(name):
-    """A function that makes, fills or converts elements."""
+    """Declare a function that creates, fills or converts elements."""
     maker = name.endswith("_like")
 
     @on_jagged(name)
@@ -408,7 +408,7 @@ def to_padded_tensor(self, padding, output_size=None):
         raise RuntimeError("to_padded_tensor(): not supported for nested tensors with holes")
     longest = (
         self._get_max_seqlen() if output_size is None else output_size[self._ragged_idx]
-    )  # the others are what they are
+    )  # the other sizes stay as they are
     ragged = self._ragged_idx
     values = self._v if ragged == 1 else self._v.movedim(ragged - 1, 0)
     of_row, place = self.places()
@@ -423,9 +423,7 @@ def to_padded_tensor(self, padding, output_size=None):
 
 # ------------------------------------------------------------------------------------------------ reductions
 def _along(t, dims, name):
-    """(inner dimensions, whether rows are reduced one by one, whether all of them are): what a reduction over
-    dimensions means.
-    """
+    """Return (inner dimensions, whether each row is reduced separately, whether all rows are reduced together)."""
     found = sorted({wrap_dim(d, len(t._shape)) for d in dims})
     batch, ragged = 0 in found, t._ragged_idx in found
     if ragged and t._lengths is not None:
@@ -446,13 +444,13 @@ def _along(t, dims, name):
 
 
 def _rebuilt(t, result, inner, keepdim):
-    """The nested tensor of what a reduction over inner dimensions gives."""
+    """Wrap the result of a reduction over inner dimensions as a nested tensor."""
     gone = 0 if keepdim else sum(d + 1 < t._ragged_idx for d in inner)
     return t._moved(result, t._ragged_idx - gone)
 
 
 def _reduced(name, several):
-    """A reduction; several: of any number of dimensions, else of one or of all."""
+    """Declare a reduction. `several` allows any number of dimensions, otherwise one or all."""
 
     @on_jagged(name)
     def reduce(self, dim=None, keepdim=False, **kwargs):
@@ -492,7 +490,7 @@ def _extreme(name):
 
     @on_jagged(name)
     def extreme(self, *args, **kwargs):
-        if args and isinstance(args[0], Tensor):  # of two tensors
+        if args and isinstance(args[0], Tensor):  # the elementwise extremum of two tensors
             return getattr(T, name + "imum")(self, args[0])
         return reduce(self, *args, **kwargs)
 
@@ -621,7 +619,7 @@ def _no_product(a, b):
 
 
 def of_products(like, rows):
-    """The nested tensor of one product for each row of another."""
+    """Return the nested tensor of products, one for each row of `like`."""
     return like.packed()._with(T.cat(rows, like._ragged_idx - 1))
 
 

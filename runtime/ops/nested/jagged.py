@@ -1,10 +1,10 @@
-"""Nested tensors of layout torch.jagged: rows that differ in one dimension, one behind another along it.
+"""Nested tensors of layout torch.jagged: rows that differ in one dimension, concatenated along it.
 
-`_v` holds all rows, with the gradient; `_offsets` say where each begins, and where the last one ends; `_lengths`, where
-there are holes, how long each is.
-Sizes of the dimension that differs are one symbolic int for each tensor of offsets: only tensors over the same offsets
-have one shape.
-What functions do with them stands in functions.py.
+`_v` holds all rows and carries the gradient. `_offsets` say where each row begins, and where the last one ends.
+`_lengths` say how long each row is, where there are holes.
+
+The size of the ragged dimension is one symbolic int for each tensor of offsets: only tensors over the same offsets have
+the same shape. The functions of these tensors are in functions.py.
 """
 
 from ...call.overload import name_of, resolve
@@ -22,9 +22,9 @@ on_jagged = TABLE.on
 
 
 class JaggedTensor(Nested, raw=True):
-    """Rows of as many dimensions each, which differ in one of them.
+    """A nested tensor of layout torch.jagged: rows that differ in one dimension.
 
-    `_ragged_idx`, counted with the dimension of the rows.
+    `_ragged_idx` is that dimension, counted with the batch dimension.
     """
 
     __module__, __qualname__ = "torch.nested._internal.nested_tensor", "NestedTensor"
@@ -38,7 +38,7 @@ class JaggedTensor(Nested, raw=True):
         return t._requiring_grad() if requires_grad else t
 
     def __init__(self, *args, **kwargs):
-        """All is done by __new__."""
+        """__new__ does all the work."""
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
@@ -57,11 +57,11 @@ class JaggedTensor(Nested, raw=True):
         raise NotImplementedError(_aten(operator, given))
 
     def _with(self, values):
-        """The same rows over other elements."""
+        """Return the same rows with other elements."""
         return self._moved(values, self._ragged_idx)
 
     def _moved(self, values, ragged):
-        """The same rows over other elements, where another dimension is the one that differs."""
+        """Return the same rows with other elements, where `ragged` is the ragged dimension."""
         return over(values, self._offsets, self._lengths, ragged, *self._seqlens)
 
     # ---------------------------------------------------------------- the rows
@@ -69,18 +69,18 @@ class JaggedTensor(Nested, raw=True):
         return (self._offsets.diff() if self._lengths is None else self._lengths).tolist()
 
     def parts(self):
-        """The rows, as views."""
+        """Return the rows as views."""
         along = self._ragged_idx - 1
         return [self._v.narrow(along, start, n) for start, n in zip(self._offsets.tolist(), self.row_lengths())]
 
     def places(self):
-        """(row, place in the row) of each element along the dimension that differs."""
+        """Return (row, position in the row) of each element along the ragged dimension."""
         where = T.arange(self._v._shape[self._ragged_idx - 1], device=self.device)
         rows = (T.bucketize(where, self._offsets, right=True) - 1).clamp(0, len(self._offsets) - 2)
         return rows, where - self._offsets[rows]
 
     def packed(self):
-        """The same rows without holes."""
+        """Return the same rows without holes."""
         return self if self._lengths is None else of_rows(self.parts(), self._ragged_idx)
 
     # ---------------------------------------------------------------- what PyTorch's class has
@@ -112,7 +112,7 @@ class JaggedTensor(Nested, raw=True):
 
     @property
     def _metadata_cache(self):
-        """What is known of the rows' lengths, as PyTorch keeps it: sizes of tensors without elements."""
+        """The known row lengths in PyTorch's form: as the sizes of tensors without elements."""
         known = zip(("min_seqlen", "max_seqlen"), self._seqlens)
         return {name: T.empty(n, 0, dtype=self.dtype) for name, n in known if n is not None}
 
@@ -147,7 +147,7 @@ class JaggedTensor(Nested, raw=True):
         raise RuntimeError(".tolist() is not supported for tensor subclasses, got NestedTensor")
 
     def _laid_out(self, g):
-        """The elements of a gradient."""
+        """Return the elements of a gradient."""
         if g._shape != self._shape:
             raise RuntimeError(
                 f"Mismatch in shape: grad_output[0] has a shape of {g.shape} and output[0] has a shape of {self.shape}."
@@ -155,7 +155,7 @@ class JaggedTensor(Nested, raw=True):
         return g._v
 
     def _pickled(self):
-        """(function, its argument) that make the tensor again: what Tensor.__reduce_ex__ pickles."""
+        """Return (function, argument) that recreate the tensor, for Tensor.__reduce_ex__."""
         given = {
             "values": self._v.detach(),
             "offsets": self._offsets,
@@ -166,7 +166,7 @@ class JaggedTensor(Nested, raw=True):
         return _rebuild_njt, given
 
     def __setstate__(self, state):
-        """What a file says beside the rows: attributes that a program has set."""
+        """Restore attributes that a program has set on the pickled tensor."""
         self.__dict__.update({k: v for k, v in state.items() if k not in self.__dict__ and not hasattr(type(self), k)})
 
     def __repr__(self, *, tensor_contents=None):
@@ -188,7 +188,7 @@ JaggedTensor.__name__ = "NestedTensor"
 
 
 def _rebuild_njt(constructor_kwargs):
-    """A nested tensor of layout torch.jagged from a file."""
+    """Recreate a nested tensor of layout torch.jagged from a file."""
     return JaggedTensor(**constructor_kwargs)
 
 
@@ -196,7 +196,7 @@ _rebuild_njt.__module__ = "torch.nested._internal.nested_tensor"
 
 
 def over(values, offsets, lengths=None, ragged=1, shortest=None, longest=None):
-    """The nested tensor of rows that stand in `values` along dimension `ragged` - 1."""
+    """Return the nested tensor of the rows that `values` holds along dimension `ragged` - 1."""
     size = size_of(offsets if lengths is None else lengths)
     shape = (len(offsets) - 1, *values._shape[: ragged - 1], size, *values._shape[ragged:])
     t = wrap(None, tuple.__new__(Size, shape), values.dtype, values.device)
@@ -209,7 +209,7 @@ def over(values, offsets, lengths=None, ragged=1, shortest=None, longest=None):
 
 
 def offsets_of(lengths, device=None):
-    """Where rows of these lengths begin, one behind another, and where the last one ends."""
+    """Return the offsets of concatenated rows of these lengths: where each begins, and where the last one ends."""
     at = [0]
     for n in lengths:
         at.append(at[-1] + n)
@@ -217,13 +217,13 @@ def offsets_of(lengths, device=None):
 
 
 def of_rows(rows, ragged=1):
-    """The nested tensor of copies of rows, with their gradients."""
+    """Return the nested tensor of copies of rows. Gradients flow back to them."""
     lengths = [r._shape[ragged - 1] for r in rows]
     return over(T.cat(rows, ragged - 1), offsets_of(lengths, rows[0].device), None, ragged, min(lengths), max(lengths))
 
 
 def _aten(operator, given):
-    """PyTorch's name of the overload that a call asks for."""
+    """Return PyTorch's name of the overload that a call selects."""
     found = resolve(operator, given)
     name, overload = name_of(operator) if found is None else (found[0].name, found[0].overload_name)
     return f"aten.{name.removeprefix('aten::')}.{overload or 'default'}"
@@ -231,8 +231,9 @@ def _aten(operator, given):
 
 # ------------------------------------------------------------------------------------------------ elementwise
 def elementwise(func, name, args, kwargs):
-    """A function of each element alone: on the elements of all rows, and on those that a strided tensor has in their
-    places.
+    """Apply an elementwise function to the elements of all rows.
+
+    For a strided operand, its elements at the same positions are used.
     """
     first = next(a for a in (*args, *kwargs.values()) if isinstance(a, JaggedTensor))
     result = func(*(_operand(a, first, name) for a in args), **{k: _operand(a, first, name) for k, a in kwargs.items()})
@@ -244,7 +245,7 @@ def elementwise(func, name, args, kwargs):
 
 
 def _operand(a, first, name):
-    """What stands for an argument beside the elements of `first`."""
+    """Return the operand to use together with the elements of `first`."""
     if isinstance(a, JaggedTensor):
         if a is not first and (
             a._ragged_idx != first._ragged_idx or a._shape[a._ragged_idx] != first._shape[first._ragged_idx]
@@ -265,7 +266,7 @@ def _spoken(t):
 
 
 def spread(t, like, name):
-    """The elements of a strided tensor that stand beside those of a nested one."""
+    """Return the elements of a strided tensor at the positions of the elements of `like`."""
     n, ragged = len(like._shape), like._ragged_idx
     if len(t._shape) > n:
         raise NotImplementedError("NYI: broadcasting NT with T with larger dim")

@@ -1,4 +1,4 @@
-"""How nested tensors are made, of both layouts."""
+"""Construction of nested tensors of both layouts."""
 
 from ...warn import warn_once
 from ..common import T, Tensor, dt
@@ -25,7 +25,7 @@ def _checked(tensors):
 
 
 def _is_jagged(layout):
-    """Whether the layout asked for is torch.jagged, and not torch.strided: PyTorch's error for others."""
+    """Whether the requested layout is torch.jagged rather than torch.strided. Raises PyTorch's error for others."""
     if layout is None or layout.name == "strided":
         return False
     if layout.name != "jagged":
@@ -34,7 +34,7 @@ def _is_jagged(layout):
 
 
 def _jagged(tensors):
-    """The nested tensor of layout torch.jagged of copies of tensors, with their gradients."""
+    """Return the nested tensor of layout torch.jagged of copies of tensors. Gradients flow back to them."""
     if not tensors:
         raise RuntimeError("Cannot construct a nested tensor from an empty tensor list")
     shapes = [t._shape for t in tensors]
@@ -56,7 +56,7 @@ def _jagged(tensors):
 
 
 def _even(t):
-    """The nested tensor of layout torch.jagged of rows of one length: the elements of a tensor."""
+    """Return the nested tensor of layout torch.jagged whose rows are those of a strided tensor."""
     if len(t._shape) < 2:
         raise RuntimeError("as_nested_tensor(): Expected tensor argument to have dim() > 1")
     rows, length = t._shape[:2]
@@ -64,10 +64,10 @@ def _even(t):
 
 
 def as_nested_tensor(ts, dtype=None, device=None, layout=None):
-    """A nested tensor of tensors, whose gradients reach them.
+    """Return a nested tensor of tensors. Gradients flow back to them.
 
     Args:
-        ts: tensors of as many dimensions each, a tensor whose rows they are, or a nested tensor.
+        ts: tensors with the same number of dimensions, a tensor whose rows they are, or a nested tensor.
         layout: ``torch.strided`` (the default), or ``torch.jagged``: the tensors may differ in one dimension only.
 
     Raises RuntimeError where the layout cannot hold them. Source: torch.nested.as_nested_tensor of PyTorch 2.13.
@@ -89,10 +89,11 @@ def as_nested_tensor(ts, dtype=None, device=None, layout=None):
 
 
 def nested_tensor(tensor_list, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
-    """A nested tensor of copies of tensors, or of lists of numbers: a leaf.
+    """Return a nested tensor of copies of tensors, or of lists of numbers. It is a leaf.
 
     Args:
-        tensor_list: tensors of as many dimensions each; for layout ``torch.jagged`` also a tensor whose rows they are.
+        tensor_list: tensors with the same number of dimensions; for layout ``torch.jagged`` also a tensor whose rows
+            they are.
         layout: ``torch.strided`` (the default), or ``torch.jagged``: the tensors may differ in one dimension only.
 
     Raises RuntimeError where the layout cannot hold them. Source: torch.nested.nested_tensor of PyTorch 2.13.
@@ -117,17 +118,17 @@ def nested_tensor(tensor_list, *, dtype=None, layout=None, device=None, requires
 
 
 def to_padded_tensor(input, padding, output_size=None, out=None):
-    """A tensor that is as large as the largest, filled up with `padding`."""
+    """Return a strided tensor as large as the largest row in each dimension, filled up with `padding`."""
     return input.to_padded_tensor(padding, output_size)
 
 
 def narrow(tensor, dim, start, length, layout=None):
-    """The pieces [start, start + length) of each row of a tensor along a dimension.
+    """Return the slices [start, start + length) of each row of a tensor along a dimension as a nested tensor.
 
     Args:
         dim: 0 for layout ``torch.strided``, 1 for ``torch.jagged``.
-        start, length: ints; for layout ``torch.jagged`` also tensors of one int for each row. The result is a view
-        then, with holes.
+        start, length: ints; for layout ``torch.jagged`` also tensors of one int for each row. The result is then a
+            view with holes.
 
     Raises RuntimeError for other dimensions and starts. Source: torch.nested.narrow of PyTorch 2.13.
     """
@@ -141,7 +142,7 @@ def narrow(tensor, dim, start, length, layout=None):
 
 
 def _for_rows(tensor, n):
-    """An int for each row of a tensor."""
+    """Return an int for each row of a tensor."""
     rows = tensor._shape[0]
     try:
         return (n if isinstance(n, Tensor) else FUNCTIONS["tensor"](n, device=tensor.device)).to(dt.int64).expand(rows)
@@ -153,8 +154,9 @@ def _for_rows(tensor, n):
 
 
 def view_of_pieces(tensor, starts, lengths):
-    """The pieces [start, start + length) of each row of a tensor along dimension 1: a view, with holes where rows are
-    longer.
+    """Return a view of the slices [start, start + length) of each row of a tensor along dimension 1.
+
+    The view has holes where rows are longer.
     """
     rows, n = tensor._shape[:2]
     begins = T.arange(0, rows * n, n, device=tensor.device) + starts if n else starts
@@ -165,16 +167,16 @@ def view_of_pieces(tensor, starts, lengths):
 
 
 def nested_tensor_from_jagged(values, offsets=None, lengths=None, jagged_dim=None, min_seqlen=None, max_seqlen=None):
-    """The nested tensor of layout torch.jagged whose rows stand in `values` one behind another: a view.
+    """Return a view of `values` as a nested tensor of layout torch.jagged, whose rows are concatenated in `values`.
 
     Args:
         values: (..., all rows, ...), the rows along dimension `jagged_dim` - 1.
-        offsets: (rows + 1,), where each row begins, and where the last one ends; or None, where there are no holes and
-        `lengths` says it.
-        lengths: (rows,), how long each is, where there are holes.
-        min_seqlen, max_seqlen: the least and the greatest length, where they are known.
+        offsets: (rows + 1,), where each row begins, and where the last one ends. None if there are no holes and
+            `lengths` is given.
+        lengths: (rows,), how long each row is, where there are holes.
+        min_seqlen, max_seqlen: the smallest and the greatest length, where they are known.
 
-    Raises RuntimeError where neither says what the rows are, ValueError for another dimension.
+    Raises RuntimeError where neither offsets nor lengths are given, ValueError for another dimension.
     Source: torch.nested.nested_tensor_from_jagged of PyTorch 2.13.
     """
     if offsets is None:
@@ -199,12 +201,12 @@ def _extremes(lengths):
 
 
 def _begins(ends):
-    """Where rows begin, from where they end."""
+    """Return where rows begin, from where they end."""
     return T.cat([T.zeros(1, dtype=ends.dtype, device=ends.device), ends])
 
 
 def masked_select(tensor, mask):
-    """The elements of each row of a mask of two dimensions that are chosen: layout torch.jagged.
+    """Return the elements that a two-dimensional mask selects from each row, as a nested tensor of layout torch.jagged.
 
     Args:
         tensor: (rows, n), or what broadcasts to it.

@@ -1,8 +1,8 @@
 """Nested tensors of layout torch.strided: tensors of different sizes in one buffer.
 
-`_v` is the buffer, of one dimension and with the gradient; `_sizes`, `_strides` and `_offsets` say where each tensor
-lies in it. What is elementwise acts on the buffer, everything else on each tensor. Calls come by __torch_function__;
-what stands in no table is no operator of nested tensors.
+`_v` is the one-dimensional buffer and carries the gradient; `_sizes`, `_strides` and `_offsets` say where each tensor
+lies in it. Elementwise functions run on the buffer, all others on each tensor. Calls arrive through __torch_function__;
+functions that are in no table are not supported for nested tensors.
 """
 
 from ...autograd.function import Function
@@ -28,7 +28,7 @@ def _refuse_sizes(what):
 
 
 class NestedTensor(Nested, raw=True):
-    """Tensors of as many dimensions each, and of different sizes."""
+    """A nested tensor of layout torch.strided: tensors of different sizes with the same number of dimensions."""
 
     __module__, __qualname__ = "torch", "Tensor"
     KEY, TABLE = "NestedTensor", TABLE
@@ -47,14 +47,14 @@ class NestedTensor(Nested, raw=True):
         return over(buffer, self._sizes, self._strides, self._offsets)
 
     def parts(self):
-        """The tensors, as views of the buffer."""
+        """Return the tensors as views of the buffer."""
         return [
             self._v.narrow(0, o, numel(s)).view(s) if st == contiguous_strides(s) else self._v.as_strided(s, st, o)
             for s, st, o in zip(self._sizes, self._strides, self._offsets)
         ]
 
     def _is_packed(self):
-        """Whether the tensors lie in the buffer one behind another, each contiguous."""
+        """Whether the tensors are contiguous and lie in the buffer without gaps, in order."""
         at = 0
         for s, st, o in zip(self._sizes, self._strides, self._offsets):
             if o != at or numel(s) and st != contiguous_strides(s):
@@ -63,7 +63,7 @@ class NestedTensor(Nested, raw=True):
         return True
 
     def buffer(self):
-        """The buffer, or PyTorch's error where its order is not that of the elements."""
+        """Return the buffer, or raise PyTorch's error where its order is not that of the elements."""
         if not self._is_packed():
             raise RuntimeError("NestedTensor must be contiguous to get buffer.")
         return self._v
@@ -98,7 +98,7 @@ class NestedTensor(Nested, raw=True):
         raise RuntimeError(_NO_SIZES.format("strides"))
 
     def _laid_out(self, g):
-        """The buffer of a gradient, each number where this tensor has its own."""
+        """Return the buffer of a gradient, with each element at the position that it has in this tensor's buffer."""
         if self._is_packed():
             return g.contiguous()._v
         buffer = T.zeros_like(self._v)
@@ -128,11 +128,11 @@ class NestedTensor(Nested, raw=True):
     __str__ = __repr__
 
 
-NestedTensor.__name__ = "Tensor"  # PyTorch has one class for all
+NestedTensor.__name__ = "Tensor"  # PyTorch has one class for all tensors
 
 
 def over(buffer, sizes, strides=None, offsets=None):
-    """A nested tensor over a buffer; without strides and offsets one tensor stands behind another."""
+    """Return a nested tensor over a buffer. Without strides and offsets, the tensors lie one behind another."""
     sizes = [tuple(s) for s in sizes]
     if strides is None:
         strides, offsets, at = [contiguous_strides(s) for s in sizes], [], 0
@@ -150,12 +150,12 @@ def over(buffer, sizes, strides=None, offsets=None):
 
 
 def _seen(self, sizes, strides, offsets):
-    """A view of a nested tensor: the same buffer, one step further in the graph."""
+    """Return a view of a nested tensor, which has the same buffer and its own node in the graph."""
     return over(self._v.view_as(self._v), sizes, strides, offsets)
 
 
 def nested(tensors):
-    """A nested tensor of copies of the tensors, with their gradients."""
+    """Return a nested tensor of copies of the tensors. Gradients flow back to them."""
     if not tensors:
         return over(T.empty(0), [])
     return over(T.cat([t.reshape(-1) for t in tensors]), [t._shape for t in tensors])
@@ -257,7 +257,7 @@ def values(self):
 
 # ------------------------------------------------------------------------------------------------ elementwise
 def _buffered(name, namespace=T):
-    """A function of each element alone."""
+    """Declare an elementwise function."""
 
     @on_nested(name)
     def f(self, *args, inplace=False, **kwargs):
@@ -309,7 +309,7 @@ def _mismatch(a, b, text=_BOTH):
 
 
 def _pairwise(name, a, b, **kwargs):
-    """A function of two operands: both nested, or one of them a number."""
+    """Apply a function of two operands: both nested, or one of them nested and the other a number or 0-d tensor."""
     f = getattr(T, name)
     if isinstance(a, NestedTensor) and isinstance(b, NestedTensor):
         if a._sizes != b._sizes:
@@ -427,8 +427,7 @@ def is_same_size(self, other):
     return self._sizes == other._sizes
 
 
-# ------------------------------------------------------------------------------------------------ each tensor for
-# itself
+# ----------------------------------------------------------------------------------------------- each tensor for itself
 def _each(self, f):
     return nested([f(p) for p in self.parts()]) if self._sizes else self
 
@@ -588,9 +587,9 @@ def transpose(self, dim0, dim1):
 
 
 def _proposed(self, name, size):
-    """The size of each tensor in a new one.
+    """Return the size that each tensor has under a new size.
 
-    -1 in the place of a dimension of before stands for that of the tensor itself.
+    -1 keeps the size of the tensor in that dimension; for an additional dimension it is inferred.
     """
     size = size[0] if len(size) == 1 and not isinstance(size[0], int) else size
     if not self._sizes:
@@ -694,7 +693,7 @@ def _last(self, name, dim):
 
 
 class _Undifferentiable(Function):
-    """The buffer behind a view whose gradient PyTorch does not have."""
+    """Pass the buffer on to a view for which PyTorch has no gradient: backward raises an error."""
 
     @staticmethod
     def forward(ctx, buffer, text):

@@ -1,6 +1,4 @@
-"""Quantized tensors: integers under a class of their own (tensors.py), how numbers become integers and back
-(values.py), what functions do with them.
-"""
+"""Quantized tensors: the tensor class (tensors.py), quantization and dequantization (values.py), functions."""
 
 from . import functions, make  # noqa: F401  (declarations)
 from .make import quantized

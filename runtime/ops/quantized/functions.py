@@ -1,5 +1,6 @@
-"""What functions do with quantized tensors: views and choices act on the integers, arithmetic on the numbers, whose
-result is quantized again.
+"""Functions of quantized tensors.
+
+Views and selections act on the integers. Arithmetic acts on the dequantized numbers, and the result is quantized again.
 """
 
 from ..common import F, T, Tensor, dt, wrap_dim
@@ -12,7 +13,7 @@ _UNIFORM = "Setting strides is possible only on uniformly quantized tensor"
 
 
 def _result(self, found, wrapped):
-    """Results of a function of the integers; those at the positions `wrapped` are quantized as self is."""
+    """Wrap the results of a function of the integers; those at the positions `wrapped` are quantized as self is."""
     if isinstance(found, Tensor):
         return self._with(found)
     items = [self._with(r) if wrapped is None or i in wrapped else r for i, r in enumerate(found)]
@@ -183,7 +184,7 @@ def copy_(self, src, non_blocking=False):
         if self.dtype is not src.dtype:
             raise RuntimeError("Quantized Copy only works with same dtypes")
         self._v.copy_(src._v)
-        self._q = src._q  # PyTorch's tensor takes over how the integers are meant, too
+        self._q = src._q  # as in PyTorch, copying also replaces the quantizer
         return self
     if src.dtype is not dt.float32:
         raise RuntimeError("Quantized copy only works with kFloat as source Tensor")
@@ -232,7 +233,7 @@ def _converting(name):
             if not args and not kwargs:
                 return f"torch.quantized.{dt.scalar_name(self.dtype)}Tensor"
         elif name in CONVERSIONS:
-            wanted = dt.float32  # .float() and the like: whatever they want, it is no quantized dtype
+            wanted = dt.float32  # .float() and similar methods: none of them converts to a quantized dtype
         if wanted is not None and wanted is not self.dtype:
             stored(wanted)
             raise RuntimeError("Quantized Copy only works with same dtypes")
@@ -254,8 +255,7 @@ for _name in ("type", *TO_ANOTHER):
     on_quantized(_name)(_converting(_name))
 
 
-# ------------------------------------------------------------------------------------------------ choices among the
-# integers, which are in the numbers' order
+# ---------------------------------------------------------- choices among the integers, which are in the numbers' order
 def _chosen(name, wrapped=None, refused=None, namespace=T):
     @on_quantized(name)
     def choose(self, *args, **kwargs):
@@ -328,7 +328,7 @@ def _limited(self, lowest, highest):
 
 
 def _written(function):
-    """The form of a function that writes to its argument."""
+    """Return the in-place form of a function."""
 
     def inplace(self, *args, **kwargs):
         self._v.copy_(function(self, *args, **kwargs)._v)
@@ -360,10 +360,9 @@ _limit("clamp_max", lambda max: (None, max))
 _limit("hardtanh", lambda min_val=-1.0, max_val=1.0: (min_val, max_val))
 
 
-# ------------------------------------------------------------------------------------------------ arithmetic on the
-# numbers
+# -------------------------------------------------------------------------------------------- arithmetic on the numbers
 def _computed(name, namespace=T, inplace=False):
-    """A function of the numbers whose result is quantized as its argument is."""
+    """Declare a function of the dequantized numbers, whose result is quantized as its argument is."""
 
     def compute(self, *args, **kwargs):
         self._q.checked()
@@ -391,7 +390,7 @@ def gelu(self, approximate="none"):
 
 
 def _bounded(name, namespace, ranges, inplace=False):
-    """A function with a known range of results: (scale, zero point) for each dtype."""
+    """Declare a function with a known range of results. `ranges` holds (scale, zero point) for each dtype."""
 
     def bounded(self, inplace=False):
         self._q.checked()

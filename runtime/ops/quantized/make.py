@@ -1,4 +1,4 @@
-"""Functions that make quantized tensors from numbers or integers, and the parts of one."""
+"""Functions that create quantized tensors from numbers or integers, and those that return their parts."""
 
 from ...declare import composite
 from ...device import contiguous_format
@@ -17,7 +17,7 @@ _PER_CHANNEL = (
 
 
 def quantized(values, dtype, quantizer):
-    """A quantized tensor over integers that are there already: what files say."""
+    """Return a quantized tensor over existing integers, for loading from files."""
     return over(values, dtype, quantizer)
 
 
@@ -29,7 +29,7 @@ _DEPRECATED = (
 
 
 def _made(values, dtype, quantizer):
-    """A quantized tensor that a program makes: PyTorch warns of the first."""
+    """Return a quantized tensor that a program creates, with PyTorch's warning for the first one."""
     warn_once(_DEPRECATED)
     return over(values, dtype, quantizer)
 
@@ -206,7 +206,7 @@ def _quantized_of(input):
 
 # ------------------------------------------------------------------------------------------------ parts
 def _part(name, get, per_channel=False):
-    """A part of the quantizer; other tensors have none."""
+    """Declare a function that returns a part of the quantizer; tensors that are not quantized have none."""
 
     @composite(f"{name}(Tensor self) -> Any", out=False, method=True)
     def of_strided(self):

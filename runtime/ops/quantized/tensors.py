@@ -1,9 +1,8 @@
-"""What a quantized tensor is: an integer tensor under a class and a dtype of its own, with the quantizer that says
-which numbers the integers are.
+"""The class of quantized tensors: an integer tensor with a quantized dtype and a quantizer.
 
-Its memory is that of the integers, so that views and storages are what they are of any tensor. Calls on it come by
-__torch_function__;
-what stands in no table is no operator of quantized tensors, and says so in PyTorch's words.
+The quantizer says which numbers the integers are. A quantized tensor shares the memory of its integers, so that views
+and storages work as for any tensor. Calls arrive through __torch_function__; functions that are in no table raise
+PyTorch's error for an operator without a quantized kernel.
 """
 
 import copy
@@ -20,7 +19,7 @@ on_quantized = TABLE.on
 
 
 class QuantizedTensor(ValuedTensor, raw=True):
-    """Integers `_v` with the quantizer `_q`."""
+    """A tensor of integers `_v` with the quantizer `_q`."""
 
     __module__, __qualname__ = "torch", "Tensor"
     KEY = "Quantized"
@@ -43,7 +42,7 @@ class QuantizedTensor(ValuedTensor, raw=True):
         return over(values, self.dtype, quantizer or self._q)
 
     def _take(self, other):
-        """Become `other`: its integers, memory and quantizer."""
+        """Replace the integers, memory and quantizer by those of `other`."""
         self._adopt(other._v, other._q)
         return self
 
@@ -115,11 +114,11 @@ class QuantizedTensor(ValuedTensor, raw=True):
         return memo[id(self)]
 
 
-QuantizedTensor.__name__ = "Tensor"  # PyTorch has one class for all
+QuantizedTensor.__name__ = "Tensor"  # PyTorch has one class for all tensors
 
 
 def over(values, dtype, quantizer):
-    """A quantized tensor over these integers."""
+    """Return a quantized tensor over these integers."""
     t = wrap(None, values._shape, dtype, values.device)
     t.__class__ = QuantizedTensor
     t._adopt(values, quantizer)
@@ -127,7 +126,7 @@ def over(values, dtype, quantizer):
 
 
 def stored(dtype):
-    """The integers that a quantized dtype is stored in, or PyTorch's errors."""
+    """Return the integer dtype that stores a quantized dtype, or raise PyTorch's error."""
     if dtype in STORED:
         return STORED[dtype]
     if str(dtype).startswith("torch.q"):
@@ -136,11 +135,11 @@ def stored(dtype):
 
 
 def number(self, value):
-    """The integer of a number, of one that is in every channel the same."""
+    """Return the integer for a number. Raises PyTorch's error if the quantizer is per channel."""
     return self._q.checked().integers(T.full((), float(value), dtype=dt.float32, device=self.device), self._v.dtype)
 
 
 def requantized(self, numbers, scale=None, zero_point=None):
-    """Numbers as a quantized tensor of the dtype of self, by its quantizer unless another is said."""
+    """Quantize numbers to the dtype of self, by its quantizer unless another scale and zero point are given."""
     q = self._q if scale is None else PerTensor(scale, zero_point)
     return over(q.integers(numbers, self._v.dtype), self.dtype, q)

@@ -1,6 +1,4 @@
-"""From numbers to the integers of a quantized tensor and back: the two schemes, and how scale and zero point are
-chosen.
-"""
+"""Conversion between numbers and the integers of a quantized tensor, and the choice of scale and zero point."""
 
 import math
 import struct
@@ -17,13 +15,12 @@ _ONLY_PER_TENSOR = (
 
 
 def to_float32(x):
-    """A number as float32 has it: scales are multiplied in that precision."""
+    """Round a number to float32, the precision in which scales are multiplied."""
     return struct.unpack("f", struct.pack("f", x))[0]
 
 
 def rounded(x, inverse, zero_point, stored):
-    """The integers of numbers: x / scale + zero_point to the nearest, halves to even, cut off at the limits of the
-    type.
+    """Return the integers for numbers: x / scale + zero_point, rounded half to even and clamped to the type's limits.
 
     For 8 bits PyTorch adds the zero point to the exact product, in one step, and only then rounds to float32.
     """
@@ -34,7 +31,7 @@ def rounded(x, inverse, zero_point, stored):
 
 
 class PerTensor:
-    """One scale and zero point for all elements."""
+    """Quantizer with one scale and zero point for all elements."""
 
     scheme = QSCHEMES["per_tensor_affine"]
 
@@ -48,7 +45,7 @@ class PerTensor:
         return (v.to(dt.int32) - self.zero_point).to(dt.float32) * to_float32(self.scale)
 
     def spoken(self):
-        """What repr() says of it."""
+        """Return what repr() shows of the quantizer."""
         return f"scale={self.scale}", f"zero_point={self.zero_point}"
 
     def saved(self):
@@ -65,7 +62,7 @@ class PerTensor:
 
 
 class PerChannel:
-    """A scale and a zero point for each index of one dimension; zero points may be floats."""
+    """Quantizer with a scale and a zero point for each index of one dimension; zero points may be floats."""
 
     def __init__(self, scales, zero_points, axis, floating=None):
         self.floating = zero_points.dtype.is_floating_point if floating is None else floating
@@ -110,7 +107,7 @@ class PerChannel:
         raise RuntimeError(_ONLY_PER_TENSOR)
 
     def of(self, shape):
-        """The same quantizer for a tensor of this shape, or PyTorch's error."""
+        """Return the quantizer for a tensor of this shape, or raise PyTorch's error."""
         if self.axis < len(shape) and shape[self.axis] != self.scales._shape[0]:
             raise RuntimeError(
                 f"length of scales must equal to channel, expected {shape[self.axis]} got, {self.scales._shape[0]}"
@@ -118,11 +115,11 @@ class PerChannel:
         return self
 
     def at(self, index):
-        """The quantizer of one channel."""
+        """Return the quantizer of one channel."""
         return PerTensor(float(self.scales[index].item()), int(self.zero_points[index].item()))
 
     def among(self, channels):
-        """The quantizer of these channels; PyTorch's of a single one is per tensor."""
+        """Return the quantizer of these channels. As in PyTorch, that of a single channel is per tensor."""
         if len(channels) == 1:
             return self.at(channels[0])
         kept = slice(channels.start, channels.stop, channels.step)
@@ -133,7 +130,7 @@ class PerChannel:
 
 
 def choose(lowest, highest, qmin, qmax, reduce_range=False):
-    """(scale, zero point) so that zero and both limits of the data are numbers of the quantized type."""
+    """Return (scale, zero point) such that zero and both limits of the data are in the range of the quantized type."""
     if reduce_range:
         qmin, qmax = int(qmin / 2), int(qmax / 2)
     lowest, highest = min(lowest, 0.0), max(highest, 0.0)

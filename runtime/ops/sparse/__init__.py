@@ -1,7 +1,7 @@
 """Sparse tensors: coordinates (torch.sparse_coo) and the compressed layouts (CSR, CSC, BSR, BSC).
 
-Each is strided tensors of indices and of values under one class (tensors.py); its operators are functions over
-operators of those.
+A sparse tensor consists of strided tensors of indices and values in one class (tensors.py). Its operators are composed
+of operators on those.
 """
 
 from . import construct, convert, functions, products, refusals  # noqa: F401  (declarations, and the tables of both layouts)
@@ -11,12 +11,12 @@ from .tensors import COO, INVARIANTS, SparseTensor
 
 
 def parts(t):
-    """(indices, plain indices of a compressed layout or None, what a coordinate tensor is made with beside)."""
+    """Return (indices, plain indices or None, further arguments that create a tensor of this layout)."""
     return (t._i, None, (t._c,)) if t.layout is COO else (t._lines, t._plain, ())
 
 
 def validate(t):
-    """PyTorch's errors for a tensor whose indices are none of its size."""
+    """Raise PyTorch's errors for a tensor whose indices do not match its size."""
     a, b, _ = parts(t)
     if b is None:
         validate_coo(a, t._v, t._shape)

@@ -1,7 +1,7 @@
-"""Tensors of compressed layouts (CSR, CSC and their blocks BSR, BSC): their parts and operators.
+"""Tensors of compressed layouts (CSR, CSC and their blocked forms BSR, BSC): their parts and operators.
 
-Each line of the compressed dimension, a row or a column, has its part of the plain indices, which the compressed
-indices mark. Batches come first, dense dimensions last.
+A line is a row or column of the compressed dimension. The compressed indices say which part of the plain indices
+belongs to each line. Batch dimensions come first, dense dimensions last.
 """
 
 import math
@@ -22,13 +22,13 @@ TRANSPOSED = {CSR: CSC, CSC: CSR, BSR: BSC, BSC: BSR}
 
 
 class CompressedTensor(SparseTensor, raw=True):
-    """A tensor of a compressed layout: `_lines` are the compressed indices, `_plain` the others."""
+    """A tensor of a compressed layout: `_lines` holds the compressed indices, `_plain` the plain ones."""
 
     __module__, __qualname__ = "torch", "Tensor"
     TABLE = TABLE
     INDICES = ("_lines", "_plain")
     KEY = "SparseCsr"
-    INNER: dict = {}  # as tensors.INNER, where it is another for these layouts
+    INNER: dict = {}  # entries that differ from tensors.INNER for these layouts
     _implementation = "SparseCsrTensorImpl"
     is_sparse_csr = property(lambda self: self.layout is CSR)
     layout = property(lambda self: self._layout)
@@ -44,7 +44,7 @@ class CompressedTensor(SparseTensor, raw=True):
             raise unsupported_layout(self)
         if not rule or not isinstance(self, SparseTensor) or any(isinstance(a, Tensor) for a in args[1:]):
             call = declared(func, args, kwargs)
-            if call is not None and call[0].promote is not None:  # elementwise
+            if call is not None and call[0].promote is not None:  # an elementwise operator
                 raise unsupported_layout(*args)
             raise refused(func, args, kwargs)
         values = func(self._v, *args[1:], **kwargs)
@@ -109,14 +109,14 @@ class CompressedTensor(SparseTensor, raw=True):
 
 
 def unsupported_layout(*args):
-    """PyTorch's error of elementwise operators without a kernel for a layout."""
+    """Return PyTorch's error of elementwise operators without a kernel for a layout."""
     return RuntimeError(
         f"unsupported tensor layout: {SPOKEN[next(a for a in args if isinstance(a, CompressedTensor)).layout]}"
     )
 
 
 def has_no(t, what):
-    """PyTorch's error for what only strided tensors have."""
+    """Return PyTorch's error for what only strided tensors have."""
     return RuntimeError(f"Sparse {SPOKEN[t._layout].removeprefix('Sparse').upper()} tensors do not have {what}")
 
 
@@ -130,7 +130,7 @@ _BETA = (
 
 
 def make(lines, plain, values, shape, layout):
-    """A tensor of a compressed layout over these indices and values."""
+    """Return a tensor of a compressed layout over these indices and values."""
     warn_once(_BETA.format(str(layout)[-3:].upper()), "compressed")
     t = wrap(None, tuple(shape), values.dtype, values.device)
     t.__class__ = CompressedTensor
@@ -139,7 +139,7 @@ def make(lines, plain, values, shape, layout):
 
 
 def nothing(shape, dtype, layout, device):
-    """A tensor of a layout without blocks that holds no values."""
+    """Return a tensor without values, in a layout without blocks."""
     if layout in BLOCKS:
         raise RuntimeError(
             f"zeros_sparse_compressed expected sparse compressed (non-block) tensor layout but got {SPOKEN[layout]}"
@@ -156,40 +156,40 @@ def nothing(shape, dtype, layout, device):
 
 # ------------------------------------------------------------------------------------------------ geometry
 def batch_of(self):
-    """How many dimensions are those of a batch."""
+    """Return the number of batch dimensions."""
     return len(self._lines._shape) - 1
 
 
 def block_of(self):
-    """The size of a block; (1, 1) where there are none."""
+    """Return the size of a block, or (1, 1) for layouts without blocks."""
     b = batch_of(self)
     return tuple(self._v._shape[b + 1 : b + 3]) if self._layout in BLOCKS else (1, 1)
 
 
 def lines(compressed_indices, nnz):
-    """For each value the line of the compressed dimension that it stands in."""
+    """Return the line in the compressed dimension for each value."""
     at = T.arange(nnz, dtype=compressed_indices.dtype, device=compressed_indices.device)
     ends = compressed_indices[..., 1:].contiguous()
     return T.searchsorted(ends, at.expand(*ends._shape[:-1], nnz).contiguous(), right=True)
 
 
 def coordinates(self):
-    """(row, column) of each value, or of each block."""
+    """Return (row, column) of each value, or of each block."""
     n = self._v._shape[batch_of(self)]
     line, plain = lines(self._lines, n), self._plain.to(dt.int64)
     return (line, plain) if self._layout in ROWS else (plain, line)
 
 
 def marked(line, n, dtype):
-    """The compressed indices of n lines, of the sorted lines of values."""
+    """Return the compressed indices of n lines, from the sorted line of each value."""
     at = T.arange(n + 1, dtype=line.dtype, device=line.device)
     return T.searchsorted(line, at.expand(*line._shape[:-1], n + 1).contiguous()).to(dtype)
 
 
 def compress(row, column, values, shape, layout, dtype=dt.int64, block=(1, 1)):
-    """A tensor of a compressed layout of coordinates in any order, each once.
+    """Return a tensor of a compressed layout from unique coordinates in any order.
 
-    Values come after as many batch dimensions as coordinates have.
+    Values have as many leading batch dimensions as the coordinates.
     """
     batch = len(row._shape) - 1
     size = (shape[batch] // block[0], shape[batch + 1] // block[1])
@@ -283,7 +283,7 @@ def add(self, other, *, alpha=1):
 
 
 def _no_add(self, other):
-    """The sum in layouts that PyTorch adds where the indices are the same alone; otherwise its error."""
+    """Check that PyTorch adds these tensors: it adds blocked layouts only where the indices are the same."""
     if (
         isinstance(self, CompressedTensor)
         and isinstance(other, CompressedTensor)
@@ -380,17 +380,16 @@ def inner(self, other):
     return mul(self, other)
 
 
-# ------------------------------------------------------------------------------------------------ to and from
-# coordinates
+# ---------------------------------------------------------------------------------------------- to and from coordinates
 def _batches(self):
-    """The index of each value in each dimension of the batch."""
+    """Return for each batch dimension the index of each value."""
     shape = self._plain._shape
     sizes = [T.arange(n, device=self.device) for n in shape[:-1]]
     return [a.reshape(*(-1 if i == d else 1 for i in range(len(shape)))).expand(shape) for d, a in enumerate(sizes)]
 
 
 def to_coordinates(self):
-    """The same tensor of layout torch.sparse_coo; of blocks each value, zeros included."""
+    """Convert to layout torch.sparse_coo. All values of a block are kept, zeros included."""
     b, (height, width) = batch_of(self), block_of(self)
     row, column = coordinates(self)
     at, values = _batches(self), self._v
@@ -405,7 +404,7 @@ def to_coordinates(self):
 
 
 def from_coordinates(self, layout, dtype=dt.int64):
-    """A coordinate tensor of two sparse dimensions in a compressed layout without blocks."""
+    """Convert a coordinate tensor of two sparse dimensions to a compressed layout without blocks."""
     self = self.coalesce()
     return compress(self._i[0], self._i[1], self._v, self._shape, layout, dtype)
 
@@ -483,7 +482,7 @@ def unbind(self, dim=0):
 
 
 def indexed(self, index):
-    """self[index], of whole numbers, Ellipsis and full slices."""
+    """Return self[index], for an index of integers, Ellipsis and full slices."""
     index = index if isinstance(index, tuple) else (index,)
     parts = []
     for i in index:
@@ -535,7 +534,7 @@ def csr_prod(self, dim, keepdim=False, *, dtype=None):
 
 
 def _reduced(name, self, dims, keepdim, dtype):
-    """Over rows, columns or both of a CSR matrix, of what is specified."""
+    """Reduce the specified elements of a CSR matrix over rows, columns or both."""
     if self._layout is not CSR:
         raise RuntimeError(
             f"Currently the only compressed sparse format supported for {name}.dim_IntList is CSR, "
@@ -658,7 +657,7 @@ def is_same_size(self, other):
 
 @on_compressed("resize_as_sparse_")
 def resize_as_sparse_(self, template):
-    """The place and the indices of another tensor; of the values what there is room for."""
+    """Take the size and indices of another tensor; values are truncated or filled up with zeros."""
     if not isinstance(template, CompressedTensor):
         raise RuntimeError(
             f"resize_as_sparse_compressed_: src  expected sparse compressed tensor layout but got "
@@ -693,7 +692,7 @@ def resize_(self, *size, memory_format=None):
             f"torch.resize_: Resizing columns of sparse CSR tensors to a smaller value is not supported. {wanted}."
         )
     nnz = min(self._plain._shape[-1], rows * columns)
-    if rows <= self._shape[0]:  # PyTorch keeps as many values as there is room for, whatever lines they were in
+    if rows <= self._shape[0]:  # PyTorch keeps the first values, whichever lines they were in
         ends = self._lines[: rows + 1].clone()
         ends[-1] = nnz
     else:

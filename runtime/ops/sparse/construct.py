@@ -1,4 +1,4 @@
-"""Making sparse tensors from indices and values, and the checks of them."""
+"""Construction of sparse tensors from indices and values, with the checks of these."""
 
 import inspect
 
@@ -13,7 +13,7 @@ from .tensors import BLOCKS, COMPRESSED, COO, INVARIANTS, ROWS, SPOKEN
 
 
 def public(fn):
-    """Enter a factory among torch's functions."""
+    """Register a factory as a function of torch."""
     fn.__module__ = "torch"
     FUNCTIONS[fn.__name__] = asking_modes(fn)
     return fn
@@ -26,7 +26,7 @@ def _values(values, dtype, device):
 
 
 def _own(values, requires_grad):
-    """Values as those of a new tensor: no leaf of a graph itself, but in the graph that they came from."""
+    """Return the values of a new tensor: a leaf if requires_grad, otherwise connected to the graph of `values`."""
     values = values.view_as(values) if values._requires_grad and not requires_grad else values.detach()
     if requires_grad and values.dtype.category < dt.FLOAT:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
@@ -66,14 +66,14 @@ def _check_range(indices, size):
 
 
 def validate_coo(indices, values, size):
-    """PyTorch's errors for indices and values that make no tensor of a size."""
+    """Raise PyTorch's errors for indices and values that do not make a valid tensor of a size."""
     n, nnz = indices._shape
     _check_sizes(tuple(size), n, nnz, values)
     _check_range(indices, size)
 
 
 def _to_check(check_invariants):
-    """Whether indices are compared with the size; PyTorch warns where nobody has said so or otherwise."""
+    """Whether indices are checked against the size. Warns, as PyTorch does, if the program has not chosen."""
     if check_invariants is None and not INVARIANTS.chosen:
         warn_once(
             "Sparse invariant checks are implicitly disabled. Memory errors (e.g. SEGFAULT) will occur when operating "
@@ -98,7 +98,7 @@ def sparse_coo_tensor(
     check_invariants=None,
     is_coalesced=None,
 ):
-    """A sparse tensor of values at indices (one column each); an empty one of a size."""
+    """Return a sparse tensor of values at indices (one column each), or an empty one of a size."""
     if values is None:
         size = indices if indices is not None else size
         if size is None:
@@ -134,8 +134,9 @@ def sparse_coo_tensor(
 
 # ------------------------------------------------------------------------------------------------ compressed
 def _names(layout):
-    """(names of the compressed and the plain indices, what the compressed and the plain dimension hold, short and
-    long).
+    """Return (name of the compressed indices, name of the plain indices, compressed dimension, plain dimension).
+
+    Each dimension is described by a short and a long name.
     """
     if layout in ROWS:
         return "crow_indices", "col_indices", ("nrows", "number of rows"), ("ncols", "number of columns")
@@ -221,13 +222,13 @@ def _validate_indices(compressed_indices, plain_indices, layout, n, m, nnz):
 
 
 def validate_compressed(compressed_indices, plain_indices, values, size, layout):
-    """PyTorch's errors for indices and values that make no tensor of a size and a compressed layout."""
+    """Raise PyTorch's errors for indices and values that do not make a valid tensor of a size and compressed layout."""
     n, m, nnz = _validate_shapes(compressed_indices, plain_indices, values, tuple(size), layout)
     _validate_indices(compressed_indices, plain_indices, layout, n, m, nnz)
 
 
 def _least_sizes(indices):
-    """The sizes that coordinates need."""
+    """Return the smallest sizes that contain the coordinates."""
     for d, low in enumerate(indices.amin(1).tolist()):
         if low < 0:
             raise RuntimeError(f"found negative index {low} for dim {d}")
@@ -277,13 +278,13 @@ def sparse_compressed_tensor(
     requires_grad=False,
     check_invariants=None,
 ):
-    """A tensor of one of the compressed layouts."""
+    """Return a tensor of one of the compressed layouts."""
     parts = (compressed_indices, plain_indices, values)
     return _compressed("sparse_compressed_tensor", layout, parts, size, dtype, device, requires_grad, check_invariants)
 
 
 def _of_layout(layout):
-    """torch.sparse_csr_tensor and its like: PyTorch names the indices of each layout otherwise."""
+    """Declare torch.sparse_csr_tensor or a similar function; the names of the indices depend on the layout."""
     name, parameters = f"{layout}_tensor".removeprefix("torch."), list(_SIGNATURE.parameters.values())
     signature = inspect.Signature([p.replace(name=n) for p, n in zip(parameters, _names(layout)[:2])] + parameters[2:])
 

@@ -85,7 +85,7 @@ def _pair(blocksize):
 
 
 def _check_request(name, self, layout, block, dense_dim):
-    """PyTorch's errors of to_sparse for arguments that a layout has no use for."""
+    """Raise PyTorch's errors of to_sparse for arguments that do not apply to a layout."""
     what = f"{name}: conversion from {SPOKEN[self.layout]} to {SPOKEN[layout]}"
     if layout in BLOCKS and block is None:
         raise RuntimeError(f"{what} without blocksize argument given is not supported")
@@ -115,7 +115,7 @@ def dense_to_sparse(self, sparse_dim, layout, blocksize, dense_dim):
 
 
 def _of_strided(self, name, out):
-    """A sparse tensor made of a strided one, in the graph."""
+    """Connect a sparse tensor to the graph of the strided tensor that it was made of."""
     return named(name, given_by(out, self)) if CONTEXT.grad and self._requires_grad else out
 
 
@@ -132,7 +132,7 @@ composite("Tensor.to_sparse_coo(Tensor self) -> Tensor")(lambda self: M.to_spars
 
 
 def _named(layout):
-    """Tensor.to_sparse_csr and its like."""
+    """Declare Tensor.to_sparse_csr or a similar method."""
     name, blocked = f"to_{_LONG[layout]}", layout in BLOCKS
 
     def convert(self, *args):
@@ -159,14 +159,14 @@ for _layout in COMPRESSED:
 
 # ------------------------------------------------------------------------------------------------ among sparse layouts
 def _conversion(self, layout):
-    """The name that errors give to a conversion."""
+    """Return the name of a conversion in error messages."""
     if self.layout is COO:
         return f"coo_to_{_LONG[layout]}"
     return f"{'to' if self.layout is layout else 'sparse_compressed_to'}_{_LONG[layout]}"
 
 
 def sparse_to_sparse(self, layout, block, dense_dim=None, name=None):
-    """A sparse tensor in a compressed layout."""
+    """Convert a sparse tensor to a compressed layout."""
     name = name or _conversion(self, layout)
     _check_request(name, self, layout, block, dense_dim)
     return (
@@ -188,7 +188,7 @@ def _coo_to_compressed(self, layout, block, name):
 
 
 def _blocked(self, layout, block, dtype):
-    """A coordinate tensor in blocks: those that hold a value."""
+    """Convert a coordinate tensor to blocks; only blocks that contain a value are stored."""
     (row, column), (height, width), dense = self._i, block, self._shape[2:]
     across = self._shape[1] // width
     flat, where = T.unique((row // height) * across + column // width, return_inverse=True)
@@ -295,7 +295,7 @@ def sparse_mask(self, mask):
 
 
 def _at(self, mask):
-    """The values of a coordinate tensor at the indices of another one."""
+    """Return the values of a coordinate tensor at the indices of another one."""
     k = mask._i._shape[0]
     self = self.coalesce()
     keys, wanted = (coo.flat_index(t._i, self._shape[:k]) for t in (self, mask))
@@ -348,8 +348,7 @@ def _mask_compressed(self, mask):
 ON_COO["sparse_mask"], ON_COMPRESSED["sparse_mask"] = _mask_coo, _mask_compressed
 
 
-# ------------------------------------------------------------------------------------------------ parts of strided
-# tensors
+# --------------------------------------------------------------------------------------------- parts of strided tensors
 def _part(name, of_strided):
     def part(self):
         found = of_strided(self)

@@ -1,4 +1,4 @@
-"""Sparse COO tensors: their parts, the rules of coalescing, and operators on coordinates."""
+"""Sparse COO tensors: their parts, coalescing, and operators on coordinates."""
 
 import math
 
@@ -19,7 +19,7 @@ on_coo = TABLE.on
 class CooTensor(SparseTensor, raw=True):
     """A tensor of layout torch.sparse_coo.
 
-    `_i` holds an index in each column, `_c` says whether each occurs once, in order.
+    `_i` holds one index in each column. `_c` says whether the tensor is coalesced: unique indices in order.
     """
 
     __module__, __qualname__ = "torch", "Tensor"
@@ -67,7 +67,7 @@ class CooTensor(SparseTensor, raw=True):
         return TABLE["resize_as_sparse_"](self, the_template)
 
     def new(self, *args, device=None):
-        """A tensor of this layout by the legacy constructor: of a size, or of indices and values."""
+        """Create a tensor of this layout by the legacy constructor: from a size, or from indices and values."""
         if args and isinstance(args[0], Tensor):
             if args[0].dtype is not dt.int64 and len(args) > 1:
                 raise RuntimeError(f"expected scalar type Long but found {dt.scalar_name(args[0].dtype)}")
@@ -95,22 +95,22 @@ class CooTensor(SparseTensor, raw=True):
     def _gradient(self, g):
         if self._c:
             return self._with(g)
-        if self._in_order():  # over the same memory: what is written to the gradient stays
+        if self._in_order():  # over the same memory, so that writes to the gradient persist
             return make(self._i, g, self._shape, True)
-        # what stands at one index more than once has one gradient
+        # values at the same index have one gradient
         flat, where = T.unique(flat_index(self._i, self._shape[: self._i._shape[0]]), return_inverse=True)
         values = T.zeros((flat._shape[0], *g._shape[1:]), dtype=g.dtype, device=g.device).index_put((where,), g)
         return make(T.stack(T.unravel_index(flat, self._shape[: self._i._shape[0]])), values, self._shape, True)
 
     def _in_order(self):
-        """Whether no index occurs twice and none before a smaller one."""
+        """Whether the indices are unique and in order."""
         if self._c:
             return True
         flat = flat_index(self._i, self._shape[: self._i._shape[0]])
         return bool((flat[1:] > flat[:-1]).all())
 
     def _holds(self, other):
-        """Whether other, of the same shape, specifies no element that this tensor does not."""
+        """Whether all specified elements of `other`, of the same shape, are specified here, too."""
         return other.layout is COO and bool(
             T.isin(*(flat_index(t._i, self._shape[: t._i._shape[0]]) for t in (other, self))).all()
         )
@@ -118,7 +118,7 @@ class CooTensor(SparseTensor, raw=True):
     def _at_indices(self, other):
         if (
             other.layout is COO and T.equal(self._i, other._i) and self._in_order()
-        ):  # what is written to its values is written here too
+        ):  # shares memory, so that writes to the values of `other` are seen here
             return other._v
         return values_at(other.to_dense(), self._i)
 
@@ -154,7 +154,7 @@ class CooTensor(SparseTensor, raw=True):
 
 
 def _only_a_number(name, other):
-    """Of sparse tensors only quotients have a second operand, and it is a number."""
+    """Raise PyTorch's errors of a quotient of a sparse tensor whose divisor is no number."""
     if "div" not in name:
         return
     kind = "Sparse floor division" if "floor" in name else "Sparse division"
@@ -167,12 +167,12 @@ def _only_a_number(name, other):
 
 
 def values_at(dense, indices):
-    """The values of a strided tensor at the columns of `indices`, as many as there are, be they of no dimension."""
+    """Return the values of a strided tensor at the columns of `indices`, also if there is no sparse dimension."""
     return dense[tuple(indices)] if indices._shape[0] else dense.expand((indices._shape[1], *dense._shape))
 
 
 def make(indices, values, shape, coalesced=False):
-    """A coordinate tensor over these indices and values."""
+    """Return a coordinate tensor over these indices and values."""
     t = wrap(None, tuple(shape), values.dtype, values.device)
     t.__class__ = CooTensor
     t._i, t._v, t._c = indices, values, bool(coalesced or indices._shape[1] < 2)
@@ -180,7 +180,7 @@ def make(indices, values, shape, coalesced=False):
 
 
 def nothing(shape, sparse_dim, dtype, device):
-    """A coordinate tensor without any values."""
+    """Return a coordinate tensor without any values."""
     return make(
         T.zeros((sparse_dim, 0), dtype=dt.int64, device=device),
         T.zeros((0, *shape[sparse_dim:]), dtype=dtype, device=device),
@@ -190,7 +190,7 @@ def nothing(shape, sparse_dim, dtype, device):
 
 
 def flat_index(indices, shape):
-    """The number of each index in a tensor of this shape."""
+    """Return the flat index of each index in a tensor of this shape."""
     strides = FUNCTIONS["tensor"](contiguous_strides(shape), dtype=dt.int64, device=indices.device)
     return (indices * strides.unsqueeze(1)).sum(0)
 
@@ -211,7 +211,7 @@ def _coalesced(name, get):
 @on_coo("coalesce")
 @same_elements
 def coalesce(self):
-    """Each index once, in order; values of the same index are added."""
+    """Sort the indices and add up values of the same index."""
     if self._c:
         return self
     n = self._i._shape[0]
@@ -255,7 +255,7 @@ def add(self, other, *, alpha=1):
             f"add: expected sizes of 'self' and 'other' to match, but {list(self._shape)} != {list(other._shape)}"
         )
     a, b = self._i._shape[0], other._i._shape[0]
-    if a != b and not (self._nnz() and other._nnz()):  # PyTorch does not look at the dimensions of what is empty
+    if a != b and not (self._nnz() and other._nnz()):  # PyTorch does not check the sparse dimensions of an empty tensor
         common = dt.promote_types(self.dtype, other.dtype)
         return (self.clone() if not other._nnz() else other * alpha if alpha != 1 else other.clone()).to(common)
     if a != b:
@@ -265,21 +265,21 @@ def add(self, other, *, alpha=1):
     v = (other._v if alpha == 1 else other._v * alpha).to(common)
     if common is dt.bool_:
         raise NotImplementedError("\"cadd_sparse\" not implemented for 'Bool'")
-    if T.equal(self._i, other._i):  # PyTorch walks along both and merges what meets
+    if T.equal(self._i, other._i):  # PyTorch merges both in one pass, so equal indices stay as they are
         both = make(self._i, self._v.to(common) + v, self._shape)
         both._c = self._c and other._c
         return both
     both = make(T.cat((self._i, other._i), 1), T.cat((self._v.to(common), v)), self._shape)
     if self._c and other._c:
         return both.coalesce()
-    if all(t._c or rises(t) for t in (self, other)):  # PyTorch merges what is in order
+    if all(t._c or rises(t) for t in (self, other)):  # PyTorch merges tensors whose indices are in order
         both = both.coalesce()
         both._c = both._i._shape[1] < 2
     return both
 
 
 def rises(t):
-    """Whether indices are in order, each once, though nobody has said so."""
+    """Whether the indices are unique and in order, although the tensor is not marked as coalesced."""
     keys = flat_index(t._i, t._shape[: t._i._shape[0]])
     return bool((keys.diff() > 0).all())
 
@@ -316,7 +316,7 @@ def add_(self, other, *, alpha=1):
         result = add(self, other, alpha=alpha)
     else:
         if self._shape != other._shape:
-            return _dense_plus(self, other, alpha)  # its error
+            return _dense_plus(self, other, alpha)  # raises the error
         result = make(other._i, other._v if alpha == 1 else other._v * alpha, other._shape)
     if not dt.can_cast(dt.promote_types(self.dtype, result.dtype), self.dtype):
         names = dt.scalar_name(dt.promote_types(self.dtype, result.dtype)), dt.scalar_name(self.dtype)
@@ -341,7 +341,8 @@ def mul(self, other):
         self, other = other, self
     if not isinstance(other, Tensor):
         return self._with(self._v * other)
-    if not self._shape and not other._shape and self.dtype is not other.dtype:  # values have a dimension more
+    # values are 1-d here, so they would not promote like 0-d tensors
+    if not self._shape and not other._shape and self.dtype is not other.dtype:
         common = dt.promote_types(self.dtype, other.dtype)
         self, other = self.to(common), other.to(common)
     if not isinstance(other, SparseTensor):
@@ -358,7 +359,8 @@ def mul(self, other):
             "sparse_binary_op_intersection_cpu(): expects sparse inputs with equal dimensionality, "
             "number of sparse dimensions, and shape of sparse dimensions"
         )
-    # one of them may hold an index more than once: products are distributive. Of two such PyTorch keeps the smaller
+    # One of them may hold an index more than once, because products are distributive. If both do, PyTorch keeps the
+    # smaller one.
     swapped = not other._c and (self._c or self._nnz() >= other._nnz())
     a, b = (other, self.coalesce()) if swapped else (self, other.coalesce())
     flat, keys = flat_index(a._i, a._shape[:k]), flat_index(b._i, a._shape[:k])
@@ -382,7 +384,7 @@ def _times_dense(self, other):
 
 @on_coo("_sparse_broadcast_to")
 def broadcast(self, size):
-    """Each value as often as its index stands in the larger size."""
+    """Broadcast to a larger size, with the values repeated along new sparse positions."""
     s, size = self, tuple(size)
     k, new = s._i._shape[0], len(size) - len(s._shape)
     values, indices = s._v, s._i
@@ -401,7 +403,7 @@ def broadcast(self, size):
 
 @on_coo("mul_", "multiply_")
 def mul_(self, other):
-    before = self._with(self._v)  # which the product keeps
+    before = self._with(self._v)  # kept by the node of the product
     before.__dict__.update(self.__dict__)
     result = mul(before, other)
     if not isinstance(self, SparseTensor):
@@ -529,7 +531,7 @@ def _check_dims(size, sparse_dim, dense_dim):
 
 
 def _check_growing(self, size, sparse_dim, dense_dim):
-    """PyTorch's errors for another size of a tensor with values, which may only grow."""
+    """Raise PyTorch's errors for another size of a tensor with values, which may only grow."""
     k = self._i._shape[0]
     dense = len(self._shape) - k
     where = (
@@ -551,14 +553,14 @@ def _check_growing(self, size, sparse_dim, dense_dim):
 
 @on_coo("sparse_resize_")
 def sparse_resize_(self, size, sparse_dim, dense_dim):
-    """Another size; where there are values it may only grow."""
+    """Change the size; a tensor with values may only grow."""
     size, nnz = tuple(size), self._nnz()
     _check_dims(size, sparse_dim, dense_dim)
     if not nnz:
         return sparse_resize_and_clear_(self, size, sparse_dim, dense_dim)
     _check_growing(self, size, sparse_dim, dense_dim)
     shape = (nnz, *size[sparse_dim:])
-    values = self._v.reshape(-1)  # they stay in their order in memory, as with resize_()
+    values = self._v.reshape(-1)  # values stay in their memory order, as in resize_()
     fill = T.zeros((math.prod(shape) - values._shape[0],), dtype=values.dtype, device=values.device)
     return self._take(make(self._i, T.cat((values, fill)).reshape(shape), size, self._c))
 
@@ -575,14 +577,14 @@ def resize_as_sparse_(self, template):
 
 @on_coo("sparse_resize_and_clear_")
 def sparse_resize_and_clear_(self, size, sparse_dim, dense_dim):
-    """Another size, without any values."""
+    """Change the size and remove all values."""
     _check_dims(size, sparse_dim, dense_dim)
     return self._take(nothing(tuple(size), sparse_dim, self.dtype, self.device))
 
 
 def rows_gradient(g, shape, indices, padding_idx):
-    """The gradient of an embedding's weight: rows of g at indices."""
-    indices = T.clone(indices).reshape(1, -1).to(dt.int64)  # the program may change its own
+    """Return the gradient of an embedding's weight: rows of g at indices."""
+    indices = T.clone(indices).reshape(1, -1).to(dt.int64)  # copied, because the program may change its tensor
     values = g.reshape(indices._shape[1], shape[-1])
     if padding_idx >= 0:
         kept = indices[0] != padding_idx
@@ -591,7 +593,7 @@ def rows_gradient(g, shape, indices, padding_idx):
 
 
 def gather_gradient(g, shape, dim, index):
-    """The gradient of gather's input: each element of g where it was taken from."""
+    """Return the gradient of gather's input: each element of g at its source position."""
     index = index.reshape(-1) if not index._shape else index
     if not shape:
         return make(T.zeros((0, index.numel()), dtype=dt.int64, device=g.device), g.reshape(-1), shape)

@@ -1,4 +1,4 @@
-"""Coordinate tensors: shapes, indexing, parts put together, and reductions."""
+"""Coordinate tensors: shapes, indexing, concatenation, and reductions."""
 
 from ...device import strided
 from ..common import T, Tensor, dt, wrap_dim, wrap_dims
@@ -56,7 +56,7 @@ def permute(self, *dims):
         )
     values = self._v if k == n else self._v.permute(0, *(d - k + 1 for d in order[k:]))
     out = make(self._i[order[:k]], values, [self._shape[d] for d in order])
-    out._c = self._c and dims[:1] == (0,)  # PyTorch looks at the first alone, as it was given
+    out._c = self._c and dims[:1] == (0,)  # PyTorch checks only the first dimension, before wrapping
     return out
 
 
@@ -72,7 +72,7 @@ def unsqueeze(self, dim):
 
 
 def _mapped(dims, indices, values, shape, coalesced):
-    """With the sparse dimensions `dims` alone; a strided tensor where none remains."""
+    """Keep only the sparse dimensions `dims`; the result is a strided tensor if there are none."""
     if not dims:
         return values.sum(0, dtype=values.dtype) if values.dtype is not dt.bool_ else values.any(0)
     return make(indices[dims], values, shape, coalesced)
@@ -105,9 +105,9 @@ def unbind(self, dim=0):
 
 @on_coo("__getitem__")
 def indexed(self, index):
-    """self[index]: whole numbers, None, Ellipsis and slices of everything.
+    """Return self[index], for an index of integers, None, Ellipsis and full slices.
 
-    There is no other indexing of sparse tensors.
+    Sparse tensors support no other indexing.
     """
     index = index if isinstance(index, tuple) else (index,)
     given = sum(i is not None and i is not Ellipsis and not isinstance(i, bool) for i in index)
@@ -122,7 +122,7 @@ def indexed(self, index):
         elif isinstance(i, bool):
             raise could_not_run("fill_.Scalar", self)
         elif isinstance(i, slice):
-            if not isinstance(out, SparseTensor):  # numbers have selected values, which are strided
+            if not isinstance(out, SparseTensor):  # integers have selected values, which are strided
                 out = out[(slice(None),) * d + (i,)]
             elif i.indices(out._shape[d]) != (0, out._shape[d], 1):
                 raise could_not_run("as_strided", self)
@@ -185,7 +185,7 @@ def index_select(self, dim, index):
 
 
 def expanded(start, end):
-    """The positions start[j] to end[j] for each j, one after the other, and j beside each of them."""
+    """Return the positions start[j] to end[j] for each j, concatenated, and the j that each of them belongs to."""
     count = end - start
     which = T.arange(count._shape[0], device=count.device).repeat_interleave(count)
     within = T.arange(which._shape[0], device=count.device) - (count.cumsum(0) - count)[which]
@@ -298,7 +298,7 @@ def sum_(self, dim=None, keepdim=False, *, dtype=None):
 
 @on_coo("_sparse_sum")
 def sparse_sum(self, dim=None, *, dtype=None):
-    """torch.sparse.sum: the sum over all elements or over dimensions, sparse where a sparse dimension remains."""
+    """torch.sparse.sum: sum over all elements or over dimensions. Sparse if a sparse dimension remains."""
     k, gone = self._i._shape[0], _gone(self, dim)
     values = self._v if dtype is None else self._v.to(dtype)
     if dim is None or isinstance(dim, (tuple, list)) and not dim:

@@ -13,7 +13,7 @@ from .tensors import COO, SPOKEN, could_not_run
 
 
 def _softmax(self, dim, dtype, log):
-    """Over what is specified: what is not counts as minus infinity."""
+    """Compute softmax or log_softmax over the specified elements; unspecified ones count as minus infinity."""
     self = self if dtype is None else self.to(dtype)
     dim = wrap_dim(dim, len(self._shape))
     only("log_softmax" if log else "softmax", self, dt.FLOAT, half=False)
@@ -36,7 +36,7 @@ def _softmax(self, dim, dtype, log):
 
 
 def _declare(name, log):
-    """torch.sparse.softmax and torch.sparse.log_softmax."""
+    """Declare torch.sparse.softmax or torch.sparse.log_softmax."""
 
     @composite(
         f"_C._sparse.{name}(Tensor input, int dim, *, ScalarType? dtype=None) -> Tensor", out=False, aten=f"{name}.int"
@@ -57,7 +57,7 @@ _declare("_sparse_log_softmax", True)
     aten="_spdiags",
 )
 def spdiags(diagonals, offsets, shape, layout):
-    """A sparse matrix of diagonals: row i of `diagonals` is that at offsets[i]."""
+    """Return a sparse matrix whose diagonal at offsets[i] is row i of `diagonals`."""
     diagonals = diagonals.unsqueeze(0) if len(diagonals._shape) == 1 else diagonals
     offsets = offsets.unsqueeze(0) if not offsets._shape else offsets
     layouts = tuple(LAYOUTS[n] for n in ("sparse_coo", "sparse_csc", "sparse_csr"))
@@ -90,10 +90,9 @@ def _check_diagonals(diagonals, offsets, shape, layout, layouts):
         raise RuntimeError("Offset tensor contains duplicate values")
 
 
-# ------------------------------------------------------------------------------------------------ what strided tensors
-# do not have
+# ------------------------------------------------------------------------------------- what strided tensors do not have
 def _of_sparse(schema, **options):
-    """Declare a function of sparse tensors, which stands in their tables."""
+    """Declare a function that only sparse tensors support, through a handler in their tables."""
     name = schema.partition("(")[0].rpartition(".")[2]
 
     def of_strided(self, *args):
@@ -150,7 +149,7 @@ def _index_type(name, indices, out_int32):
     method=False,
 )
 def _convert_indices_from_coo_to_csr(self, size, out_int32):
-    """The compressed indices (size + 1,) of sorted rows (nnz,)."""
+    """Return the compressed indices (size + 1,) of sorted row indices (nnz,)."""
     dtype = _index_type("convert_indices_from_coo_to_csr", self, out_int32)
     if len(self._shape) != 1:
         raise RuntimeError(f"Input is supposed to be a vector, but got {len(self._shape)} dimensional tensor.")
@@ -164,8 +163,9 @@ def _convert_indices_from_coo_to_csr(self, size, out_int32):
     method=False,
 )
 def _convert_indices_from_csr_to_coo(crow_indices, col_indices, out_int32, transpose):
-    """The indices (2, nnz), with a row for each dimension of the batch before them, of compressed rows (*batch, n + 1)
-    and columns (*batch, nnz).
+    """Return the coordinates (2, nnz) of compressed rows (*batch, n + 1) and columns (*batch, nnz).
+
+    With batch dimensions, a row of indices for each of them comes first.
     """
     dtype = _index_type("convert_indices_from_csr_to_coo", crow_indices, out_int32)
     *batch, nnz = col_indices._shape

@@ -1,8 +1,9 @@
-"""How autograd sees sparse tensors: names of nodes, and gradients of elements that a tensor does not specify.
+"""Autograd of sparse tensors: names of nodes, and gradients of elements that a tensor does not specify.
 
-The gradient of a sparse tensor's values reaches what is specified. PyTorch's gradients of products and sums reach every
-element: those are computed from a strided twin, of the same elements, where there is something that could receive them:
-a strided tensor that was made sparse, or a leaf.
+The gradient of a sparse tensor's values covers only the specified elements. PyTorch's gradients of products and sums
+cover all elements. Those are computed through a twin, a strided tensor of the same elements, if something can receive
+them: a strided tensor that was made sparse, or a leaf. A shadow is a strided placeholder in the graph that receives the
+gradient of the whole tensor.
 """
 
 import functools
@@ -19,7 +20,7 @@ def _sparse(t):
 
 
 class _Twin:
-    """The strided twin of a sparse tensor, not made yet: func of what the sources are."""
+    """A strided twin that is not computed yet: func applied to the tensors of the sources."""
 
     __slots__ = ("func", "sources", "kwargs")
 
@@ -28,7 +29,10 @@ class _Twin:
 
 
 def _source(t):
-    """A strided tensor, or the twin of a sparse one as it is now: in-place operators may give it another later."""
+    """Return a strided tensor itself, or the present twin of a sparse one.
+
+    In-place operators may replace the twin later.
+    """
     if not _sparse(t):
         return t
     found = t.__dict__.get("_twin")
@@ -38,7 +42,7 @@ def _source(t):
 
 
 def _made(root):
-    """The tensor of a twin; a chain of them may be longer than Python's stack."""
+    """Compute the tensor of a twin. Iterative, because a chain of twins may exceed Python's recursion limit."""
     made, stack = {}, [root]
     while stack:
         twin = stack[-1]
@@ -53,13 +57,13 @@ def _made(root):
 
 
 def given_by(t, source):
-    """t's twin: a strided tensor, or one not made yet."""
+    """Set the twin of t: a strided tensor, or one that is not computed yet."""
     t._twin = source
     return t
 
 
 def starting_from(layout):
-    """A block for the backward pass that starts from a gradient of a layout."""
+    """Return a context for a backward pass that starts from a gradient of a layout."""
     return CONTEXT.set(sparse_layout=layout)
 
 
@@ -68,13 +72,13 @@ def has_twin(t):
 
 
 def twin(t):
-    """The strided tensor of the same elements that gradients go through."""
+    """Return the strided tensor of the same elements, through which gradients flow."""
     found = _source(t)
     return _made(found) if isinstance(found, _Twin) else found
 
 
 class _Elements(Function):
-    """All elements of a leaf; their gradient is that of its shadow."""
+    """All elements of a leaf as a strided tensor; its gradient is passed to the shadow."""
 
     @staticmethod
     def forward(ctx, shadow, values):
@@ -87,7 +91,7 @@ class _Elements(Function):
 
 
 class _Sparsified(Function):
-    """The elements as they are; their gradient becomes sparse, as the tensor is."""
+    """Identity whose gradient is made sparse, like the tensor."""
 
     @staticmethod
     def forward(ctx, elements, sparse_dim):
@@ -101,7 +105,7 @@ class _Sparsified(Function):
 
 
 def _all_elements(t):
-    """The strided tensor of a sparse one, whose gradient reaches every element."""
+    """Return a sparse tensor as a strided one whose gradient covers every element."""
     place = shadow(t) if t.is_sparse and t.requires_grad else None
     if place is None:
         return twin(t)
@@ -113,14 +117,14 @@ def _of_whole(t):
 
 
 def nothing_like(t):
-    """A strided tensor of the shape of t, in the memory of one element."""
+    """Return a strided tensor of zeros of the shape of t, in the memory of one element."""
     return T.zeros((), dtype=t.dtype, device=t.device).expand(t._shape)
 
 
 def shadow(t):
-    """Where gradients of the whole tensor arrive, be they sparse.
+    """Return the tensor that receives gradients of the whole tensor, which may be sparse.
 
-    None where there is no such place, and gradients go through values or the twin.
+    None if there is no such tensor: gradients then go through the values or the twin.
     """
     if "_shadow" in t.__dict__:
         return t._shadow
@@ -146,8 +150,10 @@ def _of_leaf(t):
 
 
 class _Whole(Function):
-    """Stands for a sparse tensor: its gradient is handed to its values, or to the strided tensor it was made of where
-    that has more elements.
+    """Create the shadow of a sparse tensor.
+
+    Its gradient is passed to the values, or to the strided source tensor if the gradient has elements that the tensor
+    does not specify.
     """
 
     @staticmethod
@@ -167,10 +173,10 @@ class _Whole(Function):
 
 
 class _Product(Function):
-    """The node of a product with a sparse tensor: each gradient is the product of the other factor and what came, be
-    that sparse.
+    """The node of a product with a sparse tensor.
 
-    It has two outputs, the product's values and its shadow.
+    Each gradient is the other factor times the incoming gradient, which may be sparse. The outputs are the values of
+    the product and its shadow.
     """
 
     @staticmethod
@@ -203,7 +209,7 @@ for _i, _factor in enumerate(("self", "other")):
 
 
 def _fitted(g, shape, dtype):
-    """A gradient of the kind of its tensor's numbers, summed over the dimensions along which that was repeated."""
+    """Convert a gradient to the dtype category of its tensor, and sum it over dimensions that were broadcast."""
     if not _sparse(g):
         return g
     if g.dtype.is_complex and not dtype.is_complex:
@@ -221,14 +227,14 @@ def _place(t):
 
 
 def product(f):
-    """@product: the function multiplies two tensors, one of them sparse."""
+    """@product marks a function that multiplies two tensors, one of them sparse."""
 
     @functools.wraps(f)
     def recorded(self, other):
         factors = self, other
         if not (CONTEXT.grad and all(isinstance(a, Tensor) for a in factors) and any(a.requires_grad for a in factors)):
             return f(self, other)
-        # a number has no places, a chain of functions of sparse tensors only its values
+        # 0-d tensors have no shadow, nor do results of chained sparse functions
         places = [a if not _sparse(a) else _place(a) for a in factors]
         if any(place is None for place in places):
             return f(self, other)
@@ -240,32 +246,31 @@ def product(f):
 
 
 def to_all(f):
-    """@to_all: PyTorch's gradient of the function reaches every element of a sparse argument.
+    """@to_all marks a function whose gradient in PyTorch covers every element of a sparse argument.
 
-    A sparse result is linear in it.
+    A sparse result must be linear in it.
     """
     f.gradient = "all"
     return f
 
 
 def within(f):
-    """@within: as @to_all, but what it makes of several sparse arguments has elements where all of them have: gradients
-    have those of the arguments.
+    """@within is like @to_all, but the result of several sparse arguments has only elements that all of them specify.
+
+    Gradients have the elements of the arguments.
     """
     f.gradient = "within"
     return f
 
 
 def same_elements(f):
-    """@same_elements: the result has the elements of the argument."""
+    """@same_elements marks a function whose result has the elements of its argument."""
     f.gradient = "same"
     return f
 
 
 def reaching_all(func, kind, args, kwargs, result):
-    """The result of a function of sparse tensors with PyTorch's gradients of unspecified elements, where something
-    receives them.
-    """
+    """Give the result of a function PyTorch's gradients of unspecified elements, if something receives them."""
     sparse = [a for a in args if _sparse(a)]
     if kind is None or not CONTEXT.grad or not any(map(has_twin, sparse)):
         return result
@@ -279,7 +284,7 @@ def reaching_all(func, kind, args, kwargs, result):
         given_by(result, _Twin(func, tuple(map(_source, args)), kwargs))
         if (
             len(sparse) > 1 and kind != "within" and result.is_sparse and result._c
-        ):  # each has a gradient wherever the sum has values
+        ):  # each argument has a gradient wherever the sum has values
             result._v = twin(result)[tuple(result._i)]
     return result
 
@@ -314,7 +319,7 @@ def _node_name(name, args, kwargs):
 
 @functools.cache
 def _node(name):
-    """A node of the graph that passes gradients on, under the name of PyTorch's."""
+    """Return a Function that passes gradients on, whose node has the given name."""
 
     def forward(ctx, values):
         ctx.set_materialize_grads(False)
@@ -329,7 +334,7 @@ def _node(name):
 
 
 def named(name, result, args=(), kwargs=None):
-    """The result of a function, its node under the name that PyTorch's has."""
+    """Give the node of a function's result the name that it has in PyTorch."""
     values = result._v if _sparse(result) else result
     if not isinstance(values, Tensor) or not CONTEXT.grad or values.grad_fn is None:
         return result

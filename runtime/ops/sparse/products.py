@@ -1,4 +1,4 @@
-"""Products with sparse matrices, and the functions of torch.sparse that stand on them."""
+"""Products with sparse matrices, and the functions of torch.sparse that are based on them."""
 
 from ...call.out import SAME_DTYPE
 from ...declare import composite
@@ -16,7 +16,7 @@ def _sparse(t):
 
 
 def _entries(t):
-    """(row, column, value) of what a matrix specifies."""
+    """Return (row, column, value) of the specified elements of a matrix."""
     c = t if t.layout is COO else compressed.to_coordinates(t)
     return c._i[0], c._i[1], c._v
 
@@ -33,14 +33,17 @@ def _check_dtypes(a, b):
 
 
 def _times_dense(a, b):
-    """A sparse matrix times a strided matrix or vector."""
+    """Multiply a sparse matrix by a strided matrix or vector."""
     row, column, v = _entries(a)
     rows = b[column] * (v.unsqueeze(1) if len(b._shape) == 2 else v)
     return T.zeros((a._shape[0], *b._shape[1:]), dtype=rows.dtype, device=rows.device).index_add(0, row, rows)
 
 
 def _times_sparse(a, b):
-    """A coordinate tensor: each value of `a` meets the row of `b` that its column names."""
+    """Multiply two sparse matrices: each value of `a` is multiplied by the row of `b` that its column selects.
+
+    The result is a coordinate tensor.
+    """
     row, middle, v = _entries(a)
     b = (b if b.layout is COO else compressed.to_coordinates(b)).coalesce()
     start = compressed.marked(b._i[0].contiguous(), b._shape[0], dt.int64)
@@ -128,7 +131,7 @@ on_coo("matmul", "linalg_matmul")(_matmul(mm, mv))
 
 
 def _accumulated(self, product, beta, alpha):
-    """beta * self + alpha * product, `self` expanded to the product's size."""
+    """Return beta * self + alpha * product, with `self` expanded to the product's size."""
     shape = product._shape
     if len(self._shape) > len(shape) or any(s not in (1, n) for s, n in zip(self._shape[::-1], shape[::-1])):
         d = next(
@@ -196,7 +199,10 @@ def smm(self, mat2):
 
 @on_coo("sspaddmm")
 def sspaddmm(self, mat1, mat2, *, beta=1, alpha=1):
-    """A coordinate tensor: beta * self, and behind it the rows of alpha * mat1 @ mat2 that mat1 specifies."""
+    """Return beta * self + alpha * mat1 @ mat2 as an uncoalesced coordinate tensor.
+
+    Of the product, only the rows that mat1 specifies are appended.
+    """
     if not _sparse(self) or not _sparse(mat1) or _sparse(mat2):
         raise RuntimeError("sspaddmm: expected 'self' and 'mat1' to be sparse and 'mat2' to be dense")
     _check_matrix(mat1)
@@ -210,7 +216,7 @@ def sspaddmm(self, mat1, mat2, *, beta=1, alpha=1):
 
 @on_coo("hspmm", "hsmm")
 def hspmm(mat1, mat2):
-    """The product as a hybrid tensor of the rows that mat1 specifies."""
+    """Return the product as a hybrid tensor that holds only the rows specified in mat1."""
     if not _sparse(mat1) or _sparse(mat2):
         raise RuntimeError("hspmm: expected 'mat1' to be sparse and 'mat2' to be dense")
     row, column, v = _entries(mat1.coalesce())
@@ -269,7 +275,7 @@ def _check_kernel(a, b, kernel):
 
 
 def _csr_product(a, b, result):
-    """The product of two matrices for a result of a layout."""
+    """Return the product of two matrices in the layout `result`."""
     layouts = a.layout, b.layout
     blocks = any(x in BLOCKS for x in layouts) and not (
         result is strided and layouts in ((BSR, strided), (strided, compressed.BSC))
@@ -300,7 +306,7 @@ def csr_mm(self, mat2, reduce=None):
     if _sparse(self) and _sparse(mat2):
         for t in (self, mat2):
             if t.layout in BLOCKS:
-                compressed.nothing((), t.dtype, t.layout, t.device)  # its error
+                compressed.nothing((), t.dtype, t.layout, t.device)  # raises the error
         return _csr_product(self, mat2, CSR)
     return _csr_product(self, mat2, strided)
 
@@ -363,7 +369,7 @@ def csr_addmm_(self, mat1, mat2, *, beta=1, alpha=1):
 
 
 def sparse_mm_reduce(self, mat2, reduce):
-    """The product, with another reduction than the sum over what a row specifies."""
+    """Return the product, with the given reduction over the specified elements of a row."""
     if self.layout is not CSR:
         raise RuntimeError(f"sparse_mm_reduce: expect self to be SparseCsr, got {SPOKEN[self.layout]}")
     if mat2.layout is not strided:
@@ -444,7 +450,7 @@ on_coo("sparse_sampled_addmm")(_refuse_sampled)
 
 
 # ------------------------------------------------------------------------------------------------ torch.sparse
-# the gradients of these are those of what is specified
+# The gradients of these functions cover only the specified elements.
 on_coo("_sparse_mm")(lambda sparse, dense, reduce=None: mm(sparse, dense, reduce))
 on_coo("_sparse_addmm")(lambda mat, mat1, mat2, *, beta=1, alpha=1: addmm(mat, mat1, mat2, beta=beta, alpha=alpha))
 on_compressed("_sparse_mm")(lambda sparse, dense, reduce=None: csr_mm(sparse, dense, reduce))
@@ -457,7 +463,7 @@ on_compressed("_sparse_addmm")(
     "_C._sparse._sparse_mm(Tensor sparse, Tensor dense, str? reduce=None) -> Tensor", out=False, aten="_sparse_mm"
 )
 def sparse_mm(sparse, dense, reduce):
-    """The product of two matrices, where sparse ones are what is expected."""
+    """Multiply two matrices, which are expected to be sparse."""
     if reduce is not None:
         raise could_not_run("_sparse_mm_reduce_impl", sparse)
     return T.mm(sparse, dense)
@@ -469,7 +475,7 @@ def sparse_mm(sparse, dense, reduce):
     aten="_sparse_addmm",
 )
 def sparse_addmm(mat, mat1, mat2, beta, alpha):
-    """beta * mat + alpha * mat1 @ mat2, where mat1 may be sparse."""
+    """Return beta * mat + alpha * mat1 @ mat2, where mat1 may be sparse."""
     return T.addmm(mat, mat1, mat2, beta=beta, alpha=alpha)
 
 
@@ -481,13 +487,13 @@ def sparse_addmm(mat, mat1, mat2, beta, alpha):
     aten="sparse_sampled_addmm",
 )
 def strided_sampled_addmm(self, mat1, mat2, beta, alpha):
-    """alpha * mat1 @ mat2 where a CSR matrix has values, beta times these added."""
+    """Return alpha * mat1 @ mat2 + beta * self at the specified elements of a CSR matrix `self`."""
     raise could_not_run("sparse_sampled_addmm", self)
 
 
 @composite("_C._sparse._spsolve(Tensor A, Tensor B, *, bool left=True) -> Tensor", out=False, aten="_spsolve")
 def spsolve(A, B, left):
-    """Solves with a sparse matrix: PyTorch does on accelerators alone."""
+    """Solve a linear system with a sparse matrix. PyTorch supports this only on accelerators."""
     raise could_not_run("_spsolve", A)
 
 

@@ -1,11 +1,11 @@
-"""What PyTorch refuses for sparse tensors otherwise than by the operator's own name."""
+"""Errors of sparse tensors in PyTorch that do not name the called operator."""
 
 from ..common import T, Tensor
 from .compressed import CSR, CompressedTensor, on_compressed, unsupported_layout
 from .coo import on_coo
 from .tensors import INNER, SPOKEN, SparseTensor, could_not_run, same_layout
 
-# what a function is computed from, which then is what there is not
+# The inner operators that PyTorch computes these functions from, and that its errors name.
 for _inner, _names in (
     ("_softmax", "softmax"),
     ("_log_softmax", "log_softmax"),
@@ -56,7 +56,7 @@ for _name in "and or not xor".split():
 for (
     _name
 ) in "bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift copysign fmod remainder xlogy".split():
-    INNER[_name] = f"{_name}.Tensor"  # numbers become tensors first
+    INNER[_name] = f"{_name}.Tensor"  # PyTorch converts numbers to tensors first
 
 for _name in "all any".split():
     CompressedTensor.INNER[_name] = f"{_name}.all_out"
@@ -67,8 +67,7 @@ for _name in "permute movedim moveaxis".split():
     CompressedTensor.INNER[_name] = "as_strided"
 
 
-# ------------------------------------------------------------------------------------------------ errors that name no
-# operator
+# ----------------------------------------------------------------------------------------- errors that name no operator
 def _raises(table, names, text):
     def refuse(*args, **kwargs):
         t = next(a for a in (args[0] if isinstance(args[0], (tuple, list)) else args) if isinstance(a, SparseTensor))
@@ -115,7 +114,7 @@ def expand(self, *size, implicit=False):
 
 
 def _elementwise(names):
-    """What is a composite of ours and elementwise in PyTorch."""
+    """Refuse functions that are composites here but elementwise operators in PyTorch."""
 
     def refuse(*args, **kwargs):
         raise unsupported_layout(*args)

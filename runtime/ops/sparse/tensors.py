@@ -1,10 +1,8 @@
-"""What a sparse tensor is: strided tensors of indices and of values under one class, and how calls on it find what they
-do.
+"""Base class of sparse tensors: strided tensors of indices and values in one class, and the dispatch of calls.
 
-A sparse tensor has neither memory nor a place in the graph of its own: whatever is differentiable goes through its
-values.
-Calls on it come by __torch_function__; what stands in no table is no operator of the layout, and says so in PyTorch's
-words.
+A sparse tensor has no memory and no autograd node of its own; autograd works on its values. Calls arrive through
+__torch_function__; functions that are in no table raise PyTorch's error for an operator without a kernel for the
+layout.
 """
 
 import copy
@@ -23,39 +21,40 @@ from ..valued import ValuedTensor
 from .gradients import named, reaching_all, shadow, starting_from, twin
 
 COO = LAYOUTS["sparse_coo"]
-ROWS = tuple(LAYOUTS[n] for n in ("sparse_csr", "sparse_bsr"))  # rows are compressed
-BLOCKS = tuple(LAYOUTS[n] for n in ("sparse_bsr", "sparse_bsc"))  # each index is of a block of values
+ROWS = tuple(LAYOUTS[n] for n in ("sparse_csr", "sparse_bsr"))  # layouts whose rows are compressed
+# layouts in which each index selects a block of values
+BLOCKS = tuple(LAYOUTS[n] for n in ("sparse_bsr", "sparse_bsc"))
 COMPRESSED = (*ROWS, *(LAYOUTS[n] for n in ("sparse_csc", "sparse_bsc")))
 SPOKEN = {
     LAYOUTS[n]: s
     for n, s in zip(LAYOUTS, "Strided Sparse SparseCsr SparseCsc SparseBsr SparseBsc Mkldnn Jagged".split())
-}  # in errors
-# methods that are no operators and act on each value as it is
+}  # layout names in error messages
+# methods that are no operators and convert each value
 TO_ANOTHER = frozenset(("to", "cpu", "npu", *CONVERSIONS))
 
 
 @functools.cache
 def rules():
-    """name -> (operator, what its declaration says for sparse tensors): "values", "coalesced", ..."""
+    """Map name -> (operator, sparse option of its declaration): "values", "coalesced", ..."""
     return {name: (o, o.options.sparse) for o in operators() if o.options.sparse for name in (o.name, *o.options.alias)}
 
 
 class INVARIANTS:
-    """torch.sparse.check_sparse_tensor_invariants: whether indices are compared with the size when a tensor is made."""
+    """torch.sparse.check_sparse_tensor_invariants: whether new tensors are checked for indices outside their size."""
 
     checked = False
-    chosen = False  # whether a program has said which
+    chosen = False  # whether the program has set `checked`
 
 
 class SparseTensor(ValuedTensor, raw=True):
     """A tensor of a sparse layout.
 
-    `_v` are its values, `TABLE` what functions do with tensors of the layout, by name.
+    `_v` holds its values, `TABLE` the handlers of functions for tensors of the layout, by function name.
     """
 
     __module__ = "torch"
     TABLE: dict = {}
-    INDICES: tuple = ()  # the attributes that hold indices
+    INDICES: tuple = ()  # names of the attributes that hold indices
     KEY = "Sparse"  # PyTorch's dispatch key, without the device
 
     @classmethod
@@ -67,7 +66,7 @@ class SparseTensor(ValuedTensor, raw=True):
             for a in _flat((*args, *kwargs.values(), *(out if isinstance(out, tuple) else (out,))))
             if isinstance(a, SparseTensor)
         ]
-        # a compressed tensor decides before coordinates do
+        # compressed tensors take precedence over coordinate tensors
         owner = next((a for a in found if a.layout is not COO), found[0])
         _check(func, args, kwargs)
         if name in owner.TABLE:
@@ -94,7 +93,7 @@ class SparseTensor(ValuedTensor, raw=True):
         raise refused(func, args, kwargs)
 
     def _take(self, other):
-        """Become `other`: the in-place operators."""
+        """Replace the contents of this tensor by those of `other`, for in-place operators."""
         if CONTEXT.grad and self.requires_grad and self.is_leaf:
             raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
         for name in ("_twin", "_shadow"):
@@ -105,7 +104,7 @@ class SparseTensor(ValuedTensor, raw=True):
         return self
 
     def _fits(self, other):
-        """`other` with the dtype of this tensor, for an in-place operator, or PyTorch's error."""
+        """Cast `other` to the dtype of this tensor for an in-place operator, or raise PyTorch's error."""
         if other.dtype is not self.dtype and not dt.can_cast(other.dtype, self.dtype):
             raise RuntimeError(
                 f"result type {dt.scalar_name(other.dtype)} can't be cast to the desired output type "
@@ -115,7 +114,7 @@ class SparseTensor(ValuedTensor, raw=True):
 
     def register_hook(self, hook):
         handle = super().register_hook(hook)
-        if self.is_leaf or "_shadow" in self.__dict__:  # gradients of the whole arrive there
+        if self.is_leaf or "_shadow" in self.__dict__:  # gradients of the whole tensor arrive at its shadow
             place = shadow(self)
             also = place.register_hook(lambda g: g if g is None else hook(g))
             place._hooks[handle.id] = place._hooks.pop(also.id)
@@ -164,7 +163,7 @@ class SparseTensor(ValuedTensor, raw=True):
             )
         self._take(new.detach()._requiring_grad(self.requires_grad))
 
-    _dense_grad = _layout_of_grad = None  # what came to every element of a leaf
+    _dense_grad = _layout_of_grad = None  # the gradient of all elements of a leaf
 
     @property
     def grad(self):
@@ -185,7 +184,7 @@ class SparseTensor(ValuedTensor, raw=True):
             self._v.grad = self.detach()._with(self._v)._at_indices(g)
 
     def _places(self):
-        """Where gradients of the tensor arrive: at its values and, of a leaf, at all elements."""
+        """Return the tensors that receive gradients: the values, and the shadow if there is one."""
         return [self._v, *[self.__dict__[n] for n in ("_shadow",) if n in self.__dict__]]
 
     def _gradient_of(self, gradients):
@@ -199,7 +198,7 @@ class SparseTensor(ValuedTensor, raw=True):
         )
 
     def _root(self, gradient):
-        """(values or shadow, their gradient): where the backward pass of a sparse tensor starts."""
+        """Return (values or shadow, their gradient), where the backward pass of a sparse tensor starts."""
         if gradient is not None and "_shadow" in self.__dict__ and not self.is_leaf:
             return self._shadow, gradient
         return self._v, None if gradient is None else self._at_indices(gradient)
@@ -234,7 +233,7 @@ class SparseTensor(ValuedTensor, raw=True):
 
 
 def called(handler, func, args, kwargs):
-    """A handler of the table; PyTorch's names of arguments that it does not have become places."""
+    """Call a handler from the table. Keywords that it does not have are passed by position, in the schema's order."""
     if kwargs and not _takes(handler, len(args), tuple(kwargs)) and (call := declared(func, args, kwargs)) is not None:
         o, values = call
         given = max(
@@ -267,7 +266,7 @@ def _flat(args):
 
 
 def _converted(func, self, args, kwargs):
-    """`self` with its values converted, its indices copied; what is said by another sparse tensor its values say."""
+    """Convert the values of `self` and copy its indices. Other sparse arguments are replaced by their values."""
     values = func(self._v, *(a._v if isinstance(a, SparseTensor) else a for a in args), **kwargs)
     if values is self._v:
         return self
@@ -278,7 +277,7 @@ def _converted(func, self, args, kwargs):
 
 
 def written(out, result):
-    """`out=`: a sparse tensor becomes the result, a strided one is resized and written to."""
+    """Store a result in `out=`: a sparse tensor becomes the result, a strided one is resized and copied to."""
     if isinstance(out, tuple):
         return tuple(map(written, out, result))
     if isinstance(out, SparseTensor):
@@ -290,12 +289,12 @@ def written(out, result):
 
 # ------------------------------------------------------------------------------------------------ what there is not
 def backend_key(t):
-    """PyTorch's name of the backend that a tensor's kernels belong to."""
+    """Return PyTorch's dispatch key of a tensor."""
     return getattr(t, "KEY", "") + ("CPU" if t.device is HOST else t.device.type.upper())
 
 
 def could_not_run(operator, t):
-    """PyTorch's error for an operator that a layout has no kernel of."""
+    """Return PyTorch's error for an operator that has no kernel for a layout."""
     return NotImplementedError(
         f"Could not run 'aten::{operator}' with arguments from the '{backend_key(t)}' backend. "
         "This could be because the operator doesn't exist for this backend, or was omitted during the "
@@ -305,32 +304,32 @@ def could_not_run(operator, t):
 
 
 def unsupported(what, t):
-    """The error for what PyTorch does with tensors of a layout and we do not."""
+    """Return the error for an operator that PyTorch has for a layout but this implementation does not."""
     return NotImplementedError(f'"{what}" is not implemented for layout {t.layout}, dtype {t.dtype}, device {t.device}')
 
 
-INNER: dict = {}  # what PyTorch computes from another operator, which it then lacks -> that operator
+INNER: dict = {}  # operator -> the inner operator that PyTorch computes it from, and that its error names
 
 
 def declared(func, args, kwargs):
-    """(operator, its arguments in the schema's order) of a public function's call, or None."""
-    name = func.__name__
+    """Return (operator, its arguments in the schema's order) for a call of a public function, or None."""
+    name, method = func.__name__, func.__qualname__.startswith("Tensor.")
     for namespace in ("Tensor", "torch", "nn.functional", "special", "linalg", "fft"):
         for suffix in ("", "_"):
             for o in OPERATORS.get(namespace, {}).get(name.removesuffix(suffix) if suffix else name, ()):
-                values = bind(o.schema, args, kwargs)
+                values = bind(o.schema, args, kwargs, method)
                 if values is not None:
                     return o, [(v,) if a.list and isinstance(v, int) else v for a, v in zip(o.schema.args, values)]
     return None
 
 
 def _name(func):
-    """The name of a function in the tables: torch.linalg has some of torch's names for others of its own."""
+    """Return the name of a function in the tables: linalg_NAME for torch.linalg, whose names overlap with torch's."""
     return ("linalg_" if func.__module__ == "torch.linalg" else "") + func.__name__
 
 
 def _check(func, args, kwargs):
-    """Raise the TypeError of a call whose arguments fit no declaration of the function."""
+    """Raise the TypeError of a call whose arguments match no declaration of the function."""
     if (
         len(args) + len(kwargs) > 1
         and declared(func, args, kwargs) is None
@@ -340,14 +339,14 @@ def _check(func, args, kwargs):
 
 
 def same_layout(self, other):
-    """PyTorch's error for a conversion to the options of a tensor of another layout."""
+    """Raise PyTorch's error for a conversion to the options of a tensor of another layout."""
     if other.layout is not self.layout:
         said = f"self.layout being {SPOKEN[self.layout]} and options.layout set as {SPOKEN[other.layout]}"
         raise RuntimeError(f"to(options) doesn't support converting to a different layout, but got {said}")
 
 
 def _misfit(func, args, kwargs):
-    """The TypeError of arguments that a function does not take, of whatever layout; None where it takes them."""
+    """Return the TypeError of arguments that a function does not accept for any layout; None if it accepts them."""
     strided = lambda a: T.empty(0) if isinstance(a, SparseTensor) else a  # noqa: E731
     self = T.empty(args[0]._shape, dtype=args[0].dtype, device=META) if isinstance(args[0], SparseTensor) else args[0]
     try:
@@ -360,7 +359,7 @@ def _misfit(func, args, kwargs):
 
 
 def _strided_error(func, args, kwargs):
-    """What a function says of its arguments where its tensors are strided; None where it takes them."""
+    """Return the error that a function raises for strided tensors of the same shapes, or None if it accepts them."""
     strided = lambda a: T.empty(a._shape, dtype=a.dtype, device=META) if isinstance(a, Tensor) else a  # noqa: E731
     try:
         func(*map(strided, args), **{k: strided(v) for k, v in kwargs.items()})
@@ -372,7 +371,7 @@ def _strided_error(func, args, kwargs):
 
 
 def refused(func, args, kwargs):
-    """The error of a function that a layout does not have."""
+    """Return the error of a function that a layout does not support."""
     name = func.__name__
     t = next(a for a in _flat((*args, *kwargs.values())) if isinstance(a, SparseTensor))
     call = declared(func, args, kwargs)
@@ -385,7 +384,7 @@ def refused(func, args, kwargs):
     if inner is not None:
         error = (
             _strided_error(func, args, kwargs) if inner == "as_strided" else None
-        )  # views look at their arguments first
+        )  # views check their arguments first
         return error or could_not_run(inner, t)
     suffix = "_" if name[-1] == "_" and o.name[-1] != "_" else ""
     found = resolve(o, values, suffix)

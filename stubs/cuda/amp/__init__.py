@@ -1,4 +1,4 @@
-"""torch.cuda.amp: the deprecated spelling of torch.amp for CUDA."""
+"""torch.cuda.amp: the deprecated interface to torch.amp for CUDA."""
 
 from . import autocast_mode, common, grad_scaler
 from .autocast_mode import autocast, custom_bwd, custom_fwd

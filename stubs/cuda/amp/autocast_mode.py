@@ -22,7 +22,7 @@ class autocast(_autocast):
 
 
 def _cast(value, dtype):
-    """The tensors of CUDA in a value as a dtype, where autocast would cast them."""
+    """Cast the CUDA tensors in a value to a dtype where autocast would."""
     return _autocast_mode._cast(value, "cuda", dtype)
 
 

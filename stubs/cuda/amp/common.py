@@ -1,8 +1,8 @@
-"""Whether automatic mixed precision on CUDA is impossible."""
+"""torch.cuda.amp.common: whether automatic mixed precision on CUDA is unavailable."""
 
 __all__ = ["amp_definitely_not_available"]
 
 
 def amp_definitely_not_available():
-    """True: there is no CUDA."""
+    """Return True, because there is no CUDA."""
     return True

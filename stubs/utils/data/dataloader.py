@@ -1,4 +1,4 @@
-"""The DataLoader: batches of a dataset, loaded here or by worker processes."""
+"""The DataLoader: batches of a dataset, loaded in this process or by workers."""
 
 import errno
 import functools
@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 
 
 class _DatasetKind:
-    """Whether a dataset has an index or is a stream."""
+    """Whether a dataset is map-style or iterable-style."""
 
     Map, Iterable = 0, 1
 
@@ -49,7 +49,7 @@ class _DatasetKind:
 
 
 class _InfiniteConstantSampler(Sampler):
-    """Nones without end: the indices of a stream."""
+    """An infinite sampler of None, the index for iterable-style datasets."""
 
     def __iter__(self):
         return itertools.repeat(None)
@@ -109,7 +109,8 @@ class DataLoader(Generic[_T_co]):
         stream = isinstance(dataset, IterableDataset)
         self._dataset_kind = _DatasetKind.Iterable if stream else _DatasetKind.Map
         if stream:
-            if isinstance(dataset, IterDataPipe):  # as in PyTorch, a shuffler that this adds is not part of the dataset
+            # as in PyTorch, a shuffler added here does not become part of the dataset
+            if isinstance(dataset, IterDataPipe):
                 graph_settings.apply_shuffle_settings(dataset, shuffle)
                 shuffle = None
             for name, value, allowed in (
@@ -169,7 +170,7 @@ class DataLoader(Generic[_T_co]):
 
     @property
     def multiprocessing_context(self):
-        """How workers are started: None for the default, or a context."""
+        """The multiprocessing context that starts the workers, or None for the default."""
         return self.__multiprocessing_context
 
     @multiprocessing_context.setter
@@ -227,7 +228,7 @@ class DataLoader(Generic[_T_co]):
         return length
 
     def check_worker_number_rationality(self):
-        """Warn about more workers than processors."""
+        """Warn if there are more workers than processors."""
         processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         if self.num_workers and processors and self.num_workers > processors:
             warnings.warn(
@@ -274,13 +275,14 @@ class _BaseDataLoaderIter:
         self._make_fetcher = functools.partial(
             _make_fetcher, self._dataset, self._dataset_kind, self._auto_collation, self._collate_fn, self._drop_last
         )
-        _BaseDataLoaderIter._reset(self, loader, first_iter=True)  # not a subclass's, which is not made yet
+        # not a subclass's method, because the subclass is not initialized yet
+        _BaseDataLoaderIter._reset(self, loader, first_iter=True)
 
     def __iter__(self):
         return self
 
     def _seed_pipes(self, loader):
-        """Draw the seed from which the random pipes of every process take theirs."""
+        """Draw the seed from which the random pipes in all processes derive theirs."""
         self._shared_seed = None
         if isinstance(self._dataset, IterDataPipe):
             self._shared_seed = torch.empty((), dtype=torch.int64).random_(generator=loader.generator).item()
@@ -318,7 +320,7 @@ class _BaseDataLoaderIter:
 
 
 def _sharding_worker_init_fn(worker_init_fn, world_size, rank_id, worker_id):
-    """In a worker: take this rank's and worker's share of a pipe, then run the program's own function."""
+    """In a worker, apply the sharding of a pipe over ranks and workers, then call the user's worker_init_fn."""
     pipe, info = get_worker_info().dataset, get_worker_info()
     graph_settings.apply_sharding(pipe, world_size * info.num_workers, rank_id * info.num_workers + worker_id)
     if worker_init_fn is not None:
@@ -343,7 +345,10 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
 
 
 def _say_if_no_file_can_be_opened(error):
-    """What a worker sends arrives as open files; where there are too many, RuntimeError says what helps."""
+    """Raise RuntimeError with advice if the process has too many open files.
+
+    Tensors from workers arrive as open files.
+    """
     try:
         held = [os.open(os.devnull, os.O_RDONLY) for _ in range(10)]
     except OSError as e:
@@ -359,8 +364,9 @@ def _say_if_no_file_can_be_opened(error):
 
 
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
-    """Hands numbered lists of indices to the workers in turn and gives their batches back in order (or as they
-    come).
+    """Sends numbered lists of indices to the workers in turn, and returns their batches.
+
+    The batches are returned in order, or as they arrive if in_order is False.
     """
 
     _shut_down = True
@@ -401,24 +407,24 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     def _reset(self, loader, first_iter=False):
         super()._reset(loader, first_iter)
         self._sent = self._received = 0
-        self._arrived, self._owner = {}, {}  # batches that came early, and whose the numbers sent are
+        self._arrived, self._owner = {}, {}  # batches received, and the worker of each number sent
         self._alive, self._load = [True] * self._num_workers, [0] * self._num_workers
         self._turn = itertools.cycle(range(self._num_workers))
         if first_iter:
             self._start(loader)
-            self._seed_pipes(loader)  # the workers keep the seed of before; what it draws from the generator counts
+            self._seed_pipes(loader)  # advances the generator; the workers have been started with the previous seed
         else:
             self._seed_pipes(loader)
             for q in self._index_queues:
                 q.put(_ResumeIteration(self._shared_seed))
             waiting = self._num_workers
-            while waiting:  # what is left of the last epoch comes before the answers
+            while waiting:  # discard data of the last epoch, which arrive before the answers
                 waiting -= isinstance(self._get_data()[0], _ResumeIteration)
         for _ in range(self._prefetch * self._num_workers):
             self._send()
 
     def _send(self):
-        """Give the next indices to the next worker that still works."""
+        """Send the next indices to the next worker that is still active."""
         try:
             indices = self._next_index()
         except StopIteration:
@@ -436,7 +442,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._sent += 1
 
     def _get_data(self):
-        """The next answer of any worker; an error if one died or the time is over."""
+        """Return the next answer of any worker; raise an error if a worker died or the timeout expired."""
         end = time.monotonic() + self._timeout if self._timeout else None
         while True:
             try:
@@ -449,7 +455,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             dead = [w.pid for w, alive in zip(self._workers, self._alive) if alive and not w.is_alive()]
             if dead:
                 try:
-                    return self._data_queue.get(timeout=0.1)  # sent before it ended
+                    return self._data_queue.get(timeout=0.1)  # data sent before the worker ended
                 except queue.Empty:
                     self._shutdown_workers()
                     raise RuntimeError(
@@ -465,7 +471,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     def _next_data(self):
         while True:
             while self._in_order and self._received < self._sent and self._received not in self._owner:
-                self._received += 1  # a number that an ended worker never answered
+                self._received += 1  # a worker that has ended did not answer this number
             if not self._owner:
                 if not self._persistent_workers:
                     self._shutdown_workers()
@@ -486,7 +492,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                 self._arrived[number] = data
 
     def _end(self, worker):
-        """A stream is at its end: what this worker has not answered it never will."""
+        """Handle the end of a worker's stream: its unanswered numbers will never be answered."""
         self._alive[worker] = False
         if not self._persistent_workers:
             self._index_queues[worker].put(None)
@@ -496,9 +502,8 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             self._send()
 
     def _shutdown_workers(self):
-        if (
-            self._shut_down or os.getpid() != self._pid or sys.is_finalizing()
-        ):  # a forked copy; multiprocessing's own end
+        # a forked copy must not end the workers, and at exit multiprocessing does
+        if self._shut_down or os.getpid() != self._pid or sys.is_finalizing():
             return
         self._shut_down = True
         self._done.set()

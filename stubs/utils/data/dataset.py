@@ -1,4 +1,4 @@
-"""Datasets: things with an index or an iterator."""
+"""Datasets, map-style or iterable-style."""
 
 import bisect
 import itertools
@@ -23,8 +23,9 @@ _T_co = TypeVar("_T_co", covariant=True)
 
 
 class Dataset(Generic[_T_co]):
-    """A dataset with an index: subclasses write ``__getitem__`` and, mostly, ``__len__`` (and ``__getitems__`` for
-    batches).
+    """A map-style dataset; subclasses define ``__getitem__`` and usually ``__len__``.
+
+    They may define ``__getitems__`` for batches.
     """
 
     def __getitem__(self, index):
@@ -35,14 +36,14 @@ class Dataset(Generic[_T_co]):
 
 
 class IterableDataset(Dataset[_T_co], Iterable[_T_co]):
-    """A dataset that is a stream: subclasses write ``__iter__``."""
+    """An iterable-style dataset; subclasses define ``__iter__``."""
 
     def __add__(self, other):
         return ChainDataset([self, other])
 
 
 class TensorDataset(Dataset):
-    """The rows of tensors with the same first size."""
+    """A dataset of the rows of tensors with the same first dimension."""
 
     def __init__(self, *tensors):
         if any(t.size(0) != tensors[0].size(0) for t in tensors):
@@ -57,7 +58,7 @@ class TensorDataset(Dataset):
 
 
 def _get_items(dataset, indices):
-    """Several items at once, where the dataset can."""
+    """Return several items, by one call where the dataset supports that."""
     if not callable(getattr(dataset, "__getitems__", None)):
         return [dataset[i] for i in indices]
     items = dataset.__getitems__(indices)
@@ -67,7 +68,7 @@ def _get_items(dataset, indices):
 
 
 class StackDataset(Dataset):
-    """Datasets of equal length side by side: an item is a tuple, or a dict if they were named."""
+    """A dataset that combines datasets of equal length; an item is a tuple, or a dict if they are named."""
 
     def __init__(self, *args, **kwargs):
         if args and kwargs:
@@ -99,11 +100,11 @@ class StackDataset(Dataset):
 
 
 class ConcatDataset(Dataset[_T_co]):
-    """Datasets one after the other."""
+    """A concatenation of map-style datasets."""
 
     @staticmethod
     def cumsum(sequence):
-        """The lengths of the datasets, summed up."""
+        """Return the cumulative lengths of the datasets."""
         return list(itertools.accumulate(map(len, sequence)))
 
     def __init__(self, datasets):
@@ -128,13 +129,13 @@ class ConcatDataset(Dataset[_T_co]):
 
     @property
     def cummulative_sizes(self):
-        """``cumulative_sizes``, under its old name."""
+        """Return ``cumulative_sizes`` (the deprecated spelling)."""
         warnings.warn("`cummulative_sizes` attribute is renamed to `cumulative_sizes`", FutureWarning, stacklevel=2)
         return self.cumulative_sizes
 
 
 class ChainDataset(IterableDataset):
-    """Streams one after the other."""
+    """A concatenation of iterable-style datasets."""
 
     def __init__(self, datasets):
         super().__init__()
@@ -155,7 +156,7 @@ class ChainDataset(IterableDataset):
 
 
 class Subset(Dataset[_T_co]):
-    """The items of a dataset at some indices."""
+    """A dataset of the items of another at given indices."""
 
     def __init__(self, dataset, indices):
         self.dataset, self.indices = dataset, indices

@@ -1,4 +1,4 @@
-"""A sampler for one of several processes."""
+"""A sampler for distributed processes."""
 
 import math
 
@@ -10,7 +10,10 @@ __all__ = ["DistributedSampler"]
 
 
 class DistributedSampler(Sampler):
-    """The share of one replica: every ``num_replicas``-th index, padded (or cut) so that all replicas get as many."""
+    """A sampler of one replica's share: every ``num_replicas``-th index.
+
+    The indices are padded, or cut, so that all replicas have equally many.
+    """
 
     def __init__(self, dataset, num_replicas=None, rank=None, shuffle=True, seed=0, drop_last=False):
         if (num_replicas is None or rank is None) and not torch.distributed.is_available():
@@ -39,5 +42,5 @@ class DistributedSampler(Sampler):
         return self.num_samples
 
     def set_epoch(self, epoch):
-        """Set the epoch, which enters the seed: without it every epoch has the same order."""
+        """Set the epoch, which is added to the seed; without it every epoch has the same order."""
         self.epoch = epoch

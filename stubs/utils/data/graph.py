@@ -1,4 +1,4 @@
-"""Which pipes a pipe is made from."""
+"""The graph of pipes that a pipe reads from."""
 
 import warnings
 from collections import deque
@@ -9,7 +9,7 @@ __all__ = ["traverse", "traverse_dps"]
 
 
 def _sources(pipe):
-    """The pipes in the state of a pipe, also inside containers, each once."""
+    """Return the pipes in the state of a pipe, including those in containers, each once."""
     found, seen = {}, set()
 
     def look(x):
@@ -23,13 +23,13 @@ def _sources(pipe):
                 for y in x.values():
                     look(y)
 
-    # what pickle would write, without writing it: functions that pickle refuses do not matter here
+    # look at the state that pickle would write, without pickling it, so that unpicklable functions are no problem
     look(vars(pipe) if isinstance(pipe, _DataPipeSerializationWrapper) else pipe.__reduce_ex__(2)[1:3])
     return found.values()
 
 
 def traverse_dps(datapipe):
-    """The graph of a pipe: ``{id: (pipe, graph of its sources)}``."""
+    """Return the graph of a pipe, ``{id: (pipe, graph of its sources)}``."""
     if not isinstance(datapipe, (IterDataPipe, MapDataPipe)):
         raise RuntimeError(f"Expected `IterDataPipe` or `MapDataPipe`, but {type(datapipe)} is found")
 
@@ -44,7 +44,7 @@ def traverse_dps(datapipe):
 
 
 def traverse(datapipe, only_datapipe=None):
-    """traverse_dps, under its old name."""
+    """Return traverse_dps(datapipe) (deprecated)."""
     changing = "" if only_datapipe else " And, the behavior will be changed to the equivalent of `only_datapipe=True`."
     warnings.warn(
         "`traverse` function is deprecated and will be removed after 1.13. Please use `traverse_dps` instead."

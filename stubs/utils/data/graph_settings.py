@@ -1,4 +1,4 @@
-"""Settings of all pipes of a graph."""
+"""Settings that apply to all pipes of a graph."""
 
 import inspect
 import warnings
@@ -13,7 +13,7 @@ __all__ = ["apply_random_seed", "apply_sharding", "apply_shuffle_seed", "apply_s
 
 
 def get_all_graph_pipes(graph):
-    """The pipes of a graph, each once, users before their sources."""
+    """Return the pipes of a graph, each once, with users before their sources."""
     found = {}
 
     def collect(graph):
@@ -35,7 +35,7 @@ def _with_methods(datapipe, *names):
 
 
 def apply_sharding(datapipe, num_of_instances, instance_id, sharding_group=SHARDING_PRIORITIES.DEFAULT):
-    """Tell the pipes that shard which share is this process's; two of them on one way are an error."""
+    """Set the shard of this process in all sharding pipes; two of them on one path are an error."""
 
     def apply(graph, done):
         for pipe, sources in graph.values():
@@ -60,7 +60,7 @@ def apply_sharding(datapipe, num_of_instances, instance_id, sharding_group=SHARD
 
 
 def apply_shuffle_settings(datapipe, shuffle=None):
-    """Turn all shufflers on or off; without one, on adds one at the end."""
+    """Turn all shufflers on or off; if it is on and there is none, add one at the end."""
     if shuffle is None:
         return datapipe
     shufflers = _with_methods(datapipe, "set_shuffle", "set_seed")
@@ -78,7 +78,7 @@ def apply_shuffle_settings(datapipe, shuffle=None):
 
 
 def apply_random_seed(datapipe, rng):
-    """Give each random pipe a seed of its own."""
+    """Set a different seed in each random pipe."""
     for pipe in _with_methods(datapipe, "set_seed"):
         pipe.set_seed(int(torch.empty((), dtype=torch.int64).random_(generator=rng).item()))
     return datapipe
@@ -90,5 +90,5 @@ def apply_random_seed(datapipe, rng):
     category=FutureWarning,
 )
 def apply_shuffle_seed(datapipe, rng):
-    """apply_random_seed, under its old name."""
+    """Call apply_random_seed (deprecated)."""
     return apply_random_seed(datapipe, rng)

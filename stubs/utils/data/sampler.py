@@ -1,4 +1,4 @@
-"""Samplers: orders in which to take the items of a dataset."""
+"""Samplers, which yield indices of a dataset in some order."""
 
 import itertools
 from typing import Generic, TypeVar
@@ -22,14 +22,14 @@ def _check_count(name, value):
 
 
 class Sampler(Generic[_T_co]):
-    """An iterable of indices: subclasses write ``__iter__`` and, mostly, ``__len__``."""
+    """Base class of samplers; subclasses define ``__iter__`` and usually ``__len__``."""
 
     def __iter__(self):
         raise NotImplementedError
 
 
 class SequentialSampler(Sampler[int]):
-    """The indices in order."""
+    """A sampler that yields the indices in order."""
 
     def __init__(self, data_source):
         self.data_source = data_source
@@ -42,7 +42,7 @@ class SequentialSampler(Sampler[int]):
 
 
 class RandomSampler(Sampler[int]):
-    """The indices at random, each once or, with ``replacement``, independently."""
+    """A sampler that yields indices at random, without or with ``replacement``."""
 
     def __init__(self, data_source, replacement=False, num_samples=None, generator=None):
         self.data_source, self.replacement, self._num_samples, self.generator = (
@@ -57,7 +57,7 @@ class RandomSampler(Sampler[int]):
 
     @property
     def num_samples(self):
-        """How many indices are drawn: the length of the data unless told."""
+        """The number of indices drawn, by default the length of the data."""
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def __iter__(self):
@@ -65,7 +65,7 @@ class RandomSampler(Sampler[int]):
         if generator is None:
             generator = torch.Generator()
             generator.manual_seed(int(torch.empty((), dtype=torch.int64).random_().item()))
-        if self.replacement:  # drawn in blocks of 32, which fixes the stream of random numbers
+        if self.replacement:  # PyTorch draws blocks of 32, which determines the random numbers
             for _ in range(self.num_samples // 32):
                 yield from torch.randint(high=n, size=(32,), dtype=torch.int64, generator=generator).tolist()
             yield from torch.randint(
@@ -81,7 +81,7 @@ class RandomSampler(Sampler[int]):
 
 
 class SubsetRandomSampler(Sampler[int]):
-    """Some indices, in random order."""
+    """A sampler that yields given indices in random order."""
 
     def __init__(self, indices, generator=None):
         self.indices, self.generator = indices, generator
@@ -95,7 +95,7 @@ class SubsetRandomSampler(Sampler[int]):
 
 
 class WeightedRandomSampler(Sampler[int]):
-    """Indices drawn with given weights."""
+    """A sampler that draws indices with given weights."""
 
     def __init__(self, weights, num_samples, replacement=True, generator=None):
         _check_count("num_samples", num_samples)
@@ -118,7 +118,7 @@ class WeightedRandomSampler(Sampler[int]):
 
 
 class BatchSampler(Sampler[list[int]]):
-    """Lists of ``batch_size`` indices of another sampler."""
+    """A sampler that yields lists of ``batch_size`` indices of another sampler."""
 
     def __init__(self, sampler, batch_size, drop_last):
         _check_count("batch_size", batch_size)

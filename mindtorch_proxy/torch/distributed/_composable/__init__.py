@@ -1,4 +1,4 @@
-"""Parallelism applied to modules in place."""
+"""APIs that apply parallelism to modules in place."""
 
 from .checkpoint_activation import checkpoint
 from .contract import _get_registry, contract

@@ -1,4 +1,4 @@
-"""Activation checkpointing that is applied to a module in place."""
+"""Activation checkpointing applied to a module in place."""
 
 import contextlib
 
@@ -17,7 +17,7 @@ class _CheckpointState(_State):
 
 @contextlib.contextmanager
 def _second_run(state, context):
-    """The module runs itself again in backward: without hooks."""
+    """Disable the module's checkpoint hooks while backward runs its forward again."""
     before, state.enable_hook = state.enable_hook, False
     try:
         with context:
@@ -28,9 +28,9 @@ def _second_run(state, context):
 
 @contract(_CheckpointState)
 def checkpoint(module, **kwargs):
-    """Have a module's forward keep its arguments alone: backward runs it again.
+    """Save only the inputs of a module's forward, and run the forward again in backward.
 
-    The module's structure and names stay.
+    The module's structure and the names of its parameters do not change.
     """
     if kwargs.pop("use_reentrant", False):
         raise NotImplementedError(

@@ -1,4 +1,4 @@
-"""Functions that change modules in place, once each, and leave the names of all that is in them as they were."""
+"""The decorator for functions that modify modules in place, at most once each, and keep all names in them unchanged."""
 
 import functools
 import uuid
@@ -12,7 +12,7 @@ __all__ = []
 
 
 def generate_state_key(string="__composable_api_state_key"):
-    """An attribute's name that nothing else has."""
+    """Return a unique attribute name."""
     return f"{string}_{uuid.uuid4()}"
 
 
@@ -20,7 +20,7 @@ STATE_KEY, REGISTRY_KEY = generate_state_key(), generate_state_key()
 
 
 class RegistryItem:
-    """Stands for one application of an API."""
+    """Marks that an API was applied to a module."""
 
 
 def _roots(modules):
@@ -28,7 +28,7 @@ def _roots(modules):
 
 
 def _names(modules):
-    """For each module, the names of its parameters, buffers and modules, in order."""
+    """Return, for each module, the names of its parameters, buffers and submodules, in order."""
     kinds = {"parameters": Module.named_parameters, "buffers": Module.named_buffers, "modules": Module.named_modules}
     return [{kind: [name for name, _ in named(m)] for kind, named in kinds.items()} for m in modules]
 
@@ -46,8 +46,9 @@ def _check_names(before, after):
 
 
 def contract(state_cls=_State):
-    """Make a function of a module, or of several, an API: applied to a module at most once, ``.state(module)`` is its
-    state there.
+    """Make a function of one or several modules a composable API.
+
+    It can be applied to a module at most once; ``.state(module)`` returns its state for that module.
     """
 
     def decorate(function):
@@ -83,5 +84,5 @@ def contract(state_cls=_State):
 
 
 def _get_registry(module):
-    """{name: item} of the APIs that were applied to a module; None if none was."""
+    """Return {name: item} for the APIs applied to a module, or None if none was applied."""
     return getattr(module, REGISTRY_KEY, None)

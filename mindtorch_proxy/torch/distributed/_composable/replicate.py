@@ -1,4 +1,4 @@
-"""Data parallelism that is applied to a module in place."""
+"""Data parallelism applied to a module in place."""
 
 import torch
 from torch.distributed.tensor.parallel.ddp import _localize_dtensor, _reconstruct_dtensor
@@ -16,7 +16,7 @@ def _is_fully_sharded(module):
 
 
 def _parameters(module, ignored):
-    """The module's own parameters, and those of its children; not those of ignored and of fully sharded ones."""
+    """Yield the parameters of a module and its children, without ignored and fully sharded modules."""
     if module in ignored or _is_fully_sharded(module):
         return
     yield from module._parameters.values()
@@ -25,14 +25,17 @@ def _parameters(module, ignored):
 
 
 class _ReplicateState(_State):
-    """The replica that stands behind a module: it has the parameters alone, and is made in the first forward."""
+    """Holds the DistributedDataParallel instance of a module.
+
+    The instance wraps only the module's parameters and is created in the first forward.
+    """
 
     def __init__(self):
         self._ddp, self._no_sync = None, False
         self._comm_hook_args = []
 
     def start(self, module, ignored_modules, options):
-        """Make the replica."""
+        """Create the DistributedDataParallel instance."""
         ignored = {p for m in module.modules() if m in ignored_modules or _is_fully_sharded(m) for p in m.parameters()}
         _localize_dtensor(module, ignored_params=ignored)
         mine = ParameterList(p for p in _parameters(module, ignored_modules) if p is not None and p not in ignored)
@@ -41,24 +44,27 @@ class _ReplicateState(_State):
             self._ddp.register_comm_hook(*args, **kwargs)
 
     def after(self, module, args, output):
-        """The end of a forward."""
+        """Finish a forward: run the post-forward step of DistributedDataParallel on the output."""
         DistributedDataParallel._active_ddp_module = None
         return self._ddp._post_forward(output)
 
 
 class DDP:
-    """What modules become by replicate."""
+    """Mixin class that replicate adds to a module's class."""
 
     def __new__(cls, *args, **kwargs):
-        original = cls.__mro__[2]  # a slice of a container is one of its own kind, without replicas
+        original = cls.__mro__[2]  # a slice of a container has the original class
         return original.__new__(original, *args, **kwargs)
 
     def set_requires_gradient_sync(self, requires_gradient_sync):
-        """Whether backward averages gradients; without, they add up on each rank."""
+        """Set whether backward averages gradients; if not, they accumulate on each rank."""
         replicate.state(self)._no_sync = not requires_gradient_sync
 
     def register_comm_hook(self, *args, **kwargs):
-        """Have a hook reduce the gradients, as DistributedDataParallel's; before the first forward."""
+        """Register a hook that reduces the gradients, as in DistributedDataParallel.
+
+        Must be called before the first forward.
+        """
         replicate.state(self)._comm_hook_args.append((args, kwargs))
 
 
@@ -68,9 +74,9 @@ def _no_deepcopy(*args, **kwargs):
 
 @contract(state_cls=_ReplicateState)
 def replicate(module, ignored_modules=None, **kwargs):
-    """Average the gradients of a module's parameters over processes.
+    """Average the gradients of a module's parameters over all processes.
 
-    Arguments are those of DistributedDataParallel, and ``device_id``.
+    The keyword arguments are those of DistributedDataParallel, and ``device_id``.
     """
     options = dict(kwargs)
     if "device_id" in options:
@@ -93,7 +99,7 @@ def replicate(module, ignored_modules=None, **kwargs):
     mesh = options.get("device_mesh")
     if (
         mesh is not None and mesh._get_root_mesh() != mesh
-    ):  # the other dimensions' distributed tensors are local ones for the replica
+    ):  # DistributedDataParallel sees the DTensors of other mesh dimensions as local tensors
         module.register_forward_pre_hook(_reconstruct_dtensor)
         module.register_forward_hook(_localize_dtensor)
     module.register_forward_hook(state.after)

@@ -1,4 +1,4 @@
-"""Tensors in pieces, in the way that came before distributed tensors: a container for them, without operators."""
+"""The sharded tensors that preceded DTensor: a container for shards, without operators."""
 
 from .api import _shard_tensor, load_with_process_group
 

@@ -1,4 +1,4 @@
-"""Sharding tensors, in the way that came before distributed tensors."""
+"""Functions to shard tensors, from before DTensor."""
 
 from contextlib import contextmanager
 
@@ -9,7 +9,7 @@ _current = []
 
 
 def _shard_tensor(tensor, sharding_spec, src_rank=0, process_group=None):
-    """One rank's tensor as a ShardedTensor."""
+    """Shard a tensor of rank ``src_rank`` and return a ShardedTensor."""
     if not tensor.is_contiguous():
         raise ValueError("input tensor is not a contiguous Tensor")
     return sharding_spec.shard(tensor, src_rank=src_rank, process_group=process_group)
@@ -17,7 +17,7 @@ def _shard_tensor(tensor, sharding_spec, src_rank=0, process_group=None):
 
 @contextmanager
 def load_with_process_group(process_group):
-    """Inside, ShardedTensors that are unpickled are of this group."""
+    """Context manager: ShardedTensors unpickled inside it use this process group."""
     if _current:
         raise RuntimeError('ProcessGroup already set by previous "load_with_process_group" context manager')
     _current.append(process_group)

@@ -1,4 +1,4 @@
-"""Where a piece of a tensor is."""
+"""Metadata of a shard."""
 
 from dataclasses import dataclass, field
 
@@ -11,7 +11,7 @@ __all__ = ["ShardMetadata"]
 
 @dataclass
 class ShardMetadata:
-    """Offsets and sizes of a piece, and the device that it is on."""
+    """The offsets, sizes and device of a shard."""
 
     shard_offsets: list[int]
     shard_sizes: list[int]
@@ -39,9 +39,9 @@ _FORMATS = [torch.contiguous_format, torch.channels_last, torch.preserve_format]
 
 @dataclass
 class _TensorProperties:
-    """What else makes a tensor.
+    """Tensor properties apart from sizes.
 
-    Memory formats cannot be pickled: the enumeration ``_encoding`` of a class stands for them.
+    Memory formats cannot be pickled, so they are encoded by the class's ``_encoding`` enum.
     """
 
     dtype: torch.dtype = field(default_factory=torch.get_default_dtype)
@@ -65,5 +65,5 @@ class _TensorProperties:
 
     @classmethod
     def create_from_tensor(cls, tensor):
-        """Those of a tensor."""
+        """Return the properties of a tensor."""
         return cls(tensor.dtype, tensor.layout, tensor.requires_grad, torch.contiguous_format, False)

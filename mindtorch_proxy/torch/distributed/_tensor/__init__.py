@@ -1,4 +1,4 @@
-"""torch.distributed.tensor under its older name."""
+"""Older import path of torch.distributed.tensor."""
 
 import sys
 

@@ -1,5 +1,6 @@
-"""Training on uneven inputs: a rank whose inputs have ended answers the collectives of the others until theirs have
-ended, too.
+"""Training on uneven inputs.
+
+A rank that has run out of inputs takes part in the collectives of the others until they have run out as well.
 """
 
 import warnings
@@ -10,17 +11,20 @@ import torch
 import torch.distributed as dist
 
 __all__ = ["JoinHook", "Joinable", "Join"]
-_MANY = 1000  # iterations that a rank may be ahead before it is warned of
+_MANY = 1000  # iterations a rank may lag behind before a warning
 
 
 class JoinHook:
-    """What a rank without inputs does instead of training."""
+    """What a rank without inputs runs instead of training."""
 
     def main_hook(self):
-        """For each iteration of the others: the collectives of one iteration."""
+        """Run the collectives of one iteration. Called for each iteration of the other ranks."""
 
     def post_hook(self, is_last_joiner):
-        """Once, when the inputs of all have ended; ``is_last_joiner`` for those whose ended last."""
+        """Run once all ranks have run out of inputs.
+
+        ``is_last_joiner`` is True on the ranks that ran out last.
+        """
 
 
 class _JoinConfig(NamedTuple):
@@ -30,13 +34,14 @@ class _JoinConfig(NamedTuple):
 
     @staticmethod
     def construct_disabled_join_config():
-        """Outside of ``Join``."""
+        """Return the configuration that applies outside of ``Join``."""
         return _JoinConfig(False, False, False)
 
 
 class Joinable(ABC):
-    """What takes part in ``Join``: it communicates in every iteration, and calls ``Join.notify_join_context`` before
-    that.
+    """Base class of objects that take part in ``Join``.
+
+    They communicate in every iteration, and call ``Join.notify_join_context`` before that.
     """
 
     @abstractmethod
@@ -46,21 +51,24 @@ class Joinable(ABC):
 
     @abstractmethod
     def join_hook(self, **kwargs) -> JoinHook:
-        """The hook; ``kwargs`` are those of ``Join``, the same for all that join."""
+        """Return the hook; ``kwargs`` are those of ``Join``, the same for all joinables."""
 
     @property
     @abstractmethod
     def join_device(self) -> torch.device:
-        """The device of ``Join``'s own messages."""
+        """The device of ``Join``'s own collectives."""
 
     @property
     @abstractmethod
     def join_process_group(self) -> Any:
-        """The group of ``Join``'s own messages."""
+        """The process group of ``Join``'s own collectives."""
 
 
 class Join:
-    """``with Join([model, optimizer]):`` around a loop over inputs of which the ranks have different numbers."""
+    """Context manager for training loops in which ranks have different numbers of inputs.
+
+    Use it as ``with Join([model, optimizer]):`` around the loop.
+    """
 
     def __init__(self, joinables, enable=True, throw_on_early_termination=False, **kwargs):
         if not joinables:
@@ -100,16 +108,16 @@ class Join:
             hook.post_hook(not answered)
 
     def _sum(self, make):
-        """The sum of one number from each rank, which is 1 for those that still train."""
+        """Sum one number over all ranks, which is 1 on ranks that still train."""
         number = make(1, device=self._device)
         dist.all_reduce(number, group=self._process_group)
         return number.item()
 
     @staticmethod
     def notify_join_context(joinable):
-        """Tell the ranks without inputs that this one has some.
+        """Tell the ranks without inputs that this rank still has inputs.
 
-        The work of that message, or None where another joinable tells it.
+        Return the work of that collective, or None if another joinable runs it.
         """
         if not hasattr(joinable, "_join_config"):
             raise AssertionError(f"Check that the {type(joinable)} constructor calls the ``Joinable`` constructor")

@@ -1,10 +1,10 @@
-"""Gradients across remote procedure calls, which this build does not have."""
+"""Distributed autograd over RPC, which is not supported."""
 
 __all__ = ["context", "is_available"]
 
 
 def is_available():
-    """Whether this build has them: no."""
+    """Whether distributed autograd is available, which is always False."""
     return False
 
 
@@ -16,7 +16,7 @@ def _refuse(name):
 
 
 class context:
-    """The gradients of one backward pass over several processes: not supported."""
+    """The context of a distributed backward pass. Not supported."""
 
     def __enter__(self):
         _refuse("")
@@ -26,17 +26,17 @@ class context:
 
 
 class DistAutogradContext:
-    """What a context knows. None can be made: NotImplementedError."""
+    """A distributed autograd context. Creating one raises NotImplementedError."""
 
     def __init__(self):
         _refuse(".DistAutogradContext")
 
 
 def backward(context_id, roots, retain_graph=False):
-    """Raises: there is no backward pass over several processes."""
+    """Raise NotImplementedError, because distributed backward is not supported."""
     _refuse(".backward")
 
 
 def get_gradients(context_id):
-    """Raises: there is no context that would have gradients."""
+    """Raise NotImplementedError, because there are no distributed autograd contexts."""
     _refuse(".get_gradients")

@@ -1,4 +1,4 @@
-"""Checkpoints of distributed state, which any number of ranks can load again."""
+"""Distributed checkpoints, which can be loaded on a different number of ranks."""
 
 from .api import CheckpointException
 from .default_planner import DefaultLoadPlanner, DefaultSavePlanner

@@ -1,4 +1,4 @@
-"""Makes whole tensors of the blocks that ranks have written into files of safetensors.
+"""Consolidates the sharded safetensors files of several ranks into files of full tensors.
 
 Source: ``torch/distributed/checkpoint/_consolidate_hf_safetensors.py`` of PyTorch 2.13.
 """
@@ -14,7 +14,7 @@ from ._pieces import narrowed
 
 
 def _blocks_in(folder):
-    """``{name: [(path, block)]}`` of all files in a folder."""
+    """Return ``{name: [(path, block)]}`` for all files in a folder."""
     blocks = {}
     for path in sorted(Path(folder).glob(f"*{SUFFIX}")):
         for name, block in read_header(path).items():
@@ -28,7 +28,7 @@ def _blocks_in(folder):
 
 
 def _assembled(blocks):
-    """The tensor that blocks make up."""
+    """Return the full tensor assembled from its blocks."""
     ends = [[offset + size for offset, size in zip(block.offsets, block.shape)] for _, block in blocks]
     whole = torch.zeros([max(end) for end in zip(*ends)], dtype=DTYPES[blocks[0][1].dtype])
     for path, block in blocks:
@@ -37,7 +37,7 @@ def _assembled(blocks):
 
 
 def _write_whole(input_dir, output_dir, mapping, largest_index, num_threads):
-    """Write the files of a mapping. ``{name: file}``, and how many bytes the tensors have."""
+    """Write the files of a mapping; return ``{name: file}`` and the total size of the tensors in bytes."""
     blocks, files = _blocks_in(input_dir), {}
     for name, index in mapping.items():
         files.setdefault(file_name(index, largest_index), []).append(name)
@@ -52,16 +52,16 @@ def _write_whole(input_dir, output_dir, mapping, largest_index, num_threads):
 
 
 def consolidate_safetensors_files(input_dir, output_dir, fqn_to_index_mapping, num_threads=1):
-    """Write whole tensors, and the index of them, from the blocks in a folder.
+    """Write full tensors and their index from the sharded files in a folder.
 
     Args:
-        input_dir: the folder with the files that `HuggingFaceStorageWriter(save_distributed=True)` has written.
-        output_dir: the folder to write to; it must exist.
-        fqn_to_index_mapping: ``{name: number of the file that gets the tensor}``, counted from 1.
-        num_threads: how many files are written at once.
+    input_dir: the folder with the files that `HuggingFaceStorageWriter(save_distributed=True)` has written.
+    output_dir: the folder to write to; it must exist.
+    fqn_to_index_mapping: ``{name: number of the file that gets the tensor}``, counted from 1.
+    num_threads: how many files are written at once.
 
     Raises:
-        ValueError: for a file that does not say where its blocks lie.
+    ValueError: for a file without the offsets of its blocks.
     """
     places, total = _write_whole(
         input_dir, output_dir, fqn_to_index_mapping, max(fqn_to_index_mapping.values()), num_threads
@@ -72,9 +72,9 @@ def consolidate_safetensors_files(input_dir, output_dir, fqn_to_index_mapping, n
 def consolidate_safetensors_files_on_every_rank(
     input_dir, output_dir, fqn_to_index_mapping, num_threads=1, process_group=None
 ):
-    """As `consolidate_safetensors_files`, with the files shared among the ranks.
+    """Do what `consolidate_safetensors_files` does, with the files divided among the ranks.
 
-    Rank 0 writes the index, and all wait for it.
+    Rank 0 writes the index, and all ranks wait for it.
     """
     together = dist.is_available() and dist.is_initialized()
     rank, size = (dist.get_rank(process_group), dist.get_world_size(process_group)) if together else (0, 1)

@@ -1,4 +1,4 @@
-"""What several ranks would write, one of them does."""
+"""Removes duplicate items from the plans of several ranks."""
 
 import dataclasses
 
@@ -6,7 +6,7 @@ __all__ = ["dedup_tensors"]
 
 
 def dedup_tensors(all_plans):
-    """The plans, each item in the first that has it."""
+    """Return the plans with each item only in the first plan that has it."""
     seen, kept = set(), []
     for plan in all_plans:
         mine = [item for item in plan.items if item.index not in seen]

@@ -1,7 +1,7 @@
-"""Files of safetensors: the length of a header, the header in JSON, and the tensors' bytes one after another.
+"""Reading and writing safetensors files: the length of the header, the header in JSON, then the tensors' bytes.
 
-A tensor of such a file may be a block of a larger one; the file's own metadata then says where each block begins.
-The format: https://huggingface.co/docs/safetensors/index#format
+A tensor of such a file may be a block of a larger tensor; the file's metadata then has the offsets of each block. The
+format: https://huggingface.co/docs/safetensors/index#format
 """
 
 import json
@@ -36,8 +36,9 @@ INDEX, SUFFIX, SHARDED = "model.safetensors.index.json", ".safetensors", "sharde
 
 @dataclass
 class Stored:
-    """A tensor in a file, or a block of one: its dtype's name, its shape, where its bytes begin and end, and its
-    offsets in the whole.
+    """A tensor, or a block of one, in a file.
+
+    It has the name of the dtype, the shape, the start and end of its bytes, and its offsets in the full tensor.
     """
 
     dtype: str
@@ -48,16 +49,16 @@ class Stored:
 
 
 def file_name(index, largest_index, shard_index=None):
-    """The name of the file with a number, of so many.
+    """Return the name of the file with number ``index`` out of ``largest_index``.
 
-    `shard_index` counts the ranks from 1 where each writes files of its own.
+    `shard_index` numbers the ranks from 1 if each rank writes its own files.
     """
     shard = "" if shard_index is None else f"shard-{shard_index:05}-"
     return f"{shard}model-{index:05}-of-{largest_index:05}{SUFFIX}"
 
 
 def read_header(path):
-    """``{name: Stored}`` of a file."""
+    """Return ``{name: Stored}`` for a file."""
     with open(path, "rb") as file:
         (length,) = struct.unpack("<Q", file.read(8))
         header = json.loads(file.read(length))
@@ -74,7 +75,7 @@ def read_header(path):
 
 
 def read_tensor(path, stored):
-    """A stored tensor, in memory of its own."""
+    """Read a stored tensor into newly allocated memory."""
     with open(path, "rb") as file:
         file.seek(stored.begin)
         content = bytearray(file.read(stored.end - stored.begin))
@@ -87,11 +88,12 @@ def read_tensor(path, stored):
 
 
 def write_file(path, tensors, offsets=None):
-    """Write ``{name: tensor}``; `offsets` are those of the blocks in the whole tensors. ``{name: number of bytes}``
-    comes back.
+    """Write ``{name: tensor}`` to a file and return ``{name: number of bytes}``.
+
+    `offsets` are the offsets of blocks in the full tensors.
 
     Raises:
-        NotImplementedError: for a dtype that the format does not know.
+    NotImplementedError: for a dtype that the format does not support.
     """
     header = {_OF_FILE: {"format": "pt"}}
     if offsets is not None:
@@ -122,5 +124,5 @@ def write_file(path, tensors, offsets=None):
 
 
 def write_index(folder, places, total_size):
-    """Write which file each tensor is in."""
+    """Write the index, which maps each tensor to its file."""
     (folder / INDEX).write_text(json.dumps({"metadata": {"total_size": total_size}, "weight_map": places}, indent=2))

@@ -1,4 +1,4 @@
-"""Nested state dicts as flat ones and back."""
+"""Flattens nested state dicts and restores them."""
 
 from ._traverse import set_element, traverse_state_dict
 
@@ -6,7 +6,7 @@ __all__ = ["flatten_state_dict", "unflatten_state_dict"]
 
 
 def flatten_state_dict(state_dict):
-    """({"a.b": value}, {"a.b": ("a", "b")})."""
+    """Return the flat state dict {"a.b": value} and the paths {"a.b": ("a", "b")}."""
     flat, paths = {}, {}
 
     def visit(path, value):
@@ -20,7 +20,7 @@ def flatten_state_dict(state_dict):
 
 
 def unflatten_state_dict(state_dict, mapping):
-    """The nested one again."""
+    """Restore the nested state dict from a flat one and its paths."""
     nested = {}
     for name, value in state_dict.items():
         set_element(nested, mapping[name], value)

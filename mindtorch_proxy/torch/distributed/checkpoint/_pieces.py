@@ -1,4 +1,4 @@
-"""Blocks of tensors: which a rank has, and how those of one layout overlap those of another."""
+"""Blocks of tensors: those that a rank holds, and how they overlap the blocks of another layout."""
 
 import torch
 
@@ -9,7 +9,7 @@ from .planner import LoadItemType, ReadItem
 
 
 def chunks_of(value):
-    """[(block, local tensor)] of what this rank has of a tensor."""
+    """Return [(block, local tensor)] for the blocks of a tensor that this rank holds."""
     if isinstance(value, ShardedTensor):
         return [
             (ChunkStorageMetadata(torch.Size(s.metadata.shard_offsets), torch.Size(s.metadata.shard_sizes)), s.tensor)
@@ -21,12 +21,12 @@ def chunks_of(value):
 
 
 def in_pieces(value):
-    """Whether ranks may have different blocks of it."""
+    """Whether ranks may hold different blocks of a value."""
     return isinstance(value, (DTensor, ShardedTensor))
 
 
 def block_of(value, index):
-    """This rank's block of a tensor, at the offset that an index names."""
+    """Return this rank's block of a tensor at the offset given by an index."""
     if isinstance(value, DTensor):
         return chunks_of(value)[0][1]
     if index.offset is None:
@@ -42,12 +42,12 @@ def block_of(value, index):
 
 
 def properties_of(value):
-    """Properties of a tensor."""
+    """Return the properties of a tensor."""
     return TensorProperties(value.dtype, torch.strided, bool(value.requires_grad))
 
 
 def overlaps(name, saved, mine):
-    """Blocks to read, for each block that this rank has, of those that were saved."""
+    """Return the items to read for this rank's blocks from the saved blocks that overlap them."""
     items = []
     for at, block in enumerate(mine):
         for i, chunk in enumerate(saved):
@@ -69,7 +69,7 @@ def overlaps(name, saved, mine):
 
 
 def narrowed(tensor, offsets, sizes):
-    """A block of a tensor."""
+    """Return a block of a tensor as a view."""
     for dim, (offset, size) in enumerate(zip(offsets, sizes)):
         tensor = tensor.narrow(dim, offset, size)
     return tensor

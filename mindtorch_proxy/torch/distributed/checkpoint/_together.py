@@ -1,11 +1,11 @@
-"""Steps that ranks take together: what one raises, all raise."""
+"""Runs steps on all ranks; an error on one rank is raised on all of them."""
 
 from .. import distributed_c10d as c10d
 from .api import CheckpointException, _wrap_exception
 
 
 class Together:
-    """The ranks of a group, or this process alone."""
+    """The ranks of a group, or only this process."""
 
     def __init__(self, group, alone, coordinator=0):
         self.group, self.alone, self.coordinator = group, alone, coordinator
@@ -13,11 +13,11 @@ class Together:
 
     @property
     def is_coordinator(self):
-        """Whether this rank does what one does for all."""
+        """Whether this rank is the coordinator."""
         return self.rank == self.coordinator
 
     def each(self, name, function):
-        """The results of all ranks' functions, on every rank."""
+        """Call a function on every rank, and return the results of all ranks on every rank."""
         try:
             mine = function(), None
         except Exception as error:
@@ -32,12 +32,12 @@ class Together:
         return [result for result, _ in every]
 
     def one(self, name, function):
-        """The result of the coordinator's function, on every rank."""
+        """Call a function on the coordinator, and return its result on every rank."""
         return self.each(name, lambda: function() if self.is_coordinator else None)[self.coordinator]
 
 
 def storage_of(kind, given, checkpoint_id):
-    """The reader or writer to use: that given, or one of files."""
+    """Return the given reader or writer, or create one for files."""
     if given is not None:
         if checkpoint_id is not None:
             given.reset(checkpoint_id)
@@ -52,5 +52,5 @@ def storage_of(kind, given, checkpoint_id):
 
 
 def without_ranks(no_dist):
-    """Whether this process is alone."""
+    """Whether this process runs without other ranks."""
     return no_dist or not c10d.is_initialized()

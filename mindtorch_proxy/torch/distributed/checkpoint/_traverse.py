@@ -1,4 +1,4 @@
-"""Walking through nested state dicts."""
+"""Traversal of nested state dicts."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,10 @@ def _is_tensor(value):
 
 
 def _is_leaf(value, keep_traversing):
-    """Whether a value stays in one piece: lists do that hold neither dicts nor what is to be walked into."""
+    """Whether a value is visited as a whole.
+
+    A list is, unless it has values for which ``keep_traversing`` is true, or mappings, at any depth.
+    """
     if isinstance(value, Mapping):
         return False
     if not isinstance(value, list):
@@ -23,7 +26,10 @@ def _is_leaf(value, keep_traversing):
 
 
 def traverse_state_dict(state_dict, visitor, keep_traversing=_is_tensor):
-    """``visitor(path, value)`` for each leaf: dicts are walked through, lists where they hold tensors or dicts."""
+    """Call ``visitor(path, value)`` for each leaf of a state dict.
+
+    Mappings are always traversed; lists only if they contain mappings or values for which ``keep_traversing`` is true.
+    """
 
     def walk(path, value):
         if isinstance(value, Mapping):
@@ -39,7 +45,7 @@ def traverse_state_dict(state_dict, visitor, keep_traversing=_is_tensor):
 
 
 def set_element(root_dict, path, value):
-    """Set what a path leads to, with dicts and lists on the way."""
+    """Set the value at a path, and create missing dicts and lists on the way."""
     at = root_dict
     for key, following in zip(path, path[1:]):
         new = [] if isinstance(following, int) else {}
@@ -56,7 +62,7 @@ def set_element(root_dict, path, value):
 
 
 def get_element(root_dict, path, default_value=None):
-    """What a path leads to, or the default."""
+    """Return the value at a path, or the default."""
     at = root_dict
     for key in path:
         there = (
@@ -69,7 +75,7 @@ def get_element(root_dict, path, default_value=None):
 
 
 def print_tensor(path, value, print_fun=print):
-    """A visitor that prints what tensors there are, and what types else."""
+    """Print tensors with their sizes and other values with their types, as a visitor."""
     from .._shard.sharded_tensor import ShardedTensor
     from ..tensor import DTensor
 

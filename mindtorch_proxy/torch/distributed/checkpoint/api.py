@@ -1,4 +1,4 @@
-"""Errors of checkpoints."""
+"""Errors of distributed checkpoints."""
 
 import traceback
 
@@ -10,7 +10,7 @@ def _wrap_exception(exc):
 
 
 class CheckpointException(BaseException):
-    """What went wrong, by rank."""
+    """The errors of all ranks that failed."""
 
     def __init__(self, msg, failures):
         super().__init__(msg, failures)
@@ -18,7 +18,7 @@ class CheckpointException(BaseException):
 
     @property
     def failures(self):
-        """{rank: (exception, traceback)}."""
+        """The failures as {rank: (exception, traceback)}."""
         return self._failures
 
     def __str__(self):

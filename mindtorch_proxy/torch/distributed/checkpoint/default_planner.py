@@ -1,4 +1,4 @@
-"""Plans of saves and loads of state dicts of tensors, distributed ones and anything that pickles."""
+"""Default planners for saving and loading state dicts of tensors, DTensors and picklable objects."""
 
 import dataclasses
 import io
@@ -22,7 +22,7 @@ __all__ += ["create_default_local_save_plan", "create_default_global_save_plan"]
 
 
 class DefaultSavePlanner(SavePlanner):
-    """Each rank writes its blocks; what several have, one of them."""
+    """Plans that each rank writes its own blocks; an item held by several ranks is written by one of them."""
 
     def __init__(
         self,
@@ -65,12 +65,12 @@ class DefaultSavePlanner(SavePlanner):
         return self.transform_object(write_item, value)
 
     def lookup_object(self, index):
-        """The block that an index names."""
+        """Return the value or the tensor block that an index refers to."""
         value = self.state_dict[index.fqn]
         return block_of(value, index) if isinstance(value, torch.Tensor) else value
 
     def transform_object(self, write_item, object):
-        """As bytes, if it is no tensor."""
+        """Serialize an object to bytes unless it is a tensor."""
         if write_item.type is WriteItemType.BYTE_IO:
             stream = io.BytesIO()
             torch.save(object, stream)
@@ -79,7 +79,7 @@ class DefaultSavePlanner(SavePlanner):
 
 
 def _without_duplicates(plans, lowest):
-    """Each item on one rank: the lowest, or that with the least to write so far."""
+    """Keep each item on one rank only: the lowest, or the one with the least to write so far."""
     holders = {}
     for rank, plan in enumerate(plans):
         for item in plan.items:
@@ -99,7 +99,7 @@ def _without_duplicates(plans, lowest):
 
 
 def _check(metadata):
-    """Blocks fill each tensor."""
+    """Raise ValueError unless the blocks fill each tensor."""
     for name, found in metadata.state_dict_metadata.items():
         if isinstance(found, TensorStorageMetadata):
             count = lambda sizes: torch.Size(sizes).numel()
@@ -110,7 +110,7 @@ def _check(metadata):
 
 
 class DefaultLoadPlanner(LoadPlanner):
-    """Each rank reads what overlaps its blocks."""
+    """Plans that each rank reads the saved blocks that overlap its own."""
 
     def __init__(self, flatten_state_dict=True, flatten_sharded_tensors=True, allow_partial_load=False):
         self.flatten_state_dict, self.allow_partial_load = flatten_state_dict, allow_partial_load
@@ -143,15 +143,15 @@ class DefaultLoadPlanner(LoadPlanner):
         return narrowed(self.lookup_tensor(read_item.dest_index), read_item.dest_offsets, read_item.lengths)
 
     def commit_tensor(self, read_item, tensor):
-        """The tensor was read into its place."""
+        """Do nothing, because the tensor was read in place."""
 
     def lookup_tensor(self, index):
-        """The block that an index names."""
+        """Return the block that an index refers to."""
         return block_of(self.state_dict[index.fqn], index).detach()
 
 
 class _EmptyStateDictLoadPlanner(DefaultLoadPlanner):
-    """Loads what the checkpoint has, or some names of it, into new tensors."""
+    """Loads all values of a checkpoint, or those with some names, into new tensors."""
 
     def __init__(self, keys=None, *args, **kwargs):
         super().__init__(*args, **kwargs)
@@ -176,22 +176,19 @@ class _EmptyStateDictLoadPlanner(DefaultLoadPlanner):
 
 
 def create_default_local_save_plan(state_dict, is_coordinator):
-    """What this rank has of a flat state dict: its blocks of tensors, and all else.
-
-    What others have too is left to the coordinator.
-    """
+    """Plan to save all that this rank holds of a flat state dict: its blocks of tensors, and all other values."""
     return SavePlan([item for name, value in state_dict.items() for item in _create_write_items(name, value)])
 
 
 def _create_default_local_metadata(state_dict):
-    """The metadata of a checkpoint of a flat state dict, as far as this rank knows."""
+    """Return the metadata of a checkpoint of a flat state dict, as far as this rank knows it."""
     return create_default_global_save_plan(
         [SavePlan([item for name, value in state_dict.items() for item in _all_write_items(name, value)])]
     )[1]
 
 
 def create_default_global_save_plan(all_plans, rewrite_index_hints=True):
-    """(plans whose indices number the blocks of each tensor, the checkpoint's metadata)."""
+    """Return (plans in which the blocks of each tensor are numbered, the checkpoint's metadata)."""
     found, numbered = {}, []
     for plan in all_plans:
         items = []
@@ -213,7 +210,7 @@ def create_default_global_save_plan(all_plans, rewrite_index_hints=True):
 
 
 def create_default_local_load_plan(state_dict, metadata, strict=True):
-    """What to read for a flat state dict."""
+    """Plan what to read for a flat state dict."""
     items = []
     for name, value in state_dict.items():
         found = metadata.state_dict_metadata.get(name)
@@ -236,5 +233,5 @@ def create_default_local_load_plan(state_dict, metadata, strict=True):
 
 
 def create_default_global_load_plan(all_plans):
-    """All plans as they are."""
+    """Return all plans unchanged."""
     return all_plans

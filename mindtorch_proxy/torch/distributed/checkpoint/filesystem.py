@@ -1,6 +1,6 @@
 """Checkpoints in a folder.
 
-``.metadata``, and for each rank files of tensors one after another, as PyTorch writes them.
+The folder has the file ``.metadata``, and for each rank files of concatenated tensors, in PyTorch's format.
 """
 
 import io
@@ -26,7 +26,7 @@ _METADATA, _SUFFIX, _VERSION = ".metadata", ".distcp", "1.0.0"
 
 @dataclass
 class _StorageInfo:
-    """Where an item is."""
+    """The location of an item: file, offset and length."""
 
     relative_path: str
     offset: int
@@ -47,7 +47,7 @@ def _is_path(checkpoint_id):
 
 
 class FileSystemWriter(StorageWriter):
-    """Writes a folder."""
+    """Writes a checkpoint to a folder."""
 
     def __init__(
         self,
@@ -81,11 +81,11 @@ class FileSystemWriter(StorageWriter):
         self.save_id = str(uuid.uuid4())
 
     def set_up_storage_writer(self, is_coordinator, *args, **kwargs):
-        """Nothing yet: folders are made with the plan."""
+        """Do nothing, because the folder is created in prepare_local_plan."""
 
     @property
     def checkpoint_id(self):
-        """The folder."""
+        """The path of the folder."""
         return self.path
 
     @classmethod
@@ -146,7 +146,7 @@ class FileSystemWriter(StorageWriter):
 
 
 def _spread(items, count):
-    """Items in so many groups of about one size."""
+    """Distribute items among ``count`` groups of about equal size."""
     if count <= 1:
         return [list(items)] if items else []
     groups, sizes = [[] for _ in range(count)], [0] * count
@@ -158,7 +158,10 @@ def _spread(items, count):
 
 
 class FileSystemReader(StorageReader):
-    """Reads a folder. Its metadata is a pickle: read only what you trust."""
+    """Reads a checkpoint from a folder.
+
+    The metadata is a pickle, so only read checkpoints that you trust.
+    """
 
     def __init__(self, path, _extension_registry=None):
         self.path, self.storage_data, self.load_id = Path(path), {}, str(uuid.uuid4())
@@ -170,7 +173,7 @@ class FileSystemReader(StorageReader):
 
     @property
     def checkpoint_id(self):
-        """The folder."""
+        """The path of the folder."""
         return self.path
 
     @classmethod

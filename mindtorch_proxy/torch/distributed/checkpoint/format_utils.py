@@ -1,4 +1,4 @@
-"""Checkpoints as files of torch.save, and back."""
+"""Conversion between distributed checkpoints and torch.save files."""
 
 import torch
 
@@ -11,12 +11,15 @@ __all__ = ["dcp_to_torch_save", "torch_save_to_dcp"]
 
 
 def dcp_to_torch_save(dcp_checkpoint_dir, torch_save_path):
-    """A checkpoint's folder as one file."""
+    """Convert a checkpoint folder to a torch.save file."""
     state = {}
     _load(state, FileSystemReader(dcp_checkpoint_dir), _EmptyStateDictLoadPlanner(), None, True)
     torch.save(state, torch_save_path)
 
 
 def torch_save_to_dcp(torch_save_path, dcp_checkpoint_dir):
-    """A file of torch.save as a checkpoint's folder. It is unpickled: read only what you trust."""
+    """Convert a torch.save file to a checkpoint folder.
+
+    The file is unpickled, so only convert files that you trust.
+    """
     _save(torch.load(torch_save_path, weights_only=False), FileSystemWriter(dcp_checkpoint_dir), None, None, True)

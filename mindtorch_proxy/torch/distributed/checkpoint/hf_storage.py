@@ -1,4 +1,4 @@
-"""Checkpoints as files of safetensors, whole or in blocks."""
+"""Checkpoints as safetensors files, with full tensors or blocks."""
 
 import dataclasses
 from concurrent.futures import ThreadPoolExecutor
@@ -35,18 +35,17 @@ class HuggingFaceStorageWriter(FileSystemWriter):
     """Writes tensors into ``model-0000K-of-0000N.safetensors`` with an index.
 
     Args:
-        path: the folder.
-        fqn_to_index_mapping: ``{name: K}``, counted from 1; None puts all tensors of a rank into one file.
-        thread_count: how many files a rank writes at once.
-        save_distributed: whether every rank writes the blocks that it has, into ``shard-0000R-model-...``; there is no
-        index then.
-            Without it tensors must be whole, as rank 0 has them.
-        enable_consolidation: whether the blocks, written into ``path/sharded``, are put together into whole tensors in
-        `path`.
-        thread_count_consolidation: how many of those files are written at once.
+    path: the folder.
+    fqn_to_index_mapping: ``{name: K}``, counted from 1; None puts all tensors of a rank into one file.
+    thread_count: how many files a rank writes at once.
+    save_distributed: whether every rank writes its own blocks, into ``shard-0000R-model-...``, without an index.
+    If not, tensors must not be sharded.
+    enable_consolidation: whether the blocks, written into ``path/sharded``, are consolidated into full tensors
+    in `path`.
+    thread_count_consolidation: how many consolidated files are written at once.
 
     Raises:
-        NotImplementedError: when writing what is no tensor, or without `save_distributed` a tensor in blocks.
+    NotImplementedError: when writing a value that is not a tensor, or a sharded tensor without `save_distributed`.
     """
 
     def __init__(
@@ -112,16 +111,16 @@ class HuggingFaceStorageWriter(FileSystemWriter):
 
     @property
     def metadata_path(self):
-        """The name of the index."""
+        """The file name of the index."""
         return INDEX
 
 
 class HuggingFaceStorageReader(FileSystemReader):
-    """Reads all ``*.safetensors`` of a folder, whole tensors as well as blocks.
+    """Reads all ``*.safetensors`` files of a folder, with full tensors or blocks.
 
     Args:
-        path: the folder.
-        thread_count: how many files are read at once.
+    path: the folder.
+    thread_count: how many files are read at once.
     """
 
     def __init__(self, path, thread_count=1):

@@ -1,4 +1,7 @@
-"""What a checkpoint holds: PyTorch's own layout, so that each reads the other's."""
+"""The metadata of a checkpoint.
+
+Its layout is PyTorch's, so that PyTorch and this package can read each other's checkpoints.
+"""
 
 import os
 from collections.abc import Sequence
@@ -38,7 +41,7 @@ class _MEM_FORMAT_ENCODING(Enum):
 
 @dataclass
 class TensorProperties(_TensorProperties):
-    """What else makes a tensor."""
+    """Tensor properties apart from sizes."""
 
     _encoding = _MEM_FORMAT_ENCODING
 
@@ -54,7 +57,7 @@ class TensorStorageMetadata:
 
 @dataclass
 class BytesStorageMetadata:
-    """Anything else."""
+    """Any value that is not a tensor."""
 
 
 STORAGE_TYPES = TensorStorageMetadata | BytesStorageMetadata
@@ -63,7 +66,7 @@ STATE_DICT_TYPE = dict[str, StatefulT | Any]
 
 @dataclass
 class StorageMeta:
-    """Where a checkpoint is."""
+    """Identifies a checkpoint and its storage."""
 
     checkpoint_id: str | os.PathLike | None = None
     save_id: str | None = None
@@ -73,7 +76,7 @@ class StorageMeta:
 
 @dataclass
 class Metadata:
-    """Everything in a checkpoint, by name."""
+    """The contents of a checkpoint, by name."""
 
     state_dict_metadata: dict[str, STORAGE_TYPES]
     planner_data: Any = None
@@ -84,7 +87,7 @@ class Metadata:
 
 @dataclass(frozen=True)
 class MetadataIndex:
-    """The name of an object, or of a block of a tensor. ``index`` is a hint."""
+    """Identifies an object, or a block of a tensor. ``index`` is only a hint."""
 
     fqn: str
     offset: torch.Size | None = None

@@ -1,4 +1,4 @@
-"""Optimizers' sharded state from a checkpoint."""
+"""Loads sharded optimizer state from a checkpoint."""
 
 from torch.distributed.tensor import Shard, zeros
 
@@ -13,7 +13,7 @@ __all__ = ["load_sharded_optimizer_state_dict"]
 
 
 def load_sharded_optimizer_state_dict(model_state_dict, optimizer_key, storage_reader, planner=None):
-    """What a checkpoint has under a key, sharded over all ranks as new distributed tensors."""
+    """Load the optimizer state of a checkpoint, sharded over all ranks as new DTensors."""
     metadata, mesh = storage_reader.read_metadata(), init_device_mesh("cpu", (get_world_size(),))
     state = {}
     for name, found in metadata.state_dict_metadata.items():

@@ -1,4 +1,4 @@
-"""Who writes and reads what: plans, and those who make them."""
+"""Save and load plans, and the base classes of planners."""
 
 import abc
 import operator
@@ -26,7 +26,7 @@ __all__ = [
 
 
 class WriteItemType(Enum):
-    """What is written."""
+    """The kinds of items to write."""
 
     TENSOR = auto()
     SHARD = auto()
@@ -34,7 +34,7 @@ class WriteItemType(Enum):
 
 
 class LoadItemType(Enum):
-    """What is read."""
+    """The kinds of items to read."""
 
     TENSOR = auto()
     BYTE_IO = auto()
@@ -42,14 +42,14 @@ class LoadItemType(Enum):
 
 @dataclass(frozen=True)
 class BytesIOWriteData:
-    """How many bytes."""
+    """The size of a non-tensor item in bytes."""
 
     nbytes: int
 
 
 @dataclass(frozen=True)
 class TensorWriteData:
-    """Which block of what tensor."""
+    """The block to write, and the size and properties of its tensor."""
 
     chunk: ChunkStorageMetadata
     properties: TensorProperties
@@ -58,7 +58,7 @@ class TensorWriteData:
 
 @dataclass(frozen=True)
 class WriteItem:
-    """One thing to write."""
+    """An item to write."""
 
     index: MetadataIndex
     type: WriteItemType
@@ -66,7 +66,7 @@ class WriteItem:
     tensor_data: TensorWriteData | None = None
 
     def tensor_storage_size(self):
-        """Its size in bytes, or None."""
+        """Return the size of the full tensor in bytes, or None if this is not a tensor."""
         if self.tensor_data is None:
             return None
         return reduce(operator.mul, self.tensor_data.size, 1) * self.tensor_data.properties.dtype.itemsize
@@ -74,7 +74,7 @@ class WriteItem:
 
 @dataclass(frozen=True)
 class ReadItem:
-    """One block to read, from where and to where."""
+    """A block to read, with its source and destination."""
 
     type: LoadItemType
     dest_index: MetadataIndex
@@ -86,7 +86,7 @@ class ReadItem:
 
 @dataclass(frozen=True)
 class SavePlan:
-    """What a rank writes."""
+    """The items that a rank writes."""
 
     items: list[WriteItem]
     storage_data: Any = None
@@ -96,7 +96,7 @@ class SavePlan:
 
 @dataclass
 class LoadPlan:
-    """What a rank reads."""
+    """The items that a rank reads."""
 
     items: list[ReadItem]
     storage_data: Any = None
@@ -104,60 +104,60 @@ class LoadPlan:
 
 
 class SavePlanner(abc.ABC):
-    """Plans a save: each rank its own, the coordinator all together."""
+    """Plans a save: each rank makes a local plan, and the coordinator makes the global plan."""
 
     @abc.abstractmethod
     def set_up_planner(self, state_dict, storage_meta=None, is_coordinator=False):
-        """Take the state."""
+        """Store the state dict to save."""
 
     @abc.abstractmethod
     def create_local_plan(self):
-        """This rank's plan."""
+        """Return this rank's plan."""
 
     @abc.abstractmethod
     def create_global_plan(self, all_plans):
-        """(all plans, made to fit each other; the checkpoint's metadata)."""
+        """Return (the adjusted plans of all ranks, the checkpoint's metadata)."""
 
     @abc.abstractmethod
     def finish_plan(self, new_plan):
-        """This rank's plan, of the fitted one."""
+        """Return this rank's final plan from its part of the global plan."""
 
     @abc.abstractmethod
     def resolve_data(self, write_item):
-        """The tensor, or a BytesIO."""
+        """Return the data of an item: a tensor or a BytesIO."""
 
 
 class LoadPlanner:
-    """Plans a load."""
+    """Plans a load: each rank makes a local plan, and the coordinator makes the global plan."""
 
     @abc.abstractmethod
     def set_up_planner(self, state_dict, metadata=None, is_coordinator=False):
-        """Take the state to fill."""
+        """Store the state dict to fill."""
 
     @abc.abstractmethod
     def create_local_plan(self):
-        """This rank's plan."""
+        """Return this rank's plan."""
 
     @abc.abstractmethod
     def create_global_plan(self, global_plan):
-        """All plans, made to fit each other."""
+        """Return the adjusted plans of all ranks."""
 
     @abc.abstractmethod
     def finish_plan(self, central_plan):
-        """This rank's plan, of the fitted one."""
+        """Return this rank's final plan from its part of the global plan."""
 
     @abc.abstractmethod
     def load_bytes(self, read_item, value):
-        """Take what was read."""
+        """Store a non-tensor value that was read."""
 
     def resolve_bytes(self, read_item):
-        """A BytesIO to read into."""
+        """Return a BytesIO to read into."""
         raise NotImplementedError("LoadPlanner.resolve_bytes is not implemented")
 
     @abc.abstractmethod
     def resolve_tensor(self, read_item):
-        """The tensor to read into."""
+        """Return the tensor to read into."""
 
     @abc.abstractmethod
     def commit_tensor(self, read_item, tensor):
-        """The tensor has been read."""
+        """Called when a tensor has been read."""

@@ -1,4 +1,4 @@
-"""What to write of a value, and what to read for blocks."""
+"""Helpers that create write and read items."""
 
 import torch
 
@@ -11,7 +11,7 @@ __all__ = ["create_read_items_for_chunk_list"]
 
 
 def create_read_items_for_chunk_list(fqn, checkpoint_md, local_chunks):
-    """What to read for this rank's blocks of a tensor, of those in a checkpoint."""
+    """Return the items to read for this rank's blocks of a tensor."""
     return overlaps(fqn, checkpoint_md.chunks, local_chunks)
 
 
@@ -29,14 +29,14 @@ def _create_write_item_for_tensor(fqn, tensor):
 
 
 def _create_write_items(fqn, object):
-    """What this rank writes of a value: its blocks, or all of it."""
+    """Return the items that this rank writes for a value: its blocks, or the whole value."""
     if not isinstance(object, torch.Tensor):
         return [WriteItem(MetadataIndex(fqn), WriteItemType.BYTE_IO)]
     return [_write_item(fqn, object, chunk) for chunk, _ in chunks_of(object)]
 
 
 def _all_write_items(fqn, object):
-    """What all ranks together write of a value, as far as this one knows."""
+    """Return the items that all ranks together write for a value, as far as this rank knows."""
     if not isinstance(object, ShardedTensor):
         return _create_write_items(fqn, object)
     blocks = [(torch.Size(s.shard_offsets), torch.Size(s.shard_sizes)) for s in object.metadata().shards_metadata]

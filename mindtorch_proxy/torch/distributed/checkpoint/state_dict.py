@@ -1,4 +1,4 @@
-"""State dicts of models and optimizers, by parameters' own names, whatever the models are wrapped in."""
+"""State dicts of models and optimizers under the original parameter names, regardless of wrappers."""
 
 import contextlib
 from dataclasses import dataclass
@@ -23,9 +23,10 @@ __all__ = [
 
 @dataclass
 class StateDictOptions:
-    """full_state_dict: whole tensors, with cpu_offload on the first rank alone.
+    """Options of state dicts.
 
-    broadcast_from_rank0: that rank has what is set.
+    full_state_dict: return full tensors; with cpu_offload, only on the first rank.
+    broadcast_from_rank0: only the first rank has the state to load, and sends it to the others.
     """
 
     full_state_dict: bool = False
@@ -52,7 +53,7 @@ def _fsdp():
 
 
 def _names(model):
-    """{id of parameter or buffer: name without the wrappers'}, {name with them: name without}."""
+    """Return {id of a parameter: name without wrapper prefixes}, and a function that removes these prefixes."""
     wrappers = {
         f"{name}." if name else "": inner for name, m in model.named_modules() for inner in [_inner(m)] if inner
     }
@@ -68,7 +69,7 @@ def _names(model):
 
 
 def _inner(module):
-    """The attribute under which a wrapper has what it wraps."""
+    """Return the attribute in which a wrapper module holds the wrapped module, or None."""
     if isinstance(module, _fsdp()[0]):
         return "_fsdp_wrapped_module"
     return "module" if isinstance(module, nn.parallel.DistributedDataParallel) else None
@@ -76,7 +77,10 @@ def _inner(module):
 
 @contextlib.contextmanager
 def _typed(model, options):
-    """Inside, wrapped units make state dicts of the kind wanted."""
+    """Context manager in which FSDP units make state dicts of the kind that the options request.
+
+    Yields whether the model has such units.
+    """
     FSDP, StateDictType = _fsdp()
     if not FSDP.fsdp_modules(model):
         yield False
@@ -87,7 +91,7 @@ def _typed(model, options):
 
 
 def _wanted(value, options):
-    """A value whole, in the host's memory, as the options say."""
+    """Gather a value and move it to the CPU, as the options request."""
     if isinstance(value, dict):
         return {k: _wanted(v, options) for k, v in value.items()}
     if options.full_state_dict and isinstance(value, DTensor):
@@ -96,12 +100,12 @@ def _wanted(value, options):
 
 
 def _elsewhere(options):
-    """Whether this rank's result is empty: whole state in the host's memory is the first rank's alone."""
+    """Whether this rank's result is empty: a full state offloaded to the CPU is only on the first rank."""
     return options.full_state_dict and options.cpu_offload and c10d.is_initialized() and c10d.get_rank() != 0
 
 
 def get_model_state_dict(model, *, submodules=None, options=None):
-    """A model's state."""
+    """Return the state dict of a model."""
     options = _options(options)
     names, clean = _names(model)
     with _typed(model, options):
@@ -118,7 +122,7 @@ def get_model_state_dict(model, *, submodules=None, options=None):
 
 
 def _initialised(optimizer):
-    """Have an optimizer make its state: by a step that changes nothing."""
+    """Make an optimizer create its state, by a step that changes no parameter."""
     if optimizer.state:
         return
     held = [(p, p.grad) for g in optimizer.param_groups for p in g["params"]]
@@ -141,7 +145,7 @@ def _optimizers(optimizers):
 
 
 def _optimizer_state(model, optimizer, options):
-    """{"state": {name: state}, "param_groups": groups with names}."""
+    """Return {"state": {name: state}, "param_groups": groups with names}."""
     _initialised(optimizer)
     FSDP, _ = _fsdp()
     with _typed(model, options) as wrapped:
@@ -155,7 +159,7 @@ def _optimizer_state(model, optimizer, options):
 
 
 def get_optimizer_state_dict(model, optimizers, *, submodules=None, options=None):
-    """Optimizers' state."""
+    """Return the state dict of optimizers."""
     if submodules:
         raise NotImplementedError("get_optimizer_state_dict of submodules is not supported")
     options, state = _options(options), {"state": {}, "param_groups": []}
@@ -169,7 +173,7 @@ def get_optimizer_state_dict(model, optimizers, *, submodules=None, options=None
 
 
 def _flat(state):
-    """{"state.NAME.KEY": value, "param_groups.NAME.KEY": value}."""
+    """Flatten to {"state.NAME.KEY": value, "param_groups.NAME.KEY": value}."""
     found = {f"state.{name}.{key}": value for name, own in state["state"].items() for key, value in own.items()}
     for group in state["param_groups"]:
         for name in group["params"]:
@@ -178,7 +182,7 @@ def _flat(state):
 
 
 def _unflat(flat, model, optimizer):
-    """The nested form for an optimizer."""
+    """Restore the nested form for an optimizer from the flat form."""
     names, _ = _names(model)
     state, groups = {}, []
     for group in optimizer.param_groups:
@@ -200,28 +204,28 @@ def _unflat(flat, model, optimizer):
 
 
 def get_state_dict(model, optimizers, *, submodules=None, options=None):
-    """(the model's state, the optimizers')."""
+    """Return (the model's state dict, the optimizers' state dict)."""
     return get_model_state_dict(model, submodules=submodules, options=options), get_optimizer_state_dict(
         model, optimizers, submodules=submodules, options=options
     )
 
 
 def _like(value, own):
-    """A whole tensor placed as one's own is."""
+    """Distribute a full tensor as the current value is distributed."""
     if isinstance(own, DTensor) and isinstance(value, torch.Tensor) and not isinstance(value, DTensor) and value.ndim:
         return distribute_tensor(value.detach().to(own.device), own.device_mesh, own.placements, src_data_rank=None)
     return value
 
 
 def _from_first(state):
-    """The first rank's state, on every rank."""
+    """Send the first rank's state to every rank."""
     held = [state if c10d.get_rank() == 0 else None]
     c10d.broadcast_object_list(held, src=0)
     return held[0]
 
 
 def set_model_state_dict(model, model_state_dict, *, options=None):
-    """Load a model's state; what does not fit."""
+    """Load a model's state dict; return the missing and unexpected keys."""
     options = _options(options)
     if options.broadcast_from_rank0:
         model_state_dict = _from_first(model_state_dict)
@@ -238,7 +242,7 @@ def set_model_state_dict(model, model_state_dict, *, options=None):
 
 
 def set_optimizer_state_dict(model, optimizers, optim_state_dict, *, options=None):
-    """Load optimizers' state."""
+    """Load the state dict of optimizers."""
     options = _options(options)
     if options.broadcast_from_rank0:
         optim_state_dict = _from_first(optim_state_dict)
@@ -270,7 +274,7 @@ def _by_number(model, optimizer, state):
 
 
 def set_state_dict(model, optimizers, *, model_state_dict, optim_state_dict, options=None):
-    """Load a model's and its optimizers' state; what does not fit the model."""
+    """Load the state dicts of a model and its optimizers; return the model's missing and unexpected keys."""
     incompatible = set_model_state_dict(model, model_state_dict, options=options)
     set_optimizer_state_dict(model, optimizers, optim_state_dict, options=options)
     return incompatible

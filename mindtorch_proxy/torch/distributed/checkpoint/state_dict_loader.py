@@ -1,4 +1,4 @@
-"""Loading state dicts."""
+"""Loads state dicts."""
 
 import warnings
 
@@ -11,9 +11,9 @@ __all__ = ["load_state_dict", "load"]
 
 
 def load(state_dict, *, checkpoint_id=None, storage_reader=None, planner=None, process_group=None, no_dist=False):
-    """Fill a state dict's tensors, in place, and its other values.
+    """Load a checkpoint into a state dict: tensors in place, and other values by replacement.
 
-    Each rank reads what its blocks overlap, however it was saved.
+    Each rank reads the saved blocks that overlap its own, whatever the saved layout was.
     """
     alone = without_ranks(no_dist)
     if alone:
@@ -34,7 +34,7 @@ def load(state_dict, *, checkpoint_id=None, storage_reader=None, planner=None, p
 
 
 def load_state_dict(state_dict, storage_reader, process_group=None, coordinator_rank=0, no_dist=False, planner=None):
-    """load() under its older name."""
+    """Older form of load()."""
     storage_reader.reset()
     _load(state_dict, storage_reader, planner, process_group, no_dist, coordinator_rank)
 
@@ -54,7 +54,7 @@ def _load(state_dict, reader, planner, group, alone, coordinator=0):
 
 
 def _load_state_dict_from_keys(keys=None, *, checkpoint_id=None, storage_reader=None, process_group=None):
-    """A new state dict of what a checkpoint has, or of some names of it."""
+    """Return a new state dict with all values of a checkpoint, or those with some names."""
     state, reader = {}, storage_of(FileSystemReader, storage_reader, checkpoint_id)
     keys = {keys} if isinstance(keys, str) else keys
     _load(state, reader, _EmptyStateDictLoadPlanner(keys=keys), process_group, without_ranks(False))
@@ -62,5 +62,5 @@ def _load_state_dict_from_keys(keys=None, *, checkpoint_id=None, storage_reader=
 
 
 def _load_state_dict(state_dict, storage_reader, process_group=None, coordinator_rank=0, no_dist=False, planner=None):
-    """As load, of a state dict without objects that load themselves."""
+    """Load into a state dict without Stateful objects."""
     _load(state_dict, storage_reader, planner, process_group, no_dist, coordinator_rank)

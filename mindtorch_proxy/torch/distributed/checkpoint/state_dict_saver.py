@@ -1,4 +1,4 @@
-"""Saving state dicts."""
+"""Saves state dicts."""
 
 import copy
 import warnings
@@ -20,7 +20,7 @@ __all__ = ["save_state_dict", "save", "async_save", "AsyncCheckpointerType", "As
 
 
 class AsyncCheckpointerType(Enum):
-    """What an asynchronous save runs in."""
+    """Whether an asynchronous save runs in a thread or a process."""
 
     THREAD = "thread"
     PROCESS = "process"
@@ -28,7 +28,7 @@ class AsyncCheckpointerType(Enum):
 
 @dataclass
 class AsyncSaveResponse:
-    """Futures of the copy and of the save."""
+    """The futures of the staging and of the upload."""
 
     staging_completion: object
     upload_completion: object
@@ -51,7 +51,10 @@ def save(
     no_dist=False,
     use_collectives=True,
 ):
-    """Save a state dict, each rank its part: of distributed tensors its blocks, of others what no other rank saves."""
+    """Save a state dict.
+
+    Each rank writes its own blocks of DTensors; other values are written by one rank only.
+    """
     alone = without_ranks(no_dist)
     if alone:
         warnings.warn(
@@ -67,7 +70,7 @@ def save(
 
 
 def save_state_dict(state_dict, storage_writer, process_group=None, coordinator_rank=0, no_dist=False, planner=None):
-    """save() under its older name."""
+    """Older form of save()."""
     storage_writer.reset()
     return _save(state_dict, storage_writer, planner, process_group, no_dist, coordinator_rank)
 
@@ -93,11 +96,11 @@ def _save(state_dict, writer, planner, group, alone, coordinator=0):
     return ranks.one("write", lambda: (writer.finish(known[0], results), known[0])[1])
 
 
-_ASYNC: dict = {}  # the default group: (a group of its own for saves in the background, their thread)
+_ASYNC: dict = {}  # default group: (a separate group for background saves, the thread that runs them)
 
 
 def _copied(value):
-    """A state that later steps do not change."""
+    """Copy a state, so that later steps do not change it."""
     if isinstance(value, DTensor):
         return DTensor(value._local_tensor.detach().clone(), value._spec)
     if isinstance(value, torch.Tensor) and not isinstance(value, ShardedTensor):
@@ -119,7 +122,10 @@ def async_save(
     no_dist=False,
     use_collectives=True,
 ):
-    """Copy a state dict and save the copy in the background: a future. One save runs after another."""
+    """Copy a state dict, save the copy in the background and return a future.
+
+    Saves run one after another.
+    """
     if async_checkpointer_type is AsyncCheckpointerType.PROCESS or async_stager is not None or not use_collectives:
         raise NotImplementedError(
             "async_save in a process of its own, with a stager or without collectives is not supported"

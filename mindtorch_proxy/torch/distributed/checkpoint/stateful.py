@@ -1,4 +1,4 @@
-"""Objects that give and take their state."""
+"""The protocol of objects with a state dict."""
 
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
@@ -7,14 +7,14 @@ __all__ = ["Stateful", "StatefulT"]
 
 @runtime_checkable
 class Stateful(Protocol):
-    """What has state_dict() and load_state_dict()."""
+    """An object with state_dict() and load_state_dict()."""
 
     def state_dict(self) -> dict[str, Any]:
-        """The state."""
+        """Return the state."""
         ...
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over a state."""
+        """Load a state."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""Where checkpoints are: who writes and reads plans."""
+"""Base classes of checkpoint storage: readers and writers."""
 
 import abc
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ __all__ = ["WriteResult", "StorageWriter", "StorageReader"]
 
 @dataclass(frozen=True)
 class WriteResult:
-    """Where an item was written."""
+    """The result of writing an item: its size and location."""
 
     index: MetadataIndex
     size_in_bytes: int
@@ -23,35 +23,35 @@ class StorageWriter(abc.ABC):
 
     @abc.abstractmethod
     def reset(self, checkpoint_id=None):
-        """Begin a checkpoint."""
+        """Start a new checkpoint."""
 
     @abc.abstractmethod
     def set_up_storage_writer(self, is_coordinator, *args, **kwargs):
-        """Get ready."""
+        """Prepare for writing."""
 
     @abc.abstractmethod
     def prepare_local_plan(self, plan):
-        """Add what the storage needs to know to this rank's plan."""
+        """Add storage data to this rank's plan."""
 
     @abc.abstractmethod
     def prepare_global_plan(self, plans):
-        """The same for all."""
+        """Add storage data to the plans of all ranks."""
 
     @abc.abstractmethod
     def write_data(self, plan, planner):
-        """Write: a future of a list of WriteResult."""
+        """Write the items of a plan and return a future of a list of WriteResult."""
 
     @abc.abstractmethod
     def finish(self, metadata, results):
-        """Write the metadata, on the coordinator."""
+        """Write the metadata, on the coordinator only."""
 
     @classmethod
     @abc.abstractmethod
     def validate_checkpoint_id(cls, checkpoint_id):
-        """Whether this storage has such checkpoints."""
+        """Whether this storage supports the checkpoint id."""
 
     def storage_meta(self):
-        """What the metadata says of the storage."""
+        """Return the storage part of the metadata."""
         return StorageMeta()
 
 
@@ -60,29 +60,29 @@ class StorageReader(abc.ABC):
 
     @abc.abstractmethod
     def reset(self, checkpoint_id=None):
-        """Begin with a checkpoint."""
+        """Start reading a checkpoint."""
 
     @abc.abstractmethod
     def read_metadata(self, *args, **kwargs):
-        """The metadata."""
+        """Read the metadata."""
 
     @abc.abstractmethod
     def set_up_storage_reader(self, metadata, is_coordinator, *args, **kwargs):
-        """Get ready."""
+        """Prepare for reading."""
 
     @abc.abstractmethod
     def prepare_local_plan(self, plan):
-        """Add what the storage needs to know to this rank's plan."""
+        """Add storage data to this rank's plan."""
 
     @abc.abstractmethod
     def prepare_global_plan(self, global_plan):
-        """The same for all."""
+        """Add storage data to the plans of all ranks."""
 
     @abc.abstractmethod
     def read_data(self, plan, planner):
-        """Read: a future."""
+        """Read the items of a plan and return a future."""
 
     @classmethod
     @abc.abstractmethod
     def validate_checkpoint_id(cls, checkpoint_id):
-        """Whether this storage has such checkpoints."""
+        """Whether this storage supports the checkpoint id."""

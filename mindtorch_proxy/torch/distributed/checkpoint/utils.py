@@ -1,4 +1,4 @@
-"""Finding the blocks of tensors that an index names."""
+"""Finds the tensor blocks and objects that an index refers to."""
 
 import torch
 
@@ -9,12 +9,12 @@ __all__ = ["find_tensor_shard", "find_state_dict_object"]
 
 
 def find_tensor_shard(tensor, index):
-    """This rank's block of a tensor at the offset that an index names."""
+    """Return this rank's block of a tensor at the offset given by an index."""
     return block_of(tensor, index)
 
 
 def find_state_dict_object(state_dict, index):
-    """What an index names: a block of a tensor, or anything else."""
+    """Return the tensor block or object that an index refers to."""
     if index.fqn not in state_dict:
         raise ValueError(f"Could not find FQN: '{index.fqn}'")
     value = state_dict[index.fqn]

@@ -1,1 +1,1 @@
-"""Starting processes, watching them, starting them again."""
+"""Starts worker processes, monitors them and restarts them."""

@@ -1,4 +1,4 @@
-"""Fully sharded data parallelism."""
+"""Fully sharded data parallelism (FSDP)."""
 
 from ._flat_param import FlatParameter
 from ._fully_shard import *

@@ -1,4 +1,4 @@
-"""Names of what fully sharded modules put around others."""
+"""Name prefixes of FSDP's wrapper modules."""
 
 from ..algorithms._checkpoint.checkpoint_wrapper import _CHECKPOINT_PREFIX
 
@@ -7,5 +7,5 @@ FSDP_PREFIX = FSDP_WRAPPED_MODULE + "."
 
 
 def clean_tensor_name(tensor_name):
-    """A parameter's or buffer's name without the wrappers' of full sharding and of checkpointing."""
+    """Remove the prefixes of FSDP and checkpoint wrappers from the name of a parameter or buffer."""
     return tensor_name.replace(FSDP_PREFIX, "").replace(_CHECKPOINT_PREFIX, "")

@@ -1,4 +1,4 @@
-"""The parameters of one FullyShardedDataParallel unit as one flat parameter, of which each rank has a piece."""
+"""The flat parameter of a FullyShardedDataParallel unit, of which each rank holds a piece."""
 
 import torch
 
@@ -9,22 +9,23 @@ from ._fully_shard._param_group import ParamGroup
 
 
 class FlatParameter(torch.nn.Parameter):
-    """A rank's piece of a unit's parameters, one after another."""
+    """A rank's piece of the concatenated parameters of a unit."""
 
 
 class _Place:
-    """One parameter of a unit: its places in the modules, its shape, where it is in the flat one, and its form for
-    optimizers.
+    """One parameter of a unit: the modules that have it, its shape, its range in the flat parameter.
+
+    It also has the form of the parameter that optimizers see.
     """
 
     def __init__(self, name, places, parameter, start):
         self.name, self.places, self.shape, self.requires_grad = name, places, parameter.shape, parameter.requires_grad
         self.start, self.stop = start, start + parameter.numel()
-        self.own = None  # with use_orig_params: a Parameter over what this rank has of it
+        self.own = None  # with use_orig_params: a Parameter over this rank's part of it
 
 
 class _Unshard(torch.autograd.Function):
-    """From a rank's flat piece to the whole flat parameter; backward reduces and shards its gradient."""
+    """Map a rank's piece to the full flat parameter; backward reduces and shards its gradient."""
 
     @staticmethod
     def forward(ctx, handle, whole, flat):
@@ -34,16 +35,20 @@ class _Unshard(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad):
         reduced = ctx.handle.reduce(grad)
-        if not ctx.again:  # of a part that ran again: others may follow
+        if not ctx.again:  # a part that was recomputed; other parts may follow
             ctx.handle.end_backward()
         return None, None, reduced
 
 
 class FlatParamHandle:
-    """A unit's flat parameter: gathers, shards, reduces."""
+    """Gathers and shards a unit's flat parameter and reduces its gradient."""
 
     def __init__(self, owner, named, group, replicas, options):
-        """named: [(name, places, parameter)]; options: sharded, keep, use_orig_params, policy."""
+        """Create the flat parameter of a unit.
+
+        named: [(name, places, parameter)]
+        options: a dict with sharded, use_orig_params and policy.
+        """
         self.owner, self.group, self.replicas = owner, group, replicas
         self.sharded, self.use_orig_params, self.policy = (
             options["sharded"],
@@ -78,22 +83,22 @@ class FlatParamHandle:
                 place.own = torch.nn.Parameter(self.flat.data[a:b], requires_grad=p.requires_grad)
         self.register_sharded()
 
-    # ---- pieces
+    # ---- sharding
     def _piece(self, whole, dtype=None):
-        """This rank's piece of a flat tensor, with zeros at the end of the last."""
+        """Return this rank's piece of a flat tensor, padded with zeros at the end."""
         mine = whole[self.index * self.step : (self.index + 1) * self.step]
         if mine.numel() < self.step:
             mine = torch.cat([mine, mine.new_zeros(self.step - mine.numel())])
         return mine.clone() if dtype is None else mine.to(dtype)
 
     def slice_of(self, place):
-        """Where in this rank's piece a parameter's elements are: (start, stop)."""
+        """Return the range (start, stop) of a parameter's elements in this rank's piece."""
         offset = self.index * self.step
         clamp = lambda x: min(max(x - offset, 0), self.step)
         return clamp(place.start), clamp(place.stop)
 
     def gathered(self, flat):
-        """The whole of all ranks' flat pieces."""
+        """Gather the pieces of all ranks and return the full flat tensor."""
         if not self.sharded:
             return flat.detach().clone()
         every = flat.new_empty(self.step * self.count)
@@ -101,7 +106,7 @@ class FlatParamHandle:
         return every[: self.numel]
 
     def gather(self):
-        """The whole flat parameter, as it computes."""
+        """Return the full flat parameter, in the dtype used for computation."""
         dtype = (
             self.policy.param_dtype
             if self.policy is not None and self.policy.param_dtype is not None
@@ -109,13 +114,13 @@ class FlatParamHandle:
         )
         return self.gathered(self.flat.detach().to(dtype))
 
-    # ---- the modules' forms
+    # ---- parameters of the modules
     def split(self, whole):
-        """Each parameter's part of a whole flat tensor, in its shape."""
+        """Return each parameter's part of a full flat tensor, as a view of the parameter's shape."""
         return [whole[place.start : place.stop].view(place.shape) for place in self.places]
 
     def put(self, tensors, register=False):
-        """Give modules tensors in the place of their parameters: as attributes, or registered."""
+        """Set tensors on the modules in place of their parameters, as attributes or registered parameters."""
         for place, tensor in zip(self.places, tensors):
             for module, name in place.places:
                 module._parameters.pop(name, None)
@@ -126,7 +131,10 @@ class FlatParamHandle:
                     module.__dict__[name] = tensor
 
     def register_sharded(self):
-        """What modules have while nothing computes: with use_orig_params, pieces; else nothing."""
+        """Set what the modules have outside of forward and backward.
+
+        With use_orig_params this is the pieces, otherwise nothing.
+        """
         for place in self.places:
             for module, name in place.places:
                 module.__dict__.pop(name, None)
@@ -135,7 +143,7 @@ class FlatParamHandle:
                     module._parameters[name] = place.own
 
     def unshard(self):
-        """Give modules whole parameters, whose gradients come back to the flat one."""
+        """Set full parameters on the modules; their gradients flow to the flat parameter."""
         with torch.no_grad():
             whole = self.gather() if self.in_backward is None else self.in_backward
         if torch.is_grad_enabled() and self.flat.requires_grad:
@@ -152,30 +160,33 @@ class FlatParamHandle:
         self.wholes = None
 
     def reshard(self):
-        """Free the whole parameters."""
+        """Free the full parameters."""
         if self.wholes is not None:
             self._forget()
             self.register_sharded()
 
     # ---- backward
     def start_backward(self):
-        """Gather the whole flat parameter for backward, which has not kept it."""
+        """Gather the full flat parameter for backward, if it is not there yet."""
         if self.in_backward is None:
             with torch.no_grad():
                 self.in_backward = self.gather()
 
     def whole_in_backward(self, number):
-        """The whole flat parameter for backward."""
+        """Return the full flat parameter for backward."""
         self.start_backward()
         return self.in_backward
 
     def end_backward(self):
-        """Free what backward has gathered."""
+        """Free the parameters gathered for backward."""
         self.in_backward = None
         self.reshard()
 
     def reduce(self, grad):
-        """The gradient of this rank's piece; with use_orig_params it goes to the parameters' own pieces."""
+        """Reduce a gradient and return that of this rank's piece.
+
+        With use_orig_params the result is accumulated into the parameters' own pieces, and None is returned.
+        """
         with torch.no_grad():
             if not self.sync:
                 self.accumulated = grad.detach().clone() if self.accumulated is None else self.accumulated + grad
@@ -210,11 +221,11 @@ class FlatParamHandle:
         keep = policy is not None and policy.keep_low_precision_grads
         return mine if keep else mine.to(self.dtype)
 
-    # ---- whole parameters for the user
+    # ---- full parameters for the user
     def full(self):
-        """Whole parameters in the dtype that they are kept in, as Parameters.
+        """Return copies of the full parameters as Parameters, in their storage dtype.
 
-        Changes of them do not come back by themselves.
+        Changes to them are not written back automatically.
         """
         return [
             torch.nn.Parameter(t.clone(), requires_grad=p.requires_grad)
@@ -222,12 +233,12 @@ class FlatParamHandle:
         ]
 
     def write_back(self, tensors):
-        """Take over whole parameters' values."""
+        """Set the flat parameter from the values of full parameters."""
         with torch.no_grad():
             self.flat.data.copy_(self._piece(torch.cat([t.detach().reshape(-1).to(self.dtype) for t in tensors])))
 
     def local_grad(self):
-        """The flat gradient of this rank's piece, or None."""
+        """Return the flat gradient of this rank's piece, or None."""
         if not self.use_orig_params:
             return self.flat.grad
         if all(place.own.grad is None for place in self.places):
@@ -240,7 +251,7 @@ class FlatParamHandle:
         return flat
 
     def distributed(self, whole):
-        """A whole tensor, which every rank has, as one over the ranks that the unit is sharded over."""
+        """Convert a full tensor, which every rank has, to a DTensor sharded over the unit's ranks."""
         if not whole.ndim:
             return whole
         if getattr(self, "mesh", None) is None:
@@ -248,5 +259,5 @@ class FlatParamHandle:
         return distribute_tensor(whole.detach(), self.mesh, [Shard(0)], src_data_rank=None)
 
     def trained(self):
-        """The parameters that optimizers have of this unit."""
+        """Return the parameters of this unit that optimizers see."""
         return [place.own for place in self.places] if self.use_orig_params else [self.flat]

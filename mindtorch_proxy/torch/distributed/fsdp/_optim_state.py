@@ -1,4 +1,4 @@
-"""Optimizers' state: from flat pieces to whole or sharded tensors by parameter, and back."""
+"""Conversion of optimizer state between flat pieces and full or sharded tensors for each parameter."""
 
 import torch
 
@@ -9,10 +9,10 @@ from .api import StateDictType
 
 
 def _keys(model, handles, optim):
-    """The optimizer's parameters by number, those of units, and the others.
+    """Return the optimizer's parameter numbers, the parameters of units, and the names of all other parameters.
 
-    handles: [(unit's name, handle)] of the model. Returns (for each parameter its number, {id of a unit's parameter:
-    (names, handle)}, {id of another: name}).
+    handles: [(unit's name, handle)] of the model. The result is ({id of a parameter: number}, {id of a unit's
+    parameter: (names, handle, places)}, {id of another parameter: name}).
     """
     numbers = {id(p): i for i, p in enumerate(p for g in optim.param_groups for p in g["params"])}
     flat, others = {}, {}
@@ -27,7 +27,7 @@ def _keys(model, handles, optim):
 
 
 def collect(model, handles, optim, state_dict, kind, config):
-    """{"state": {name: state}, "param_groups": groups with names}."""
+    """Return the optimizer state as {"state": {name: state}, "param_groups": groups with names}."""
     numbers, flat, others = _keys(model, handles, optim)
     names_of, state = {}, {}
     for key, number in numbers.items():
@@ -49,7 +49,7 @@ def collect(model, handles, optim, state_dict, kind, config):
 
 
 def _whole_states(own, handle, places, kind):
-    """The states of the parameters of a flat one (or of one piece), each whole."""
+    """Return the full state of each parameter of a flat parameter, or of one piece."""
     found = [{} for _ in places]
     for key, value in own.items():
         if not (isinstance(value, torch.Tensor) and value.ndim):
@@ -69,12 +69,15 @@ def _whole_states(own, handle, places, kind):
 
 
 def _copied(value):
-    """A number of its own: optimizers count steps in place."""
+    """Copy a tensor, because optimizers count steps in place."""
     return value.clone() if isinstance(value, torch.Tensor) else value
 
 
 def distribute(model, handles, optim, state_dict):
-    """A state by names as the optimizer's load_state_dict takes it: by number, in this rank's pieces."""
+    """Convert a state with names to the form of the optimizer's load_state_dict.
+
+    In the result, parameters are numbered and tensors are this rank's pieces.
+    """
     numbers, flat, others = _keys(model, handles, optim)
     state, names_of = {}, {}
     for key, number in numbers.items():
@@ -95,7 +98,7 @@ def distribute(model, handles, optim, state_dict):
 
 
 def _matched(given, names_of, optim):
-    """The groups in the order of the optimizer's."""
+    """Return the groups in the order of the optimizer's parameter groups."""
     order, at = [], 0
     for g in optim.param_groups:
         first = names_of[at][0]

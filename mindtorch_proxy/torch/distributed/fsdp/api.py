@@ -26,10 +26,10 @@ __all__ = [
 
 
 class ShardingStrategy(Enum):
-    """What is sharded: parameters, gradients and state (FULL_SHARD), gradients and state alone (SHARD_GRAD_OP), nothing
-    (NO_SHARD).
+    """What is sharded.
 
-    HYBRID_SHARD does as FULL_SHARD in a group and replicates over another.
+    FULL_SHARD shards parameters, gradients and optimizer state; SHARD_GRAD_OP only gradients and optimizer state;
+    NO_SHARD nothing. HYBRID_SHARD is FULL_SHARD within a group, with replication across another group.
     """
 
     FULL_SHARD = auto()
@@ -48,7 +48,7 @@ class BackwardPrefetch(Enum):
 
 @dataclass
 class MixedPrecision:
-    """The dtypes in which parameters compute, gradients are reduced, and buffers are."""
+    """The dtypes of parameters in computation, of gradients in reductions, and of buffers."""
 
     param_dtype: torch.dtype | None = None
     reduce_dtype: torch.dtype | None = None
@@ -61,13 +61,13 @@ class MixedPrecision:
 
 @dataclass
 class CPUOffload:
-    """Whether sharded parameters lie in the host's memory."""
+    """Whether sharded parameters are kept in host memory."""
 
     offload_params: bool = False
 
 
 class StateDictType(Enum):
-    """What a state dict holds: whole tensors, the flat parameters as they are, or pieces."""
+    """What a state dict holds: full tensors, flat parameters, or sharded tensors."""
 
     FULL_STATE_DICT = auto()
     LOCAL_STATE_DICT = auto()
@@ -76,61 +76,61 @@ class StateDictType(Enum):
 
 @dataclass
 class StateDictConfig:
-    """How a state dict is made."""
+    """Options of a state dict."""
 
     offload_to_cpu: bool = False
 
 
 @dataclass
 class FullStateDictConfig(StateDictConfig):
-    """Of whole tensors, on the first rank alone if wanted."""
+    """Options of a state dict of full tensors; it can be created on rank 0 only."""
 
     rank0_only: bool = False
 
 
 @dataclass
 class LocalStateDictConfig(StateDictConfig):
-    """Of flat parameters."""
+    """Options of a state dict of flat parameters."""
 
 
 @dataclass
 class ShardedStateDictConfig(StateDictConfig):
-    """Of pieces."""
+    """Options of a state dict of sharded tensors."""
 
     _use_dtensor: bool = False
 
 
 @dataclass
 class OptimStateDictConfig:
-    """How an optimizer's state dict is made."""
+    """Options of an optimizer state dict."""
 
     offload_to_cpu: bool = True
 
 
 @dataclass
 class FullOptimStateDictConfig(OptimStateDictConfig):
-    """Of whole tensors, on the first rank alone if wanted."""
+    """Options of an optimizer state dict of full tensors; it can be created on rank 0 only."""
 
     rank0_only: bool = False
 
 
 @dataclass
 class LocalOptimStateDictConfig(OptimStateDictConfig):
-    """Of flat parameters."""
+    """Options of an optimizer state dict of flat parameters."""
 
     offload_to_cpu: bool = False
 
 
 @dataclass
 class ShardedOptimStateDictConfig(OptimStateDictConfig):
-    """Of pieces."""
+    """Options of an optimizer state dict of sharded tensors."""
 
     _use_dtensor: bool = False
 
 
 @dataclass
 class StateDictSettings:
-    """Which state dicts a model makes."""
+    """The state dict type of a model, and its options."""
 
     state_dict_type: StateDictType
     state_dict_config: StateDictConfig

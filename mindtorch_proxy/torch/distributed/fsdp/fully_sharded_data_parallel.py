@@ -1,4 +1,4 @@
-"""FullyShardedDataParallel: modules whose parameters, gradients and optimizer state lie in pieces on the ranks."""
+"""FullyShardedDataParallel: parameters, gradients and optimizer state are sharded over the ranks."""
 
 import contextlib
 import copy
@@ -57,7 +57,7 @@ FLAT_PARAM = "_flat_param"
 
 
 class OptimStateKeyType(Enum):
-    """How an optimizer's state dict names parameters."""
+    """How an optimizer's state dict identifies parameters."""
 
     PARAM_NAME = auto()
     PARAM_ID = auto()
@@ -71,7 +71,7 @@ _CONFIGS = {
 
 
 def _groups(process_group, device_mesh, strategy):
-    """(the group to shard over, that to replicate over or None, a mesh of the first)."""
+    """Return (the group to shard over, the group to replicate over or None, the mesh or None)."""
     hybrid = strategy in (ShardingStrategy.HYBRID_SHARD, ShardingStrategy._HYBRID_SHARD_ZERO2)
     if process_group is not None and device_mesh is not None:
         raise ValueError(
@@ -92,11 +92,10 @@ def _groups(process_group, device_mesh, strategy):
 
 
 class FullyShardedDataParallel(nn.Module, _State):
-    """A module whose parameters, but for those of such modules within it, are one flat parameter in pieces on the
-    ranks.
+    """Wraps a module and shards its parameters as one flat parameter, without nested units.
 
-    Forward and backward gather it; gradients are averaged and sharded. With ``use_orig_params`` optimizers see each
-    parameter's piece under its own name.
+    Forward and backward gather the flat parameter; gradients are averaged and sharded. With ``use_orig_params``,
+    optimizers see each parameter's piece under its own name.
     """
 
     def __init__(
@@ -172,7 +171,7 @@ class FullyShardedDataParallel(nn.Module, _State):
         self.register_load_state_dict_pre_hook(_before_load)
         self.register_load_state_dict_post_hook(_after_load)
 
-    # ---- what it wraps
+    # ---- wrapped module
     @property
     def module(self):
         """The wrapped module."""
@@ -196,7 +195,7 @@ class FullyShardedDataParallel(nn.Module, _State):
         return self._fsdp_wrapped_module[key]
 
     def check_is_root(self):
-        """Whether no such module is around this one, as the first forward finds."""
+        """Whether no other unit contains this one. Determined at the first forward."""
         self._find_root()
         return self._is_root
 
@@ -215,12 +214,12 @@ class FullyShardedDataParallel(nn.Module, _State):
 
     @staticmethod
     def fsdp_modules(module, root_only=False):
-        """The units of a module."""
+        """Return the units of a module."""
         units = [m for m in module.modules() if isinstance(m, FullyShardedDataParallel)]
         return [u for u in units if u.check_is_root()] if root_only else units
 
     def apply(self, fn):
-        """Module.apply with whole parameters."""
+        """Call Module.apply with full parameters."""
         with self.summon_full_params(self, recurse=False, writeback=True):
             return super().apply(fn)
 
@@ -233,7 +232,7 @@ class FullyShardedDataParallel(nn.Module, _State):
             yield name.replace(FSDP_PREFIX, "") if self._summoned else name, b
 
     def _apply(self, fn, recurse=True):
-        """A conversion: of the flat parameter, of which parameters' pieces are made anew."""
+        """Convert the flat parameter, and recreate the parameters' pieces from it."""
         handle = self._handle
         if handle is None:
             return super()._apply(fn, recurse)
@@ -254,7 +253,7 @@ class FullyShardedDataParallel(nn.Module, _State):
         handle.dtype = handle.flat.dtype
         return self
 
-    # ---- running
+    # ---- forward and backward
     def forward(self, *args, **kwargs):
         self._find_root()
         handle, policy = self._handle, self.mixed_precision
@@ -287,7 +286,7 @@ class FullyShardedDataParallel(nn.Module, _State):
 
     @contextlib.contextmanager
     def no_sync(self):
-        """Inside, backward adds up whole gradients on each rank."""
+        """Context manager in which backward accumulates full gradients on each rank, without communication."""
         self._find_root()
         if not self._is_root:
             raise RuntimeError(
@@ -304,7 +303,7 @@ class FullyShardedDataParallel(nn.Module, _State):
                 h.sync = sync
 
     def clip_grad_norm_(self, max_norm, norm_type=2.0):
-        """Scale gradients so that the norm of all, over all ranks, is at most ``max_norm``; that norm."""
+        """Scale gradients so that their total norm over all ranks is at most ``max_norm``, and return that norm."""
         self._find_root()
         if not self._is_root:
             raise RuntimeError("`clip_grad_norm_()` should only be called on the root FSDP instance")
@@ -325,7 +324,7 @@ class FullyShardedDataParallel(nn.Module, _State):
         return total.to(max((g.dtype for g in grads), key=lambda d: d.itemsize))
 
     def register_comm_hook(self, state, hook):
-        """Not supported."""
+        """Raise NotImplementedError."""
         raise NotImplementedError("register_comm_hook of FullyShardedDataParallel is not supported")
 
     @staticmethod
@@ -333,7 +332,7 @@ class FullyShardedDataParallel(nn.Module, _State):
     def summon_full_params(
         module, recurse=True, writeback=True, rank0_only=False, offload_to_cpu=False, with_grads=False
     ):
-        """Inside, parameters are whole; what is changed in them is kept afterwards where ``writeback``."""
+        """Context manager in which parameters are full; with ``writeback``, changes to them are kept."""
         if writeback and rank0_only:
             raise NotImplementedError(
                 "writeback=True and rank0_only=True is not supported, since it leads to inconsistent parameters "
@@ -377,7 +376,7 @@ class FullyShardedDataParallel(nn.Module, _State):
     # ---- state dicts
     @staticmethod
     def set_state_dict_type(module, state_dict_type, state_dict_config=None, optim_state_dict_config=None):
-        """Have a module's units make state dicts of a type; the settings so far."""
+        """Set the type of state dicts that a module's units make, and return the previous settings."""
         own, of_optimizer = _CONFIGS[state_dict_type]
         state_dict_config, optim_state_dict_config = (
             state_dict_config or own(),
@@ -400,7 +399,7 @@ class FullyShardedDataParallel(nn.Module, _State):
 
     @staticmethod
     def get_state_dict_type(module):
-        """The settings of a module's units."""
+        """Return the state dict settings of a module's units."""
         for u in FullyShardedDataParallel.fsdp_modules(module):
             return StateDictSettings(u._state_dict_type, u._state_dict_config, u._optim_state_dict_config)
         return StateDictSettings(StateDictType.FULL_STATE_DICT, FullStateDictConfig(), FullOptimStateDictConfig())
@@ -408,7 +407,7 @@ class FullyShardedDataParallel(nn.Module, _State):
     @staticmethod
     @contextlib.contextmanager
     def state_dict_type(module, state_dict_type, state_dict_config=None, optim_state_dict_config=None):
-        """Inside, a module's units make state dicts of a type."""
+        """Context manager in which a module's units make state dicts of a type."""
         before = FullyShardedDataParallel.set_state_dict_type(
             module, state_dict_type, state_dict_config, optim_state_dict_config
         )
@@ -421,7 +420,7 @@ class FullyShardedDataParallel(nn.Module, _State):
 
     @staticmethod
     def optim_state_dict(model, optim, optim_state_dict=None, group=None):
-        """The optimizer's state with parameters by name and state whole, or sharded as the type of state dicts says."""
+        """Return the optimizer state by parameter name, full or sharded as the state dict type requests."""
         settings = FullyShardedDataParallel.get_state_dict_type(model)
         return collect(
             model,
@@ -436,7 +435,7 @@ class FullyShardedDataParallel(nn.Module, _State):
     def optim_state_dict_to_load(
         model, optim, optim_state_dict, is_named_optimizer=False, load_directly=False, group=None
     ):
-        """What the optimizer's load_state_dict takes, of what optim_state_dict gave."""
+        """Convert the result of optim_state_dict to the form of the optimizer's load_state_dict."""
         made = distribute(model, _handles(model), optim, optim_state_dict)
         if load_directly:
             optim.load_state_dict(made)
@@ -444,7 +443,7 @@ class FullyShardedDataParallel(nn.Module, _State):
 
     @staticmethod
     def full_optim_state_dict(model, optim, optim_input=None, rank0_only=True, group=None):
-        """The optimizer's whole state, on the first rank (or all)."""
+        """Return the full optimizer state, on rank 0 or on all ranks."""
         return collect(
             model,
             _handles(model),
@@ -456,7 +455,7 @@ class FullyShardedDataParallel(nn.Module, _State):
 
     @staticmethod
     def sharded_optim_state_dict(model, optim, group=None):
-        """The optimizer's state in pieces."""
+        """Return the sharded optimizer state."""
         return collect(
             model,
             _handles(model),
@@ -468,24 +467,24 @@ class FullyShardedDataParallel(nn.Module, _State):
 
     @staticmethod
     def shard_full_optim_state_dict(full_optim_state_dict, model, optim_input=None, optim=None):
-        """What the optimizer's load_state_dict takes, of a whole state."""
+        """Convert a full state to the form of the optimizer's load_state_dict."""
         return distribute(model, _handles(model), optim, full_optim_state_dict)
 
     @staticmethod
     def flatten_sharded_optim_state_dict(sharded_optim_state_dict, model, optim):
-        """What the optimizer's load_state_dict takes, of a sharded state."""
+        """Convert a sharded state to the form of the optimizer's load_state_dict."""
         return distribute(model, _handles(model), optim, sharded_optim_state_dict)
 
     @staticmethod
     def scatter_full_optim_state_dict(full_optim_state_dict, model, optim_input=None, optim=None, group=None):
-        """The same of a state that the first rank alone has."""
+        """Do what shard_full_optim_state_dict does, for a state that only rank 0 has."""
         held = [full_optim_state_dict]
         c10d.broadcast_object_list(held, src=0, group=group)
         return FullyShardedDataParallel.shard_full_optim_state_dict(held[0], model, optim=optim)
 
     @staticmethod
     def rekey_optim_state_dict(optim_state_dict, optim_state_key_type, model, optim_input=None, optim=None):
-        """A whole state with parameters by number, or by name."""
+        """Rename the parameters of a full state to numbers or to names."""
         names = [clean_tensor_name(n) for n, _ in model.named_parameters()]
         by_name = optim_state_key_type is OptimStateKeyType.PARAM_NAME
         rename = (
@@ -510,7 +509,7 @@ def _norm(grads, norm_type):
 
 
 def _reduced_norm(local, norm_type, group):
-    """The norm of all ranks' pieces, of each's own."""
+    """Combine the norms of all ranks' pieces."""
     if math.isinf(norm_type):
         c10d.all_reduce(local, c10d.ReduceOp.MAX, group)
         return local
@@ -524,7 +523,7 @@ def _norm_of(a, b, norm_type):
 
 
 def _ignored(modules, states):
-    """(parameters, modules) that are left alone."""
+    """Return (parameters, modules) that are ignored."""
     given = list(states or ())
     found = set(modules or ()) | {m for m in given if isinstance(m, nn.Module)}
     found = {child for m in found for child in m.modules()}
@@ -555,7 +554,7 @@ def _auto_wrap(module, policy, options, ignored_modules, ignored):
 
 
 def _materialize(module, param_init_fn, ignored):
-    """Give parameters without memory some, by the function or by their modules' reset_parameters."""
+    """Allocate parameters on the meta device, and initialize them by the function or reset_parameters."""
     empty = [
         m
         for m in module.modules()
@@ -582,7 +581,10 @@ def _broadcast(module, group, replicas, ignored):
 
 
 def _named(module, ignored, ignored_modules):
-    """[(name, places, parameter)] of a unit: shared ones once, those of units within it not."""
+    """Return [(name, places, parameter)] of a unit.
+
+    Shared parameters appear once; parameters of nested units are left out.
+    """
     found, order = {}, []
 
     def visit(m, prefix):
@@ -602,7 +604,7 @@ def _named(module, ignored, ignored_modules):
 
 
 def _handles(model):
-    """[(unit's name, handle)] of the units in a model that have parameters."""
+    """Return [(unit's name, handle)] for the units of a model that have parameters."""
     found = []
     for name, module in model.named_modules():
         if isinstance(module, FullyShardedDataParallel) and module._handle is not None:

@@ -1,4 +1,4 @@
-"""Scaling losses where each rank has a piece of the gradients: what one finds, all skip."""
+"""A gradient scaler for sharded gradients: if one rank finds inf or NaN, all ranks skip the step."""
 
 import torch
 from torch.amp.grad_scaler import GradScaler

@@ -1,4 +1,4 @@
-"""Which modules of a model become units of their own."""
+"""Wrapping policies, which select the modules of a model that become their own units."""
 
 import contextlib
 import copy
@@ -19,19 +19,19 @@ __all__ = [
 
 
 def always_wrap_policy(*args, **kwargs):
-    """Every module."""
+    """Select every module."""
     return True
 
 
 class _Policy(ABC):
-    """{module: options} of the modules to wrap."""
+    """Base class of policies that return {module: options} for the modules to wrap."""
 
     @abstractmethod
     def _run_policy(self, root_module, ignored_modules, root_kwargs): ...
 
 
 class ModuleWrapPolicy(_Policy):
-    """Modules of some classes."""
+    """Selects modules of some classes."""
 
     def __init__(self, module_classes):
         self._module_classes = set(module_classes)
@@ -52,7 +52,7 @@ class ModuleWrapPolicy(_Policy):
 
 
 class CustomPolicy(_Policy):
-    """Modules for which a function answers True, or a dict of options that differ from the root's."""
+    """Selects modules with a function, which returns a bool or a dict of options that override the root's."""
 
     def __init__(self, lambda_fn):
         self._lambda_fn = lambda_fn
@@ -78,12 +78,12 @@ def _module_wrap_policy(module, recurse, nonwrapped_numel, module_classes):
 
 
 def lambda_auto_wrap_policy(module, recurse, nonwrapped_numel, lambda_fn):
-    """Modules for which a function says so."""
+    """Select modules for which a function is true."""
     return True if recurse else lambda_fn(module)
 
 
 def transformer_auto_wrap_policy(module, recurse, nonwrapped_numel, transformer_layer_cls):
-    """Modules of some classes."""
+    """Select modules of some classes."""
     return _module_wrap_policy(module, recurse, nonwrapped_numel, transformer_layer_cls)
 
 
@@ -94,7 +94,7 @@ def _or_policy(module, recurse, nonwrapped_numel, policies):
 def size_based_auto_wrap_policy(
     module, recurse, nonwrapped_numel, min_num_params=int(1e8), force_leaf_modules=None, exclude_wrap_modules=None
 ):
-    """Modules with so many parameters that no unit within them has."""
+    """Select modules with at least ``min_num_params`` elements outside of nested units."""
     own = size_based_auto_wrap_policy
     leaves = own.FORCE_LEAF_MODULES if force_leaf_modules is None else force_leaf_modules
     excluded = own.EXCLUDE_WRAP_MODULES if exclude_wrap_modules is None else exclude_wrap_modules
@@ -106,14 +106,14 @@ size_based_auto_wrap_policy.FORCE_LEAF_MODULES = {nn.MultiheadAttention}
 
 
 class _ConfigAutoWrap:
-    """What wrap() wraps with, inside enable_wrap()."""
+    """The configuration of wrap(), set by enable_wrap()."""
 
     in_autowrap_context, wrapper_cls, kwargs = False, None, {}
 
 
 @contextlib.contextmanager
 def enable_wrap(*, wrapper_cls, **wrapper_kwargs):
-    """Inside, wrap() wraps with that class and these options."""
+    """Context manager in which wrap() uses this class and these options."""
     if _ConfigAutoWrap.in_autowrap_context:
         raise NotImplementedError(
             "You are already within an autowrap context and we currently do not supported nested autowrap."
@@ -130,7 +130,7 @@ def enable_wrap(*, wrapper_cls, **wrapper_kwargs):
 
 
 def wrap(module, **wrap_overrides):
-    """The module, wrapped if inside enable_wrap()."""
+    """Wrap a module if inside enable_wrap(); otherwise return it unchanged."""
     if not _ConfigAutoWrap.in_autowrap_context:
         return module
     return _wrap(module, _ConfigAutoWrap.wrapper_cls, **{**_ConfigAutoWrap.kwargs, **wrap_overrides})
@@ -143,8 +143,9 @@ def _wrap(module, wrapper_cls, **kwargs):
 def _recursive_wrap(
     module, auto_wrap_policy, wrapper_cls, ignored_modules, ignored_params, only_wrap_children=False, **kwargs
 ):
-    """Wrap what a policy chooses, innermost modules first: (the module, the number of elements in wrapped
-    parameters).
+    """Wrap the modules that a policy selects, innermost first.
+
+    Return (the module, the number of elements in wrapped parameters).
     """
     numel = sum(p.numel() for p in module.parameters() if p not in ignored_params)
     if not auto_wrap_policy(module=module, recurse=True, nonwrapped_numel=numel):

@@ -1,4 +1,4 @@
-"""Starting a function or a command on several processes, from a program."""
+"""Launches a function or a command on several processes from a program."""
 
 import os
 import signal
@@ -22,9 +22,9 @@ __all__ = ["LaunchConfig", "elastic_launch", "launch_agent"]
 
 @dataclass
 class LaunchConfig:
-    """How many processes on how many machines, where these meet, how often workers start again.
+    """The number of processes and machines, the rendezvous, and the number of restarts.
 
-    Names are those of torchrun's options.
+    Fields are named like torchrun's options.
     """
 
     min_nodes: int
@@ -60,7 +60,10 @@ class LaunchConfig:
 
 
 class elastic_launch:  # noqa: N801 (PyTorch's name)
-    """``elastic_launch(config, function)(*args)``: {global rank: what it returned}."""
+    """Launches a function on several processes.
+
+    ``elastic_launch(config, function)(*args)`` returns {global rank: return value}.
+    """
 
     def __init__(self, config, entrypoint):
         self._config, self._entrypoint = config, entrypoint
@@ -78,7 +81,7 @@ def _get_entrypoint_name(entrypoint, args):
 
 
 class _Signals:
-    """Signals that end the launcher raise a SignalException in it, so that it ends the workers."""
+    """Context manager in which the given signals raise a SignalException, so that the launcher ends the workers."""
 
     def __init__(self, names):
         self.numbers = [
@@ -110,8 +113,9 @@ _UNSUPPORTED = (
 
 
 def launch_agent(config, entrypoint, args):
-    """Run a function or command as a config says. NotImplementedError for options that workers would have to know and
-    do not.
+    """Run a function or command as the config requests.
+
+    Raise NotImplementedError for options that are not supported.
     """
     for name in _UNSUPPORTED:
         if getattr(config, name) not in (None, False, [], {}, "null"):

@@ -1,4 +1,4 @@
-"""Collectives with gradients, and modules on other workers."""
+"""Differentiable collectives, and modules on other workers."""
 
 from .api.remote_module import RemoteModule
 from .functional import *

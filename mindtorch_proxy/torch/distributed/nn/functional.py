@@ -1,4 +1,4 @@
-"""Collectives whose results have gradients: backward is the collective the other way."""
+"""Differentiable collectives: the backward of each is the opposite collective."""
 
 import torch
 
@@ -22,52 +22,52 @@ def _resolved(group):
 
 
 def broadcast(tensor, src, group=None):
-    """A rank's tensor; its gradient is the sum of all ranks', there."""
+    """Return the tensor of rank ``src``; in backward, that rank gets the sum of all gradients."""
     return _Broadcast.apply(src, _resolved(group), tensor)
 
 
 def gather(tensor, dst=0, group=None):
-    """All ranks' tensors on one; elsewhere zeros."""
+    """Return the tensors of all ranks on rank ``dst``, and zeros on other ranks."""
     return _Gather.apply(dst, _resolved(group), tensor)
 
 
 def scatter(tensors, src=0, group=None):
-    """This rank's of a rank's tensors."""
+    """Return this rank's tensor from the list of rank ``src``."""
     return _Scatter.apply(src, _resolved(group), *tensors)
 
 
 def reduce(tensor, dst, op=c10d.ReduceOp.SUM, group=None):
-    """The reduction of all ranks' tensors, on one."""
+    """Return the reduction of all ranks' tensors on rank ``dst``."""
     return _Reduce.apply(dst, op, _resolved(group), tensor)
 
 
 def reduce_scatter(output, input_list, op=c10d.ReduceOp.SUM, group=None):
-    """The reduction of all ranks' tensors for this one."""
+    """Return this rank's entry of the reduction of all ranks' lists."""
     return _ReduceScatter.apply(op, _resolved(group), output, *input_list)
 
 
 def all_gather(tensor, group=None):
-    """All ranks' tensors, a tuple."""
+    """Return a tuple of the tensors of all ranks."""
     return _AllGather.apply(_resolved(group), tensor)
 
 
 def _all_gather_base(output_tensor, input_tensor, group=None):
-    """All ranks' tensors, one after another."""
+    """Return the concatenated tensors of all ranks."""
     return _AllGatherBase.apply(output_tensor, input_tensor, _resolved(group))
 
 
 def all_to_all(output_tensor_list, input_tensor_list, group=None):
-    """All ranks' tensors for this one, a tuple."""
+    """Return a tuple of the tensors that all ranks send to this one."""
     return _AllToAll.apply(_resolved(group), output_tensor_list, *input_tensor_list)
 
 
 def all_to_all_single(output, input, output_split_sizes=None, input_split_sizes=None, group=None):
-    """Pieces of all ranks' tensors for this one."""
+    """Return the pieces of all ranks' tensors that are addressed to this rank."""
     return _AllToAllSingle.apply(_resolved(group), output, output_split_sizes, input_split_sizes, input)
 
 
 def all_reduce(tensor, op=c10d.ReduceOp.SUM, group=None):
-    """The reduction of all ranks' tensors."""
+    """Return the reduction of all ranks' tensors."""
     return _AllReduce.apply(op, _resolved(group), tensor)
 
 

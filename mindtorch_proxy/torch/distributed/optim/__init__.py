@@ -1,4 +1,4 @@
-"""Optimizers over several processes."""
+"""Distributed optimizers."""
 
 from .apply_optimizer_in_backward import _apply_optimizer_in_backward, _get_in_backward_optimizers
 from .named_optimizer import _NamedOptimizer

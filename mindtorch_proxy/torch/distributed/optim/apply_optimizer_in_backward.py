@@ -1,4 +1,4 @@
-"""Optimizers that take their step in backward, when a gradient is there."""
+"""Optimizers that step during backward, as soon as a parameter's gradient is ready."""
 
 import torch
 
@@ -8,8 +8,9 @@ param_to_acc_grad_map = torch.utils.weak.WeakTensorKeyDictionary()
 
 
 def _apply_optimizer_in_backward(optimizer_class, params, optimizer_kwargs, register_hook=True):
-    """Have each parameter's own optimizer take its step as soon as backward has accumulated the gradient, which is
-    dropped then.
+    """Give each parameter its own optimizer that steps during backward.
+
+    It steps as soon as the gradient is accumulated, and the gradient is then dropped.
     """
     for param in params:
         _apply_to(param, optimizer_class, optimizer_kwargs, register_hook)
@@ -36,5 +37,5 @@ def _apply_to(param, optimizer_class, optimizer_kwargs, register_hook):
 
 
 def _get_in_backward_optimizers(module):
-    """The optimizers of a module's parameters that step in backward: for checkpoints."""
+    """Return the optimizers of a module's parameters that step in backward. Used for checkpoints."""
     return [optimizer for param in module.parameters() for optimizer in getattr(param, "_in_backward_optimizers", [])]

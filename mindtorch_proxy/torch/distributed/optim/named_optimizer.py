@@ -1,4 +1,4 @@
-"""An optimizer whose state is kept by the names of its parameters."""
+"""An optimizer whose state is stored under parameter names."""
 
 import copy
 import warnings
@@ -9,9 +9,9 @@ __all__ = []
 
 
 class _NamedOptimizer(torch.optim.Optimizer):
-    """`optimizer_class` over named parameters, or over groups of them.
+    """Wraps ``optimizer_class`` over named parameters or parameter groups.
 
-    Its state_dict has names where an optimizer's has numbers.
+    Its state_dict has names where the state_dict of an optimizer has numbers.
     """
 
     def __init__(self, named_parameters, optimizer_class, param_groups=None, module=None, *args, **kwargs):
@@ -38,7 +38,7 @@ class _NamedOptimizer(torch.optim.Optimizer):
 
     @staticmethod
     def _listed(group):
-        """Have the parameters of a group be a list of tensors."""
+        """Convert the parameters of a group to a list of tensors."""
         if not isinstance(group, dict):
             raise AssertionError("param group must be a dict")
         if "params" not in group:
@@ -59,19 +59,19 @@ class _NamedOptimizer(torch.optim.Optimizer):
 
     @property
     def state(self):
-        """The state of the optimizer, by parameter."""
+        """The state of the wrapped optimizer, by parameter."""
         return self._optimizer.state
 
     def step(self, closure=None):
-        """One step of the optimizer."""
+        """Run one step of the wrapped optimizer."""
         return self._optimizer.step(closure=closure)
 
     def zero_grad(self, set_to_none=True):
-        """Drop the gradients."""
+        """Reset the gradients."""
         self._optimizer.zero_grad(set_to_none)
 
     def add_param_group(self, param_group):
-        """Add a group of parameters, all of them named."""
+        """Add a parameter group; all its parameters must be named."""
         self._listed(param_group)
         self.ordered_param_keys += [
             self._key(p, "some parameters are not in the module") for p in param_group["params"]
@@ -80,7 +80,7 @@ class _NamedOptimizer(torch.optim.Optimizer):
         self.param_groups = self._optimizer.param_groups
 
     def init_state(self):
-        """Have there be a state of every parameter, by a step with gradients of zero."""
+        """Create the state of every parameter by a step with zero gradients."""
         for param in self.named_parameters.values():
             if param.requires_grad:
                 param.grad = torch.zeros_like(param)
@@ -92,7 +92,10 @@ class _NamedOptimizer(torch.optim.Optimizer):
         return FullyShardedDataParallel if isinstance(self.module, FullyShardedDataParallel) else None
 
     def state_dict(self):
-        """The optimizer's state_dict with names for numbers; each group's names are sorted."""
+        """Return the optimizer's state_dict with names instead of numbers.
+
+        The names of each group are sorted.
+        """
         own, key = self._optimizer.state_dict(), self.ordered_param_keys
         groups = []
         for group in own["param_groups"]:
@@ -104,9 +107,9 @@ class _NamedOptimizer(torch.optim.Optimizer):
         return found
 
     def load_state_dict(self, state_dict):
-        """Take the values of a state_dict of names into the state that there is.
+        """Load a state_dict with names into the existing state.
 
-        ValueError where there is none yet, or entries do not fit.
+        Raise ValueError if there is no state yet or if entries do not match.
         """
         own = self._optimizer.state_dict()
         if fsdp := self._fsdp():
@@ -116,7 +119,7 @@ class _NamedOptimizer(torch.optim.Optimizer):
         if not own["state"]:
             raise ValueError("Expects the optim to be initialized before load but found not initialized.")
         for i, name in enumerate(self.ordered_param_keys):
-            if name in state_dict["state"]:  # else it has not been trained
+            if name in state_dict["state"]:  # otherwise it has not been trained
                 self._load_state(name, own["state"][i], state_dict["state"][name])
         theirs = {frozenset(group["params"]): group for group in state_dict["param_groups"]}
         for group in own["param_groups"]:

@@ -1,15 +1,16 @@
-"""An optimizer for parameters of other workers: it takes their gradients from torch.distributed.autograd, which this
-build does not have.
+"""DistributedOptimizer for parameters of other workers.
+
+It needs torch.distributed.autograd, which is not supported.
 """
 
 __all__ = ["DistributedOptimizer"]
 
 
 class DistributedOptimizer:
-    """Optimizers on the workers that own the parameters. None can be made.
+    """Optimizers on the workers that own the parameters. Not supported.
 
     Raises:
-        NotImplementedError: always.
+    NotImplementedError: always.
     """
 
     def __init__(self, optimizer_class, params_rref, *args, **kwargs):

@@ -1,5 +1,6 @@
-"""Optimizers that are handed their gradients: a step reads no `.grad`, so that several threads may train the same
-parameters.
+"""Functional optimizers, which take gradients as arguments.
+
+A step does not read `.grad`, so several threads may train the same parameters.
 """
 
 import inspect
@@ -11,7 +12,7 @@ functional_optim_map = {}
 
 
 class _Functional:
-    """An optimizer of `_optimizer` whose steps are given gradients. `state` is its state, by parameter."""
+    """Base class of functional optimizers over the class `_optimizer`. `state` holds the state by parameter."""
 
     def __init__(self, params, *args, _allow_empty_param_list=False, **kwargs):
         if len(params) == 0 and not _allow_empty_param_list:
@@ -19,17 +20,17 @@ class _Functional:
         given = self._signature.bind(*args, **kwargs)
         given.apply_defaults()
         self.defaults, self.state, self.param_group = dict(given.arguments), {}, {"params": params}
-        self._over([torch.zeros(1)])  # refuses options that the optimizer refuses
+        self._over([torch.zeros(1)])  # raises for options that the optimizer rejects
 
     def _over(self, params):
         return self._optimizer(params, **self.defaults)
 
     def step_param(self, param, grad):
-        """One step of one parameter; none where its gradient is None."""
+        """Run one step for one parameter; do nothing if its gradient is None."""
         self._step([param], [grad])
 
     def step(self, gradients):
-        """One step of all parameters; one whose gradient is None stays."""
+        """Run one step for all parameters; those whose gradient is None do not change."""
         params = self.param_group["params"]
         if len(params) != len(gradients):
             raise ValueError(
@@ -42,7 +43,7 @@ class _Functional:
         aliases = {}
         for param, gradient in zip(params, gradients):
             if gradient is not None:
-                alias = param.detach()  # the same memory, with a gradient of its own
+                alias = param.detach()  # shares the memory, but has its own gradient
                 alias.grad = gradient.detach()
                 aliases[alias] = param
         if not aliases:
@@ -57,7 +58,7 @@ class _Functional:
 
 
 def _functional(cls, defaults):
-    """The functional form of an optimizer, and its entry in `functional_optim_map`."""
+    """Create the functional form of an optimizer and register it in `functional_optim_map`."""
     ordered = [
         inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=value)
         for name, value in defaults.items()
@@ -110,12 +111,15 @@ _FunctionalSGD = _functional(
 
 
 def register_functional_optim(key, optim):
-    """Let `as_functional_optim(key)` find `optim`, unless the key is taken."""
+    """Register `optim` for `as_functional_optim(key)`, unless the key is taken."""
     functional_optim_map.setdefault(key, optim)
 
 
 def as_functional_optim(optim_cls, *args, **kwargs):
-    """The functional form of an optimizer class, without parameters; ValueError where there is none."""
+    """Return the functional form of an optimizer class, without parameters.
+
+    Raise ValueError if there is none.
+    """
     if optim_cls not in functional_optim_map:
         raise ValueError(f"Optimizer {optim_cls} does not have a functional counterpart!")
     return functional_optim_map[optim_cls]([], *args, **kwargs, _allow_empty_param_list=True)

@@ -1,5 +1,6 @@
-"""ZeRO's first stage (arXiv:1910.02054): each rank keeps the optimizer's state of its share of the parameters, and
-sends them out after a step.
+"""ZeRO stage 1 (arXiv:1910.02054): the optimizer state is sharded over the ranks.
+
+Each rank keeps the state of its share of the parameters and broadcasts them after a step.
 """
 
 import copy
@@ -18,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 
 def _recursive_copy_to_device(value, non_blocking, device):
-    """Containers with their tensors on a device."""
+    """Copy the tensors in nested containers to a device."""
     if isinstance(value, torch.Tensor):
         return value.to(device, non_blocking=non_blocking)
     if isinstance(value, (list, tuple)):
@@ -29,7 +30,7 @@ def _recursive_copy_to_device(value, non_blocking, device):
 
 
 def _broadcast_object(obj, src_rank, group=None, device=torch.device("cpu")):
-    """An object of a (global) rank's, on all ranks; its tensors go to a device."""
+    """Broadcast an object from a global rank; its tensors are moved to a device."""
     if dist.get_rank() == src_rank:
         file = io.BytesIO()
         torch.save(obj, file)
@@ -49,16 +50,17 @@ class _ZeROJoinHook(JoinHook):
         self.zero = zero
 
     def main_hook(self):
-        """This rank's parameters are still its to update and to send."""
+        """Continue to update and broadcast this rank's share of the parameters."""
         self.zero.step()
 
 
 class ZeroRedundancyOptimizer(Optimizer, Joinable):
-    """``ZeroRedundancyOptimizer(model.parameters(), torch.optim.Adam, lr=0.01)``: an optimizer of which each rank runs
-    a share.
+    """An optimizer of which each rank runs a share.
 
-    A parameter belongs to one rank; the largest go first, each to the rank with the least so far. With
-    ``parameters_as_bucket_view`` a rank's parameters lie in one piece of memory, and travel at once.
+    Example: ``ZeroRedundancyOptimizer(model.parameters(), torch.optim.Adam, lr=0.01)``.
+
+    Each parameter belongs to one rank: they are assigned by descending size to the rank with the fewest elements. With
+    ``parameters_as_bucket_view``, a rank's parameters are views of one tensor and are broadcast together.
     ``overlap_with_ddp`` is not supported.
     """
 
@@ -77,7 +79,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
             raise NotImplementedError(
                 "ZeroRedundancyOptimizer: overlap_with_ddp=True is not supported; step() after backward is"
             )
-        self.initialized = False  # until then `add_param_group`, which Optimizer calls, does just what Optimizer's does
+        self.initialized = False  # until then `add_param_group`, which Optimizer calls, does only what Optimizer's does
         Optimizer.__init__(self, params, defaults)
         Joinable.__init__(self)
         self.process_group = dist.distributed_c10d._get_default_group() if process_group is None else process_group
@@ -88,7 +90,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         self._optim_defaults, self._optim_constructor = defaults, optimizer_class
         self._partition, self._all_state_dicts, self._buckets = None, [], []
         self.parameters_as_bucket_view = parameters_as_bucket_view
-        # parameter groups, rather than parameters, may be empty
+        # a parameter group may be empty, the list of groups may not
         self.optim = optimizer_class(self._partition_parameters()[self.rank], **defaults)
         self._sync_param_groups(self.optim.param_groups, self.param_groups)
         self._build_param_buckets()
@@ -134,10 +136,10 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
                 f"{names[0]} and {other}"
             )
 
-    # -- who has which parameters
+    # -- partition of the parameters
 
     def _partition_parameters(self):
-        """The parameter groups of each rank."""
+        """Return the parameter groups of each rank."""
         if self._partition is None:
             self._partition, sizes = [[] for _ in range(self.world_size)], [0] * self.world_size
             for group in self.param_groups:
@@ -165,11 +167,11 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         return {p: i for i, p in enumerate(self._index_to_param)}
 
     def add_param_group(self, param_group):
-        """Add a group; to be called on all ranks."""
+        """Add a parameter group. Must be called on all ranks."""
         super().add_param_group(param_group)
         if not self.initialized:
             return
-        self._partition = None  # the groups before it are shared out as they were
+        self._partition = None  # the partition of the previous groups does not change
         groups = self._partition_parameters()[self.rank]
         if len(groups) == len(self.optim.param_groups) + 1:
             self.optim.add_param_group(groups[-1])
@@ -178,9 +180,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         self._build_param_buckets()
 
     def _build_param_buckets(self):
-        """With ``parameters_as_bucket_view``: one tensor for each device and rank, of which the parameters become
-        views.
-        """
+        """With ``parameters_as_bucket_view``, make parameters views of one tensor for each device and rank."""
         if not self.parameters_as_bucket_view:
             return
         self._buckets = []
@@ -189,7 +189,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
             for groups in self._partition_parameters():
                 mine = [p for g in groups for p in g["params"] if p.device == device]
                 for p in mine:
-                    if not p.requires_grad:  # it may lie in a bucket of before
+                    if not p.requires_grad:  # it may be a view of an old bucket
                         p.data = p.data.clone()
                 trained = [p for p in mine if p.requires_grad]
                 bucket = torch.cat([p.data.reshape(-1) for p in trained]) if trained else torch.zeros(1, device=device)
@@ -201,7 +201,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
     # -- steps
 
     def _local_step(self, closure=None, **kwargs):
-        """A step on this rank's parameters."""
+        """Run a step on this rank's share of the parameters."""
         Join.notify_join_context(self)
         mask = [p.requires_grad for p in self._all_params]
         if mask != self._is_trainable_mask:
@@ -217,7 +217,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         return loss
 
     def _sync_params(self):
-        """Each rank's parameters, on all ranks."""
+        """Broadcast each rank's share of the parameters."""
         works = []
         for rank in range(self.world_size):
             if self.parameters_as_bucket_view:
@@ -230,29 +230,32 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
             work.wait()
 
     def step(self, closure=None, **kwargs):
-        """A step on all parameters."""
+        """Run a step on all parameters."""
         loss = self._local_step(closure=closure, **kwargs)
         self._sync_params()
         return loss
 
     def join_hook(self, **_kwargs):
-        """Without inputs, a rank goes on updating its parameters."""
+        """Return a hook with which a rank without inputs continues to update its parameters."""
         return _ZeROJoinHook(self)
 
     @property
     def join_device(self):
-        """The parameters' device."""
+        """The device of the parameters."""
         return self._default_device
 
     @property
     def join_process_group(self):
-        """The group."""
+        """The process group."""
         return self.process_group
 
     # -- state
 
     def consolidate_state_dict(self, to=0):
-        """Bring all ranks' states to one rank, whose ``state_dict`` has them then; to be called on all ranks."""
+        """Gather the state of all ranks on one rank, where ``state_dict`` then returns it.
+
+        Must be called on all ranks.
+        """
         self._sync_param_groups(self.param_groups, self.optim.param_groups)
         self._all_state_dicts = []
         host = torch.device("cpu")
@@ -267,7 +270,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
                     self._all_state_dicts.append(_recursive_copy_to_device(received, True, host))
 
     def state_dict(self):
-        """The state of all parameters, as of the last ``consolidate_state_dict``."""
+        """Return the state of all parameters, as of the last ``consolidate_state_dict``."""
         if not self._all_state_dicts:
             raise RuntimeError(
                 "Optimizer state has not been consolidated on this rank. "
@@ -284,7 +287,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         return state_dict
 
     def load_state_dict(self, state_dict):
-        """Take this rank's share of a state of all parameters."""
+        """Load this rank's share of a state of all parameters."""
         ranks, params = self._param_to_rank, self._index_to_param
         for index, value in state_dict["state"].items():
             param = params[index]
@@ -301,7 +304,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
 
     @staticmethod
     def _sync_param_groups(src_param_groups, dst_param_groups):
-        """Copy the settings of parameter groups."""
+        """Copy the options of parameter groups."""
         if len(src_param_groups) != len(dst_param_groups):
             raise AssertionError("Mismatch between number of source and destination parameter groups")
         for source, target in zip(src_param_groups, dst_param_groups):

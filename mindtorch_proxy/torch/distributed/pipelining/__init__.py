@@ -1,7 +1,6 @@
-"""Pipelines: models whose parts run on different processes, on one part of a batch after the other. Known by name, and
-not supported.
+"""Names of torch.distributed.pipelining, for compatibility. Pipeline parallelism is not supported.
 
-Each name raises NotImplementedError when it is called; SplitPoint says where a model would be cut.
+Each name raises NotImplementedError when it is called; only the enum SplitPoint can be used.
 """
 
 import enum
@@ -14,7 +13,7 @@ __all__ = [
 
 
 class SplitPoint(enum.Enum):
-    """Where a model is cut: before a module, or behind it."""
+    """Where a model is split: before or after a module."""
 
     BEGINNING = 1
     END = 2
@@ -32,51 +31,51 @@ class _Absent:
 
 
 class Pipe(_Absent):
-    """A model in parts."""
+    """A model split into stages."""
 
 
 class PipelineStage(_Absent):
-    """The part of this process."""
+    """The pipeline stage of this process."""
 
 
 class Schedule1F1B(_Absent):
-    """One part of the batch forward, one backward, in turn."""
+    """A schedule that alternates one forward and one backward microbatch."""
 
 
 class ScheduleGPipe(_Absent):
-    """All parts of the batch forward, then all backward."""
+    """A schedule that runs forward on all microbatches, then backward on all."""
 
 
 class ScheduleInterleaved1F1B(_Absent):
-    """One forward, one backward, where each process has several parts of the model."""
+    """A 1F1B schedule with several stages on each process."""
 
 
 class ScheduleLoopedBFS(_Absent):
-    """All forward, then all backward, where each process has several parts of the model."""
+    """A schedule like GPipe with several stages on each process."""
 
 
 class ScheduleInterleavedZeroBubble(_Absent):
-    """One forward, one backward, with the weights' gradients in the gaps."""
+    """An interleaved 1F1B schedule that computes the weights' gradients in the idle time."""
 
 
 class ScheduleZBVZeroBubble(_Absent):
-    """The same, where the parts of the model lie in the order of a V."""
+    """A zero bubble schedule with the stages arranged in a V."""
 
 
 class ScheduleDualPipeV(_Absent):
-    """Two directions at once, where the parts of the model lie in the order of a V."""
+    """A schedule in both directions with the stages arranged in a V."""
 
 
 def pipeline(module, mb_args, mb_kwargs=None, split_spec=None, split_policy=None):
-    """Raises: no model is cut in parts."""
+    """Raise NotImplementedError, because pipelines are not supported."""
     _refuse("pipeline")
 
 
 def pipe_split():
-    """Raises: no model is cut in parts."""
+    """Raise NotImplementedError, because pipelines are not supported."""
     _refuse("pipe_split")
 
 
 def build_stage(stage_module, stage_index, pipe_info, device, group=None):
-    """Raises: no model is cut in parts."""
+    """Raise NotImplementedError, because pipelines are not supported."""
     _refuse("build_stage")

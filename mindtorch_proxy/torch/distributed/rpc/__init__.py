@@ -1,8 +1,8 @@
-"""Remote procedure calls: functions that run on other processes, and references to values that stay there.
+"""Remote procedure calls: functions that run on other processes, and references to remote values.
 
-The transport is Python's own (multiprocessing.connection over TCP), whose ends know each other by a key from the job's
-store. Who knows that key, or can read the store, can run code here; nothing is encrypted. Gradients across workers
-(torch.distributed.autograd) are not there.
+The transport is Python's multiprocessing.connection over TCP. Both ends authenticate with a key from the job's store:
+anyone who knows that key or can read the store can run code here. The traffic is not encrypted. Distributed autograd
+(torch.distributed.autograd) is not supported.
 """
 
 import itertools
@@ -23,19 +23,19 @@ _jobs = itertools.count()
 
 
 def is_available():
-    """Whether this build has remote procedure calls: yes."""
+    """Whether RPC is available, which is always True."""
     return True
 
 
 def init_rpc(name, backend=None, rank=-1, world_size=None, rpc_backend_options=None):
-    """Make this process a worker: it can call the others and is called by them until ``shutdown``.
+    """Make this process a worker, which can call other workers and be called by them until ``shutdown``.
 
     Args:
-        name: its name, of letters, digits, ``_``, ``:`` and ``-``; each worker has another.
-        backend: ``BackendType.TENSORPIPE``, the default.
-        rank, world_size: its number, and how many workers there are. Workers that come and go (no world_size) raise
-        NotImplementedError.
-        rpc_backend_options: time-out, threads, and the URL by which workers find each other (by default ``env://``).
+    name: the worker's unique name, of letters, digits, ``_``, ``:`` and ``-``.
+    backend: ``BackendType.TENSORPIPE``, the default.
+    rank, world_size: the worker's rank and the number of workers. Workers that join and leave dynamically (no
+    world_size) raise NotImplementedError.
+    rpc_backend_options: the timeout, the number of threads, and the URL of the rendezvous (default ``env://``).
     """
     from .. import PrefixStore, rendezvous
     from ._agent import Agent

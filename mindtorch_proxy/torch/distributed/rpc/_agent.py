@@ -1,8 +1,8 @@
-"""A worker's agent: it listens for requests of the others, serves them by a pool of threads, and keeps what it waits
-for.
+"""The RPC agent of a worker.
 
-Connections are multiprocessing's. Both ends prove that they know a key, which rank 0 puts into the store; what follows
-is not encrypted.
+It listens for requests of other workers, serves them with a pool of threads, and tracks pending calls. Connections are
+multiprocessing's. Both ends authenticate with a key that rank 0 puts into the store; the traffic that follows is not
+encrypted.
 """
 
 import heapq
@@ -36,13 +36,13 @@ def _thread(target, *args):
 
 
 class _RemoteError:
-    """What a function raised on another worker: its type, and a text that has the other's traceback."""
+    """An exception raised on another worker: its type, and a text with the remote traceback."""
 
     def __init__(self, kind, text):
         self.kind, self.text = kind, text
 
     def exception(self):
-        """The exception to raise here."""
+        """Return the exception to raise on this worker."""
         try:
             return self.kind(self.text)
         except Exception as e:
@@ -53,8 +53,9 @@ class _RemoteError:
 
 
 def _result(info, function, *args, **kwargs):
-    """What a function gives on this worker, or the _RemoteError of what it raises, which goes to the standard error
-    too.
+    """Return a function's result on this worker, or a _RemoteError if it raises.
+
+    The error is also printed to standard error.
     """
     try:
         return function(*args, **kwargs)
@@ -65,7 +66,10 @@ def _result(info, function, *args, **kwargs):
 
 
 def _outcome(future):
-    """What a future that is done holds. An error has its worker in its text already."""
+    """Return the value of a completed future, or a _RemoteError.
+
+    The text of an error already names its worker.
+    """
     try:
         return future.value()
     except Exception as e:
@@ -73,7 +77,7 @@ def _outcome(future):
 
 
 def _settle(future, value):
-    """Give a future its value, or the error that came in its place."""
+    """Complete a future with a value, or with the error in a _RemoteError."""
     if isinstance(value, _RemoteError):
         future._finish(None, value.exception())
     else:
@@ -81,9 +85,9 @@ def _settle(future, value):
 
 
 class _Answer(torch.Future):
-    """What a call waits for.
+    """The future of a pending call.
 
-    Its callbacks run in the pool: they may wait for answers that come over the same connection.
+    Its callbacks run in the pool, because they may wait for answers that arrive over the same connection.
     """
 
     pool = None
@@ -96,14 +100,14 @@ class _Answer(torch.Future):
 
 
 class _Link:
-    """A connection: whole messages go out one after another."""
+    """A connection on which messages are sent one at a time."""
 
     def __init__(self, s):
         s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._connection, self._lock = mpc.Connection(s.detach()), threading.Lock()
 
     def prove(self, key, first):
-        """Both ends show that they know the key; whether this one did not hang up."""
+        """Authenticate both ends with the key; return whether that succeeded."""
         steps = [mpc.answer_challenge, mpc.deliver_challenge]
         try:
             for step in steps if first else reversed(steps):
@@ -114,7 +118,7 @@ class _Link:
         return True
 
     def send(self, message, buffers):
-        """A message and the buffers beside it."""
+        """Send a message and its buffers."""
         with self._lock:
             self._connection.send_bytes(pickle.dumps((message, [b.nbytes for b in buffers])))
             for b in buffers:
@@ -122,7 +126,7 @@ class _Link:
                     self._connection.send_bytes(b)
 
     def receive(self):
-        """The next message and its buffers; EOFError or OSError where the connection has ended."""
+        """Return the next message and its buffers; raise EOFError or OSError if the connection has ended."""
         message, sizes = pickle.loads(self._connection.recv_bytes())
         buffers = [bytearray(n) for n in sizes]
         for b in buffers:
@@ -131,13 +135,13 @@ class _Link:
         return message, buffers
 
     def close(self):
-        """End it, also for a thread that waits in ``receive``."""
+        """Close the connection, which also wakes up a thread that waits in ``receive``."""
         with socket.socket(fileno=os.dup(self._connection.fileno())) as s:
             s.shutdown(socket.SHUT_RDWR)
 
 
 class _Loopback:
-    """The way to oneself: what arrives is a copy, as from another worker."""
+    """The connection of a worker to itself; messages are copied as if they came from another worker."""
 
     def __init__(self, take):
         self._take = take
@@ -146,11 +150,11 @@ class _Loopback:
         self._take(message, [bytearray(b) for b in buffers], self)
 
     def close(self):
-        """There is nothing to end."""
+        """Do nothing, because there is no connection."""
 
 
 class Agent:
-    """This process among the workers of a job."""
+    """The RPC agent of this process."""
 
     def __init__(self, store, name, rank, world_size, options):
         if not _NAME.fullmatch(name):
@@ -165,16 +169,19 @@ class Agent:
         self._quiet, self._running, self._served = threading.Condition(self._lock), 0, 0
         self._deadlines, self._sooner, self._closed = [], threading.Condition(), False
         self._pool = ThreadPoolExecutor(options.num_worker_threads, "torch.distributed.rpc")
-        self._store = store  # kept: the last user of a file removes it
+        self._store = store  # keep a reference, because the last user of a FileStore removes its file
         self._meet(store, world_size)
 
     def start(self):
-        """Take what others send: once this is the process's agent, which the functions that they call ask for."""
+        """Start to accept messages.
+
+        Must be called after this agent is set as the current one, because called functions look it up.
+        """
         for target in (self._accept, self._expire, self._tell_ends):
             _thread(target)
 
     def _meet(self, store, world_size):
-        """Tell the store where this worker listens, and learn where the others do."""
+        """Publish the address of this worker in the store, and read the addresses of the others."""
         interface = os.environ.get("GLOO_SOCKET_IFNAME")
         host = interface_address(interface.split(",")[0]) if interface else local_address(store)
         self._listener = socket.create_server(
@@ -194,9 +201,9 @@ class Agent:
             self._places.append(tuple(place))
 
     def worker(self, to):
-        """The WorkerInfo of a name, a number, or a WorkerInfo.
+        """Return the WorkerInfo for a name, a number, or a WorkerInfo.
 
-        RuntimeError where there is none, ValueError for what can be none.
+        Raise RuntimeError if there is no such worker, and ValueError for other types.
         """
         if isinstance(to, WorkerInfo):
             return to
@@ -210,7 +217,7 @@ class Agent:
             f"{'name' if isinstance(to, str) else 'id'} {to}"
         )
 
-    # what comes in
+    # incoming messages
 
     def _accept(self):
         while True:
@@ -225,7 +232,7 @@ class Agent:
             self._read(link)
 
     def _read(self, link, peer=None):
-        """Take messages until the connection ends. What waits for the peer then fails."""
+        """Handle messages until the connection ends; calls that still wait for the peer then fail."""
         while True:
             try:
                 message, buffers = link.receive()
@@ -241,7 +248,7 @@ class Agent:
             self._fail(number, f"the connection from {self.info} to {peer} has ended")
 
     def _waiting(self, number):
-        """The future that waits for an answer, which it then waits for no longer; None when it has ended before."""
+        """Remove a pending call and return its future, or None if it has already ended."""
         with self._lock:
             future, _ = self._pending.pop(number, (None, None))
             self._quiet.notify_all()
@@ -252,9 +259,9 @@ class Agent:
             future._finish(None, RuntimeError(text))
 
     def _take(self, message, buffers, link):
-        """Act on a message. What it says of references is noted here, in the order in which messages come.
+        """Handle a message.
 
-        Functions run in the pool.
+        References are updated here, in the order of the messages; functions run in the pool.
         """
         kind, number, source, details, data = message
         if kind == "reply":
@@ -274,7 +281,7 @@ class Agent:
                 self._serve(answer, data, buffers, **details)
 
     def _answer(self, link, number, to):
-        """A function that sends a value, or a _RemoteError, to who asked."""
+        """Return a function that sends a value or a _RemoteError to the caller."""
 
         def answer(value):
             try:
@@ -283,7 +290,7 @@ class Agent:
                 data, buffers = _wire.dumps(_RemoteError(RuntimeError, f"{type(e).__name__}: {e}"), to)
             try:
                 link.send(("reply", number, self.info.id, {}, data), buffers)
-            except OSError:  # who asked is gone
+            except OSError:  # the caller is gone
                 pass
 
         return answer
@@ -291,7 +298,7 @@ class Agent:
     def _serve(self, answer, data, buffers, reference=None, fork=None):
         """Run a function in the pool.
 
-        With a reference its value stays here, and the caller hears at once that it is being made.
+        With a reference, its value stays here, and the caller gets an answer as soon as the call is accepted.
         """
         with self._lock:
             self._running += 1
@@ -345,7 +352,7 @@ class Agent:
             owned.future.add_done_callback(lambda f: self._pool.submit(lambda: answer(_outcome(f))))
 
     def _arrive(self, answer, number, value):
-        """Answer when all workers have come, with the sum of what they brought."""
+        """Answer once all workers have reached the barrier, with the sum of their values."""
         with self._lock:
             come = self._barriers.setdefault(number, [])
             come.append((answer, value))
@@ -355,7 +362,7 @@ class Agent:
         for each, _ in come:
             each(sum(v for _, v in come))
 
-    # what goes out
+    # outgoing messages
 
     def _link(self, to):
         with self._lock:
@@ -369,16 +376,17 @@ class Agent:
             raise ConnectionError("it does not know the key of this job")
         with self._lock:
             used = self._links.setdefault(to.id, link)
-        if used is not link:  # another thread was quicker
+        if used is not link:  # another thread has connected first
             link.close()
         else:
             _thread(self._read, link, to)
         return used
 
     def send(self, kind, to, details, data=b"", buffers=(), timeout=None):
-        """Send a message. With a time-out in seconds (0: none, UNSET_RPC_TIMEOUT: the agent's) an answer is waited for.
+        """Send a message.
 
-        A Future.
+        With a timeout in seconds, wait for an answer and return its Future; 0 means no timeout, UNSET_RPC_TIMEOUT the
+        agent's default. Without one, return None.
         """
         future = number = None
         if timeout is not None:
@@ -397,16 +405,16 @@ class Agent:
         return future
 
     def call(self, to, function, args, kwargs, timeout, **details):
-        """A Future of what a function gives on another worker.
+        """Call a function on a worker and return a Future of its result.
 
-        With details of a reference, of None as soon as it is being made.
+        With details of a reference, the Future is completed with None as soon as the owner has accepted the call.
         """
         return self.send(
             "call", to, details, *_wire.dumps((function, tuple(args or ()), kwargs or {}), to), timeout=timeout
         )
 
     def _expire(self):
-        """Fail what has not been answered in its time."""
+        """Fail calls that were not answered in time."""
         while not self._closed:
             with self._sooner:
                 now = time.monotonic()
@@ -421,9 +429,9 @@ class Agent:
             )
 
     def _tell_ends(self):
-        """Tell owners of references that have ended here.
+        """Notify owners of references that have ended here.
 
-        An Event is set when its turn comes; None ends this thread.
+        An Event in the queue is set when it is reached; None ends this thread.
         """
         while (found := self.references.ended.get()) is not None:
             if isinstance(found, threading.Event):
@@ -432,15 +440,15 @@ class Agent:
                 owner, reference, fork = found
                 self.send("end", owner, {"reference": reference, "fork": fork})
 
-    # the end
+    # shutdown
 
     def _barrier(self, number, value, timeout):
         return self.send("barrier", self.workers[0], {"number": number, "value": value}, timeout=timeout).wait()
 
     def join(self, timeout):
-        """Wait until all workers have come, and nothing that any of them has begun goes on.
+        """Wait until all workers have called this and no call is running on any of them.
 
-        Then their references end.
+        Then all references of this worker end.
         """
         for number in itertools.count():
             with self._lock:
@@ -455,7 +463,7 @@ class Agent:
         self._barrier("end", 0, timeout)
 
     def close(self):
-        """End the connections and the threads."""
+        """Close the connections and end the threads."""
         self._closed = True
         with self._sooner:
             self._sooner.notify()

@@ -1,8 +1,8 @@
-"""References to values of other workers, and how long a value is kept.
+"""Remote references (RRefs), and the lifetime of their values.
 
-A value lives on its owner as long as a reference of the owner's own, or a fork: the reference of another worker, has
-not ended. Who sends a reference on tells the owner of the new fork before, over the connection on which it would tell
-that its own has ended: so the owner always hears of the new one first.
+A value lives on its owner until all of the owner's own references and all forks (references of other workers) have
+ended. A worker that passes on a reference notifies the owner of the new fork first, over the same connection on which
+it later reports the end of its own reference. So the owner always learns of the new fork before the old one ends.
 """
 
 import itertools
@@ -19,43 +19,43 @@ from .constants import UNSET_RPC_TIMEOUT
 
 __all__ = ["RRef", "References", "rebuild"]
 T = TypeVar("T")
-CALLS: dict = {}  # {name: function that runs another on a worker}, filled where these functions are defined
+CALLS: dict = {}  # {name: rpc function}, filled in the module that defines these functions
 
 
 class _Owned:
-    """A value that may still be in the making, and the forks that it is kept for."""
+    """A value, possibly still being computed, and the forks for which it is kept."""
 
     def __init__(self):
         self.future, self.forks, self.ended = torch.Future(), set(), set()
 
 
 class References:
-    """Those of one worker: the values that it owns, and its forks of others' values."""
+    """The references of one worker: the values that it owns, and its forks of other workers' values."""
 
     def __init__(self, rank):
         self._rank, self._ids, self._lock = rank, itertools.count(), threading.Lock()
         self._owned, self._kept, self._users = weakref.WeakValueDictionary(), {}, weakref.WeakSet()
         self.ended = (
             queue.SimpleQueue()
-        )  # (owner, reference, fork); __del__ may run anywhere, while a lock of ours is held as well
+        )  # (owner, reference, fork); a queue, because __del__ may run while one of our locks is held
 
     def new(self):
-        """An identity that no other reference or fork of the job has."""
+        """Return an id that is unique in the job."""
         return self._rank, next(self._ids)
 
     def own(self, reference, fork=None):
-        """A value to be, for a fork of another worker or for a reference here."""
+        """Create an owned value, for a fork of another worker or a local reference."""
         owned = self._owned[reference] = _Owned()
         if fork is not None:
             self.fork(reference, fork)
         return owned
 
     def value(self, reference):
-        """The owned value behind a reference, or None."""
+        """Return the owned value of a reference, or None."""
         return self._owned.get(reference)
 
     def fork(self, reference, fork):
-        """Keep a value for a fork, unless that has ended already."""
+        """Keep a value alive for a fork, unless the fork has already ended."""
         with self._lock:
             owned = self._owned.get(reference)
             if owned is None:
@@ -67,7 +67,7 @@ class References:
             self._kept[reference] = owned
 
     def end(self, reference, fork):
-        """A fork has ended; the last one frees the value."""
+        """Record the end of a fork; the value is freed with its last fork."""
         with self._lock:
             owned = self._owned.get(reference)
             if owned is None:
@@ -80,11 +80,11 @@ class References:
                 self._kept.pop(reference, None)
 
     def use(self, rref):
-        """Note a fork of this worker's."""
+        """Register a fork held by this worker."""
         self._users.add(rref)
 
     def end_all(self):
-        """End all forks of this worker's."""
+        """End all forks held by this worker."""
         for rref in list(self._users):
             rref._end()
 
@@ -105,11 +105,11 @@ def _call_async_method(rref, name, args, kwargs):
     return _call_method(rref, name, args, kwargs)
 
 
-_call_async_method._wrapped_async_rpc_function = _call_method  # the method gives a Future, whose value is meant
+_call_async_method._wrapped_async_rpc_function = _call_method  # the method returns a Future of the result
 
 
 class _Proxy:
-    """Calls of the methods of what a reference stands for, on its owner."""
+    """Calls methods of a referenced value on its owner."""
 
     def __init__(self, rref, call, timeout):
         self._rref, self._call, self._timeout = rref, call, timeout
@@ -124,10 +124,10 @@ class _Proxy:
 
 
 class RRef(Generic[T]):
-    """A reference to a value of type T on its owner: made here from a value, or by ``remote``. Other workers' copies of
-    it are forks.
+    """A reference to a value of type T on its owner, created from a local value or by ``remote``.
 
-    It can be an argument or a result of remote calls, and is no object to pickle otherwise (RuntimeError).
+    Copies on other workers are forks. An RRef can be an argument or a result of a remote call; pickling it otherwise
+    raises RuntimeError.
     """
 
     def __init__(self, value, type_hint=None):
@@ -171,7 +171,7 @@ class RRef(Generic[T]):
         raise RuntimeError("Can not pickle rref in python pickler, rref can only be pickled when using RPC")
 
     def _sent(self):
-        """What ``rebuild`` makes a new fork from, of which the owner has been told."""
+        """Create a new fork, notify the owner of it, and return the arguments of ``rebuild``."""
         agent, fork = self._agent, self._agent.references.new()
         if self.is_owner():
             agent.references.fork(self._reference, fork)
@@ -191,15 +191,15 @@ class RRef(Generic[T]):
     __repr__ = __str__
 
     def is_owner(self):
-        """Whether the value is this worker's."""
+        """Whether this worker owns the value."""
         return self._owned is not None
 
     def owner(self):
-        """The WorkerInfo of the worker that has the value."""
+        """Return the WorkerInfo of the owner."""
         return self._owner
 
     def owner_name(self):
-        """The owner's name."""
+        """Return the owner's name."""
         return self._owner.name
 
     def confirmed_by_owner(self):
@@ -207,9 +207,9 @@ class RRef(Generic[T]):
         return self._made is None or self._made.done()
 
     def to_here(self, timeout=UNSET_RPC_TIMEOUT):
-        """The value: itself on the owner, a copy elsewhere.
+        """Return the value: the value itself on the owner, a copy on other workers.
 
-        Raises what making it raised, RuntimeError when it does not come in time.
+        Raise the error with which its computation failed, or RuntimeError on a time-out.
         """
         if self.is_owner():
             return self.local_value()
@@ -218,7 +218,7 @@ class RRef(Generic[T]):
         return self._agent.send("fetch", self._owner, {"reference": self._reference}, timeout=timeout).wait()
 
     def local_value(self):
-        """The value, on its owner alone (RuntimeError elsewhere)."""
+        """Return the value on its owner; raise RuntimeError on other workers."""
         if not self.is_owner():
             raise RuntimeError(
                 f"For UserRRef(rref_id={_text(self._reference)}, fork_id={_text(self._fork or ('-', '-'))}), "
@@ -233,30 +233,30 @@ class RRef(Generic[T]):
         return future.wait() if blocking else future
 
     def _get_future(self):
-        """A Future that is done when the owner has begun to make the value."""
+        """Return a Future that is completed when the owner has accepted the call."""
         if self._made is None:
             raise RuntimeError("a reference that no `remote` of this worker made has no Future")
         return self._made
 
     def rpc_sync(self, timeout=UNSET_RPC_TIMEOUT):
-        """``rref.rpc_sync().method(...)``: the method's result on the owner."""
+        """Return a proxy: ``rref.rpc_sync().method(...)`` returns the method's result."""
         return self._proxy("rpc_sync", timeout)
 
     def rpc_async(self, timeout=UNSET_RPC_TIMEOUT):
-        """``rref.rpc_async().method(...)``: a Future of the method's result on the owner."""
+        """Return a proxy: ``rref.rpc_async().method(...)`` returns a Future of the method's result."""
         return self._proxy("rpc_async", timeout)
 
     def remote(self, timeout=UNSET_RPC_TIMEOUT):
-        """``rref.remote().method(...)``: a reference to the method's result, which stays on the owner."""
+        """Return a proxy: ``rref.remote().method(...)`` returns a reference to the result on the owner."""
         return self._proxy("remote", timeout)
 
     def _proxy(self, name, timeout):
         return _Proxy(self, CALLS[name], timeout)
 
     def backward(self, dist_autograd_ctx_id=-1, retain_graph=False):
-        """Gradients of the value, a tensor, on its owner.
+        """Run backward from the value, a tensor, on its owner.
 
-        Across workers they need torch.distributed.autograd: NotImplementedError.
+        Backward across workers needs torch.distributed.autograd and raises NotImplementedError.
         """
         if dist_autograd_ctx_id != -1:
             raise NotImplementedError(
@@ -271,7 +271,7 @@ class RRef(Generic[T]):
 
 
 def rebuild(owner, reference, fork):
-    """The reference that came with a message."""
+    """Return the reference received in a message."""
     agent = current()
     if owner != agent.info:
         return RRef._of(agent, owner, reference, fork=fork)

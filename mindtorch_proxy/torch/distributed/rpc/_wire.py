@@ -1,4 +1,4 @@
-"""What messages between workers carry: pickles, in which tensors are their storages' bytes and RRefs new references."""
+"""The format of messages between workers: pickles in which tensors are stored as raw storages and RRefs as new forks."""
 
 import io
 import pickle
@@ -27,7 +27,7 @@ class _Pickler(pickle.Pickler):
         return NotImplemented
 
     def persistent_id(self, obj):
-        """Storages, each once a message: views of one memory are views of one memory there."""
+        """Store each storage once per message, so that views of one storage still share it on the other worker."""
         if isinstance(obj, torch.storage.TypedStorage):
             return obj.dtype, *self._bytes(obj._untyped_storage)
         if isinstance(obj, torch.UntypedStorage):
@@ -60,7 +60,7 @@ class _Unpickler(pickle.Unpickler):
 
 
 def dumps(obj, to):
-    """An object for a worker: its pickle, and the bytes of its storages beside it, which are not copied."""
+    """Serialize an object for a worker; return the pickle and the buffers of its storages, which are not copied."""
     file = io.BytesIO()
     pickler = _Pickler(file, to)
     pickler.dump(obj)
@@ -68,5 +68,5 @@ def dumps(obj, to):
 
 
 def loads(data, buffers):
-    """The object; its tensors lie in the buffers, which are to be writable."""
+    """Deserialize an object; its tensors use the memory of the buffers, which must be writable."""
     return _Unpickler(io.BytesIO(data), buffers).load()

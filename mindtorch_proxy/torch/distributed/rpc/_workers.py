@@ -1,4 +1,4 @@
-"""Who this process is among the workers of a job."""
+"""The identity of this process among the workers of a job."""
 
 import os
 
@@ -28,7 +28,7 @@ def is_set():
 
 
 def current():
-    """This process's agent; RuntimeError before init_rpc and after shutdown."""
+    """Return this process's agent; raise RuntimeError before init_rpc and after shutdown."""
     if _current is None:
         raise RuntimeError(
             "Current RPC agent is not set! Did you initialize the RPC framework (e.g. by calling `rpc.init_rpc`)?"
@@ -37,9 +37,9 @@ def current():
 
 
 def set_current(agent):
-    """Make an agent this process's; None: there is none."""
+    """Set this process's agent, or None to clear it."""
     global _current
     _current = agent
 
 
-os.register_at_fork(after_in_child=lambda: set_current(None))  # its threads and connections are the parent's
+os.register_at_fork(after_in_child=lambda: set_current(None))  # the threads and connections belong to the parent

@@ -1,4 +1,4 @@
-"""Calls of functions on other workers."""
+"""Functions to call functions on other workers."""
 
 import contextlib
 import functools
@@ -28,7 +28,7 @@ def _require_initialized(function):
 
 @contextlib.contextmanager
 def _wait_all():
-    """At the block's end, wait for all that ``rpc_async`` has begun in it."""
+    """Wait, at the end of the block, for all ``rpc_async`` calls made in it."""
     _thread.futures = []
     try:
         yield
@@ -38,12 +38,12 @@ def _wait_all():
 
 @_require_initialized
 def rpc_async(to, func, args=None, kwargs=None, timeout=UNSET_RPC_TIMEOUT):
-    """Begin ``func(*args, **kwargs)`` on a worker (name, number or WorkerInfo): a Future of the result.
+    """Start ``func(*args, **kwargs)`` on a worker (name, number or WorkerInfo) and return a Future of the result.
 
-    The function is looked up there by its module and name. Arguments and result are pickled; tensors, of the CPU
-    (RuntimeError otherwise), are copied, without what they were computed from. The Future raises what the function
-    raised, with the other worker's traceback in its text, or RuntimeError when no answer comes in `timeout` seconds (0:
-    no limit; by default that of the options) or the worker is gone.
+    The function is looked up there by its module and name. Arguments and results are pickled. Tensors must be on the
+    CPU (otherwise RuntimeError) and are copied without their autograd graph. The Future raises what the function
+    raised, with the remote traceback in its text, or RuntimeError if the worker is gone or no answer arrives in
+    `timeout` seconds (0: no limit; by default that of the options).
     """
     agent = current()
     future = agent.call(agent.worker(to), func, args, kwargs, timeout)
@@ -54,14 +54,14 @@ def rpc_async(to, func, args=None, kwargs=None, timeout=UNSET_RPC_TIMEOUT):
 
 @_require_initialized
 def rpc_sync(to, func, args=None, kwargs=None, timeout=UNSET_RPC_TIMEOUT):
-    """The result of ``func(*args, **kwargs)`` on a worker; see ``rpc_async``."""
+    """Run ``func(*args, **kwargs)`` on a worker and return its result; see ``rpc_async``."""
     agent = current()
     return agent.call(agent.worker(to), func, args, kwargs, timeout).wait()
 
 
 @_require_initialized
 def remote(to, func, args=None, kwargs=None, timeout=UNSET_RPC_TIMEOUT):
-    """Begin ``func(*args, **kwargs)`` on a worker, where the result stays: an RRef, at once."""
+    """Start ``func(*args, **kwargs)`` on a worker and immediately return an RRef; the result stays there."""
     agent = current()
     owner, reference, fork = agent.worker(to), agent.references.new(), agent.references.new()
     made = agent.call(owner, func, args, kwargs, timeout, reference=reference, fork=fork)
@@ -77,17 +77,20 @@ CALLS.update(rpc_async=rpc_async, rpc_sync=rpc_sync, remote=remote)
 
 @_require_initialized
 def get_worker_info(worker_name=None):
-    """The WorkerInfo of a worker, of this one by default; RuntimeError where no worker has the name."""
+    """Return the WorkerInfo of a worker, by default of this one.
+
+    Raise RuntimeError if there is no worker of that name.
+    """
     agent = current()
     return agent.info if worker_name is None else agent.worker(worker_name)
 
 
 @_require_initialized
 def shutdown(graceful=True, timeout=DEFAULT_SHUTDOWN_TIMEOUT):
-    """End this process's part.
+    """Stop RPC on this process.
 
-    Gracefully: when all workers have come here and nothing that any of them has begun goes on (RuntimeError when one is
-    gone).
+    With ``graceful``, first wait until all workers have called this and no call is running on any of them; raise
+    RuntimeError if a worker is gone.
     """
     agent = current()
     try:
@@ -99,7 +102,7 @@ def shutdown(graceful=True, timeout=DEFAULT_SHUTDOWN_TIMEOUT):
 
 
 class _Gathering:
-    """What the workers of one ``_all_gather`` have brought to the first of them."""
+    """The objects of one ``_all_gather``, collected on the first worker."""
 
     def __init__(self):
         self.objects, self.complete = {}, threading.Event()
@@ -114,7 +117,7 @@ def _found(number):
 
 
 def _bring(number, name, obj, names):
-    """On the first worker: what one of them has brought."""
+    """Store the object of one worker. Runs on the first worker."""
     found = _found(number)
     with _gathering:
         if name not in names or name in found.objects:
@@ -125,7 +128,7 @@ def _bring(number, name, obj, names):
 
 
 def _hand_out(number, objects):
-    """On the others: what all have brought."""
+    """Store the objects of all workers. Runs on the other workers."""
     found = _found(number)
     found.objects.update(objects)
     found.complete.set()
@@ -133,11 +136,12 @@ def _hand_out(number, objects):
 
 @_require_initialized
 def _all_gather(obj, worker_names=None, timeout=UNSET_RPC_TIMEOUT):
-    """{name: what that worker has given here} of the workers named, by default all: each of them calls this, and waits
-    for the others.
+    """Return {worker name: its object} for the given workers, by default all.
+
+    Each of them must call this, and waits for the others.
 
     Raises:
-        RuntimeError: a worker is gone, or does not answer in `timeout` seconds.
+    RuntimeError: a worker is gone or does not answer in `timeout` seconds.
     """
     agent = current()
     names = set(worker_names or (info.name for info in agent.workers))
@@ -164,8 +168,9 @@ def _all_gather(obj, worker_names=None, timeout=UNSET_RPC_TIMEOUT):
 
 @_require_initialized
 def _barrier(worker_names):
-    """Wait until all the workers named, of which this is one, have come here; a worker that does not come is written to
-    the log.
+    """Wait until all the given workers, which include this one, have called this.
+
+    If a worker does not arrive, log an error.
     """
     try:
         _all_gather(None, set(worker_names))
@@ -174,7 +179,7 @@ def _barrier(worker_names):
 
 
 def get_rpc_timeout():
-    """The time-out of calls that say none, in seconds."""
+    """Return the default timeout of calls in seconds."""
     return current().timeout
 
 

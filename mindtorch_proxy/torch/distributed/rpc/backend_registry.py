@@ -1,4 +1,4 @@
-"""The backends of remote procedure calls: one."""
+"""The RPC backends. There is only one."""
 
 import enum
 
@@ -6,8 +6,9 @@ __all__ = ["BackendType", "backend_registered"]
 
 
 class BackendType(enum.Enum):
-    """Backends. The one there is has PyTorch's name, and its own wire format: all workers of a job run the same
-    torch.
+    """The RPC backends.
+
+    The only one has PyTorch's name but its own wire format, so all workers of a job must use this torch.
     """
 
     TENSORPIPE = "TENSORPIPE"

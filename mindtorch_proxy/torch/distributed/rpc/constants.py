@@ -1,4 +1,4 @@
-"""Numbers that calls and options take where nothing is said."""
+"""Default values of RPC calls and options."""
 
 from datetime import timedelta
 

@@ -1,11 +1,12 @@
-"""How a function says that its result comes later."""
+"""The decorator for functions that return their result asynchronously."""
 
 import functools
 
 
 def async_execution(fn):
-    """Mark a function that returns a Future: the caller gets its value when it is there, and no thread of the callee
-    waits for it.
+    """Mark a function that returns a Future.
+
+    The caller gets the Future's value once it is ready, without a thread of the callee waiting for it.
     """
 
     @functools.wraps(fn)

@@ -1,4 +1,4 @@
-"""What a worker is started with."""
+"""Options of RPC workers."""
 
 import torch
 
@@ -8,16 +8,16 @@ __all__ = ["TensorPipeRpcBackendOptions"]
 
 
 class RpcBackendOptions:
-    """Time-out of calls in seconds (0: none), and the URL by which workers find each other."""
+    """The timeout of calls in seconds (0: none), and the URL of the rendezvous."""
 
     def __init__(self, rpc_timeout=constants.DEFAULT_RPC_TIMEOUT_SEC, init_method=constants.DEFAULT_INIT_METHOD):
         self.rpc_timeout, self.init_method = float(rpc_timeout), init_method
 
 
 class TensorPipeRpcBackendOptions(RpcBackendOptions):
-    """Options of the backend, under PyTorch's name for it: the number of threads that serve requests as well.
+    """Options of the backend, under PyTorch's name, with the number of threads that serve requests.
 
-    Tensors travel between CPUs only: maps between other devices raise NotImplementedError.
+    Tensors can only be sent from CPU to CPU; maps between other devices raise NotImplementedError.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class TensorPipeRpcBackendOptions(RpcBackendOptions):
             self.set_devices(devices)
 
     def set_device_map(self, to, device_map):
-        """Where a worker's tensors of other devices than the CPU go."""
+        """Set a worker's device map. Devices other than the CPU raise NotImplementedError."""
         for source, target in device_map.items():
             source, target = torch.device(source), torch.device(target)
             if (source.type, target.type) != ("cpu", "cpu"):
@@ -52,7 +52,7 @@ class TensorPipeRpcBackendOptions(RpcBackendOptions):
             self.device_maps.setdefault(to, {})[source] = target
 
     def set_devices(self, devices):
-        """The devices whose streams this worker's agent uses: there are none."""
+        """Raise an error, because only CPU tensors are supported."""
         for device in map(torch.device, devices):
             if device.type != "cuda":
                 raise ValueError(f"`set_devices` expect a list of CUDA devices, but got device type {device.type}.")

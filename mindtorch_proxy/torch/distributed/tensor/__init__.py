@@ -1,4 +1,4 @@
-"""Distributed tensors: sharded, replicated or partial over the ranks of a mesh."""
+"""DTensor: tensors that are sharded, replicated or partial over the ranks of a mesh."""
 
 from ..device_mesh import DeviceMesh, init_device_mesh
 from ._api import DTensor, distribute_module, distribute_tensor, empty, full, ones, rand, randn, zeros

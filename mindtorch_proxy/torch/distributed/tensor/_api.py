@@ -1,4 +1,4 @@
-"""Distributed tensors: one tensor for the program, pieces of it on the ranks of a mesh."""
+"""DTensor: one tensor for the program, with a local tensor on each rank of a mesh."""
 
 import inspect
 import warnings
@@ -24,7 +24,7 @@ __all__ = ["DTensor", "distribute_tensor", "distribute_module", "ones", "empty",
 
 
 def _for_gradients(placements):
-    """Placements of a gradient: the value's, but whole where the value is partial."""
+    """Return the placements of a gradient: those of the value, with Partial replaced by Replicate."""
     return tuple(Replicate() if p.is_partial() else p for p in placements)
 
 
@@ -94,8 +94,7 @@ class _Redistribute(torch.autograd.Function):
         backward_dtype, dtype = ctx.dtypes
         if backward_dtype is not None:
             local = local.to(backward_dtype)
-        # a value that was a piece or whole gets a gradient that is one; what was partial gets the whole gradient on
-        # each rank
+        # the gradient has the placements of the input, but is replicated where the input was partial
         target = tuple(Replicate() if before.is_partial() else before for before in ctx.spec.placements)
         local = redistribute_local_tensor(local, spec, target).to(dtype)
         meta = TensorMeta(spec.shape, spec.stride, dtype)
@@ -103,9 +102,9 @@ class _Redistribute(torch.autograd.Function):
 
 
 class DTensor(torch.Tensor):
-    """A tensor in pieces on the ranks of a mesh. Operators run on the pieces, and exchange what they need of others'.
+    """A tensor distributed over the ranks of a mesh. Operators run on the local tensors and communicate as needed.
 
-    The constructor is internal: distribute_tensor makes one of a whole tensor, DTensor.from_local of the pieces.
+    The constructor is internal. Use distribute_tensor for a full tensor and DTensor.from_local for local tensors.
     """
 
     __slots__ = ("_local_tensor", "_spec")
@@ -129,7 +128,7 @@ class DTensor(torch.Tensor):
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
-        from ._functions import FUNCTIONS  # only tensors that are computed with need these, and the rules
+        from ._functions import FUNCTIONS  # imported lazily, because only computation needs the functions and rules
 
         instead = FUNCTIONS.get(func)
         with torch._C.DisableTorchFunctionSubclass():
@@ -190,9 +189,9 @@ class DTensor(torch.Tensor):
         stride=None,
         grad_placements=None,
     ):
-        """A distributed tensor of each rank's piece.
+        """Create a DTensor from each rank's local tensor.
 
-        ``run_check`` broadcasts the first rank's where placements replicate.
+        With ``run_check``, the first rank's tensor is broadcast along replicated mesh dimensions.
         """
         if isinstance(local_tensor, DTensor):
             raise RuntimeError(
@@ -208,7 +207,10 @@ class DTensor(torch.Tensor):
         return _FromLocal.apply(local_tensor, mesh, placements, run_check, shape, stride, grad_placements)
 
     def to_local(self, *, grad_placements=None):
-        """This rank's piece. Its gradient is placed as this tensor is, or as ``grad_placements`` say."""
+        """Return this rank's local tensor.
+
+        Its gradient has this tensor's placements, or ``grad_placements`` if given.
+        """
         if not torch.is_grad_enabled():
             return self._local_tensor
         if grad_placements is not None:
@@ -218,7 +220,7 @@ class DTensor(torch.Tensor):
     def redistribute(
         self, device_mesh=None, placements=None, *, async_op=False, forward_dtype=None, backward_dtype=None
     ):
-        """The same value under other placements."""
+        """Return a DTensor with the same value and other placements."""
         if placements is None:
             raise RuntimeError("placements is needed for redistribute!")
         if device_mesh is not None and device_mesh != self.device_mesh:
@@ -239,7 +241,7 @@ class DTensor(torch.Tensor):
         return _Redistribute.apply(self, placements, forward_dtype, backward_dtype)
 
     def full_tensor(self, *, grad_placements=None):
-        """The whole tensor, on every rank."""
+        """Return the full tensor on every rank."""
         whole = self.redistribute(placements=[Replicate()] * self.device_mesh.ndim)
         return _ToLocal.apply(whole, grad_placements)
 
@@ -250,11 +252,11 @@ class DTensor(torch.Tensor):
 
     @property
     def placements(self):
-        """The placement along each mesh dimension."""
+        """The placement for each mesh dimension."""
         return self._spec.placements
 
     def __create_chunk_list__(self):
-        """What this rank holds, for torch.distributed.checkpoint."""
+        """Return the chunks that this rank holds, for torch.distributed.checkpoint."""
         from ..checkpoint.metadata import ChunkStorageMetadata
 
         if any(p.is_partial() for p in self.placements):
@@ -276,8 +278,9 @@ def _rebuild(local, mesh, placements, shape, stride, requires_grad):
 
 
 def distribute_tensor(tensor, device_mesh=None, placements=None, *, src_data_rank=0):
-    """A distributed tensor of a whole one: that of the rank ``src_data_rank`` of each mesh dimension's group, or each
-    rank's own with None.
+    """Create a DTensor from a full tensor.
+
+    The data come from rank ``src_data_rank`` of each mesh dimension's group, or from each rank itself if it is None.
     """
     mesh = device_mesh or _mesh_resources.get_current_mesh()
     if not tensor.is_leaf:
@@ -350,10 +353,10 @@ def _scattered(local, placement, mesh, mesh_dim, src_data_rank):
 
 
 def distribute_module(module, device_mesh=None, partition_fn=None, input_fn=None, output_fn=None):
-    """Make parameters and buffers of a module distributed: by ``partition_fn(name, module, mesh)``, the others
-    replicated.
+    """Make the parameters and buffers of a module DTensors.
 
-    ``input_fn(module, inputs, mesh)`` and ``output_fn(module, outputs, mesh)`` run before and after its forward.
+    ``partition_fn(name, module, mesh)`` distributes some of them; the others are replicated. ``input_fn(module, inputs,
+    mesh)`` and ``output_fn(module, outputs, mesh)`` run before and after the module's forward.
     """
     mesh = device_mesh or _mesh_resources.get_current_mesh()
     if getattr(module, "_distribute_module_applied", False):
@@ -416,22 +419,22 @@ def _made(make, size, dtype, requires_grad, device_mesh, placements, layout):
 
 
 def ones(*size, dtype=None, layout=torch.strided, requires_grad=False, device_mesh=None, placements=None):
-    """A distributed tensor of ones."""
+    """Return a DTensor of ones."""
     return _made(torch.ones, size, dtype, requires_grad, device_mesh, placements, layout)
 
 
 def zeros(*size, requires_grad=False, dtype=None, layout=torch.strided, device_mesh=None, placements=None):
-    """A distributed tensor of zeros."""
+    """Return a DTensor of zeros."""
     return _made(torch.zeros, size, dtype, requires_grad, device_mesh, placements, layout)
 
 
 def empty(*size, dtype=None, layout=torch.strided, requires_grad=False, device_mesh=None, placements=None):
-    """A distributed tensor whose values are not set."""
+    """Return an uninitialized DTensor."""
     return _made(torch.empty, size, dtype, requires_grad, device_mesh, placements, layout)
 
 
 def full(size, fill_value, *, dtype=None, layout=torch.strided, requires_grad=False, device_mesh=None, placements=None):
-    """A distributed tensor of one value."""
+    """Return a DTensor filled with one value."""
     return _made(
         lambda shape, **kwargs: torch.full(shape, fill_value, **kwargs),
         [tuple(size)],
@@ -444,10 +447,10 @@ def full(size, fill_value, *, dtype=None, layout=torch.strided, requires_grad=Fa
 
 
 def rand(*size, requires_grad=False, dtype=None, layout=torch.strided, device_mesh=None, placements=None):
-    """A distributed tensor of uniform random numbers, each rank's from its own generator."""
+    """Return a DTensor of uniform random numbers. Each rank uses its own generator."""
     return _made(torch.rand, size, dtype, requires_grad, device_mesh, placements, layout)
 
 
 def randn(*size, requires_grad=False, dtype=None, layout=torch.strided, device_mesh=None, placements=None):
-    """A distributed tensor of normal random numbers, each rank's from its own generator."""
+    """Return a DTensor of normal random numbers. Each rank uses its own generator."""
     return _made(torch.randn, size, dtype, requires_grad, device_mesh, placements, layout)

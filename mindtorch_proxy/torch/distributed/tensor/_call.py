@@ -1,4 +1,4 @@
-"""A call of an operator on distributed tensors: what rules ask of it, the choice among what they allow, and its run."""
+"""A call of an operator on DTensors: its arguments, the choice of placements among those its rule allows, and the run."""
 
 import functools
 
@@ -11,19 +11,19 @@ from .placement_types import Partial, Replicate
 
 
 class STATE:
-    """replicate_plain: whether plain tensors beside distributed ones count as replicated."""
+    """Settings; ``replicate_plain`` is whether plain tensors in operators with DTensors are treated as replicated."""
 
     replicate_plain = False
 
 
-RULES: dict = {}  # {operator: function of a call and a mesh dimension that says which placements give which}
-LOCALIZE: dict = {}  # {operator: what runs on local tensors in its place}
-HANDLERS: dict = {}  # {operator: what takes a call in whole}
+RULES: dict = {}  # {operator: rule that yields the possible placements for a call and a mesh dimension}
+LOCALIZE: dict = {}  # {operator: function to run on local tensors instead}
+HANDLERS: dict = {}  # {operator: function that handles the entire call}
 
 
 def _registering(table):
     def naming(*names):
-        """Put a function into the table under the operators' names."""
+        """Register the function in the table under the operators' names."""
 
         def register(function):
             table.update(dict.fromkeys(names, function))
@@ -38,10 +38,12 @@ rule, localize, handler = map(_registering, (RULES, LOCALIZE, HANDLERS))
 
 
 class Call:
-    """One call of an operator: the class of distributed tensors, the arguments, and what rules ask of them.
+    """One call of an operator, with the information that rules need.
 
-    tensors: specs of the tensors among the arguments in order; placed: for each where it stands; out: meta data of the
-    results.
+    kind: the DTensor class
+    specs: the specs of the tensor arguments, in order
+    at: the positions of the tensor arguments among all leaves
+    out: meta tensors of the results
     """
 
     def __init__(self, kind, func, args, kwargs):
@@ -79,12 +81,12 @@ class Call:
         )
 
     def local(self, i):
-        """The local tensor of a tensor argument."""
+        """Return the local tensor of a tensor argument."""
         leaf = self.leaves[self.at[i]]
         return leaf._local_tensor if isinstance(leaf, self.kind) else leaf
 
     def wrap(self, results, specs):
-        """Results of an operator on local tensors as distributed tensors."""
+        """Wrap the local results of an operator in DTensors."""
         made = [
             self.kind(r, spec) if isinstance(r, torch.Tensor) and spec is not None else r
             for r, spec in zip(results if isinstance(results, (list, tuple)) else [results], specs)
@@ -92,7 +94,7 @@ class Call:
         return type(results)(made) if isinstance(results, (list, tuple)) else made[0]
 
     def arg(self, name, default=None):
-        """An argument by its name in the schema."""
+        """Return an argument by its name in the schema."""
         if name in self.kwargs:
             return self.kwargs[name]
         for i, a in enumerate(self.schema.arguments):
@@ -101,23 +103,23 @@ class Call:
         return default
 
     def shape(self, i=0):
-        """The whole shape of a tensor argument."""
+        """Return the full shape of a tensor argument."""
         return self.specs[i].shape
 
     @functools.cached_property
     def out(self):
-        """Meta tensors of the results, a list."""
+        """The results as a list of meta tensors."""
         return _meta(self.func, self.leaves, self.at, self.specs, self.tree)
 
 
 PLAIN_TENSORS = frozenset(
     {"nll_loss_backward", "nll_loss2d_backward"}
-)  # what their derivative makes of a missing weight
+)  # their derivative creates a plain tensor for a missing weight
 _METAS: dict = {}
 
 
 def _meta(func, leaves, at, specs, tree):
-    """The operator's results for meta tensors of the whole shapes, remembered."""
+    """Return the operator's results for meta tensors of the full shapes. Cached."""
     key = (str(func), tuple((s.tensor_meta.shape, s.tensor_meta.stride, s.tensor_meta.dtype) for s in specs))
     others = [leaf for i, leaf in enumerate(leaves) if i not in at]
     key = (*key, tree if not at else tuple(at), tuple((type(o), repr(o)) for o in others))
@@ -142,7 +144,7 @@ def _size(spec):
 
 
 def _cost(spec, i, wanted):
-    """What redistributing along mesh dimension ``i`` costs, in bytes sent; None: cannot be done."""
+    """Return the bytes sent by redistributing along mesh dimension ``i``, or None if that is impossible."""
     current, n = spec.placements[i], spec.mesh.size(i)
     if wanted is None or current == wanted:
         return 0
@@ -151,12 +153,15 @@ def _cost(spec, i, wanted):
         return 1 if isinstance(current, Replicate) and wanted.reduce_op == "sum" else None
     if isinstance(current, Replicate):
         return 0
-    # as PyTorch has it, what is gathered may as well be whole: pieces of another kind cost a little more
+    # as in PyTorch, another sharding costs slightly more than replication
     return size * share * (2 if isinstance(current, Partial) else 1) + (17 if is_shard(wanted) else 16)
 
 
 def choose(call, candidates, i):
-    """The cheapest candidate along mesh dimension ``i``; of equals the one that moves the fewest arguments."""
+    """Return the cheapest candidate along mesh dimension ``i``.
+
+    If several have equal cost, return the one that moves the fewest arguments.
+    """
     best = None
     for inputs, outputs in candidates:
         if call.inplace and _one(outputs) != call.specs[0].placements[i]:
@@ -185,9 +190,9 @@ def everything_replicated(call):
 
 
 def run(call, placements, outputs):
-    """Redistribute the arguments, run the operator on local tensors, and wrap what it gives.
+    """Redistribute the arguments, run the operator on local tensors, and wrap the results.
 
-    Both lists: for each mesh dimension.
+    ``placements`` and ``outputs`` have one entry for each mesh dimension.
     """
     moved = list(call.leaves)
     for k, (position, spec) in enumerate(zip(call.at, call.specs)):
@@ -216,10 +221,10 @@ def _result_specs(call, outputs):
 
 
 def replicated(x):
-    """A distributed tensor's whole value, as a plain tensor on each rank, below autograd."""
+    """Return a DTensor's full value as a plain tensor on each rank, below autograd."""
     return redistribute_local_tensor(x._local_tensor, x._spec, (Replicate(),) * x._spec.mesh.ndim)
 
 
 def spec_like(mesh, placements, shape, dtype):
-    """A spec of a contiguous tensor."""
+    """Return the spec of a contiguous tensor."""
     return DTensorSpec(mesh, placements, TensorMeta(torch.Size(shape), contiguous_strides(shape), dtype))

@@ -1,4 +1,4 @@
-"""Collectives along one dimension of a mesh, on ranks' local tensors; pieces may differ in length."""
+"""Collectives on local tensors along one mesh dimension; the local tensors may differ in length."""
 
 import torch
 
@@ -15,7 +15,7 @@ def _operation(name):
 
 
 def all_reduce(tensor, operation, mesh, mesh_dim):
-    """The reduction of all ranks' tensors."""
+    """Return the reduction of all ranks' tensors."""
     out = tensor.detach().clone(memory_format=torch.contiguous_format)
     c10d.all_reduce(out, _operation(operation), mesh.get_group(mesh_dim))
     return out
@@ -26,7 +26,7 @@ def _even(tensor, dim, step):
 
 
 def all_gather(tensor, dim, size, mesh, mesh_dim):
-    """The tensor whose chunks along ``dim`` the ranks hold; ``size`` is its length there."""
+    """Return the tensor whose chunks along ``dim`` the ranks hold; ``size`` is its length along ``dim``."""
     count = mesh.size(mesh_dim)
     if count == 1:
         return tensor
@@ -39,13 +39,13 @@ def all_gather(tensor, dim, size, mesh, mesh_dim):
 
 
 def chunk(tensor, dim, count, index):
-    """One of the chunks along ``dim``."""
+    """Return chunk ``index`` of ``count`` along ``dim``."""
     start, stop = _chunk_bounds(tensor.size(dim), count, index)
     return tensor.narrow(dim, start, stop - start)
 
 
 def reduce_scatter(tensor, operation, dim, mesh, mesh_dim):
-    """This rank's chunk along ``dim`` of the reduction of all tensors."""
+    """Return this rank's chunk along ``dim`` of the reduction of all ranks' tensors."""
     count, index = mesh.size(mesh_dim), mesh.get_local_rank(mesh_dim)
     if count == 1:
         return tensor
@@ -58,7 +58,7 @@ def reduce_scatter(tensor, operation, dim, mesh, mesh_dim):
 
 
 def all_to_all(tensor, dim, size, new_dim, mesh, mesh_dim):
-    """From chunks along ``dim`` (of ``size`` in all) to chunks along ``new_dim``."""
+    """Convert chunks along ``dim`` (of total length ``size``) to chunks along ``new_dim``."""
     count, index = mesh.size(mesh_dim), mesh.get_local_rank(mesh_dim)
     step, new_size = -(-size // count), tensor.size(new_dim)
     new_step = -(-new_size // count)
@@ -72,29 +72,29 @@ def all_to_all(tensor, dim, size, new_dim, mesh, mesh_dim):
 
 
 def mesh_broadcast(tensor, mesh, mesh_dim=0, async_op=False, *, group_src=0):
-    """Fill a contiguous tensor with that of a rank of the dimension's group; the Work with ``async_op``."""
+    """Fill a contiguous tensor with that of a rank of the dimension's group. Return the Work with ``async_op``."""
     return c10d.broadcast(tensor, group=mesh.get_group(mesh_dim), async_op=async_op, group_src=group_src)
 
 
 def mesh_scatter(output, scatter_list, mesh, mesh_dim=0, async_op=False, *, group_src=0):
-    """Fill a tensor with this rank's piece of those of a rank of the dimension's group; the Work with ``async_op``."""
+    """Fill a tensor with this rank's entry of a rank's scatter list. Return the Work with ``async_op``."""
     group = mesh.get_group(mesh_dim)
     pieces = scatter_list if group.rank() == group_src else None
     return c10d.scatter(output, pieces, group=group, async_op=async_op, group_src=group_src)
 
 
 def pad_tensor(tensor, pad_dim, pad_size):
-    """A tensor with so many zeros at the end of a dimension; itself where there are none."""
+    """Pad a tensor with zeros at the end of a dimension; return it unchanged if ``pad_size`` is 0."""
     return _padded(tensor, pad_dim, pad_size) if pad_size else tensor
 
 
 def unpad_tensor(tensor, pad_dim, pad_size):
-    """The view of a tensor without the end of a dimension; itself where nothing is left out."""
+    """Return a view without the padding at the end of a dimension; return the tensor itself if there is none."""
     return tensor.narrow(pad_dim, 0, tensor.size(pad_dim) - pad_size) if pad_size else tensor
 
 
 def fill_empty_tensor_to_shards(shards, shard_dim, num_empty_tensors):
-    """Shards, and behind them so many that are empty along a dimension, for ranks that have none."""
+    """Append empty tensors to shards, for ranks that have no shard."""
     if not num_empty_tensors:
         return shards
     shape = list(shards[0].shape)

@@ -1,4 +1,7 @@
-"""Operators on distributed tensors: choose placements along each mesh dimension, redistribute, run on local tensors."""
+"""Dispatch of operators on DTensors.
+
+For each mesh dimension, choose placements; then redistribute the arguments and run on local tensors.
+"""
 
 from ._call import HANDLERS, RULES, Call, choose, everything_replicated, run
 from ._rules import pointwise
@@ -6,7 +9,7 @@ from .placement_types import Replicate
 
 
 def dispatch(kind, func, args, kwargs):
-    """Run an operator on distributed tensors, whose class is ``kind``."""
+    """Run an operator on DTensors; ``kind`` is the DTensor class."""
     call = Call(kind, func, args, kwargs)
     handler = HANDLERS.get(call.name)
     if handler is not None:

@@ -1,4 +1,4 @@
-"""DTensorSpec and TensorMeta under the names that PyTorch has them by."""
+"""PyTorch's import path of DTensorSpec and TensorMeta."""
 
 from ._spec import DTensorSpec, TensorMeta
 

@@ -1,6 +1,6 @@
-"""Functions that make plain tensors on the way, which stand for whole or for local ones.
+"""Functions that create plain tensors internally, which must be treated as replicated or local.
 
-Each is given the class of distributed tensors, and the function in whose place it runs.
+Each one gets the DTensor class and the function that it replaces.
 """
 
 import torch
@@ -12,7 +12,7 @@ from .placement_types import Replicate
 
 
 def _with_whole_masks(func, *args, **kwargs):
-    """A mask that the function makes is the same on all ranks."""
+    """Call a function that creates a mask; the mask is the same on all ranks, so treat it as replicated."""
     held, STATE.replicate_plain = STATE.replicate_plain, True
     try:
         return func(*args, **kwargs)
@@ -21,7 +21,7 @@ def _with_whole_masks(func, *args, **kwargs):
 
 
 def _attention(DTensor, func, query, key, value, attn_mask=None, *args, **kwargs):
-    """Batches and heads that all three have in pieces alike are attended to on their ranks."""
+    """Compute attention locally if query, key and value are sharded alike on batch or heads only."""
     three = query, key, value = [_added_up(t) if isinstance(t, DTensor) else t for t in (query, key, value)]
     if attn_mask is None and all(isinstance(t, DTensor) for t in three) and _alike(three):
         local = func(*(t.to_local() for t in three), None, *args, **kwargs)
@@ -33,7 +33,7 @@ def _attention(DTensor, func, query, key, value, attn_mask=None, *args, **kwargs
 
 
 def _added_up(t):
-    """The tensor, whole where ranks hold what is still to be added up."""
+    """Replace Partial placements by Replicate."""
     return (
         t.redistribute(placements=[Replicate() if p.is_partial() else p for p in t.placements])
         if any(p.is_partial() for p in t.placements)
@@ -51,7 +51,7 @@ def _alike(tensors):
 
 
 def _dropout(DTensor, func, input, p=0.5, training=True, inplace=False):
-    """What is dropped, each rank says of its own elements, as PyTorch's does on CPUs."""
+    """Apply dropout with local random numbers on each rank, as PyTorch does on CPUs."""
     if not training or p == 0:
         return input
     input = _added_up(input)

@@ -1,4 +1,4 @@
-"""Moving a distributed tensor from one list of placements to another."""
+"""Redistribution of a DTensor from one list of placements to another."""
 
 import torch
 
@@ -8,33 +8,33 @@ from .placement_types import Partial, Replicate, Shard
 
 
 class Mover:
-    """A local tensor on the way from one spec to another, a mesh dimension at a time."""
+    """Redistributes a local tensor step by step, one mesh dimension at a time."""
 
     def __init__(self, local, spec):
         self.local, self.mesh, self.shape, self.placements = local, spec.mesh, spec.shape, list(spec.placements)
         self.coordinate = spec.mesh.get_coordinate()
 
     def _size_before(self, mesh_dim, dim):
-        """The length along ``dim`` of what the mesh dimension cuts, or would cut now."""
+        """Return the length along ``dim`` of the part that the mesh dimension shards, or would shard now."""
         order = sharding_order(self.placements)
         outer = order[: order.index(mesh_dim)] if mesh_dim in order else order
         placements = [p if i in outer else Replicate() for i, p in enumerate(self.placements)]
         return local_shape_and_offset(self.shape, self.mesh, placements, self.coordinate)[0][dim]
 
     def gather(self, i):
-        """Shard to Replicate."""
+        """Convert Shard to Replicate."""
         dim = self.placements[i].dim
         self.local = comm.all_gather(self.local, dim, self._size_before(i, dim), self.mesh, i)
         self.placements[i] = Replicate()
 
     def exchange(self, i, new_dim):
-        """Shard to Shard of another dimension."""
+        """Convert Shard to Shard on another dimension."""
         dim = self.placements[i].dim
         self.local = comm.all_to_all(self.local, dim, self._size_before(i, dim), new_dim, self.mesh, i)
         self.placements[i] = Shard(new_dim)
 
     def finish(self, i, target):
-        """Replicate or Partial to the target."""
+        """Convert Replicate or Partial to the target."""
         current, count = self.placements[i], self.mesh.size(i)
         if isinstance(current, Partial) and is_shard(target):
             self.local = comm.reduce_scatter(self.local, current.reduce_op, target.dim, self.mesh, i)
@@ -51,7 +51,7 @@ class Mover:
 
 
 def _partition(local, target, count, index):
-    """Values of which the reduction over ranks is the replicated one."""
+    """Return a value for each rank such that the reduction over ranks gives the replicated value."""
     if target.reduce_op == "sum":
         return local if index == 0 else torch.zeros_like(local)
     if target.reduce_op in ("avg", "max", "min"):
@@ -60,8 +60,10 @@ def _partition(local, target, count, index):
 
 
 def _must_gather(current, target, i):
-    """Whether a sharded mesh dimension has to be replicated first: it changes, or one that cuts the same tensor
-    dimension before it does.
+    """Whether a sharded mesh dimension must be replicated first.
+
+    This is so if its own placement changes, or that of a mesh dimension that shards the same tensor dimension before
+    it.
     """
     if current[i] != target[i]:
         return True
@@ -75,7 +77,7 @@ def _must_gather(current, target, i):
 
 
 def _may_exchange(current, target, i):
-    """Whether Shard(a) to Shard(b) can be one all-to-all: no other mesh dimension has to do with a or b."""
+    """Whether Shard(a) to Shard(b) can be a single all-to-all: no other mesh dimension shards a or b."""
     if not (isinstance(current[i], Shard) and isinstance(target[i], Shard)):
         return False
     dims = {current[i].dim, target[i].dim}
@@ -85,7 +87,7 @@ def _may_exchange(current, target, i):
 
 
 def redistribute_local_tensor(local, spec, placements):
-    """This rank's local tensor of the same value under other placements."""
+    """Return this rank's local tensor of the same value under other placements."""
     current, target = list(spec.placements), list(placements)
     for a, b in zip(current, target):
         if (

@@ -1,7 +1,7 @@
-"""Rules of operators: which placements of arguments give which placements of results, along one mesh dimension.
+"""Sharding rules of operators: the placements of arguments and results that are possible along one mesh dimension.
 
 A rule takes (call, mesh dimension) and yields (placements of the tensor arguments, placement or placements of the
-results); all replicated is always possible.
+results). Replicating everything is always possible.
 """
 
 import math
@@ -19,18 +19,18 @@ R, P = Replicate(), Partial()
 
 
 # ------------------------------------------------------------------------------------------------ elementwise
-LINEAR = frozenset("add sub rsub neg positive _to_copy copy zero".split())  # of all their tensor arguments together
-SCALING = frozenset("mul div".split())  # of the first argument, by what is whole
+LINEAR = frozenset("add sub rsub neg positive _to_copy copy zero".split())  # linear in all tensor arguments together
+SCALING = frozenset("mul div".split())  # linear in the first argument, if the other one is replicated
 
 
 def _shards(call, ndim, i):
-    """The placements that shard one of ``ndim`` dimensions: plain, and those strided ones that arguments have."""
+    """Return the placements that shard one of ``ndim`` dimensions: Shard, and the _StridedShard of arguments."""
     strided = {s.placements[i] for s in call.specs if isinstance(s.placements[i], _StridedShard) and s.ndim == ndim}
     return [*map(Shard, range(ndim)), *strided]
 
 
 def pointwise(call, i):
-    """Shards of the same dimension of all arguments; sums where the operator is linear."""
+    """All arguments sharded on the same dimension, or partial if the operator is linear."""
     shape = torch.broadcast_shapes(*(s.shape for s in call.specs))
     for placement in _shards(call, len(shape), i):
         inputs = []
@@ -73,20 +73,20 @@ for _name in _MORE.split():
 
 @rule("detach", "alias")
 def unchanged(call, i):
-    """The same tensor."""
+    """The same placement as the argument."""
     yield [call.specs[0].placements[i]], call.specs[0].placements[i]
 
 
 @rule(*"ones_like zeros_like empty_like full_like rand_like randn_like randint_like bernoulli".split())
 def like(call, i):
-    """New tensors placed as the argument."""
+    """New tensors with the placement of the argument."""
     p = call.specs[0].placements[i]
     yield ([None], R) if p.is_partial() else ([p], p)
 
 
 @rule(*"new_empty new_zeros new_ones new_full new_empty_strided".split())
 def new(call, i):
-    """New tensors: placed as the argument where the shape is its own, whole otherwise."""
+    """New tensors with the placement of the argument if the shape is the same, otherwise replicated."""
     p = call.specs[0].placements[i]
     if is_shard(p) and tuple(call.arg("size")) == tuple(call.shape()):
         yield [p], p
@@ -106,7 +106,7 @@ for _name in "new_empty new_zeros new_ones new_full new_empty_strided".split():
 
 # ------------------------------------------------------------------------------------------------ reductions
 def _dims(call, name="dim"):
-    """The dimensions that an operator works along: all, where it says none."""
+    """Return the dimensions that an operator works along, which are all if none is given."""
     ndim, dims = len(call.shape()), call.arg(name)
     if dims is None or isinstance(dims, (list, tuple)) and not dims:
         return list(range(ndim))
@@ -114,7 +114,7 @@ def _dims(call, name="dim"):
 
 
 def _kept(call, dims, d):
-    """Where a dimension that is not reduced is in the result."""
+    """Return the index in the result of a dimension that is not reduced."""
     return d if call.arg("keepdim", False) else d - sum(1 for r in dims if r < d)
 
 
@@ -141,9 +141,9 @@ _REDUCTIONS = {"sum": "sum", "mean": "avg", "amax": "max", "max": "max", "amin":
     "nanmedian",
 )
 def reduction(call, i):
-    """Shards of what is not reduced.
+    """Shards on dimensions that are not reduced.
 
-    Pieces reduced on their own where the reduction of those is the reduction of all.
+    Local reductions give Partial if reducing their results gives the full reduction.
     """
     if call.specs[0].ndim == 0:
         return
@@ -166,7 +166,7 @@ def reduction(call, i):
 
 @rule("max", "min")
 def extremum(call, i):
-    """Of all elements, or along one dimension with where they are."""
+    """max or min of all elements, or along one dimension with indices."""
     if call.arg("dim") is None:
         for d, size in enumerate(call.shape()):
             if size % call.mesh.size(i) == 0:
@@ -177,7 +177,7 @@ def extremum(call, i):
 
 @rule("aminmax")
 def extrema(call, i):
-    """The smallest and the largest, of all elements or along one dimension."""
+    """The minimum and maximum of all elements or along one dimension."""
     dims = _dims(call)
     for d, size in enumerate(call.shape()):
         if d not in dims:
@@ -187,7 +187,7 @@ def extrema(call, i):
 
 
 def reduction_without_pieces(call, i):
-    """Shards of what is not reduced alone."""
+    """Shards only on dimensions that are not reduced."""
     dims = _dims(call)
     for d in range(len(call.shape())):
         if d not in dims:
@@ -199,7 +199,7 @@ RULES["max_dim"] = reduction_without_pieces
 
 @handler("linalg_vector_norm", "norm")
 def vector_norm(call):
-    """A norm as the root of a sum of powers, which needs no more than the sums of others."""
+    """Compute a norm from sums of powers, so that only the rule of sum is needed."""
     x, p = call.args[0], call.arg("ord", call.arg("p", 2))
     p = 2 if p is None else p
     dims, keepdim, dtype = _dims(call), call.arg("keepdim", False), call.arg("dtype")
@@ -216,7 +216,7 @@ def vector_norm(call):
 
 
 def _along(*names, outputs=1):
-    """Operators along one dimension: shards of the others."""
+    """Register operators that work along one dimension and can be sharded on the others."""
 
     def along(call, i):
         dim, ndim = call.arg("dim", -1), call.specs[0].ndim
@@ -235,16 +235,17 @@ _along(
 )
 
 
-# ------------------------------------------------------------------------------------------------ products of matrices
+# ------------------------------------------------------------------------------------------------ matrix products
 def _operands(call):
-    """(index of the first matrix, placements before it for a result): addmm and its like add something that broadcasts
-    to the result.
+    """Return the index of the first matrix.
+
+    In addmm and similar operators, it comes after a tensor that broadcasts to the result.
     """
     return len(call.specs) - 2
 
 
 def _with_added(call, inputs, out):
-    """Placements with those of what is added in front: broadcast to the result."""
+    """Prepend the placement of the added tensor, which broadcasts to the result."""
     if len(call.specs) == 2:
         return inputs, out
     added, shape = call.specs[0], call.out[0].shape if not call.inplace else call.specs[0].shape
@@ -258,7 +259,7 @@ def _with_added(call, inputs, out):
 
 @rule("mm", "addmm")
 def product(call, i):
-    """Rows, columns, or the inner dimension in pieces."""
+    """Matrix products sharded on rows, columns or the inner dimension."""
     for inputs, out in (
         ([Shard(0), R], Shard(0)),
         ([R, Shard(1)], Shard(1)),
@@ -271,7 +272,7 @@ def product(call, i):
 
 @rule("bmm", "baddbmm")
 def batched_product(call, i):
-    """The same for each matrix of a batch; or the batch in pieces."""
+    """Batched matrix products sharded on the batch, rows, columns or the inner dimension."""
     plans = (
         ([Shard(0), Shard(0)], Shard(0)),
         ([Shard(1), R], Shard(1)),
@@ -286,33 +287,33 @@ def batched_product(call, i):
 
 @rule("mv", "addmv")
 def matrix_vector(call, i):
-    """Rows, or the inner dimension in pieces."""
+    """Matrix-vector products sharded on rows or the inner dimension."""
     for inputs, out in (([Shard(0), R], Shard(0)), ([Shard(1), Shard(0)], P), ([P, R], P), ([R, P], P)):
         yield _with_added(call, inputs, out)
 
 
 @rule("dot", "vdot")
 def inner_product(call, i):
-    """Both in pieces."""
+    """Both vectors sharded."""
     yield [Shard(0), Shard(0)], P
 
 
 @rule("convolution", "_convolution")
 def convolution(call, i):
-    """The batch in pieces."""
+    """Sharded on the batch."""
     yield [Shard(0)] + [R] * (len(call.specs) - 1), Shard(0)
 
 
 @rule("convolution_backward")
 def convolution_backward(call, i):
-    """The batch in pieces: gradients of the weights are sums."""
+    """Sharded on the batch; gradients of the weights are partial."""
     yield [Shard(0), Shard(0), R], [Shard(0), P, P]
 
 
 # ------------------------------------------------------------------------------------------------ layers
 @rule("native_layer_norm", "layer_norm", "_fused_rms_norm", "rms_norm")
 def layer_norm(call, i):
-    """Shards of what is not normalized."""
+    """Sharded on dimensions that are not normalized."""
     outer = call.specs[0].ndim - len(call.arg("normalized_shape"))
     for d in range(outer):
         yield [Shard(d)] + [R] * (len(call.specs) - 1), Shard(d)
@@ -320,12 +321,12 @@ def layer_norm(call, i):
 
 @rule("native_group_norm")
 def group_norm(call, i):
-    """The batch in pieces."""
+    """Sharded on the batch."""
     yield [Shard(0)] + [R] * (len(call.specs) - 1), Shard(0)
 
 
 def _of_piece(call, args, kwargs, specs):
-    """The operator is told the size of the batch."""
+    """Call the operator with the local batch size."""
     at = next(i for i, a in enumerate(call.schema.arguments) if a.name == "N")
     return call.func(*args[:at], args[0].shape[0], *args[at + 1 :], **kwargs)
 
@@ -335,14 +336,17 @@ LOCALIZE["native_group_norm"] = LOCALIZE["native_group_norm_backward"] = _of_pie
 
 @rule("native_group_norm_backward")
 def group_norm_backward(call, i):
-    """The batch in pieces: gradients of the weights are sums."""
+    """Sharded on the batch; gradients of the weights are partial."""
     weighted = len(call.specs) > 4
     yield [Shard(0)] * 4 + [R] * weighted, [Shard(0), P, P]
 
 
 @rule("norm_backward")
 def norm_backward(call, i):
-    """Shards of what is not normalized; gradients of weights that do not vary there are sums."""
+    """Sharded on dimensions that are not normalized.
+
+    Gradients of weights that do not vary along that dimension are partial.
+    """
     stats, params = call.args[5], call.args[6]
     shape = call.shape(1)
     for d in range(len(shape)):
@@ -353,13 +357,13 @@ def norm_backward(call, i):
 
 
 def _along_with(shape, dim, size):
-    """Pieces of a tensor that broadcasts to one of that size."""
+    """Return the placement of a tensor that broadcasts to a sharded dimension of that size."""
     return Shard(dim) if dim >= 0 and shape[dim] == size != 1 else R
 
 
 @rule("embedding")
 def embedding(call, i):
-    """Columns of the weight, or the indices, in pieces."""
+    """The weight sharded on columns, or the indices sharded."""
     ndim = call.specs[1].ndim
     yield [Shard(1), R], Shard(ndim)
     for d in range(ndim):
@@ -368,8 +372,9 @@ def embedding(call, i):
 
 @handler("embedding")
 def embedding_of_rows(call):
-    """As the rule says; where rows are in pieces, each rank looks up those it has, and the rest are zeros to be added
-    to.
+    """Apply the rule, or handle a weight that is sharded on rows.
+
+    Each rank then looks up the rows that it has, and the other entries are zeros; the result is partial.
     """
     weight, indices = call.args[0], call.args[1]
     mesh, rows = call.mesh, [i for i, p in enumerate(weight.placements) if p == Shard(0)]
@@ -399,7 +404,7 @@ def _cheapest(call, chosen, i):
 
 @rule("embedding_dense_backward")
 def embedding_backward(call, i):
-    """Columns in pieces; of indices in pieces a sum."""
+    """Sharded on columns; for sharded indices the result is partial."""
     ndim = call.specs[1].ndim
     yield [Shard(ndim), R], Shard(1)
     for d in range(ndim):
@@ -409,7 +414,7 @@ def embedding_backward(call, i):
 
 @rule("nll_loss", "nll_loss_forward", "nll_loss2d", "nll_loss2d_forward")
 def nll_loss(call, i):
-    """The batch in pieces, where each has a loss of its own or they are added."""
+    """Sharded on the batch, if the losses are not averaged."""
     if call.specs[0].ndim > 1 and call.arg("reduction", 1) in (0, 2):
         sums = call.arg("reduction", 1) == 2
         yield [Shard(0), Shard(0)] + [R] * (len(call.specs) - 2), [P if sums else Shard(0), P if sums else R]
@@ -417,7 +422,7 @@ def nll_loss(call, i):
 
 @rule("nll_loss_backward", "nll_loss2d_backward")
 def nll_loss_backward(call, i):
-    """The same."""
+    """Sharded on the batch, if the losses are not averaged."""
     grad, x = call.specs[0], call.specs[1]
     if x.ndim > 1:
         each = grad.ndim > 0
@@ -435,7 +440,7 @@ def nll_loss_backward(call, i):
     "kl_div",
 )
 def elementwise_loss(call):
-    """Of each element, which is elementwise; then their mean or sum."""
+    """Compute the loss of each element, then the mean or sum."""
     each = _without_reduction(call)
     reduction = call.arg("reduction", 1)
     return each if reduction == 0 else each.mean() if reduction == 1 else each.sum()
@@ -445,7 +450,7 @@ def elementwise_loss(call):
     *(f"{name}_backward" for name in "mse_loss smooth_l1_loss huber_loss binary_cross_entropy soft_margin_loss".split())
 )
 def elementwise_loss_backward(call):
-    """Of each element; the gradient of a mean is shared out first."""
+    """Compute the gradient of each element; the gradient of a mean is divided by the number of elements first."""
     args = list(call.args)
     if call.arg("reduction", 1) == 1:
         args[0] = args[0] / max(1, math.prod(torch.broadcast_shapes(call.specs[1].shape, call.specs[2].shape)))
@@ -453,7 +458,7 @@ def elementwise_loss_backward(call):
 
 
 def _without_reduction(call, given=None):
-    """A loss of each element, or its gradient."""
+    """Call a loss or its backward without reduction."""
     i = next(i for i, a in enumerate(call.schema.arguments) if a.name == "reduction")
     if call.arg("reduction", 1) == 0:
         chosen = [_cheapest(call, pointwise, k) for k in range(call.mesh.ndim)]
@@ -465,7 +470,7 @@ def _without_reduction(call, given=None):
 
 @rule("gather")
 def gather(call, i):
-    """Dimensions of equal size but the one gathered along."""
+    """Sharded on dimensions of equal size other than the gathered one."""
     dim, x, index = call.arg("dim"), call.specs[0], call.specs[1]
     for d in range(x.ndim):
         if d != dim % max(x.ndim, 1) and x.shape[d] == index.shape[d]:
@@ -474,7 +479,7 @@ def gather(call, i):
 
 @rule("index_select")
 def index_select(call, i):
-    """Other dimensions, or the index, in pieces."""
+    """Sharded on other dimensions, or with the index sharded."""
     dim, ndim = call.arg("dim"), call.specs[0].ndim
     for d in range(ndim):
         yield ([R, Shard(0)] if d == dim % max(ndim, 1) else [Shard(d), R]), Shard(d)
@@ -482,14 +487,14 @@ def index_select(call, i):
 
 @rule("tril", "triu")
 def triangle(call, i):
-    """Batches in pieces."""
+    """Sharded on batch dimensions."""
     for d in range(call.specs[0].ndim - 2):
         yield [Shard(d)], Shard(d)
 
 
 @rule("flip", "roll")
 def flip(call, i):
-    """Other dimensions; rolled without dimensions, a tensor is rolled as a flat one."""
+    """Sharded on other dimensions. Without dimensions, roll works on the flattened tensor."""
     dims = _dims(call, "dims")
     for d in range(call.specs[0].ndim):
         if d not in dims:
@@ -499,7 +504,7 @@ def flip(call, i):
 
 @rule("one_hot")
 def one_hot(call, i):
-    """Any dimension, where the number of classes is said; else all must be seen."""
+    """Sharded on any dimension if the number of classes is given; otherwise all elements are needed."""
     if call.arg("num_classes", -1) >= 0:
         for d in range(call.specs[0].ndim):
             yield [Shard(d)], Shard(d)
@@ -507,7 +512,7 @@ def one_hot(call, i):
 
 @rule("view_as_complex", "view_as_real")
 def pairs(call, i):
-    """All dimensions but that of the two parts."""
+    """Sharded on all dimensions except that of the real and imaginary parts."""
     for d in range(call.specs[0].ndim - (call.name == "view_as_complex")):
         yield [Shard(d)], Shard(d)
     yield [P], P
@@ -515,29 +520,29 @@ def pairs(call, i):
 
 @rule("index_add")
 def index_add(call, i):
-    """Other dimensions."""
+    """Sharded on other dimensions."""
     dim, ndim = call.arg("dim"), call.specs[0].ndim
     for d in range(ndim):
         if d != dim % max(ndim, 1) and call.shape(0)[d] == call.shape(2)[d]:
             yield [Shard(d), R, Shard(d)], Shard(d)
 
 
-# ------------------------------------------------------------------------------------------------ values for Python
+# ------------------------------------------------------------------------------------------------ Python values
 @handler("_local_scalar_dense", "item")
 def scalar(call):
-    """The number in a tensor."""
+    """Return the number in a tensor."""
     return replicated(call.args[0]).item()
 
 
 @handler("equal")
 def equal(call):
-    """Whether all elements are equal, on every rank."""
+    """Return, on every rank, whether all elements are equal."""
     a, b = (replicated(x) if isinstance(x, type(call.args[0])) else x for x in call.args)
     return torch.equal(a, b)
 
 
 @handler("nonzero")
 def nonzero(call):
-    """Where a tensor is not zero: of the whole."""
+    """Compute the result from the full tensor."""
     found = replicated(call.args[0]).nonzero()
     return call.wrap(found, [spec_like(call.mesh, (R,) * call.mesh.ndim, found.shape, found.dtype)])

@@ -1,4 +1,4 @@
-"""Rules of operators that arrange elements anew: views, cat, split. What is partial stays so."""
+"""Sharding rules of operators that rearrange elements: views, cat, split. Partial placements are kept."""
 
 import torch
 
@@ -10,13 +10,13 @@ R = Replicate()
 
 
 def _partial(call, i):
-    """All arguments partial alike."""
+    """Yield the placements in which all arguments have the same Partial."""
     for p in {s.placements[i] for s in call.specs if s.placements[i].is_partial()}:
         yield [p] * len(call.specs), p
 
 
 def _arranged(call, i, to):
-    """Shards of each dimension that ``to`` (old: new) keeps."""
+    """Yield shards of each dimension that is kept; ``to`` maps old to new dimensions."""
     for old, new in to.items():
         yield [Shard(old)], Shard(new)
     yield from _partial(call, i)
@@ -24,7 +24,7 @@ def _arranged(call, i, to):
 
 @rule("transpose", "swapaxes", "swapdims")
 def transpose(call, i):
-    """Two dimensions change places."""
+    """Two dimensions are swapped."""
     n = call.specs[0].ndim
     if n == 0:
         return
@@ -36,7 +36,7 @@ def transpose(call, i):
 
 @rule("t", "numpy_T", "adjoint", "mT")
 def turned(call, i):
-    """The last two dimensions change places."""
+    """The last two dimensions are swapped."""
     n = call.specs[0].ndim
     order = list(range(n))
     if n > 1:
@@ -46,14 +46,14 @@ def turned(call, i):
 
 @rule("permute")
 def permute(call, i):
-    """Dimensions in another order."""
+    """The dimensions are reordered."""
     n = call.specs[0].ndim
     yield from _arranged(call, i, {old % n: new for new, old in enumerate(call.arg("dims"))} if n else {})
 
 
 @rule("unsqueeze")
 def unsqueeze(call, i):
-    """A new dimension."""
+    """A dimension is inserted."""
     n = call.specs[0].ndim
     at = call.arg("dim") % (n + 1)
     yield from _arranged(call, i, {d: d + (d >= at) for d in range(n)})
@@ -61,7 +61,7 @@ def unsqueeze(call, i):
 
 @rule("squeeze")
 def squeeze(call, i):
-    """Dimensions of one element go."""
+    """Dimensions of size 1 are removed."""
     shape, dims = call.shape(), call.arg("dim")
     n = len(shape)
     dims = range(n) if dims is None else [d % max(n, 1) for d in ([dims] if isinstance(dims, int) else dims)]
@@ -71,13 +71,13 @@ def squeeze(call, i):
 
 @localize("squeeze")
 def _squeeze(call, args, kwargs, specs):
-    """Of the whole: a piece may have one element where the whole has more."""
+    """Squeeze as the full tensor requires, because a local dimension may have size 1 where the full one does not."""
     return args[0].reshape(local_shape(specs[0]))
 
 
 @rule("expand")
 def expand(call, i):
-    """Dimensions of one element are repeated; others stay."""
+    """Dimensions of size 1 are expanded; others can be sharded."""
     shape, out = call.shape(), call.out[0].shape
     extra = len(out) - len(shape)
     yield from _arranged(call, i, {d: d + extra for d in range(len(shape)) if shape[d] == out[d + extra]})
@@ -89,7 +89,7 @@ def _expand(call, args, kwargs, specs):
 
 
 def _groups(old, new):
-    """[(dimensions of the old shape, dimensions of the new one)] with as many elements each, as small as can be."""
+    """Return the smallest groups [(old dimensions, new dimensions)] that have the same number of elements."""
     groups, a, b = [], 0, 0
     while a < len(old) or b < len(new):
         left, right, x, y = [], [], 1, 1
@@ -107,14 +107,14 @@ def _groups(old, new):
                 right.append(b)
                 y, b = y * new[b], b + 1
             else:
-                return groups  # elements are missing: the operator says so
+                return groups  # the numbers of elements differ: the operator raises
         groups.append((left, right))
     return groups
 
 
 @rule("view", "reshape", "_unsafe_view", "_reshape_alias", "flatten", "unflatten", "view_as")
 def view(call, i):
-    """The first dimension of each group of dimensions that are joined or taken apart, where it divides evenly."""
+    """Sharded on the first dimension of each group of merged or split dimensions, if it divides evenly."""
     old, new, n = tuple(call.shape()), tuple(call.out[0].shape), call.mesh.size(i)
     if 0 in old:
         return
@@ -149,7 +149,7 @@ def _view(call, args, kwargs, specs):
     "repeat_interleave",
 )
 def along_one(call, i):
-    """Other dimensions than the one that is cut."""
+    """Sharded on dimensions other than the one that is cut."""
     n, name = call.specs[0].ndim, call.name
     whole = len(call.arg("input_sizes")) if name.endswith("_backward") else n
     dim = call.arg("dim", 0) % max(whole, 1)
@@ -177,7 +177,7 @@ def _cut_backward(call, args, kwargs, specs):
 
 @localize("slice")
 def _slice(call, args, kwargs, specs):
-    """A slice of everything is each piece's everything."""
+    """A slice that covers everything keeps each local tensor unchanged."""
     if call.out[0].shape == call.shape():
         return torch.ops.aten.alias.default(args[0])
     return call.func(*args, **kwargs)
@@ -185,7 +185,7 @@ def _slice(call, args, kwargs, specs):
 
 @rule("cat", "concat", "concatenate")
 def cat(call, i):
-    """Other dimensions than the one along which tensors follow each other."""
+    """Sharded on dimensions other than the concatenated one."""
     n = max(s.ndim for s in call.specs)
     dim = call.arg("dim", 0) % max(n, 1)
     for d in range(n):
@@ -196,7 +196,7 @@ def cat(call, i):
 
 @rule("stack")
 def stack(call, i):
-    """Along a new dimension."""
+    """Sharded on the existing dimensions."""
     n = call.specs[0].ndim
     dim = call.arg("dim", 0) % (n + 1)
     for d in range(n):
@@ -206,7 +206,7 @@ def stack(call, i):
 
 @rule("repeat")
 def repeat(call, i):
-    """Dimensions that are not repeated."""
+    """Sharded on dimensions that are not repeated."""
     n, repeats = call.specs[0].ndim, call.arg("repeats")
     extra = len(repeats) - n
     yield from _arranged(call, i, {d: d + extra for d in range(n) if repeats[d + extra] == 1})
@@ -214,7 +214,7 @@ def repeat(call, i):
 
 @rule("constant_pad_nd")
 def pad(call, i):
-    """Dimensions without padding."""
+    """Sharded on dimensions without padding."""
     n, padded = call.specs[0].ndim, len(call.arg("pad")) // 2
     for d in range(n - padded):
         yield [Shard(d)], Shard(d)
@@ -222,7 +222,7 @@ def pad(call, i):
 
 @rule("slice_scatter", "select_scatter")
 def into_one(call, i):
-    """Other dimensions than the one that is cut."""
+    """Sharded on dimensions other than the one that is cut."""
     n = call.specs[0].ndim
     dim = call.arg("dim", 0) % n
     for d in range(n):
@@ -233,7 +233,7 @@ def into_one(call, i):
 
 @rule("scatter", "scatter_add", "scatter_reduce")
 def scatter(call, i):
-    """Dimensions of equal size but the one scattered along."""
+    """Sharded on dimensions of equal size other than the scattered one."""
     n = call.specs[0].ndim
     dim = call.arg("dim") % max(n, 1)
     for d in range(n):

@@ -1,4 +1,4 @@
-"""What is known of a distributed tensor on every rank: mesh, placements, and the shape of the whole."""
+"""DTensorSpec: the mesh, placements and global metadata of a DTensor."""
 
 import math
 from typing import NamedTuple
@@ -11,7 +11,7 @@ __all__ = ["DTensorSpec", "TensorMeta"]
 
 
 class TensorMeta(NamedTuple):
-    """Shape, strides and dtype of the whole tensor."""
+    """Shape, strides and dtype of the full tensor."""
 
     shape: torch.Size
     stride: tuple
@@ -19,7 +19,7 @@ class TensorMeta(NamedTuple):
 
 
 class DTensorSpec:
-    """Mesh, one placement for each of its dimensions, and the whole tensor's meta data. Not to be changed."""
+    """The mesh, a placement for each of its dimensions, and the full tensor's metadata. Immutable by convention."""
 
     __slots__ = ("mesh", "placements", "tensor_meta")
 
@@ -33,12 +33,12 @@ class DTensorSpec:
 
     @property
     def shape(self):
-        """The whole tensor's shape."""
+        """The full tensor's shape."""
         return self.tensor_meta.shape
 
     @property
     def stride(self):
-        """The whole tensor's strides."""
+        """The full tensor's strides."""
         return self.tensor_meta.stride
 
     @property
@@ -64,32 +64,33 @@ class DTensorSpec:
         return f"Spec({placements} on {tuple(self.tensor_meta.shape) if self.tensor_meta else 'unknown shape'})"
 
     def with_placements(self, placements):
-        """The same tensor placed otherwise."""
+        """Return the spec of the same tensor with other placements."""
         return DTensorSpec(self.mesh, placements, self.tensor_meta)
 
 
 def contiguous_strides(shape):
-    """Strides of a contiguous tensor."""
+    """Return the strides of a contiguous tensor."""
     return tuple(math.prod(max(s, 1) for s in shape[i + 1 :]) for i in range(len(shape)))
 
 
 def is_shard(placement):
-    """Whether ranks hold pieces, strided or not."""
+    """Whether a placement is a Shard or _StridedShard."""
     return isinstance(placement, (Shard, _StridedShard))
 
 
 def sharding_order(placements):
-    """Mesh dimensions that shard, in the order in which they cut: from the left, those that came after others' cuts
-    (strided) last.
+    """Return the sharding mesh dimensions in the order in which they split the tensor.
+
+    This is from left to right, with strided shards last.
     """
     plain = [i for i, p in enumerate(placements) if isinstance(p, Shard)]
     return plain + [i for i, p in enumerate(placements) if isinstance(p, _StridedShard)]
 
 
 def local_shape_and_offset(shape, mesh, placements, coordinate=None):
-    """(shape, offsets) of a rank's piece.
+    """Return (shape, offsets) of a rank's local tensor.
 
-    Offsets are those of a contiguous block: where placements are strided they are of the piece's first element.
+    The offsets are those of a contiguous block. For strided shards they are those of the first element.
     """
     coordinate = mesh.get_coordinate() if coordinate is None else coordinate
     local, offset = list(shape), [0] * len(shape)
@@ -104,22 +105,22 @@ def local_shape_and_offset(shape, mesh, placements, coordinate=None):
 
 
 def compute_local_shape_and_global_offset(global_shape, mesh, placements):
-    """(shape, offsets) of this rank's piece."""
+    """Return (shape, offsets) of this rank's local tensor."""
     return local_shape_and_offset(global_shape, mesh, placements)
 
 
 def compute_local_shape(global_shape, mesh, placements):
-    """The shape of this rank's piece."""
+    """Return the shape of this rank's local tensor."""
     return local_shape_and_offset(global_shape, mesh, placements)[0]
 
 
 def local_shape(spec):
-    """The shape of this rank's piece."""
+    """Return the shape of this rank's local tensor."""
     return compute_local_shape(spec.shape, spec.mesh, spec.placements)
 
 
 def compute_global_tensor_info(tensor, mesh, placements):
-    """(shape, strides) of the whole of which all ranks hold equal pieces."""
+    """Return (shape, strides) of the full tensor, if all ranks have local tensors of the same shape."""
     shape, stride = list(tensor.shape), list(tensor.stride())
     for i, placement in enumerate(placements):
         if is_shard(placement):
@@ -139,7 +140,7 @@ def compute_global_tensor_info(tensor, mesh, placements):
 
 
 def normalize_placements(placements, mesh, ndim):
-    """Placements for each mesh dimension (all Replicate without any), with dimensions counted from the front."""
+    """Return the placements with non-negative dimensions; without placements, Replicate for each mesh dimension."""
     if placements is None:
         placements = [Replicate()] * mesh.ndim
     found = []

@@ -1,4 +1,4 @@
-"""Shapes of pieces and wholes."""
+"""Shapes of local and full tensors."""
 
 from ._spec import compute_global_tensor_info, compute_local_shape, compute_local_shape_and_global_offset
 

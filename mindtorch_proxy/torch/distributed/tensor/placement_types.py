@@ -1,4 +1,4 @@
-"""Where the elements of a distributed tensor are, along one dimension of the mesh."""
+"""Placements: how a DTensor is distributed along one mesh dimension."""
 
 import torch
 
@@ -6,31 +6,34 @@ __all__ = ["Placement", "Shard", "Replicate", "Partial"]
 
 
 class Placement:
-    """What each rank along a mesh dimension holds. Immutable."""
+    """Base class of placements, which are immutable."""
 
     __slots__ = ()
 
     def is_shard(self, dim=None):
-        """Whether each rank holds a piece (of that dimension)."""
+        """Whether the tensor is sharded (on dimension ``dim``, if given)."""
         return False
 
     def is_replicate(self):
-        """Whether each rank holds everything."""
+        """Whether each rank holds the full tensor."""
         return False
 
     def is_partial(self, reduce_op=None):
-        """Whether the value is a reduction of what the ranks hold (by that operation)."""
+        """Whether the tensor is a reduction of the local tensors (with ``reduce_op``, if given)."""
         return False
 
 
 def _chunk_bounds(size, count, index):
-    """Where chunk ``index`` of ``count`` begins and ends, as torch.chunk cuts: the last ones are shorter or empty."""
+    """Return the start and end of chunk ``index`` of ``count``, as torch.chunk splits.
+
+    The last chunks may be shorter or empty.
+    """
     step = -(-size // count)
     return min(index * step, size), min((index + 1) * step, size)
 
 
 class Shard(Placement):
-    """Each rank holds its chunk of a tensor dimension, cut as torch.chunk does."""
+    """Each rank holds a chunk of a tensor dimension, split as torch.chunk does."""
 
     __slots__ = ("_dim",)
 
@@ -62,14 +65,14 @@ class Shard(Placement):
 
     @staticmethod
     def local_shard_size_and_offset(curr_local_size, num_chunks, rank):
-        """(size, offset) of a rank's piece of ``curr_local_size`` elements."""
+        """Return (size, offset) of a rank's chunk of ``curr_local_size`` elements."""
         start, stop = _chunk_bounds(curr_local_size, num_chunks, rank)
         return stop - start, start
 
     _local_shard_size_and_offset = local_shard_size_and_offset
 
     def _split_tensor(self, tensor, num_chunks, *, with_padding=True, contiguous=True):
-        """(pieces, paddings): all pieces, made equally long with padding."""
+        """Return (chunks, paddings); with padding, all chunks have the same length."""
         if self._dim > tensor.ndim:
             raise AssertionError(f"Sharding dim {self._dim} greater than tensor ndim {tensor.ndim}")
         size, step = tensor.size(self._dim), -(-tensor.size(self._dim) // num_chunks)
@@ -85,15 +88,16 @@ class Shard(Placement):
 
 
 def _padded(tensor, dim, missing):
-    """A tensor with zeros at the end of a dimension."""
+    """Pad a tensor with zeros at the end of a dimension."""
     shape = list(tensor.shape)
     shape[dim] = missing
     return torch.cat([tensor, tensor.new_zeros(shape)], dim)
 
 
 class _StridedShard(Placement):
-    """As Shard, of a dimension that a later mesh dimension has cut into ``split_factor`` parts before: each rank holds
-    its chunk of each part.
+    """A Shard of a dimension that a later mesh dimension has already split into ``split_factor`` parts.
+
+    Each rank holds its chunk of each part.
     """
 
     __slots__ = ("_dim", "_split_factor")
@@ -156,7 +160,7 @@ class Replicate(Placement):
 
 
 class Partial(Placement):
-    """The tensor is the reduction (sum, avg, min, max, product) of what the ranks hold."""
+    """The tensor is the reduction (sum, avg, min, max, product) of the local tensors."""
 
     __slots__ = ("_reduce_op",)
     LINEAR_REDUCE_OPS = ("sum", "avg")
@@ -169,7 +173,7 @@ class Partial(Placement):
 
     @property
     def reduce_op(self):
-        """The reduction."""
+        """The reduction operation."""
         return self._reduce_op
 
     def is_partial(self, reduce_op=None):
@@ -191,4 +195,4 @@ class Partial(Placement):
         return Partial, (self._reduce_op,)
 
 
-_Partial = Partial  # its name before it was public, by which programs still import it
+_Partial = Partial  # its name before it was public, which programs still import

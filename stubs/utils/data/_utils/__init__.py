@@ -1,4 +1,4 @@
-"""The parts of the DataLoader that also run in its workers."""
+"""The parts of the DataLoader that also run in worker processes."""
 
 from torch._utils import ExceptionWrapper  # noqa: F401
 

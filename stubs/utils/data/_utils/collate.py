@@ -1,4 +1,4 @@
-"""From samples to batches."""
+"""Collation of samples into batches."""
 
 import copy
 import re
@@ -14,7 +14,7 @@ default_collate_err_msg_format = (
 
 
 def _like_mapping(elem, items):
-    """A mapping of the type of ``elem``; a dict where that type cannot be made."""
+    """Return a mapping of the type of ``elem``, or a dict where that type cannot be created."""
     try:
         if isinstance(elem, MutableMapping):
             clone = copy.copy(elem)
@@ -26,7 +26,7 @@ def _like_mapping(elem, items):
 
 
 def _like_sequence(elem, items):
-    """A sequence of the type of ``elem``; a list where that type cannot be made."""
+    """Return a sequence of the type of ``elem``, or a list where that type cannot be created."""
     try:
         if isinstance(elem, MutableSequence):
             clone = copy.copy(elem)
@@ -39,7 +39,7 @@ def _like_sequence(elem, items):
 
 
 def default_convert(data):
-    """NumPy arrays and scalars in ``data`` as tensors; the rest as it is."""
+    """Convert NumPy arrays and scalars in ``data`` to tensors; other values stay as they are."""
     cls = type(data)
     if isinstance(data, torch.Tensor):
         return data
@@ -56,7 +56,7 @@ def default_convert(data):
 
 
 def collate(batch, *, collate_fn_map=None):
-    """A batch from samples: by the type of the sample through ``collate_fn_map``, and through containers."""
+    """Collate samples into a batch, by their type through ``collate_fn_map`` and through containers."""
     elem = batch[0]
     cls = type(elem)
     if collate_fn_map is not None:
@@ -82,9 +82,8 @@ def collate_tensor_fn(batch, *, collate_fn_map=None):
             "please provide a custom collate_fn to handle them appropriately."
         )
     out = torch.stack(batch, 0)
-    return (
-        out if torch.utils.data.get_worker_info() is None else out.share_memory_()
-    )  # what another process gets is put there once
+    # in a worker, shared memory avoids another copy when the batch is sent
+    return out if torch.utils.data.get_worker_info() is None else out.share_memory_()
 
 
 def collate_numpy_array_fn(batch, *, collate_fn_map=None):
@@ -121,5 +120,5 @@ default_collate_fn_map = {
 
 
 def default_collate(batch):
-    """Stack tensors, arrays and numbers of the samples into tensors with a first dimension for the batch."""
+    """Stack tensors, arrays and numbers of the samples into tensors with a new first dimension."""
     return collate(batch, collate_fn_map=default_collate_fn_map)

@@ -1,4 +1,4 @@
-"""Fetchers: from indices to a collated batch."""
+"""Fetchers, which return the batch for a list of indices."""
 
 
 class _BaseDatasetFetcher:
@@ -27,9 +27,7 @@ class _IterableDatasetFetcher(_BaseDatasetFetcher):
         data = []
         for _ in possibly_batched_index:
             try:
-                data.append(
-                    next(self.dataset_iter)
-                )  # not a loop over the iterator, which would call its __iter__ again
+                data.append(next(self.dataset_iter))  # a for loop would call __iter__ of the iterator again
             except StopIteration:
                 self.ended = True
                 break

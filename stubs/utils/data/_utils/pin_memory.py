@@ -1,4 +1,4 @@
-"""Pinned memory: host memory from which an accelerator can copy by itself."""
+"""Pinned memory: host memory that an accelerator can read directly."""
 
 import queue
 
@@ -10,7 +10,7 @@ from .collate import _like_mapping, _like_sequence
 
 
 def _pinned(data, device_id, device):
-    """``data`` in pinned memory, or the error of that."""
+    """Return ``data`` in pinned memory, or the wrapped error."""
     try:
         return pin_memory(data, device)
     except Exception:
@@ -18,11 +18,10 @@ def _pinned(data, device_id, device):
 
 
 def _pin_memory_loop(in_queue, out_queue, device_id, done_event, device):
-    """What a thread does: takes pairs (index, data) from one queue and puts them into the other, pinned, until the
-    event is set.
+    """Take pairs (index, data) from one queue, pin the data and put them into the other, until the event is set.
 
-    PyTorch has this thread's kernels run on one core; here how many share a kernel is the whole process's setting,
-    which stays.
+    This runs in a thread. PyTorch limits this thread's kernels to one core; here the number of threads is a setting of
+    the whole process, and is not changed.
     """
     torch.multiprocessing._set_thread_name("pt_data_pin")
     torch.accelerator.set_device_index(device_id)
@@ -43,7 +42,7 @@ def _pin_memory_loop(in_queue, out_queue, device_id, done_event, device):
 
 
 def pin_memory(data, device=None):
-    """The tensors in ``data`` (and objects with a method pin_memory) in pinned memory."""
+    """Return ``data`` with its tensors, and objects with a method pin_memory, in pinned memory."""
     if isinstance(data, torch.Tensor) or hasattr(data, "pin_memory"):
         return data.pin_memory()
     if isinstance(data, dict):

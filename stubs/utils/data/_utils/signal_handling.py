@@ -1,34 +1,34 @@
-"""What the main process says of loading processes that died, and these of their own deaths."""
+"""Detection of worker processes that died, and their crash reports."""
 
 import faulthandler
 import os
 import signal
 import threading
 
-_workers = {}  # {whose: process ids}
+_workers = {}  # {id of the loader's iterator: process ids}
 _handled = False
 
 
 def _set_worker_pids(loader_id, pids):
-    """Watch these processes."""
+    """Start watching these processes."""
     if loader_id in _workers:
         raise ValueError("_set_worker_pids should be called only once for each _BaseDataLoaderIter.")
     _workers[loader_id] = tuple(pids)
 
 
 def _remove_worker_pids(loader_id):
-    """Watch them no more."""
+    """Stop watching the processes of this iterator."""
     if _workers.pop(loader_id, None) is None:
         raise ValueError(f"Cannot find worker information for _BaseDataLoaderIter with id {loader_id}")
 
 
 def _error_if_any_worker_fails():
-    """Raise RuntimeError where a watched process has died of a signal or with an error."""
+    """Raise RuntimeError if a watched process was killed or exited with an error."""
     for key, pids in list(_workers.items()):
         for pid in pids:
             try:
                 found = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-            except ChildProcessError:  # somebody has waited for it
+            except ChildProcessError:  # other code has already waited for it
                 continue
             if found is None:
                 continue
@@ -50,7 +50,7 @@ def _error_if_any_worker_fails():
 
 
 def _set_SIGCHLD_handler():
-    """Look after the watched processes whenever a child ends, and then do what was done before."""
+    """Check the watched processes whenever a child ends, and then call the previous handler."""
     global _handled
     if _handled or threading.current_thread() is not threading.main_thread():
         return
@@ -66,5 +66,5 @@ def _set_SIGCHLD_handler():
 
 
 def _set_worker_signal_handlers():
-    """In a worker: say on stderr where it was when it crashed."""
+    """In a worker, print the traceback on stderr when it crashes."""
     faulthandler.enable()

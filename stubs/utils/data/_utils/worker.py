@@ -1,4 +1,4 @@
-"""What runs in a worker process of the DataLoader."""
+"""The code that runs in a worker process of the DataLoader."""
 
 import os
 import queue
@@ -17,7 +17,7 @@ from ._waiting import MP_STATUS_CHECK_INTERVAL
 
 @dataclass(frozen=True, slots=True)
 class WorkerInfo:
-    """Which worker this is."""
+    """Information about a worker."""
 
     id: int
     num_workers: int
@@ -28,13 +28,13 @@ class WorkerInfo:
 
 
 class ManagerWatchdog:
-    """Whether the process that started this one still lives."""
+    """Checks whether the parent process is still alive."""
 
     def __init__(self):
         self.manager_pid, self.manager_dead = os.getppid(), False
 
     def is_alive(self):
-        """Once dead, it stays so."""
+        """Whether the parent is alive; a dead one stays dead."""
         self.manager_dead = self.manager_dead or os.getppid() != self.manager_pid
         return not self.manager_dead
 
@@ -43,7 +43,7 @@ _worker_info = None
 
 
 def get_worker_info():
-    """The WorkerInfo of this process; None in the main process."""
+    """Return the WorkerInfo of this process, or None in the main process."""
     return _worker_info
 
 
@@ -58,12 +58,12 @@ class _ResumeIteration:
 
 
 def _generate_state(base_seed, worker_id):
-    """The seed of NumPy's global generator in a worker."""
+    """Return the seed of NumPy's global generator in a worker."""
     return np.random.SeedSequence([worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]).generate_state(4).tolist()
 
 
 def _seed_pipes(dataset, seed):
-    """Give the random pipes of a dataset seeds that follow from one."""
+    """Give each random pipe of a dataset a seed derived from this one."""
     graph_settings.apply_random_seed(dataset, torch.Generator().manual_seed(seed))
 
 
@@ -80,7 +80,7 @@ def _worker_loop(
     parent,
     shared_seed,
 ):
-    """Take ``(number, indices)`` from the one queue, put ``(number, batch)`` into the other; None ends."""
+    """Receive ``(number, indices)`` from one queue and send ``(number, batch)`` to the other, until None arrives."""
     global _worker_info
     try:
         torch.set_num_threads(1)
@@ -132,7 +132,7 @@ def _worker_loop(
             data_queue.put((number, data))
             del data, request, indices
     except KeyboardInterrupt:
-        pass  # the main process raises it
+        pass  # the main process raises this error
     if done_event.is_set():
         data_queue.cancel_join_thread()
         data_queue.close()

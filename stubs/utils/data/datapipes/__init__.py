@@ -1,3 +1,3 @@
-"""Datasets that are composed: pipes of samples, each made from others. The data-frame pipes are not here."""
+"""Datapipes: composable pipes of samples. Data-frame pipes are not implemented."""
 
 from . import iter, map

@@ -1,4 +1,7 @@
-"""Decorators of pipes: their names as methods, their determinism. Those that check types are not here."""
+"""Decorators of pipes, which register them as methods or mark their determinism.
+
+Those that check types are not implemented.
+"""
 
 from .datapipe import IterDataPipe, MapDataPipe
 
@@ -6,7 +9,7 @@ _determinism = False
 
 
 class functional_datapipe:
-    """Make a pipe a method, under a name, of the pipes it can take."""
+    """Class decorator that makes a pipe a method of other pipes under a name."""
 
     def __init__(self, name, enable_df_api_tracing=False):
         self.name, self.enable_df_api_tracing = name, enable_df_api_tracing
@@ -19,7 +22,7 @@ class functional_datapipe:
 
 
 class guaranteed_datapipes_determinism:
-    """Refuse pipes that are marked non-deterministic."""
+    """Context manager in which creating a non-deterministic pipe raises an error."""
 
     def __init__(self):
         global _determinism
@@ -34,7 +37,7 @@ class guaranteed_datapipes_determinism:
 
 
 class non_deterministic:
-    """Mark a pipe as non-deterministic: always, or where a function of its arguments says so."""
+    """Mark a pipe as non-deterministic, always or if a function of its arguments returns True."""
 
     def __init__(self, arg):
         if not callable(arg):
@@ -55,7 +58,7 @@ class non_deterministic:
         return self.deterministic_wrapper_fn
 
     def deterministic_wrapper_fn(self, *args, **kwargs):
-        """The wrapped pipe's constructor, which raises in deterministic mode."""
+        """Construct the pipe; raise in deterministic mode if it is non-deterministic."""
         random = self.deterministic_fn(*args, **kwargs)
         if not isinstance(random, bool):
             raise TypeError(

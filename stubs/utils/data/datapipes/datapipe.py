@@ -1,4 +1,4 @@
-"""The base classes of pipes."""
+"""The base classes of datapipes."""
 
 import contextlib
 import functools
@@ -21,16 +21,16 @@ class DataChunk(list[_T]):
         self.items = list(self)
 
     def as_str(self, indent=""):
-        """The elements as text, with an indent before."""
+        """Return the elements as text, after an indent."""
         return f"{indent}[{', '.join(map(str, self))}]"
 
     def raw_iterator(self):
-        """The list's own iterator."""
+        """Iterate over the elements."""
         yield from self.items
 
 
 class _DataPipe:
-    """What both kinds of pipes share. A kind has its own ``functions`` (pipes as methods of their source)."""
+    """Common base of both kinds of pipes; each kind has its own ``functions``, pipes registered as methods."""
 
     functions: dict = {}
     getstate_hook = None
@@ -43,12 +43,12 @@ class _DataPipe:
 
     @classmethod
     def register_function(cls, function_name, function):
-        """Let all pipes have a method of this name."""
+        """Register a function as a method of all pipes of the kind."""
         cls.functions[function_name] = function
 
     @classmethod
     def register_datapipe_as_function(cls, function_name, cls_to_register, enable_df_api_tracing=False):
-        """Let all pipes have a method that wraps them in this pipe."""
+        """Register a pipe as a method of all pipes of the kind."""
         if enable_df_api_tracing:
             raise NotImplementedError("enable_df_api_tracing: the data-frame pipes are not supported")
         if function_name in cls.functions:
@@ -62,18 +62,18 @@ class _DataPipe:
     def __reduce_ex__(self, *args, **kwargs):
         hook = type(self).reduce_ex_hook
         if hook is not None:
-            with contextlib.suppress(NotImplementedError):  # how a hook leaves a pipe alone
+            with contextlib.suppress(NotImplementedError):  # raised by a hook that does not handle the pipe
                 return hook(self)
         return super().__reduce_ex__(*args, **kwargs)
 
     @classmethod
     def set_getstate_hook(cls, hook_fn):
-        """What all pipes of the kind are pickled as instead of their attributes; None takes it back."""
+        """Set the function that converts the pickled state of all pipes of the kind; None removes it."""
         cls._set_hook("getstate_hook", hook_fn)
 
     @classmethod
     def set_reduce_ex_hook(cls, hook_fn):
-        """How all pipes of the kind are pickled; None takes it back."""
+        """Set the function that pickles all pipes of the kind; None removes it."""
         cls._set_hook("reduce_ex_hook", hook_fn)
 
     @classmethod
@@ -91,7 +91,7 @@ class _DataPipe:
 
 
 def _describe(pipe):
-    """The call that made a pipe, as far as its attributes tell."""
+    """Return the constructor call of a pipe, reconstructed from its attributes."""
     arguments = [(n, getattr(pipe, n)) for n in sorted(inspect.signature(type(pipe)).parameters) if hasattr(pipe, n)]
     told = ", ".join(f"{n}={v.__name__ if inspect.isfunction(v) else repr(v)}" for n, v in arguments)
     return f"{type(pipe).__name__}({told})"
@@ -104,7 +104,7 @@ _FEEDBACK = (
 
 
 class _Iterator:
-    """An iterator that ends with an error once its pipe has a newer one."""
+    """An iterator that raises once its pipe has a newer iterator."""
 
     def __init__(self, iterator, datapipe, iterator_id):
         self.iterator, self.datapipe, self.iterator_id = iterator, datapipe, iterator_id
@@ -121,7 +121,10 @@ class _Iterator:
 
 
 def _single(f):
-    """``__iter__`` whose iterators hold until the next one begins: a generator with its first item, others at once."""
+    """Wrap ``__iter__`` so that a new iterator invalidates the previous one of the same pipe.
+
+    A generator becomes current with its first item, other iterators at once.
+    """
     if not inspect.isgeneratorfunction(f):
         return functools.wraps(f)(lambda self: _Iterator(f(self), self, self._begin()))
 
@@ -134,7 +137,7 @@ def _single(f):
                 self._check(mine)
         except Exception as e:
             note, said = "thrown by __iter__ of", e.args[0] if e.args and isinstance(e.args[0], str) else None
-            if said is None or (note not in said and _FEEDBACK not in said):  # the innermost pipe names itself
+            if said is None or (note not in said and _FEEDBACK not in said):  # only the innermost pipe is named
                 e.args = (
                     f"{said or ''}\nThis exception is {note} {_describe(self)}",
                     *(e.args[1:] if said is not None else ()),
@@ -145,8 +148,9 @@ def _single(f):
 
 
 class IterDataPipe(_DataPipe, IterableDataset[_T_co]):
-    """A stream of samples: subclasses write ``__iter__`` and, if they hold state, ``reset``, which runs before each
-    iteration.
+    """An iterable-style pipe; subclasses define ``__iter__``.
+
+    Subclasses with state also define ``reset``, which is called before each iteration.
     """
 
     functions: dict = {}
@@ -162,7 +166,7 @@ class IterDataPipe(_DataPipe, IterableDataset[_T_co]):
         return self
 
     def reset(self):
-        """Forget the last iteration; a pipe without state has nothing to forget."""
+        """Reset the state of the last iteration; the default does nothing."""
 
     def _begin(self):
         self._valid_iterator_id += 1
@@ -178,13 +182,13 @@ class IterDataPipe(_DataPipe, IterableDataset[_T_co]):
 
 
 class MapDataPipe(_DataPipe, Dataset[_T_co]):
-    """Samples by index or key: subclasses write ``__getitem__`` and, mostly, ``__len__``."""
+    """A map-style pipe; subclasses define ``__getitem__`` and usually ``__len__``."""
 
     functions: dict = {}
 
 
 class _DataPipeSerializationWrapper:
-    """A pipe that dill pickles where pickle cannot."""
+    """A pipe that is pickled by dill where pickle fails."""
 
     def __init__(self, datapipe):
         self._datapipe = datapipe

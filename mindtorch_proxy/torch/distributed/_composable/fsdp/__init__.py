@@ -1,4 +1,4 @@
-"""fully_shard under its older name."""
+"""Older import path of fully_shard."""
 
 from ...fsdp import (
     CPUOffloadPolicy,

@@ -1,4 +1,4 @@
-"""fully_shard under its first name."""
+"""Original import path of fully_shard."""
 
 from ...fsdp import FSDPModule, UnshardHandle, fully_shard, register_fsdp_forward_method
 

@@ -1,4 +1,4 @@
-"""Tensors in pieces: ShardedTensor, which distributed tensors have replaced."""
+"""ShardedTensor, the predecessor of DTensor."""
 
 import torch
 
@@ -30,44 +30,44 @@ def _filled(fill, sharding_spec, size, kwargs):
 
 
 def empty(sharding_spec, *size, **kwargs):
-    """Pieces that nobody has written."""
+    """Return a sharded tensor with uninitialized shards."""
     return _filled(lambda t: t, sharding_spec, size, kwargs)
 
 
 def ones(sharding_spec, *size, **kwargs):
-    """Ones."""
+    """Return a sharded tensor filled with ones."""
     return full(sharding_spec, size, 1, **kwargs)
 
 
 def zeros(sharding_spec, *size, **kwargs):
-    """Zeros."""
+    """Return a sharded tensor filled with zeros."""
     return full(sharding_spec, size, 0, **kwargs)
 
 
 def full(sharding_spec, size, fill_value, **kwargs):
-    """One number everywhere."""
+    """Return a sharded tensor filled with one value."""
     return _filled(lambda t: t.fill_(fill_value), sharding_spec, size, kwargs)
 
 
 def rand(sharding_spec, *size, **kwargs):
-    """Random numbers between 0 and 1, each rank's by its own generator."""
+    """Return a sharded tensor of uniform random numbers in [0, 1). Each rank uses its own generator."""
     return _filled(lambda t: t.uniform_(), sharding_spec, size, kwargs)
 
 
 def randn(sharding_spec, *size, **kwargs):
-    """Normal random numbers, each rank's by its own generator."""
+    """Return a sharded tensor of normal random numbers. Each rank uses its own generator."""
     return _filled(lambda t: t.normal_(), sharding_spec, size, kwargs)
 
 
 def init_from_local_shards(local_shards, *global_size, process_group=None, init_rrefs=False):
-    """The tensor of all ranks' pieces."""
+    """Return the sharded tensor made of the local shards of all ranks."""
     return ShardedTensor._init_from_local_shards(
         local_shards, *global_size, process_group=process_group, init_rrefs=init_rrefs
     )
 
 
 def _places(module, prefix):
-    """(key in a state dict, submodule, name) of the attributes of a module and of those in it."""
+    """Yield (state dict key, submodule, name) for all attributes of a module and its submodules."""
     for path, inner in module.named_modules():
         whole = prefix + path
         for name in list(inner.__dict__):
@@ -75,7 +75,10 @@ def _places(module, prefix):
 
 
 def state_dict_hook(module, destination, prefix, local_metadata):
-    """For Module._register_state_dict_hook: attributes that are ShardedTensors stand in the state dict."""
+    """Add attributes that are ShardedTensors to the state dict.
+
+    For use with Module._register_state_dict_hook.
+    """
     for key, inner, name in _places(module, prefix):
         if isinstance(inner.__dict__[name], ShardedTensor):
             destination[key] = inner.__dict__[name]
@@ -84,7 +87,10 @@ def state_dict_hook(module, destination, prefix, local_metadata):
 def pre_load_state_dict_hook(
     module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
 ):
-    """For Module._register_load_state_dict_pre_hook: ShardedTensors of the state dict become attributes."""
+    """Set attributes from the ShardedTensors of a state dict.
+
+    For use with Module._register_load_state_dict_pre_hook.
+    """
     for key, inner, name in _places(module, prefix):
         if isinstance(state_dict.get(key), ShardedTensor):
             setattr(inner, name, state_dict[key])

@@ -1,4 +1,4 @@
-"""ShardedTensor: pieces of a tensor on several ranks, which distributed tensors have replaced."""
+"""ShardedTensor: a tensor whose shards are on several ranks. It is the predecessor of DTensor."""
 
 import copy
 import math
@@ -34,7 +34,7 @@ _PROPERTIES |= {
 
 
 def _check_local(shard, properties, rank):
-    """A piece against what is said of the whole."""
+    """Check a local shard against its metadata and the properties of the full tensor."""
     t, wanted = shard.tensor, shard.metadata
     if not t.is_contiguous():
         raise ValueError("Only torch.contiguous_format memory_format is currently supported")
@@ -54,7 +54,7 @@ def _check_local(shard, properties, rank):
 
 
 class ShardedTensorBase(torch.Tensor):
-    """Pieces, and how they make a tensor."""
+    """The local shards of a tensor, with its sharding spec and metadata."""
 
     def __new__(
         cls, sharding_spec, *size, dtype=None, layout=torch.strided, pin_memory=False, requires_grad=False, **kwargs
@@ -70,11 +70,11 @@ class ShardedTensorBase(torch.Tensor):
         return made
 
     def metadata(self):
-        """What is known of the whole tensor."""
+        """Return the metadata of the full tensor."""
         return self._metadata
 
     def local_shards(self):
-        """This rank's pieces."""
+        """Return this rank's shards."""
         return self._local_shards
 
     @classmethod
@@ -85,9 +85,9 @@ class ShardedTensorBase(torch.Tensor):
 
 
 class ShardedTensor(ShardedTensorBase):
-    """A tensor of which each rank has pieces: a container, for checkpoints and libraries that know it.
+    """A tensor of which each rank holds some shards.
 
-    Operators: use DTensor.
+    It is only a container, for checkpoints and libraries that use it. For operators, use DTensor.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class ShardedTensor(ShardedTensorBase):
 
     @classmethod
     def _init_from_local_shards(cls, local_shards, *global_size, process_group=None, init_rrefs=False):
-        """The tensor of all ranks' pieces, which tell one another."""
+        """Create the tensor from the local shards of all ranks, which exchange their metadata."""
         if None in global_size:
             raise NotImplementedError("init_from_local_shards: sizes that are not known (None) are not supported")
         group = process_group or c10d._get_default_group()
@@ -154,7 +154,7 @@ class ShardedTensor(ShardedTensorBase):
     def _init_from_local_shards_and_global_metadata(
         cls, local_shards, sharded_tensor_metadata, process_group=None, init_rrefs=False, sharding_spec=None
     ):
-        """The tensor of pieces whose metadata all ranks know."""
+        """Create the tensor from local shards and metadata that every rank already has."""
         group, rank = process_group or c10d._get_default_group(), c10d.get_rank()
         pieces = sharded_tensor_metadata.shards_metadata
         if not pieces:
@@ -175,7 +175,7 @@ class ShardedTensor(ShardedTensorBase):
 
     @classmethod
     def _init_from_local_tensor(cls, local_tensor, sharding_spec, *global_size, process_group=None, init_rrefs=False):
-        """The tensor of which each rank has one piece."""
+        """Create the tensor from one local tensor on each rank."""
         if not local_tensor.is_contiguous():
             raise ValueError("local_tensor is not a contiguous Tensor.")
         metadata = sharding_spec.build_metadata(
@@ -188,11 +188,11 @@ class ShardedTensor(ShardedTensorBase):
         )
 
     def sharding_spec(self):
-        """How it is cut."""
+        """Return the sharding spec."""
         return self._sharding_spec
 
     def local_tensor(self):
-        """This rank's only piece."""
+        """Return the tensor of this rank's only shard."""
         if len(self._local_shards) != 1:
             raise NotImplementedError(
                 f"Only single local shard is supported. Number of shards: {len(self._local_shards)}"
@@ -200,15 +200,15 @@ class ShardedTensor(ShardedTensorBase):
         return self._local_shards[0].tensor
 
     def remote_shards(self):
-        """Those of other ranks: not known."""
+        """Raise an error, because remote shards are not available without RRefs."""
         raise RuntimeError("ShardedTensor created with init_rrefs=False, no RRefs to remote shards available")
 
     def is_pinned(self):
-        """Whether the pieces are in pinned memory."""
+        """Whether the shards are in pinned memory."""
         return self._metadata.tensor_properties.pin_memory
 
     def gather(self, dst=0, out=None, enforce_dtype=False, dtype=None):
-        """The whole tensor into ``out`` on one rank of the group."""
+        """Gather the full tensor into ``out`` on rank ``dst`` of the group."""
         group, size = self._process_group, self._metadata.size
         rank = c10d.get_rank(group)
         if rank == dst:

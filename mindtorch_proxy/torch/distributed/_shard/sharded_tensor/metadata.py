@@ -1,4 +1,4 @@
-"""What is known of a tensor in pieces without its data."""
+"""Metadata of sharded tensors."""
 
 from dataclasses import dataclass, field
 from enum import Enum
@@ -11,7 +11,7 @@ __all__ = []
 
 
 class MEM_FORMAT_ENCODING(Enum):
-    """Memory formats, as they are pickled."""
+    """The pickled form of memory formats."""
 
     TORCH_CONTIGUOUS_FORMAT = 0
     TORCH_CHANNELS_LAST = 1
@@ -20,14 +20,14 @@ class MEM_FORMAT_ENCODING(Enum):
 
 @dataclass
 class TensorProperties(_TensorProperties):
-    """What else makes a tensor."""
+    """Tensor properties apart from sizes."""
 
     _encoding = MEM_FORMAT_ENCODING
 
 
 @dataclass
 class ShardedTensorMetadata:
-    """All pieces, the whole's sizes and properties."""
+    """The metadata of all shards, and the size and properties of the full tensor."""
 
     shards_metadata: list[ShardMetadata] = field(default_factory=list)
     size: torch.Size = field(default=torch.Size([]))

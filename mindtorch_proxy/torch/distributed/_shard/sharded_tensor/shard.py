@@ -1,4 +1,4 @@
-"""One piece of a tensor."""
+"""A shard of a tensor."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ __all__ = []
 
 @dataclass
 class Shard:
-    """A piece's data, and where it belongs."""
+    """The data of a shard and its metadata."""
 
     __slots__ = ["tensor", "metadata"]
     tensor: torch.Tensor
@@ -33,7 +33,7 @@ class Shard:
 
     @classmethod
     def from_tensor_and_offsets(cls, tensor, shard_offsets, rank):
-        """A rank's piece that starts at some offsets."""
+        """Return the shard of ``rank`` that starts at the given offsets."""
         return Shard(
             tensor, ShardMetadata(shard_offsets, list(tensor.size()), _remote_device(f"rank:{rank}/{tensor.device}"))
         )

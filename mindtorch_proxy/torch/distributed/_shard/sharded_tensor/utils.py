@@ -1,4 +1,4 @@
-"""Checks of pieces against one another."""
+"""Validation of shards and of their metadata."""
 
 import copy
 
@@ -12,7 +12,7 @@ __all__ = []
 
 
 def _parse_and_validate_remote_device(pg, remote_device):
-    """(rank, device) of a place, whose rank must be one of the group."""
+    """Return (rank, device) of a placement; the rank must belong to the group."""
     if remote_device is None:
         raise ValueError("remote device is None")
     rank = remote_device.rank()
@@ -26,7 +26,7 @@ def _parse_and_validate_remote_device(pg, remote_device):
 
 
 def _flatten_tensor_size(size):
-    """Sizes, as one sequence or several arguments."""
+    """Return a size given as one sequence or as several integers."""
     dims = list(size[0]) if len(size) == 1 and isinstance(size[0], (list, tuple)) else list(size)
     if not all(isinstance(n, int) for n in dims):
         raise TypeError(f"size has to be a sequence of ints, found: {dims}")
@@ -34,7 +34,7 @@ def _flatten_tensor_size(size):
 
 
 def build_metadata_from_local_shards(local_shards, global_size, current_rank, pg):
-    """What a rank knows of a tensor by its pieces alone."""
+    """Build a rank's metadata from its local shards."""
     first = local_shards[0].tensor
     for shard in local_shards:
         rank, device = _parse_and_validate_remote_device(pg, shard.metadata.placement)
@@ -72,7 +72,7 @@ def build_metadata_from_local_shards(local_shards, global_size, current_rank, pg
 
 
 def build_global_metadata(gathered_metadatas):
-    """The tensor of all ranks' pieces, which must agree."""
+    """Merge the metadata of all ranks, which must be consistent."""
     known = [(rank, m) for rank, m in enumerate(gathered_metadatas) if m is not None]
     if not known:
         raise ValueError("ShardedTensor have no local shards on all ranks!")

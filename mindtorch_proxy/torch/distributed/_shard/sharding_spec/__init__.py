@@ -1,4 +1,4 @@
-"""How tensors are cut into pieces."""
+"""Specs that describe how tensors are sharded."""
 
 from ..metadata import ShardMetadata
 from .api import (

@@ -1,18 +1,18 @@
-"""What every way to cut a tensor has."""
+"""The base class of sharding specs."""
 
 from abc import ABC, abstractmethod
 
 
 class ShardingSpec(ABC):
-    """How tensors are sharded."""
+    """Base class that describes how tensors are sharded."""
 
     __module__ = "torch.distributed._shard.sharding_spec.api"
-    _assembled = None  # makes a ShardedTensor of this rank's pieces: the package of that class sets it
+    _assembled = None  # builds a ShardedTensor from this rank's shards; set by the package of that class
 
     @abstractmethod
     def build_metadata(self, tensor_sizes, tensor_properties):
-        """The pieces of a tensor of some sizes."""
+        """Return the metadata of the shards of a tensor with these sizes."""
 
     @abstractmethod
     def shard(self, tensor, src_rank=0, process_group=None):
-        """A rank's whole tensor as a ShardedTensor."""
+        """Shard the full tensor of rank ``src_rank`` and return a ShardedTensor."""

@@ -1,4 +1,4 @@
-"""Whether pieces make a tensor: they lie in it, cover it and do not overlap."""
+"""Checks that shards form a tensor: they must lie inside it, cover it and not overlap."""
 
 import math
 
@@ -6,15 +6,15 @@ __all__ = []
 
 
 def _check_shard_metadata_pair_overlap(shard1, shard2):
-    """Whether two pieces have an element in common, by their offsets and sizes."""
+    """Whether two shards have an element in common, by their offsets and sizes."""
     spans = zip(shard1.shard_offsets, shard1.shard_sizes, shard2.shard_offsets, shard2.shard_sizes)
     return all(a < b + m and b < a + n for a, n, b, m in spans)
 
 
 def _first_overlap(shards):
-    """The numbers of two pieces that overlap, or None.
+    """Return the indices of two shards that overlap, or None.
 
-    Sweeps over one dimension: only pieces that reach over a start are compared with it.
+    The shards are swept along one dimension, and a shard is only compared with those that extend past its start.
     """
     dims = range(len(shards[0].shard_offsets))
     along = max(dims, key=lambda d: len({s.shard_offsets[d] for s in shards}), default=None)
@@ -32,14 +32,14 @@ def _first_overlap(shards):
 
 
 def validate_non_overlapping_shards_metadata(shards):
-    """ValueError if two pieces overlap."""
+    """Raise ValueError if two shards overlap."""
     pair = _first_overlap(shards) if len(shards) > 1 else None
     if pair is not None:
         raise ValueError(f"Shards {shards[pair[0]]} and {shards[pair[1]]} overlap")
 
 
 def check_tensor(shards_metadata, tensor_dims):
-    """ValueError if pieces, which do not overlap, are not those of a tensor of these sizes."""
+    """Raise ValueError if shards, which must not overlap, do not form a tensor of these sizes."""
     rank = len(shards_metadata[0].shard_offsets)
     if len(tensor_dims) != rank:
         raise ValueError(f"Rank of tensor is {len(tensor_dims)}, but shards rank is {rank}")
@@ -58,17 +58,17 @@ def check_tensor(shards_metadata, tensor_dims):
 
 
 def get_split_size(dim_size, chunks):
-    """The size of each chunk but the last ones."""
+    """Return the size of every chunk except possibly the last ones."""
     return -(-dim_size // chunks)
 
 
 def get_chunked_dim_size(dim_size, split_size, idx):
-    """The size of one chunk."""
+    """Return the size of chunk ``idx``."""
     return max(min(dim_size, split_size * (idx + 1)) - split_size * idx, 0)
 
 
 def get_chunk_sharding_params(sharding_dim_size, world_size, spec, rank):
-    """(start, size) of a rank's chunk, under a spec that says in which order ranks have them."""
+    """Return (start, size) of a rank's chunk; the spec gives the order of ranks."""
     split = get_split_size(sharding_dim_size, world_size)
     start = 0
     for i, placement in enumerate(spec.placements):

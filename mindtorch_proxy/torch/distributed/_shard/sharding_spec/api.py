@@ -1,4 +1,4 @@
-"""How a tensor is cut into pieces, and which rank has each."""
+"""Sharding specs: how a tensor is split into shards, and which rank has each shard."""
 
 from abc import ABC
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ __all__ = []
 
 
 class PlacementSpec(ABC):  # noqa: B024 (as PyTorch's: there is nothing to define)
-    """Where something is."""
+    """Base class of placements."""
 
 
 @dataclass
 class DevicePlacementSpec(PlacementSpec):
-    """On one device."""
+    """A placement on one device."""
 
     device: _remote_device
 
@@ -29,7 +29,7 @@ class DevicePlacementSpec(PlacementSpec):
 
 @dataclass
 class EnumerableShardingSpec(ShardingSpec):
-    """The pieces, one by one."""
+    """A sharding spec that lists every shard."""
 
     shards: list[ShardMetadata]
 
@@ -43,19 +43,22 @@ class EnumerableShardingSpec(ShardingSpec):
         validate_non_overlapping_shards_metadata(self.shards)
 
     def build_metadata(self, tensor_sizes, tensor_properties):
-        """Those pieces, if they make such a tensor."""
+        """Return the listed shards, after a check that they form a tensor of these sizes."""
         from ..sharded_tensor.metadata import ShardedTensorMetadata
 
         check_tensor(self.shards, tensor_sizes)
         return ShardedTensorMetadata(self.shards, tensor_sizes, tensor_properties)
 
     def shard(self, tensor, src_rank=0, process_group=None):
-        """Not supported, as in PyTorch."""
+        """Raise NotImplementedError, as in PyTorch."""
         raise NotImplementedError("EnumerableShardingSpec.shard not implemented yet!")
 
 
 def _infer_sharding_spec_from_shards_metadata(shards_metadata):
-    """ChunkShardingSpec, where pieces are equal chunks of one dimension; else an enumeration."""
+    """Return a ChunkShardingSpec if shards are equal chunks of one dimension.
+
+    Otherwise return an EnumerableShardingSpec.
+    """
     cut = {tuple(d for d, n in enumerate(s.shard_offsets) if n) for s in shards_metadata} - {()}
     if len(cut) == 1 and len(dims := cut.pop()) == 1:
         (dim,) = dims

@@ -1,4 +1,4 @@
-"""Equal chunks of one dimension."""
+"""A sharding spec of equal chunks along one dimension."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ __all__ = ["ChunkShardingSpec"]
 
 
 def narrow_tensor(tensor, metadata):
-    """A piece of a whole tensor, as a view."""
+    """Return a shard of a full tensor, as a view."""
     for dim, (offset, size) in enumerate(zip(metadata.shard_offsets, metadata.shard_sizes)):
         tensor = tensor.narrow(dim, offset, size)
     return tensor
@@ -22,7 +22,7 @@ def narrow_tensor(tensor, metadata):
 
 @dataclass
 class ChunkShardingSpec(ShardingSpec):
-    """Chunks of a dimension, as torch.chunk makes them; ``placements`` says where each is."""
+    """Shards a dimension into the chunks of torch.chunk; ``placements`` gives the device of each chunk."""
 
     ShardingDim = int | str
 
@@ -43,7 +43,7 @@ class ChunkShardingSpec(ShardingSpec):
             raise ValueError(f"Sharding dim needs to be an integer, found: {dim}")
 
     def build_metadata(self, tensor_sizes, tensor_properties):
-        """The chunks of a tensor of some sizes."""
+        """Return the metadata of the chunks of a tensor with these sizes."""
         from ..sharded_tensor.metadata import ShardedTensorMetadata
 
         self._verify_dim(self.dim)
@@ -58,7 +58,7 @@ class ChunkShardingSpec(ShardingSpec):
         return ShardedTensorMetadata(made, tensor_sizes, tensor_properties)
 
     def shard(self, tensor, src_rank=0, process_group=None):
-        """A rank's whole tensor as a ShardedTensor: ``src_rank``, of the group, gives each rank its chunk."""
+        """Shard the full tensor of rank ``src_rank`` of the group, which sends each rank its chunk."""
         from ..sharded_tensor.metadata import TensorProperties
         from ..sharded_tensor.shard import Shard
 
@@ -68,7 +68,7 @@ class ChunkShardingSpec(ShardingSpec):
         shape[self.dim] = get_split_size(shape[self.dim], len(self.placements))
         chunks, local, mine = [None] * c10d.get_world_size(process_group), None, None
         for piece in metadata.shards_metadata:
-            if rank == src_rank:  # of equal sizes, as scatter wants them
+            if rank == src_rank:  # padded to equal sizes, as scatter requires
                 chunk = tensor.detach().new_zeros(shape)
                 chunk.narrow(self.dim, 0, piece.shard_sizes[self.dim]).copy_(narrow_tensor(tensor.detach(), piece))
                 chunks[c10d.get_group_rank(process_group or c10d._get_default_group(), piece.placement.rank())] = chunk

@@ -1,1 +1,1 @@
-"""Activation checkpointing of whole modules."""
+"""Activation checkpointing of modules."""

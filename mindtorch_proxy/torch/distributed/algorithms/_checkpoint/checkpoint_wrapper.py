@@ -1,4 +1,4 @@
-"""Modules that compute their activations again in backward, or keep them elsewhere."""
+"""Wrapper modules that recompute their activations in backward or offload them to the CPU."""
 
 from abc import ABC, abstractmethod
 from enum import Enum, auto
@@ -14,14 +14,14 @@ _CHECKPOINT_PREFIX = _CHECKPOINT_WRAPPED_MODULE + "."
 
 
 class CheckpointImpl(Enum):
-    """torch.utils.checkpoint's two ways."""
+    """The two implementations of torch.utils.checkpoint."""
 
     REENTRANT = auto()
     NO_REENTRANT = auto()
 
 
 class ActivationWrapper(torch.nn.Module, ABC):
-    """A module around another that neither its parameters' names nor its state_dict show."""
+    """Base class of wrappers that do not change parameter names or the state_dict."""
 
     def __init__(self, mod):
         super().__init__()
@@ -31,7 +31,7 @@ class ActivationWrapper(torch.nn.Module, ABC):
 
     @abstractmethod
     def forward(self, *args, **kwargs):
-        """Call the module."""
+        """Call the wrapped module."""
         raise ValueError("Subclasses should implement forward().")
 
     def __getattr__(self, name):
@@ -44,7 +44,7 @@ class ActivationWrapper(torch.nn.Module, ABC):
         return self._checkpoint_wrapped_module.__getitem__(key)
 
     def named_parameters(self, *args, **kwargs):
-        """The module's, under its own names."""
+        """Yield the wrapped module's parameters under their original names."""
         for name, param in super().named_parameters(*args, **kwargs):
             yield name.replace(_CHECKPOINT_PREFIX, ""), param
 
@@ -59,16 +59,16 @@ class ActivationWrapper(torch.nn.Module, ABC):
 
 
 class OffloadWrapper(ActivationWrapper):
-    """Keeps activations in the host's memory."""
+    """Saves the activations of a module in host memory."""
 
     def forward(self, *args, **kwargs):
-        """Call the module."""
+        """Call the wrapped module, with its saved tensors on the CPU."""
         with save_on_cpu(pin_memory=True):
             return self._checkpoint_wrapped_module(*args, **kwargs)
 
 
 class CheckpointWrapper(ActivationWrapper):
-    """Computes activations again in backward."""
+    """Recomputes the activations of a module in backward."""
 
     def __init__(self, mod, checkpoint_impl=CheckpointImpl.NO_REENTRANT, checkpoint_fn=None, **checkpoint_fn_kwargs):
         super().__init__(mod)
@@ -78,10 +78,10 @@ class CheckpointWrapper(ActivationWrapper):
         self.checkpoint_fn = partial(checkpoint_fn, **checkpoint_fn_kwargs)
 
     def forward(self, *args, **kwargs):
-        """Call the module, checkpointed."""
+        """Call the wrapped module with checkpointing."""
         if self.checkpoint_impl != CheckpointImpl.REENTRANT or not kwargs:
             return self.checkpoint_fn(self._checkpoint_wrapped_module, *args, **kwargs)
-        flat, names = _pack_kwargs(*args, **kwargs)  # the reentrant way takes no keywords
+        flat, names = _pack_kwargs(*args, **kwargs)  # the reentrant implementation takes no keyword arguments
 
         def call(*inputs):
             unpacked, named = _unpack_kwargs(inputs, names)
@@ -91,20 +91,21 @@ class CheckpointWrapper(ActivationWrapper):
 
 
 def offload_wrapper(module):
-    """The module, keeping its activations in the host's memory."""
+    """Wrap a module so that its activations are saved in host memory."""
     return OffloadWrapper(module)
 
 
 def checkpoint_wrapper(module, checkpoint_impl=CheckpointImpl.NO_REENTRANT, checkpoint_fn=None, **checkpoint_fn_kwargs):
-    """The module, computing its activations again in backward."""
+    """Wrap a module so that its activations are recomputed in backward."""
     return CheckpointWrapper(module, checkpoint_impl, checkpoint_fn, **checkpoint_fn_kwargs)
 
 
 def apply_activation_checkpointing(
     model, checkpoint_wrapper_fn=checkpoint_wrapper, check_fn=lambda _: True, auto_wrap_policy=None
 ):
-    """Wrap those modules inside a model for which ``check_fn`` is true, or that a wrapping policy of FSDP's names, in
-    place.
+    """Wrap submodules of a model in place.
+
+    Modules are selected by ``check_fn``, or by an FSDP wrapping policy if one is given.
     """
     if auto_wrap_policy is None:
         _wrap_inside(model, checkpoint_wrapper_fn, check_fn, set())

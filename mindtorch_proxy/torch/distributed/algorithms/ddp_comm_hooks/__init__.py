@@ -1,4 +1,4 @@
-"""Ways to combine gradients, for ``DistributedDataParallel.register_comm_hook``."""
+"""Communication hooks for ``DistributedDataParallel.register_comm_hook``."""
 
 from enum import Enum
 
@@ -10,7 +10,7 @@ __all__ = ["DDPCommHookType", "register_ddp_comm_hook"]
 
 
 class _Hook:
-    """A hook with the settings of its state."""
+    """A hook, and the settings with which its state is created."""
 
     def __init__(self, hook, **settings):
         self.hook, self.settings = hook, settings
@@ -22,7 +22,10 @@ class _Hook:
 
 
 class DDPCommHookType(Enum):
-    """The hooks by name: ``DDPCommHookType.ALLREDUCE.value(model=model, state=group)`` registers one."""
+    """The hooks by name.
+
+    ``DDPCommHookType.ALLREDUCE.value(model=model, state=group)`` registers one.
+    """
 
     ALLREDUCE = _Hook(default.allreduce_hook)
     FP16_COMPRESS = _Hook(default.fp16_compress_hook)
@@ -35,5 +38,5 @@ class DDPCommHookType(Enum):
 
 
 def register_ddp_comm_hook(comm_hook_type, model, state=None):
-    """Register one of the hooks with a model."""
+    """Register one of these hooks on a model."""
     comm_hook_type.value(model=model, state=state)

@@ -1,4 +1,4 @@
-"""A communication hook that does nothing, to see what communication costs."""
+"""A communication hook that does not communicate, to measure the cost of communication."""
 
 import torch
 from torch.distributed import GradBucket
@@ -7,7 +7,7 @@ __all__ = ["noop_hook"]
 
 
 def noop_hook(_, bucket: GradBucket) -> torch.futures.Future[torch.Tensor]:
-    """The bucket as it is: each rank keeps its own gradients."""
+    """Return the bucket unchanged: each rank keeps its own gradients."""
     future = torch.futures.Future()
     future.set_result(bucket.buffer())
     return future

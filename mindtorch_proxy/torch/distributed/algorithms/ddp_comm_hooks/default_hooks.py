@@ -1,4 +1,4 @@
-"""Communication hooks that average gradients, as they are or in half the bytes."""
+"""Communication hooks that average gradients, in their own dtype or in half precision."""
 
 import torch
 import torch.distributed as dist
@@ -17,19 +17,22 @@ def _group(process_group):
 
 
 def _allreduce_fut(process_group, tensor):
-    """The average of a tensor, in place. It is divided first: half precision overflows otherwise."""
+    """Average a tensor in place; return the future.
+
+    The tensor is divided before the sum, because half precision could overflow otherwise.
+    """
     group = _group(process_group)
     tensor.div_(group.size())
     return dist.all_reduce(tensor, group=group, async_op=True).get_future().then(lambda future: future.value()[0])
 
 
 def allreduce_hook(process_group: dist.ProcessGroup, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
-    """What DistributedDataParallel does without a hook."""
+    """Average the gradients as DistributedDataParallel does without a hook."""
     return _allreduce_fut(process_group, bucket.buffer())
 
 
 def _into(tensor):
-    """Continue a future by copying its value to a tensor of the gradients' dtype."""
+    """Return a callback that copies a future's value to a tensor."""
 
     def copy(future):
         value = future.value()
@@ -46,12 +49,12 @@ def _compress_hook(dtype, process_group, bucket):
 
 
 def fp16_compress_hook(process_group: dist.ProcessGroup, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
-    """Gradients travel, and are added, in float16."""
+    """Average the gradients in float16."""
     return _compress_hook(torch.float16, process_group, bucket)
 
 
 def bf16_compress_hook(process_group: dist.ProcessGroup, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
-    """Gradients travel, and are added, in bfloat16."""
+    """Average the gradients in bfloat16."""
     return _compress_hook(torch.bfloat16, process_group, bucket)
 
 
@@ -70,14 +73,14 @@ def _wrapper(dtype, hook):
 
 
 def fp16_compress_wrapper(hook):
-    """A hook whose bucket is in float16."""
+    """Wrap a hook so that it gets its bucket in float16."""
     wrapped = _wrapper(torch.float16, hook)
     wrapped.__name__ = wrapped.__qualname__ = "fp16_compress_wrapper_hook"
     return wrapped
 
 
 def bf16_compress_wrapper(hook):
-    """A hook whose bucket is in bfloat16."""
+    """Wrap a hook so that it gets its bucket in bfloat16."""
     wrapped = _wrapper(torch.bfloat16, hook)
     wrapped.__name__ = wrapped.__qualname__ = "bf16_compress_wrapper_hook"
     return wrapped

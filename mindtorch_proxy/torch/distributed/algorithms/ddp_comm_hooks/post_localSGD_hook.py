@@ -1,4 +1,4 @@
-"""Averaging gradients over all ranks for some iterations and over subgroups later, for use with a model averager."""
+"""Averages gradients over all ranks for some iterations, and over subgroups later. For use with a model averager."""
 
 import logging
 
@@ -11,7 +11,7 @@ logger = logging.getLogger(__name__)
 
 
 class PostLocalSGDState:
-    """The groups, and when to change from one to the other."""
+    """The two groups, and the iteration at which the hook switches between them."""
 
     __slots__ = ["process_group", "subgroup", "start_localSGD_iter", "post_local_gradient_allreduce", "iter"]
 
@@ -21,7 +21,7 @@ class PostLocalSGDState:
         self.post_local_gradient_allreduce, self.iter = post_local_gradient_allreduce, 0
 
     def maybe_increase_iter(self, bucket):
-        """Count an iteration at its last bucket."""
+        """Count an iteration when its last bucket arrives."""
         if bucket.is_last():
             self.iter += 1
         if self.iter == self.start_localSGD_iter:
@@ -29,7 +29,7 @@ class PostLocalSGDState:
 
 
 def post_localSGD_hook(state: PostLocalSGDState, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
-    """Average over ``state.process_group`` first, then over ``state.subgroup`` or not at all."""
+    """Average over ``state.process_group`` at first; later over ``state.subgroup``, or not at all."""
     gradients = bucket.buffer()
     if state.iter < state.start_localSGD_iter:
         state.maybe_increase_iter(bucket)

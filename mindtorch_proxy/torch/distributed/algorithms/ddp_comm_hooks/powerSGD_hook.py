@@ -1,6 +1,6 @@
-"""PowerSGD (arXiv:1905.13727): gradients of matrices travel as products of two matrices of low rank.
+"""PowerSGD (arXiv:1905.13727): matrix gradients are sent as products of two low-rank matrices.
 
-What that loses is added to the next gradients.
+The compression error is added to the gradients of the next iteration.
 """
 
 import logging
@@ -17,8 +17,9 @@ logger = logging.getLogger(__name__)
 
 
 class PowerSGDState:
-    """Settings, and what is kept from one iteration to the next: by bucket, the two factors and what compression
-    lost.
+    """The settings of the hook, and its state between iterations.
+
+    For each bucket, the state has the two factors and the compression error.
     """
 
     __slots__ = (
@@ -83,14 +84,14 @@ class PowerSGDState:
             setattr(self, slot, value)
 
     def maybe_increase_iter(self, bucket):
-        """Count an iteration at its last bucket."""
+        """Count an iteration when its last bucket arrives."""
         if bucket.is_last():
             self.iter += 1
         if self.iter == self.start_powerSGD_iter:
             logger.info("Start to apply PowerSGD after %s iterations.", self.iter)
 
     def compression_stats(self):
-        """(rate, numbers before compression, numbers after it)."""
+        """Return (rate, number of elements before compression, number after compression)."""
         before, after = self.total_numel_before_compression, self.total_numel_after_compression
         return (before / after if after else 0), before, after
 
@@ -108,7 +109,7 @@ class PowerSGDState:
         self.total_numel_after_compression += after
 
     def _with_error(self, index, gradients):
-        """Add what the last compression lost; a copy to see what this one loses, or None."""
+        """Add the last compression error to the gradients; return a copy to compute the new error, or None."""
         if not self.use_error_feedback:
             return None
         if index in self.error_dict:
@@ -116,7 +117,7 @@ class PowerSGDState:
         return gradients.clone()
 
     def _fill(self, qs):
-        """Random factors, the same on all ranks."""
+        """Fill factors with random numbers, the same on all ranks."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.rng.randint(1_000_000_000))
             for q in qs:
@@ -132,14 +133,14 @@ class PowerSGDState:
 
 
 def _orthogonalize(matrices, epsilon=0):
-    """Make the columns of a matrix, or of each of a batch, orthonormal, in place."""
+    """Orthonormalize the columns of a matrix, or of each matrix of a batch, in place."""
     batch = matrices if matrices.dim() == 3 else matrices.unsqueeze(0)
     if batch.shape[1] < batch.shape[2]:
         raise AssertionError(f"expected at least as many rows as columns, got {tuple(batch.shape)}")
     if epsilon == 0 and batch.dtype not in (torch.float16, torch.bfloat16):
         batch.copy_(torch.linalg.qr(batch).Q)
         return
-    for i in range(batch.shape[2]):  # Gram and Schmidt: epsilon keeps a column of zeros from becoming NaN
+    for i in range(batch.shape[2]):  # Gram-Schmidt; epsilon keeps a zero column from becoming NaN
         column = batch[:, :, i : i + 1]
         column.div_(torch.linalg.vector_norm(column, dim=1, keepdim=True) + epsilon)
         if i + 1 < batch.shape[2]:
@@ -157,7 +158,7 @@ def _pieces(memory, shapes):
 
 
 def _sorted_out(state, gradients):
-    """(matrices worth compressing, other gradients)."""
+    """Split gradients into (matrices worth compressing, other gradients)."""
     matrices, others = [], []
     for g in gradients:
         matrix = g.view(g.shape[0], -1) if g.dim() else g.view(1, 1)
@@ -173,7 +174,7 @@ def _sorted_out(state, gradients):
 
 
 def _batches(state, matrices):
-    """Lists of matrices that are compressed together: those of one shape, or each for itself."""
+    """Group matrices that are compressed together: those of the same shape, or each one alone."""
     if not state.batch_tensors_with_same_shape:
         return [[m] for m in matrices]
     by_shape = {}
@@ -183,9 +184,9 @@ def _batches(state, matrices):
 
 
 def powerSGD_hook(state: PowerSGDState, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
-    """Each gradient M of a matrix becomes P Q'.
+    """Approximate each matrix gradient M by P Q'.
 
-    P = M Q is added up over the ranks and made orthonormal, Q = M' P is averaged.
+    P = M Q is summed over the ranks and orthonormalized, Q = M' P is averaged.
     """
     group = default._group(state.process_group)
     gradients, index = bucket.buffer(), bucket.index()
@@ -236,7 +237,7 @@ def powerSGD_hook(state: PowerSGDState, bucket: dist.GradBucket) -> torch.future
 
 
 def batched_powerSGD_hook(state: PowerSGDState, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
-    """The same with the whole bucket as one square matrix: faster, and less exact."""
+    """Apply PowerSGD to the whole bucket as one square matrix, which is faster and less exact."""
     group = default._group(state.process_group)
     gradients, index = bucket.buffer(), bucket.index()
     if state.iter < state.start_powerSGD_iter:

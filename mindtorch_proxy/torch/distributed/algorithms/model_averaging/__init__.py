@@ -1,1 +1,1 @@
-"""Averaging the parameters of replicas every so often."""
+"""Periodic averaging of the parameters of replicas."""

@@ -1,4 +1,4 @@
-"""Averaging the parameters of replicas every so many steps."""
+"""Averages the parameters of replicas every few steps."""
 
 import warnings
 from abc import ABC, abstractmethod
@@ -10,7 +10,7 @@ __all__ = ["ModelAverager", "PeriodicModelAverager"]
 
 
 class ModelAverager(ABC):
-    """What averages parameters; ``step`` counts."""
+    """Base class of averagers; ``step`` counts the steps."""
 
     def __init__(self, process_group=None):
         self.process_group = dist.distributed_c10d._get_default_group() if process_group is None else process_group
@@ -18,12 +18,12 @@ class ModelAverager(ABC):
 
     @abstractmethod
     def average_parameters(self, params):
-        """Average if it is time; to be called in every step."""
+        """Average the parameters if this step requires it. Must be called in every step."""
         raise NotImplementedError
 
 
 class PeriodicModelAverager(ModelAverager):
-    """Averages every ``period`` steps, after ``warmup_steps``."""
+    """Averages every ``period`` steps after ``warmup_steps``."""
 
     def __init__(self, period, warmup_steps=0, process_group=None):
         super().__init__(process_group)
@@ -41,7 +41,7 @@ class PeriodicModelAverager(ModelAverager):
         self.warmup_steps, self.period = warmup_steps, period
 
     def average_parameters(self, params):
-        """Average parameters, or parameter groups, if it is time."""
+        """Average parameters or parameter groups if this step requires it."""
         if self.step >= self.warmup_steps and (self.step - self.warmup_steps) % self.period == 0:
             utils.average_parameters_or_parameter_groups(params, self.process_group)
         self.step += 1

@@ -1,4 +1,4 @@
-"""Averaging within small groups often and within large ones seldom."""
+"""Averages parameters within small groups often, and within large groups rarely."""
 
 from collections import OrderedDict
 
@@ -8,9 +8,10 @@ import torch.distributed.algorithms.model_averaging.utils as utils
 
 
 class HierarchicalModelAverager(averagers.ModelAverager):
-    """``period_group_size_dict`` says of how many ranks a group is that averages every so many steps.
+    """Averages over groups of different sizes with different periods.
 
-    The last one is the whole group.
+    ``period_group_size_dict`` maps a period in steps to the size of the groups that average then. The last group must
+    be the whole process group.
     """
 
     def __init__(self, period_group_size_dict=None, warmup_steps=0, process_group=None):
@@ -42,7 +43,7 @@ class HierarchicalModelAverager(averagers.ModelAverager):
         return next((self.period_process_group_dict[p] for p in reversed(self._periods) if self.step % p == 0), None)
 
     def average_parameters(self, params):
-        """Average parameters, or parameter groups, over the largest group whose time it is."""
+        """Average parameters or parameter groups over the largest group whose period is due."""
         if self.step >= self.warmup_steps and (group := self._find_process_group()) is not None:
             utils.average_parameters_or_parameter_groups(params, group)
         self.step += 1

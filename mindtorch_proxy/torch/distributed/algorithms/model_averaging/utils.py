@@ -1,4 +1,4 @@
-"""Averaging parameters over a group."""
+"""Helpers that average parameters over a process group."""
 
 import torch
 import torch.distributed as dist
@@ -7,7 +7,7 @@ __all__ = ["average_parameters", "get_params_to_average", "average_parameters_or
 
 
 def average_parameters(params, process_group):
-    """Average parameters over a group, as one message."""
+    """Average parameters over a group, with one all_reduce."""
     group = dist.group.WORLD if process_group is None else process_group
     params = list(params)
     if dist._rank_not_in_group(group) or not params:
@@ -20,7 +20,7 @@ def average_parameters(params, process_group):
 
 
 def get_params_to_average(params):
-    """Those of parameters, or of parameter groups, that have gradients."""
+    """Return the parameters that have gradients, from parameters or parameter groups."""
     found = []
     for p in params:
         if not isinstance(p, (torch.nn.Parameter, dict)):

@@ -1,4 +1,4 @@
-"""Processes of one machine that are started together, with their output and errors."""
+"""Groups of processes on one machine, with their output and errors."""
 
 from .api import (
     DefaultLogsSpecs,
@@ -30,7 +30,10 @@ __all__ = [
 
 
 def start_processes(name, entrypoint, args, envs, logs_specs, log_line_prefixes=None, start_method="spawn"):
-    """Start a command, or a function, once for each local rank: ``args`` and ``envs`` are {local rank: ...}."""
+    """Start a command or a function once for each local rank.
+
+    ``args`` and ``envs`` are dicts with local ranks as keys.
+    """
     cls = SubprocessContext if isinstance(entrypoint, str) else MultiprocessContext
     context = cls(name, entrypoint, args, envs, logs_specs, log_line_prefixes, start_method)
     context.start()

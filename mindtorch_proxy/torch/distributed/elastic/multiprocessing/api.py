@@ -1,4 +1,4 @@
-"""Processes of one machine that are started together, with their output and errors."""
+"""Groups of processes on one machine, with their output and errors."""
 
 import multiprocessing
 import os
@@ -31,7 +31,7 @@ __all__ = [
 
 
 class SignalException(Exception):
-    """A signal came that ends the launcher."""
+    """Raised when the launcher receives a signal that ends it."""
 
     def __init__(self, msg, sigval):
         super().__init__(msg)
@@ -39,7 +39,7 @@ class SignalException(Exception):
 
 
 class Std(IntFlag):
-    """Output streams."""
+    """The output streams."""
 
     NONE = 0
     OUT = 1
@@ -48,7 +48,7 @@ class Std(IntFlag):
 
     @classmethod
     def from_str(cls, vm):
-        """``3`` for all local ranks, or ``0:3,1:2`` by local rank."""
+        """Parse ``3``, for all local ranks, or ``0:3,1:2``, for each local rank."""
         if re.fullmatch(r"\d", vm):
             return cls(int(vm))
         if re.fullmatch(r"(\d:[0123],)*\d:[0123],?", vm):
@@ -57,7 +57,7 @@ class Std(IntFlag):
 
 
 def to_map(val_or_map, local_world_size):
-    """A value for each local rank, from one value or from some ranks' values."""
+    """Return a value for each local rank, from a single value or from the values of some ranks."""
     if isinstance(val_or_map, Std):
         return dict.fromkeys(range(local_world_size), val_or_map)
     return {i: val_or_map.get(i, Std.NONE) for i in range(local_world_size)}
@@ -65,7 +65,7 @@ def to_map(val_or_map, local_world_size):
 
 @dataclass
 class LogsDest:
-    """Files of one attempt, by local rank: '' where a stream is not redirected."""
+    """The log files of one attempt, by local rank; '' means that a stream is not redirected."""
 
     stdouts: dict = field(default_factory=dict)
     stderrs: dict = field(default_factory=dict)
@@ -75,7 +75,7 @@ class LogsDest:
 
 
 class LogsSpecs(ABC):
-    """Where output goes."""
+    """Base class that decides where output goes."""
 
     def __init__(self, log_dir=None, redirects=Std.NONE, tee=Std.NONE, local_ranks_filter=None):
         self._root_log_dir, self._redirects, self._tee, self._local_ranks_filter = (
@@ -87,16 +87,16 @@ class LogsSpecs(ABC):
 
     @abstractmethod
     def reify(self, envs):
-        """The files of an attempt, whose environments are given by local rank."""
+        """Return the files of an attempt; ``envs`` has the environment of each local rank."""
 
     @property
     @abstractmethod
     def root_log_dir(self):
-        """The folder."""
+        """The log folder."""
 
 
 class DefaultLogsSpecs(LogsSpecs):
-    """FOLDER/RUN_.../attempt_N/LOCAL_RANK/stdout.log, stderr.log, error.json."""
+    """Logs to FOLDER/RUN_.../attempt_N/LOCAL_RANK/stdout.log, stderr.log, error.json."""
 
     def __init__(self, log_dir=None, redirects=Std.NONE, tee=Std.NONE, local_ranks_filter=None):
         if log_dir is not None:
@@ -108,11 +108,11 @@ class DefaultLogsSpecs(LogsSpecs):
 
     @property
     def root_log_dir(self):
-        """The folder."""
+        """The log folder."""
         return str(self._root_log_dir)
 
     def reify(self, envs):
-        """Make the folders of an attempt."""
+        """Create the folders of an attempt and return its files."""
         if not envs:
             return LogsDest()
         run_id, attempt = envs[0]["TORCHELASTIC_RUN_ID"], envs[0].get("TORCHELASTIC_RESTART_COUNT", "0")
@@ -146,13 +146,13 @@ class DefaultLogsSpecs(LogsSpecs):
             return
         if not any(
             "error.json" in files for _, _, files in os.walk(self._run_log_dir)
-        ):  # nobody asked for the folder, and no message names it
+        ):  # the folder is temporary, and no error message refers to it
             shutil.rmtree(os.path.dirname(self._run_log_dir), ignore_errors=True)
 
 
 @dataclass
 class RunProcsResult:
-    """How processes ended, by local rank; empty failures if all ended well."""
+    """The results of processes, by local rank; ``failures`` is empty if all succeeded."""
 
     return_values: dict = field(default_factory=dict)
     failures: dict = field(default_factory=dict)
@@ -160,12 +160,12 @@ class RunProcsResult:
     stderrs: dict = field(default_factory=dict)
 
     def is_failed(self):
-        """Whether one failed."""
+        """Whether a process failed."""
         return len(self.failures) > 0
 
 
 class _Tail:
-    """Copies what is appended to files to a stream, line by line, with the rank in front."""
+    """Copies lines appended to files to a stream, with each rank's prefix."""
 
     def __init__(self, files, stream, prefixes):
         self.ended = threading.Event()
@@ -197,14 +197,14 @@ class _Tail:
                 self.ended.wait(0.1)
 
     def stop(self):
-        """Copy the rest."""
+        """Copy the remaining output and stop."""
         self.ended.set()
         for t in self.threads:
             t.join()
 
 
 class PContext(ABC):
-    """Processes that run."""
+    """Base class of groups of running processes."""
 
     def __init__(self, name, entrypoint, args, envs, logs_specs, log_line_prefixes=None, start_method="spawn"):
         self.name, self.entrypoint, self.args, self.envs, self.nprocs = name, entrypoint, args, envs, len(envs)
@@ -217,7 +217,7 @@ class PContext(ABC):
         return given if given is not None else f"[{self.name}{self.envs[rank].get('RANK', rank)}]:"
 
     def start(self):
-        """Start all."""
+        """Start all processes."""
         prefixes = {rank: self._prefix(rank) for rank in self.envs}
         self._tails = [
             _Tail(self.logs.tee_stdouts, sys.stdout, prefixes),
@@ -233,19 +233,19 @@ class PContext(ABC):
 
     @abstractmethod
     def _status(self):
-        """{local rank: exit status, or None}."""
+        """Return {local rank: exit status, or None while it runs}."""
 
     @abstractmethod
     def pids(self):
-        """{local rank: number of the process}."""
+        """Return {local rank: process id}."""
 
     def _return_values(self):
         return dict.fromkeys(range(self.nprocs))
 
     def wait(self, timeout=-1, period=0.1):
-        """How they ended, when all have ended or one has failed.
+        """Wait until all processes have ended or one has failed, and return the result.
 
-        None if that is not so within the time (negative: no limit).
+        Return None on a time-out; a negative timeout means no limit.
         """
         deadline = None if timeout < 0 else time.monotonic() + timeout
         while self._result is None:
@@ -260,14 +260,12 @@ class PContext(ABC):
 
     def _make_result(self, status):
         failures = {r: ProcessFailure(r, self.pids()[r], s, self.logs.error_files[r]) for r, s in status.items() if s}
-        if (
-            failures
-        ):  # those that fail as a consequence come later: they are not listed as causes, unless they have ended already
+        if failures:  # processes that fail as a consequence later are not reported as failures
             self.close()
         return RunProcsResult({} if failures else self._return_values(), failures, self.logs.stdouts, self.logs.stderrs)
 
     def close(self, death_sig=None, timeout=30):
-        """End those that run: by a signal, and after some seconds by SIGKILL."""
+        """End running processes with a signal, and with SIGKILL after a timeout in seconds."""
         deadline = time.monotonic() + timeout
         self._signal(death_sig or signal.SIGTERM)
         while any(s is None for s in self._status().values()) and time.monotonic() < deadline:
@@ -285,7 +283,7 @@ class PContext(ABC):
                 try:
                     (os.killpg if self._own_group else os.kill)(pid, number)
                 except ProcessLookupError:
-                    pass  # it has just ended
+                    pass  # the process has just ended
 
     _own_group = False
 
@@ -299,7 +297,10 @@ def _open(path, stack):
 
 
 class SubprocessContext(PContext):
-    """A command. Each process has a process group of its own, so that ending it ends what it has started."""
+    """Processes that run a command.
+
+    Each has its own process group, so that its child processes are ended with it.
+    """
 
     _own_group = True
 
@@ -319,7 +320,7 @@ class SubprocessContext(PContext):
         return {rank: p.poll() for rank, p in self.processes.items()}
 
     def pids(self):
-        """{local rank: number of the process}."""
+        """Return {local rank: process id}."""
         return {rank: p.pid for rank, p in self.processes.items()}
 
 
@@ -338,7 +339,7 @@ def _run_function(function, args, environment, out, err, connection):
 
 
 class MultiprocessContext(PContext):
-    """A function; what it returns comes back."""
+    """Processes that run a function and send back its return value."""
 
     def _start(self):
         context = multiprocessing.get_context(self.start_method)
@@ -373,5 +374,5 @@ class MultiprocessContext(PContext):
         return {rank: self.values.get(rank) for rank in range(self.nprocs)}
 
     def pids(self):
-        """{local rank: number of the process}."""
+        """Return {local rank: process id}."""
         return {rank: p.pid for rank, p in self.processes.items()}

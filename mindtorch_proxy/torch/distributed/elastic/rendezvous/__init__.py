@@ -1,4 +1,4 @@
-"""How the launchers of several machines find each other."""
+"""Rendezvous: how the launchers of several machines find each other."""
 
 from .api import (
     RendezvousClosedError,

@@ -1,4 +1,4 @@
-"""What a rendezvous is: each call of next_rendezvous gathers launchers and numbers them."""
+"""The rendezvous API: each call of next_rendezvous gathers launchers and assigns ranks to them."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -10,28 +10,28 @@ class RendezvousError(Exception):
 
 
 class RendezvousClosedError(RendezvousError):
-    """The job has ended."""
+    """The rendezvous is closed because the job has ended."""
 
 
 class RendezvousTimeoutError(RendezvousError):
-    """Not enough launchers came in time."""
+    """Not enough launchers arrived in time."""
 
 
 class RendezvousConnectionError(RendezvousError):
-    """The store is not reached."""
+    """The store cannot be reached."""
 
 
 class RendezvousStateError(RendezvousError):
-    """The store holds what it should not."""
+    """The store has an invalid state."""
 
 
 class RendezvousGracefulExitError(RendezvousError):
-    """This launcher is not needed any more."""
+    """This launcher is no longer needed."""
 
 
 @dataclass
 class RendezvousStoreInfo:
-    """Where workers find the store."""
+    """The address of the store for workers."""
 
     master_addr: str
     master_port: int
@@ -39,7 +39,7 @@ class RendezvousStoreInfo:
 
 @dataclass
 class RendezvousInfo:
-    """A gathering: this launcher's number in it, and the store that all share."""
+    """The result of a rendezvous: this launcher's rank, the number of launchers and their shared store."""
 
     store: Any
     rank: int
@@ -48,11 +48,11 @@ class RendezvousInfo:
 
 
 class RendezvousHandler(ABC):
-    """Gathers launchers."""
+    """Base class of rendezvous handlers."""
 
     @abstractmethod
     def get_backend(self):
-        """Its name."""
+        """Return the backend's name."""
 
     @property
     def use_agent_store(self):
@@ -61,7 +61,7 @@ class RendezvousHandler(ABC):
 
     @abstractmethod
     def next_rendezvous(self):
-        """A RendezvousInfo, when enough launchers have come."""
+        """Wait until enough launchers have arrived and return a RendezvousInfo."""
 
     @abstractmethod
     def is_closed(self):
@@ -69,23 +69,23 @@ class RendezvousHandler(ABC):
 
     @abstractmethod
     def set_closed(self):
-        """End the job."""
+        """Mark the job as ended."""
 
     @abstractmethod
     def num_nodes_waiting(self):
-        """The number of launchers that came too late, and wait for the next rendezvous."""
+        """Return the number of launchers that arrived late and wait for the next rendezvous."""
 
     @abstractmethod
     def get_run_id(self):
-        """The job's name."""
+        """Return the job's id."""
 
     @abstractmethod
     def shutdown(self):
-        """Let go of what it holds."""
+        """Release the handler's resources."""
 
 
 class RendezvousParameters:
-    """What handlers are made of; ``get`` and its like read further settings."""
+    """The parameters of a handler; further settings are read with ``get`` and its variants."""
 
     def __init__(self, backend, endpoint, run_id, min_nodes, max_nodes, local_addr=None, **kwargs):
         if not backend:
@@ -107,11 +107,11 @@ class RendezvousParameters:
         self.local_addr, self.config = local_addr, kwargs
 
     def get(self, key, default=None):
-        """A setting."""
+        """Return a setting, or the default."""
         return self.config.get(key, default)
 
     def get_as_bool(self, key, default=None):
-        """A setting that is true or false."""
+        """Return a setting as a bool."""
         value = self.get(key, default)
         if value is None or isinstance(value, bool):
             return value
@@ -122,7 +122,7 @@ class RendezvousParameters:
         raise ValueError(f"The rendezvous configuration option '{key}' does not represent a valid boolean value.")
 
     def get_as_int(self, key, default=None):
-        """A setting that is a number."""
+        """Return a setting as an int."""
         value = self.get(key, default)
         try:
             return value if value is None else int(value)
@@ -133,13 +133,13 @@ class RendezvousParameters:
 
 
 class RendezvousHandlerRegistry:
-    """Handlers by name."""
+    """The handlers by backend name."""
 
     def __init__(self):
         self._registry = {}
 
     def register(self, backend, creator):
-        """Have ``creator(params)`` make the handlers of a name."""
+        """Register ``creator(params)`` as the constructor of a backend's handlers."""
         if not backend:
             raise ValueError("The rendezvous backend name must be a non-empty string.")
         if self._registry.get(backend, creator) is not creator:
@@ -149,7 +149,7 @@ class RendezvousHandlerRegistry:
         self._registry[backend] = creator
 
     def create_handler(self, params):
-        """The handler for parameters."""
+        """Create the handler for the parameters."""
         if params.backend not in self._registry:
             raise ValueError(
                 f"The rendezvous backend '{params.backend}' is not registered. Did you forget to call "

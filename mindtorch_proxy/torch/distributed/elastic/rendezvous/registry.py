@@ -1,4 +1,4 @@
-"""Handlers by name."""
+"""Creates rendezvous handlers by backend name."""
 
 from . import RendezvousHandler, RendezvousParameters, rendezvous_handler_registry
 
@@ -6,5 +6,5 @@ __all__ = ["get_rendezvous_handler"]
 
 
 def get_rendezvous_handler(params):
-    """The handler for parameters."""
+    """Create the handler for the parameters."""
     return rendezvous_handler_registry.create_handler(params)

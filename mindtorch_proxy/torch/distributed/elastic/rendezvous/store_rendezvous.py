@@ -1,4 +1,4 @@
-"""Rendezvous through a TCPStore that one of the launchers serves."""
+"""Rendezvous through a TCPStore served by one of the launchers."""
 
 import time
 from datetime import timedelta
@@ -17,9 +17,10 @@ from .utils import _matches_machine_hostname, parse_rendezvous_endpoint
 
 
 class StoreRendezvous(RendezvousHandler):
-    """Rounds: in each, launchers count themselves; the first of them closes it when enough have come.
+    """A rendezvous in rounds.
 
-    A failure starts the next round.
+    In each round, launchers increment a counter; the first one closes the round when enough have joined. A failure
+    starts the next round.
     """
 
     def __init__(self, backend, tcp, host, params, rank=None):
@@ -30,19 +31,22 @@ class StoreRendezvous(RendezvousHandler):
         self._last_call = params.get_as_int("last_call_timeout", 30)
 
     def get_backend(self):
-        """Its name."""
+        """Return the backend's name."""
         return self._backend
 
     def get_run_id(self):
-        """The job's name."""
+        """Return the job's id."""
         return self._params.run_id
 
     def current_round(self):
-        """The round of the job."""
+        """Return the job's current round."""
         return self.store.add("round", 0)
 
     def start_next_round(self):
-        """A failure has ended this round; once, whoever says so."""
+        """Start the next round after a failure.
+
+        It starts only once, even if several launchers call this.
+        """
         if self.store.add(f"{self.round}/over", 1) == 1:
             self.store.add("round", 1)
 
@@ -65,7 +69,7 @@ class StoreRendezvous(RendezvousHandler):
                 self._size = size
                 address = RendezvousStoreInfo(self._host, self._tcp.port)
                 return RendezvousInfo(PrefixStore(f"round/{self.round}", self.store), rank, size, address)
-            while self.current_round() == self.round and not self.is_closed():  # too late for this one
+            while self.current_round() == self.round and not self.is_closed():  # too late for this round
                 time.sleep(0.2)
             deadline = time.monotonic() + self._timeout
 
@@ -94,7 +98,7 @@ class StoreRendezvous(RendezvousHandler):
         return int(self.store.get(f"{self.round}/size"))
 
     def num_nodes_waiting(self):
-        """Launchers that came too late, while there is room for them."""
+        """Return the number of launchers that arrived late, or 0 if there is no room for them."""
         return self._joined() - self._size if self.round is not None and self._size < self._params.max_nodes else 0
 
     def is_closed(self):
@@ -102,11 +106,11 @@ class StoreRendezvous(RendezvousHandler):
         return self.store.check(["closed"])
 
     def set_closed(self):
-        """End the job."""
+        """Mark the job as ended."""
         self.store.set("closed", "1")
 
     def shutdown(self):
-        """End the job, as far as the store is still there."""
+        """Mark the job as ended; return False if the store is no longer available."""
         try:
             self.set_closed()
         except RuntimeError:
@@ -124,9 +128,9 @@ def _store(host, port, serve, timeout):
 
 
 def create_c10d_handler(params):
-    """``--rdzv-backend=c10d``: the machine that the endpoint names serves the store.
+    """Create the handler of ``--rdzv-backend=c10d``.
 
-    A file is not supported as store.
+    The machine given by the endpoint serves the store. File stores are not supported.
     """
     host, port = parse_rendezvous_endpoint(params.endpoint, default_port=29400)
     if params.get("store_type", "tcp").strip().lower() != "tcp":
@@ -141,12 +145,12 @@ def create_c10d_handler(params):
     except RendezvousConnectionError:
         if is_host:
             raise
-        tcp = _store(host, port, False, timeout)  # another launcher on this machine serves it
+        tcp = _store(host, port, False, timeout)  # another launcher on this machine serves the store
     return StoreRendezvous("c10d", tcp, host, params)
 
 
 def create_static_handler(params):
-    """``--rdzv-backend=static``: nodes have numbers, and node 0 serves the store."""
+    """Create the handler of ``--rdzv-backend=static``: nodes have fixed ranks, and node 0 serves the store."""
     if "rank" not in params.config:
         raise ValueError("rank is absent in RendezvousParameters. Try add --node-rank to the cmd request")
     if not params.endpoint.strip():

@@ -1,4 +1,4 @@
-"""Reading a rendezvous's settings."""
+"""Parsing of rendezvous settings."""
 
 import ipaddress
 import re
@@ -6,7 +6,7 @@ import socket
 
 
 def _parse_rendezvous_config(config_str):
-    """``a=1,b=2`` as a dict."""
+    """Parse ``a=1,b=2`` into a dict."""
     config = {}
     for pair in filter(None, config_str.strip().split(",")):
         key, equals, value = pair.partition("=")
@@ -21,7 +21,7 @@ def _parse_rendezvous_config(config_str):
 
 
 def parse_rendezvous_endpoint(endpoint, default_port):
-    """``host:port`` as (host, port)."""
+    """Parse ``host:port`` into (host, port)."""
     endpoint = (endpoint or "").strip()
     if not endpoint:
         return "localhost", default_port
@@ -56,7 +56,7 @@ def _matches_machine_hostname(host):
         addresses = {found[4][0] for found in socket.getaddrinfo(host, None)}
     except socket.gaierror:
         return False
-    for address in addresses:  # an address of this machine can be listened on
+    for address in addresses:  # only an address of this machine can be bound
         try:
             with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM) as probe:
                 probe.bind((address, 0))

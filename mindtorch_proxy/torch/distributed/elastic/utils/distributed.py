@@ -1,4 +1,4 @@
-"""Stores and ports for processes that find each other."""
+"""Creates stores and finds free ports for processes that communicate."""
 
 import contextlib
 import datetime
@@ -15,7 +15,10 @@ logger = get_logger(__name__)
 def create_c10d_store(
     is_server, server_addr, server_port=-1, world_size=1, timeout=600, wait_for_workers=True, retries=3, use_libuv=None
 ):
-    """A TCPStore; on a free port where none is asked for, tried again where another process took it."""
+    """Create a TCPStore.
+
+    Without a given port, use a free one, and try again if another process has taken it.
+    """
     if use_libuv is not None:
         logger.warning("argument use_libuv is deprecated and ignored")
     if server_port == -1 and world_size > 1:
@@ -36,13 +39,13 @@ def create_c10d_store(
 
 
 def get_free_port():
-    """A port of this machine that nobody uses now."""
+    """Return a port of this machine that is currently free."""
     with contextlib.closing(get_socket_with_port()) as sock:
         return sock.getsockname()[1]
 
 
 def get_socket_with_port():
-    """A socket that listens at a free port, and so keeps it."""
+    """Return a socket that listens on a free port and keeps it reserved."""
     for family, kind, protocol, _, _ in socket.getaddrinfo("localhost", None, socket.AF_UNSPEC, socket.SOCK_STREAM):
         sock = socket.socket(family, kind, protocol)
         try:

@@ -1,4 +1,4 @@
-"""fully_shard: the parameters of modules as distributed tensors, whole only while they compute."""
+"""fully_shard: module parameters become DTensors that are gathered only for computation."""
 
 import functools
 
@@ -29,7 +29,7 @@ __all__ = [
 
 
 class FSDPState(_State):
-    """What fully_shard knows of the modules of one call."""
+    """The state of the modules of one fully_shard call."""
 
     def __init__(self):
         self.modules, self.group, self.policy, self.reshard_after_forward = [], None, MixedPrecisionPolicy(), None
@@ -39,7 +39,7 @@ class FSDPState(_State):
         self.reshard_after_backward = self.is_last_backward = self.unshard_in_backward = True
 
     def lazy_init(self):
-        """At the first forward: what is within a unit is not the root."""
+        """Determine the root at the first forward: units inside this one are not roots."""
         if self.is_root is not None:
             return
         self.is_root = True
@@ -52,7 +52,7 @@ class FSDPState(_State):
         self.resolve()
 
     def resolve(self):
-        """A root keeps its parameters until backward, unless told otherwise."""
+        """Set the default of reshard_after_forward: a root keeps its parameters until backward."""
         if self.reshard_after_forward is None and self.is_root is not None:
             self.reshard_after_forward = not self.is_root
 
@@ -60,7 +60,7 @@ class FSDPState(_State):
         return self.group.in_backward is not None and runs_again()
 
     def before(self, module, args, kwargs):
-        """Before a forward: whole parameters, and inputs in their dtype."""
+        """Before forward, gather the full parameters and cast the inputs."""
         self.lazy_init()
         if self.running == 0 and self.group is not None and not self._whole_for_backward():
             self.group.in_backward = None
@@ -81,7 +81,7 @@ class FSDPState(_State):
         return args, kwargs
 
     def after(self, module, args, output):
-        """After a forward, also one that raised: sharded parameters again, where they are not kept until backward."""
+        """After forward, also if it raised, reshard the parameters unless they are kept until backward."""
         self.running -= 1
         hooks = self.hooks.pop()
         if hooks is not None:
@@ -105,10 +105,10 @@ def _cast(x, dtype):
 
 
 class UnshardHandle:
-    """Waits for parameters that are being gathered."""
+    """A handle to wait for parameters that are being gathered."""
 
     def wait(self):
-        """Have the whole parameters registered."""
+        """Wait until the full parameters are registered."""
 
 
 class _Handle(UnshardHandle):
@@ -122,7 +122,7 @@ class _Handle(UnshardHandle):
 
 
 class FSDPModule:
-    """What modules become by fully_shard."""
+    """Mixin class that fully_shard adds to a module's class."""
 
     def __new__(cls, *args, **kwargs):
         original = cls.__mro__[2]
@@ -138,12 +138,15 @@ class FSDPModule:
         return [m._fsdp_state for m in modules if isinstance(m, FSDPModule)]
 
     def reshard(self):
-        """Free whole parameters, and register the sharded ones."""
+        """Free the full parameters and register the sharded ones."""
         if self._fsdp_state.group is not None:
             self._fsdp_state.group.reshard()
 
     def unshard(self, async_op=False):
-        """Register whole parameters; with ``async_op`` by the handle's wait() or the next forward."""
+        """Gather and register the full parameters.
+
+        With ``async_op``, they are registered by the returned handle's wait() or by the next forward.
+        """
         state = self._fsdp_state
         state.lazy_init()
         if state.group is not None:
@@ -155,8 +158,9 @@ class FSDPModule:
         return None
 
     def reset_iter_state(self):
-        """After a forward or backward that raised: everything sharded, nothing in flight, accumulated gradients
-        forgotten.
+        """Reset the state after a forward or backward that raised.
+
+        All parameters are resharded, and pending communication and accumulated gradients are dropped.
         """
         for state in self._states():
             state.running, state.hooks = 0, []
@@ -167,78 +171,81 @@ class FSDPModule:
                     p.accumulated = None
 
     def set_is_last_backward(self, is_last_backward):
-        """Whether the next backward is the last before a step. Gradients are reduced in each."""
+        """Set whether the next backward is the last before a step. Gradients are reduced in every backward."""
         for state in self._states():
             state.is_last_backward = is_last_backward
 
     def set_requires_gradient_sync(self, requires_gradient_sync, *, recurse=True):
-        """Whether backward reduces gradients; without, they add up whole on each rank."""
+        """Set whether backward reduces gradients; if not, full gradients accumulate on each rank."""
         for state in self._states(recurse):
             if state.group is not None:
                 state.group.sync = requires_gradient_sync
 
     def set_requires_all_reduce(self, requires_all_reduce, *, recurse=True):
-        """Whether backward reduces over replicas too."""
+        """Set whether backward also reduces gradients over replicas."""
         for state in self._states(recurse):
             if state.group is not None:
                 state.group.all_reduce = requires_all_reduce
 
     def set_reshard_after_forward(self, reshard_after_forward, recurse=True):
-        """Whether parameters are freed after forward."""
+        """Set whether parameters are freed after forward."""
         if not isinstance(reshard_after_forward, bool):
             raise ValueError(f"reshard_after_forward should be a bool, got {type(reshard_after_forward)}")
         for state in self._states(recurse):
             state.reshard_after_forward = reshard_after_forward
 
     def set_reshard_after_backward(self, reshard_after_backward, *, recurse=True):
-        """Keeping parameters whole after backward is not supported."""
+        """Raise NotImplementedError for False: parameters are always resharded after backward."""
         if not reshard_after_backward:
             raise NotImplementedError(
                 "set_reshard_after_backward(False) is not supported: parameters are sharded after backward"
             )
 
     def set_modules_to_forward_prefetch(self, modules):
-        """Units whose parameters are gathered while this one computes."""
+        """Set the units whose parameters are gathered during this unit's forward."""
         self._fsdp_state.forward_prefetch = [m._fsdp_state for m in _units(modules)]
 
     def set_modules_to_backward_prefetch(self, modules):
-        """Units whose parameters are gathered, in backward, while this one computes."""
+        """Set the units whose parameters are gathered during this unit's backward."""
         if self._fsdp_state.group is not None:
             self._fsdp_state.group.backward_prefetch = [
                 m._fsdp_state.group for m in _units(modules) if m._fsdp_state.group is not None
             ]
 
     def set_all_reduce_hook(self, hook, *, stream=None):
-        """A function for the sums of gradients, a flat tensor, before they are divided."""
+        """Set a hook that gets the flat tensor of reduced gradients before they are divided."""
         if self._fsdp_state.group is not None:
             self._fsdp_state.group.hook = hook
 
     def set_gradient_divide_factor(self, factor):
-        """What sums of gradients are divided by, instead of the number of ranks."""
+        """Set the divisor of the summed gradients, instead of the number of ranks."""
         if self._fsdp_state.group is not None:
             self._fsdp_state.group.divide_by = factor
 
     set_reduce_scatter_divide_factor = set_gradient_divide_factor
 
     def set_unshard_in_backward(self, unshard_in_backward):
-        """Parameters are gathered in backward only where a formula asks for them."""
+        """Set whether all parameters are gathered at the start of backward.
+
+        If not, they are gathered only when a saved parameter is unpacked.
+        """
         self._fsdp_state.unshard_in_backward = unshard_in_backward
 
     def set_force_sum_reduction_for_comms(self, enable):
-        """Gradients are always added and then divided, which is what True asks for."""
+        """Do nothing: gradients are always summed and then divided, as True requests."""
         if not enable:
             return
 
     def set_custom_all_gather(self, comm):
-        """Not supported."""
+        """Raise NotImplementedError."""
         raise NotImplementedError("set_custom_all_gather is not supported")
 
     def set_custom_reduce_scatter(self, comm):
-        """Not supported."""
+        """Raise NotImplementedError."""
         raise NotImplementedError("set_custom_reduce_scatter is not supported")
 
     def set_post_optim_event(self, event):
-        """Not supported: there are no streams."""
+        """Raise NotImplementedError, because there are no streams."""
         raise NotImplementedError("set_post_optim_event is not supported: there are no streams")
 
     def _apply(self, *args, **kwargs):
@@ -291,7 +298,7 @@ def _mesh(mesh, dims):
 
 
 def _parameters(modules, ignored):
-    """{parameter: places} of the modules, without those of units within them."""
+    """Return {parameter: places} and the visited modules, without nested units."""
     found, seen = {}, set()
 
     def visit(module):
@@ -321,10 +328,10 @@ def fully_shard(
     ignored_params=None,
     dp_mesh_dims=None,
 ):
-    """Shard the parameters of a module, or of several as one unit, over a mesh; those of units within it stay theirs.
+    """Shard the parameters of a module, or of several modules as one unit, over a mesh.
 
-    Parameters become distributed tensors, which optimizers and state dicts see; forward and backward gather them. On a
-    mesh of two dimensions the first replicates.
+    Parameters of nested units are not included. Parameters become DTensors, which optimizers and state dicts see;
+    forward and backward gather them. On a 2D mesh, the first dimension replicates.
     """
     modules = list(module) if isinstance(module, (list, tuple)) else [module]
     mesh = _mesh(mesh, dp_mesh_dims)
@@ -364,9 +371,9 @@ def fully_shard(
 
 
 def register_fsdp_forward_method(module, method_name):
-    """Have a method treated as forward is: parameters are whole in it."""
+    """Gather the parameters in a method as in forward."""
     if not isinstance(module, FSDPModule):
-        return  # as PyTorch's, so that a model may be used with and without
+        return  # as in PyTorch, so that a model works with and without fully_shard
     if not hasattr(module, method_name):
         raise ValueError(f"{type(module)} does not have a method {method_name}")
     original = getattr(module, method_name)
@@ -386,8 +393,9 @@ def register_fsdp_forward_method(module, method_name):
 
 
 def share_comm_ctx(modules):
-    """Units of different models that run in turn: here each has its communication for itself, in the order of the
-    program.
+    """Check the modules.
+
+    Units of different models do not share communication resources here; each communicates in the order of the program.
     """
     _units(modules)
 

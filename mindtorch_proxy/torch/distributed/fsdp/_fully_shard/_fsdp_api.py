@@ -9,9 +9,9 @@ __all__ = ["MixedPrecisionPolicy", "OffloadPolicy", "CPUOffloadPolicy", "DataPar
 
 @dataclass(frozen=True)
 class MixedPrecisionPolicy:
-    """The dtypes in which parameters compute, gradients are reduced and results come out.
+    """The dtypes of parameters in computation, of gradients in reductions, and of outputs.
 
-    Whether floating-point inputs are cast.
+    It also sets whether floating-point inputs are cast.
     """
 
     param_dtype: torch.dtype | None = None
@@ -22,19 +22,19 @@ class MixedPrecisionPolicy:
 
 @dataclass
 class OffloadPolicy:
-    """Nothing is offloaded."""
+    """The policy that offloads nothing."""
 
 
 @dataclass
 class CPUOffloadPolicy(OffloadPolicy):
-    """Sharded parameters, gradients and state lie in the host's memory."""
+    """Keeps sharded parameters, gradients and optimizer state in host memory."""
 
     pin_memory: bool = True
 
 
 @dataclass
 class DataParallelMeshDims:
-    """The names of the dimensions of a mesh over which parameters are sharded, and replicated."""
+    """The names of the mesh dimensions over which parameters are sharded and replicated."""
 
     shard: str | tuple | None = None
     replicate: str | tuple | None = None
@@ -45,12 +45,12 @@ class DataParallelMeshDims:
 
     @property
     def shard_names(self):
-        """As a tuple."""
+        """The shard dimensions as a tuple."""
         return () if self.shard is None else (self.shard,) if isinstance(self.shard, str) else tuple(self.shard)
 
     @property
     def replicate_names(self):
-        """As a tuple."""
+        """The replicate dimensions as a tuple."""
         return (
             ()
             if self.replicate is None

@@ -1,4 +1,7 @@
-"""The parameters of one unit: gathered together before they compute, their gradients reduced together."""
+"""The parameters of one FSDP unit.
+
+They are gathered together for computation, and their gradients are reduced together.
+"""
 
 import contextlib
 import itertools
@@ -15,14 +18,14 @@ from ...tensor.placement_types import _chunk_bounds, _StridedShard
 
 
 class ShardedParameter:
-    """One parameter: where it is in the modules, how it is sharded, and its whole form."""
+    """One parameter: the modules that have it, how it is sharded, and its sharded form."""
 
     def __init__(self, places, parameter, mesh, placement):
         self.places, self.mesh, self.dim = places, mesh, placement.dim
         self.requires_grad = parameter.requires_grad
         self.tensor_parallel = parameter._spec if isinstance(parameter, DTensor) else None
         whole = parameter._local_tensor if self.tensor_parallel else parameter
-        self.shape, self.dtype = torch.Size(whole.shape), whole.dtype  # of what the ranks of this mesh share
+        self.shape, self.dtype = torch.Size(whole.shape), whole.dtype  # of the tensor that is sharded over this mesh
         self.count, self.index = mesh.size(-1), mesh.get_local_rank(mesh.ndim - 1)
         if self.dim != 0 and self.shape[self.dim] % self.count:
             raise NotImplementedError(
@@ -54,29 +57,29 @@ class ShardedParameter:
         return DTensorSpec(mesh, (*mine, placement, *other.placements), other.tensor_meta)
 
     def refresh(self):
-        """What the modules hold now, which a conversion or a loaded state may have replaced."""
+        """Update to the modules' current parameter, which a conversion or a loaded state may have replaced."""
         module, name = self.places[0]
         found = module._parameters.get(name)
         if isinstance(found, DTensor) and found is not self.sharded and found._spec.placements == self.spec.placements:
             self.sharded, self.dtype, self.requires_grad = found, found.dtype, found.requires_grad
 
     def put(self, tensor):
-        """Register a form of the parameter with the modules."""
+        """Register a form of the parameter on its modules."""
         for module, name in self.places:
             module._parameters[name] = tensor
 
     def piece(self, whole, rank, dtype):
-        """A rank's piece of a whole tensor, flat, with zeros where it is shorter than others'."""
+        """Return a rank's piece of a full tensor, flattened and padded with zeros."""
         start, stop = _chunk_bounds(self.shape[self.dim], self.count, rank)
         return self.padded(whole.narrow(self.dim, start, stop - start), dtype)
 
     def padded(self, local, dtype):
-        """A piece, flat, with zeros at its end."""
+        """Return a piece, flattened and padded with zeros."""
         flat = local.detach().reshape(-1).to(dtype)
         return flat if flat.numel() == self.numel else torch.cat([flat, flat.new_zeros(self.numel - flat.numel())])
 
     def whole_of(self, pieces):
-        """The whole tensor of flat pieces in the order of ranks."""
+        """Return the full tensor from the flat pieces of all ranks."""
         shape = [*self.shape]
         shape[self.dim] = self.step
         return (
@@ -84,7 +87,7 @@ class ShardedParameter:
         )
 
     def own(self, flat):
-        """This rank's piece out of a flat one with its padding."""
+        """Return this rank's piece from its flat, padded form."""
         start, stop = _chunk_bounds(self.shape[self.dim], self.count, self.index)
         shape = [*self.shape]
         shape[self.dim] = self.step
@@ -92,7 +95,7 @@ class ShardedParameter:
 
 
 class _Unshard(torch.autograd.Function):
-    """From sharded parameters to whole ones; backward reduces and shards their gradients."""
+    """Map sharded parameters to full ones; backward reduces and shards their gradients."""
 
     @staticmethod
     def forward(ctx, group, wholes, *sharded):
@@ -103,15 +106,15 @@ class _Unshard(torch.autograd.Function):
     @staticmethod
     def backward(ctx, *grads):
         reduced = ctx.group.reduce(grads)
-        if not ctx.again:  # of a part that ran again: others may follow
+        if not ctx.again:  # a part that was recomputed; other parts may follow
             ctx.group.end_backward()
         return None, None, *reduced
 
 
 class ParamGroup:
-    """The parameters of one call of fully_shard."""
+    """The parameters of one fully_shard call."""
 
-    live: dict = {}  # id of a whole tensor that computes: (group, number)
+    live: dict = {}  # id of a full tensor in use: (group, index)
 
     def __init__(self, parameters, mesh, policy):
         self.parameters, self.mesh, self.policy = parameters, mesh, policy
@@ -127,7 +130,7 @@ class ParamGroup:
         return self.policy.param_dtype if self.policy.param_dtype is not None and p.dtype.is_floating_point else p.dtype
 
     def start_gather(self):
-        """Begin to gather the whole parameters."""
+        """Start to gather the full parameters."""
         if self.pending is not None:
             return
         started = []
@@ -152,7 +155,7 @@ class ParamGroup:
         self.pending = started
 
     def gather(self):
-        """The whole parameters, as they compute."""
+        """Return the full parameters, in the dtype used for computation."""
         self.start_gather()
         wholes = [None] * len(self.parameters)
         for numbers, every, work in self.pending:
@@ -166,9 +169,9 @@ class ParamGroup:
         self.pending = None
         return wholes
 
-    # ---- the modules' forms
+    # ---- parameters of the modules
     def unshard(self):
-        """Register whole parameters, whose gradients come back to the sharded ones."""
+        """Register full parameters; their gradients flow to the sharded ones."""
         with torch.no_grad():
             wholes = list(self.in_backward) if self.in_backward is not None else self.gather()
         for i, p in enumerate(self.parameters):
@@ -182,7 +185,7 @@ class ParamGroup:
             p.put(self._registered(p, whole))
 
     def _connected(self, wholes):
-        """Whole tensors with a gradient where the parameter has one."""
+        """Connect the full parameters that require grad to the sharded ones in the autograd graph."""
         trained = [i for i, p in enumerate(self.parameters) if p.requires_grad]
         made = _Unshard.apply(self, [wholes[i] for i in trained], *(self.parameters[i].sharded for i in trained))
         for i, whole in zip(trained, made):
@@ -209,7 +212,7 @@ class ParamGroup:
 
     # ---- backward
     def start_backward(self):
-        """Gather whole parameters for backward, which has not kept them, and prefetch."""
+        """Gather full parameters for backward if they are not there yet, and prefetch other units."""
         if self.in_backward is None:
             with torch.no_grad():
                 self.in_backward = self.gather()
@@ -218,17 +221,17 @@ class ParamGroup:
                     other.start_gather()
 
     def whole_in_backward(self, number):
-        """A whole parameter for backward: all are gathered for the first that is asked for."""
+        """Return a full parameter for backward; the first call gathers all of them."""
         self.start_backward()
         return self.in_backward[number]
 
     def end_backward(self):
-        """Free what backward has gathered."""
+        """Free the parameters gathered for backward."""
         self.in_backward = None
         self.reshard()
 
     def reduce(self, grads):
-        """Gradients of the sharded parameters, of those of the whole ones on this rank."""
+        """Reduce the gradients of the full parameters and return those of the sharded parameters."""
         trained = [p for p in self.parameters if p.requires_grad]
         with torch.no_grad():
             if not self.sync:
@@ -259,7 +262,7 @@ class ParamGroup:
         return grad if held is None else held if grad is None else held + grad.to(held.dtype)
 
     def _reduced(self, parameters, grads):
-        """This rank's pieces of the mean of all ranks' gradients, flat."""
+        """Return this rank's pieces of the averaged gradients as a flat tensor."""
         count = self.group.size()
         dtype = self.policy.reduce_dtype or grads[0].dtype
         pieces = torch.cat([p.piece(g, rank, dtype) for rank in range(count) for p, g in zip(parameters, grads)])
@@ -279,7 +282,7 @@ class ParamGroup:
 
 
 def pack(tensor):
-    """In the place of a whole parameter that autograd wants to keep: which it is, and how it is viewed."""
+    """Replace a saved tensor that is a full parameter, or a view of one, by its group, index and view geometry."""
     for candidate in (tensor, tensor._base):
         found = ParamGroup.live.get(id(candidate)) if candidate is not None else None
         if found is not None and found[0].wholes[found[1]] is candidate:
@@ -288,7 +291,7 @@ def pack(tensor):
 
 
 def unpack(kept):
-    """The tensor again, gathered anew."""
+    """Return the saved tensor; a full parameter is gathered again if needed."""
     if isinstance(kept, torch.Tensor):
         return kept
     group, number, shape, stride, offset = kept
@@ -296,10 +299,10 @@ def unpack(kept):
 
 
 def freeing_hooks():
-    """While a unit computes that frees its parameters: what autograd keeps of these is which they are.
+    """Return saved-tensor hooks for units that free their parameters, so that autograd does not keep them alive.
 
-    Where hooks of the program's own stand outside, all that is saved goes to them: a checkpoint drops it and runs the
-    unit again.
+    If the program has its own saved-tensor hooks, return a null context: these hooks then get all saved tensors, and a
+    checkpoint drops them and runs the unit again.
     """
     top = torch._C._autograd._top_saved_tensors_default_hooks(False)
     return (
@@ -310,19 +313,20 @@ def freeing_hooks():
 
 
 def runs_again():
-    """Whether a backward is running: a forward now is that of a checkpoint, which runs again."""
+    """Whether a backward is running, in which case a forward is the recomputation of a checkpoint."""
     return torch._C._current_graph_task_id() != -1
 
 
 def whole_in_backward(output, unit):
-    """Have a unit's parameters be whole from the first gradient of its outputs on: checkpoints within it run parts of
-    its forward again.
+    """Gather a unit's parameters at the first gradient of its outputs.
+
+    Checkpoints within the unit may run parts of its forward again.
     """
 
     def start(grad):
         if unit.in_backward is None:
             unit.start_backward()
-            with torch.enable_grad():  # the gradients of parts that run again may come from there alone
+            with torch.enable_grad():  # recomputed parts may need these parameters in their graph
                 unit.unshard()
             torch.autograd.Variable._execution_engine.queue_callback(unit.end_backward)
 

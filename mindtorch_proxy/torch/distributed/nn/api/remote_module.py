@@ -1,4 +1,4 @@
-"""Modules that live on another worker."""
+"""Modules on another worker."""
 
 import torch
 from torch import nn
@@ -29,19 +29,18 @@ def _param_rrefs(module_rref, recurse):
 
 
 class RemoteModule(nn.Module):
-    """A module that is made on another worker and runs there: ``forward`` waits for the result, ``forward_async`` gives
-    a Future of it.
+    """A module that is created on another worker and runs there.
 
-    What goes to the worker and comes back is copied, without what it was computed from: gradients do not flow through
-    it.
+    ``forward`` waits for the result, ``forward_async`` returns a Future of it. Arguments and results are copied without
+    their autograd graph, so gradients do not flow through the module.
 
     Args:
-        remote_device: ``worker/device`` or ``rank:N/device``; the device is "cpu" where none is said.
-        module_cls, args, kwargs: ``module_cls(*args, **kwargs)`` makes the module there.
+    remote_device: ``worker/device`` or ``rank:N/device``; the default device is "cpu".
+    module_cls, args, kwargs: the module is created there as ``module_cls(*args, **kwargs)``.
 
     Raises:
-        AssertionError: this process is no worker.
-        ValueError: for the methods of a module that concern what lies on the other worker.
+    AssertionError: this process is not a worker.
+    ValueError: for module methods that would need the data on the other worker.
     """
 
     def __init__(self, remote_device, module_cls, args=None, kwargs=None, _module_interface_cls=None):
@@ -58,31 +57,31 @@ class RemoteModule(nn.Module):
         self.module_rref = rpc.remote(self.on, _create_module, (module_cls, args or (), kwargs or {}, self.device))
 
     def forward(self, *args, **kwargs):
-        """The module's result on these arguments."""
+        """Run the module on these arguments and return its result."""
         return rpc.rpc_sync(self.module_rref.owner(), _remote_forward, (self.module_rref, args, kwargs))
 
     def forward_async(self, *args, **kwargs):
-        """A Future of the module's result on these arguments."""
+        """Run the module on these arguments and return a Future of its result."""
         return rpc.rpc_async(self.module_rref.owner(), _remote_forward, (self.module_rref, args, kwargs))
 
     def remote_parameters(self, recurse=True):
-        """References to the module's parameters."""
+        """Return references to the module's parameters."""
         return rpc.rpc_sync(self.on, _param_rrefs, args=(self.module_rref, recurse))
 
     def get_module_rref(self):
-        """A reference to the module."""
+        """Return a reference to the module."""
         return self.module_rref
 
     def train(self, mode=True):
-        """Have the module there train, or not."""
+        """Set the remote module to training mode."""
         return self.module_rref.rpc_sync().train()
 
     def eval(self):
-        """Have the module there evaluate."""
+        """Set the remote module to evaluation mode."""
         return self.module_rref.rpc_sync().eval()
 
     def parameters(self, recurse=True):
-        """ValueError: they lie on the other worker; see ``remote_parameters``."""
+        """Raise ValueError, because the parameters are on the other worker; use ``remote_parameters``."""
         raise ValueError(
             "Method ``parameters`` not supported for RemoteModule. Please use ``remote_parameters`` instead."
         )

@@ -1,4 +1,4 @@
-"""Experimental: plain tensors beside distributed ones."""
+"""Experimental features of DTensor."""
 
 from contextlib import contextmanager
 
@@ -11,7 +11,7 @@ __all__ = ["context_parallel", "implicit_replication", "local_map"]
 
 @contextmanager
 def implicit_replication():
-    """Inside, plain tensors beside distributed ones count as replicated."""
+    """Context manager in which plain tensors in operators with DTensors are treated as replicated."""
     held, STATE.replicate_plain = STATE.replicate_plain, True
     try:
         yield

@@ -1,4 +1,4 @@
-"""Attention over sequences that lie on several devices: known by name, and not supported."""
+"""Context parallel attention over sharded sequences. Not supported; the names exist for compatibility."""
 
 from contextlib import contextmanager
 
@@ -14,18 +14,16 @@ def _refuse(name):
 
 @contextmanager
 def context_parallel(mesh, *, buffers=None, buffer_seq_dims=None, no_restore_buffers=None):
-    """A block in which attention would run over sequences that lie on the devices of a mesh. NotImplementedError when
-    it is entered.
-    """
+    """Raise NotImplementedError on entry, because attention over sharded sequences is not supported."""
     _refuse("context_parallel")
     yield
 
 
 def context_parallel_unshard(mesh, buffers, seq_dims, load_balancer=None):
-    """Raises: no sequence is sharded."""
+    """Raise NotImplementedError, because context parallelism is not supported."""
     _refuse("context_parallel_unshard")
 
 
 def set_rotate_method(rotate_method):
-    """Raises: there is no attention of several devices, whose keys and values would go round."""
+    """Raise NotImplementedError, because context parallelism is not supported."""
     _refuse("set_rotate_method")

@@ -1,4 +1,4 @@
-"""Functions over plain tensors, run on each rank's pieces of distributed ones."""
+"""Runs functions on plain tensors with the local tensors of DTensors."""
 
 import functools
 
@@ -17,7 +17,7 @@ def _expected(what, arg, placements):
 
 
 def _piece(arg, placements, grad_placements, redistribute):
-    """This rank's piece of a distributed tensor; placements: (those wanted,), or () for any."""
+    """Return the local tensor of a DTensor; ``placements`` is (wanted placements,), or () if any are allowed."""
     if placements:
         wanted = _expected("placements", arg, placements[0])
         if arg.placements != wanted and not redistribute:
@@ -32,7 +32,7 @@ def _piece(arg, placements, grad_placements, redistribute):
 
 
 def _distributed(results, out_placements, mesh):
-    """Pieces as distributed tensors, and other results as they are."""
+    """Wrap local results in DTensors, and leave other results unchanged."""
     flat, spec = pytree.tree_flatten(results)
     placements = out_placements if isinstance(out_placements, tuple) else (out_placements,)
     if len(flat) != len(placements):
@@ -80,20 +80,21 @@ def local_map(
     *,
     redistribute_inputs=False,
 ):
-    """A function that runs another, one over plain tensors, on this rank's pieces of distributed tensors.
+    """Return a function that runs ``func``, which takes plain tensors, on the local tensors of DTensors.
 
     Args:
-        func: the function; without it, a decorator.
-        out_placements: how the pieces that it gives lie on the mesh: one list of placements, or a tuple of them, one
-            for each result; None for results that are no tensors.
-        in_placements: how each distributed argument must lie: a list of placements or None for each; any, if not given.
-        in_grad_placements: how the gradients of the pieces lie.
-        device_mesh: the mesh of the results; by default that of the first distributed argument.
-        redistribute_inputs: whether arguments that lie otherwise are brought there.
+    func: the function; without it, return a decorator.
+    out_placements: the placements of the results: one list of placements, or a tuple of lists, one for each result;
+    None for results that are not tensors.
+    in_placements: the required placements of each DTensor argument, or None for other arguments; any placements are
+    allowed if not given.
+    in_grad_placements: the placements of the gradients of the local tensors.
+    device_mesh: the mesh of the results; by default that of the first DTensor argument.
+    redistribute_inputs: whether arguments with other placements are redistributed.
 
     Raises:
-        ValueError: an argument lies otherwise.
-        AssertionError: numbers or kinds of placements that do not fit.
+    ValueError: an argument has other placements.
+    AssertionError: the number or kind of placements does not match.
     """
     given = out_placements, in_placements, in_grad_placements, device_mesh, redistribute_inputs
     if func is None:

@@ -1,4 +1,4 @@
-"""Tensor parallelism: modules whose parameters are sharded over a mesh."""
+"""Tensor parallelism: modules with sharded parameters."""
 
 from .api import parallelize_module
 from .loss import loss_parallel

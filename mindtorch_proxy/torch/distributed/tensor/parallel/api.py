@@ -1,4 +1,4 @@
-"""Applying parallel styles to the modules of a model."""
+"""Applies parallel styles to modules."""
 
 import warnings
 from fnmatch import fnmatch
@@ -10,7 +10,7 @@ __all__ = ["parallelize_module"]
 
 
 def parallelize_module(module, device_mesh=None, parallelize_plan=None, *, src_data_rank=0):
-    """Apply a style to a module, or each of {pattern of names: style} to the submodules that it names."""
+    """Apply a parallel style to a module, or {name pattern: style} to its submodules."""
     mesh = device_mesh or _mesh_resources.get_current_mesh()
     if mesh.ndim != 1:
         raise ValueError(f"Tensor Parallel only accepts a 1D DeviceMesh, but found {mesh.ndim}D!")

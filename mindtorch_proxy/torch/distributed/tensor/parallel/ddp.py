@@ -1,5 +1,6 @@
-"""Tensor parallelism within data parallelism: distributed parameters are local ones where a replica averages their
-gradients.
+"""Tensor parallelism combined with data parallelism.
+
+DistributedDataParallel sees the local tensors of DTensor parameters.
 """
 
 from torch.nn import Parameter
@@ -17,9 +18,7 @@ def _replace(module, path, tensor):
 
 
 def _reconstruct_dtensor(module, _input):
-    """Before forward: parameters that were distributed are so again, by way of the local ones, which get the
-    gradients.
-    """
+    """Before forward, replace local parameters by DTensors; gradients flow to the local parameters."""
     for path, p in list(module.named_parameters()):
         spec = getattr(p, "_st_info", None)
         if spec is not None:
@@ -33,7 +32,7 @@ def _reconstruct_dtensor(module, _input):
 
 
 def _localize_dtensor(module, *_, ignored_params=None):
-    """After forward, and at the start: local parameters in the place of distributed ones."""
+    """Initially and after forward, replace DTensor parameters by their local tensors."""
     for path, p in list(module.named_parameters()):
         if isinstance(p, DTensor) and not (ignored_params and p in ignored_params):
             local = Parameter(p._local_tensor.detach())
@@ -42,7 +41,7 @@ def _localize_dtensor(module, *_, ignored_params=None):
 
 
 def _pre_dp_module_transform(module):
-    """Have DistributedDataParallel see the local parameters of a module with distributed ones."""
+    """Make DistributedDataParallel see the local tensors of a module's DTensor parameters."""
     _localize_dtensor(module)
     module.register_forward_pre_hook(_reconstruct_dtensor)
     module.register_forward_hook(_localize_dtensor)

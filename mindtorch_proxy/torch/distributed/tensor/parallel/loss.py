@@ -1,4 +1,4 @@
-"""Cross entropy of logits sharded on their classes."""
+"""Cross entropy of logits that are sharded on the classes."""
 
 from contextlib import contextmanager
 
@@ -7,7 +7,7 @@ __all__ = ["loss_parallel"]
 
 @contextmanager
 def loss_parallel():
-    """Inside, cross entropy would keep the classes sharded."""
+    """Raise NotImplementedError, because cross entropy with sharded classes is not supported."""
     raise NotImplementedError(
         "loss_parallel is not supported: without it the logits are replicated for the loss, with the same result"
     )

@@ -1,4 +1,4 @@
-"""How a module is parallelized: its parameters' placements, and those of what goes in and comes out."""
+"""Parallel styles: the placements of a module's parameters, inputs and outputs."""
 
 from abc import ABC, abstractmethod
 
@@ -19,7 +19,7 @@ __all__ = [
 
 
 class ParallelStyle(ABC):
-    """What parallelize_module applies to a module."""
+    """Base class of the styles that parallelize_module applies."""
 
     src_data_rank = 0
 
@@ -28,14 +28,14 @@ class ParallelStyle(ABC):
 
 
 def _placed(x, mesh, layouts, wanted):
-    """A tensor, local ones as pieces under ``layouts``, redistributed to the wanted placements."""
+    """Redistribute a tensor; a plain tensor is first made a DTensor with placements ``layouts``."""
     if not isinstance(x, DTensor):
         x = DTensor.from_local(x, mesh, layouts, run_check=False)
     return x if tuple(layouts) == tuple(wanted) else x.redistribute(placements=wanted)
 
 
 class _Partitioned(ParallelStyle):
-    """Linear layers and embeddings with sharded parameters."""
+    """Base class of styles that shard the parameters of linear layers and embeddings."""
 
     _linear, _embedding = {}, None
 
@@ -74,8 +74,9 @@ class _Partitioned(ParallelStyle):
 
 
 class ColwiseParallel(_Partitioned):
-    """The outputs of a linear layer, or the columns of an embedding, over the ranks: input replicated, output sharded
-    on its last dimension.
+    """Shards the outputs of a linear layer or the columns of an embedding.
+
+    The input is replicated and the output is sharded on its last dimension.
     """
 
     _linear, _embedding = {"weight": Shard(0), "bias": Shard(0)}, Shard(1)
@@ -84,8 +85,9 @@ class ColwiseParallel(_Partitioned):
 
 
 class RowwiseParallel(_Partitioned):
-    """The inputs of a linear layer, or the rows of an embedding, over the ranks: input sharded on its last dimension,
-    output reduced.
+    """Shards the inputs of a linear layer or the rows of an embedding.
+
+    The input of a linear layer is sharded on its last dimension, and the output is reduced.
     """
 
     _linear, _embedding = {"weight": Shard(1), "bias": Replicate()}, Shard(0)
@@ -96,7 +98,7 @@ class RowwiseParallel(_Partitioned):
 
 
 class SequenceParallel(ParallelStyle):
-    """A module with replicated parameters whose inputs and outputs are sharded on the dimension of the sequence."""
+    """Replicates the parameters of a module, and shards inputs and outputs on the sequence dimension."""
 
     def __init__(self, *, sequence_dim=1, use_local_output=False):
         super().__init__()
@@ -130,9 +132,9 @@ def _tuple(layouts):
 
 
 class PrepareModuleInput(ParallelStyle):
-    """Tensors that go into a module become distributed under their layouts, then have the desired ones.
+    """Converts a module's inputs to DTensors with given layouts and redistributes them to the desired ones.
 
-    None: left alone.
+    Inputs whose layout is None are left unchanged.
     """
 
     def __init__(
@@ -211,7 +213,7 @@ class PrepareModuleInput(ParallelStyle):
 
 
 class PrepareModuleOutput(ParallelStyle):
-    """Tensors that come out of a module become distributed under their layouts, then have the desired ones."""
+    """Converts a module's outputs to DTensors with given layouts and redistributes them to the desired ones."""
 
     def __init__(self, *, output_layouts, desired_output_layouts, use_local_output=True):
         self.output_layouts, self.desired_output_layouts = _tuple(output_layouts), _tuple(desired_output_layouts)
@@ -245,7 +247,7 @@ class PrepareModuleOutput(ParallelStyle):
 
 
 class PrepareModuleInputOutput(ParallelStyle):
-    """PrepareModuleInput and PrepareModuleOutput in one."""
+    """Combines PrepareModuleInput and PrepareModuleOutput."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Pipes that are streams. The decoder of routed streams is not here."""
+"""Iterable-style pipes. The decoder of routed streams is not implemented."""
 
 from .callable import CollatorIterDataPipe as Collator, MapperIterDataPipe as Mapper
 from .combinatorics import SamplerIterDataPipe as Sampler, ShufflerIterDataPipe as Shuffler

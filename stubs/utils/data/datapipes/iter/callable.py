@@ -1,4 +1,4 @@
-"""Functions of samples."""
+"""Pipes that apply functions to samples."""
 
 from torch.utils.data._utils.collate import default_collate
 
@@ -11,9 +11,9 @@ __all__ = ["CollatorIterDataPipe", "MapperIterDataPipe"]
 
 @functional_datapipe("map")
 class MapperIterDataPipe(_AsLong, IterDataPipe):
-    """A function of each sample or of some columns.
+    """A pipe that applies a function to each sample, or to some of its columns.
 
-    The result takes the place of the first of these, or goes to ``output_col``.
+    The result replaces the first of these columns, or goes to ``output_col``.
     """
 
     def __init__(self, datapipe, fn, input_col=None, output_col=None):
@@ -50,7 +50,7 @@ class MapperIterDataPipe(_AsLong, IterDataPipe):
 
 @functional_datapipe("collate")
 class CollatorIterDataPipe(MapperIterDataPipe):
-    """Batches as tensors."""
+    """A pipe that collates each sample, by default into tensors."""
 
     def __init__(self, datapipe, conversion=default_collate, collate_fn=None):
         if collate_fn is None and not callable(conversion):

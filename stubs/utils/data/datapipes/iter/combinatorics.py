@@ -1,4 +1,4 @@
-"""Orders of samples."""
+"""Pipes that change the order of samples."""
 
 import random
 
@@ -13,7 +13,7 @@ __all__ = ["SamplerIterDataPipe", "ShufflerIterDataPipe"]
 
 
 class SamplerIterDataPipe(IterDataPipe):
-    """What a sampler of the source gives."""
+    """A pipe of what a sampler of the source returns."""
 
     def __init__(self, datapipe, sampler=SequentialSampler, sampler_args=None, sampler_kwargs=None):
         if not isinstance(datapipe, Sized):
@@ -30,18 +30,21 @@ class SamplerIterDataPipe(IterDataPipe):
 
 
 class _Shuffled(IterDataPipe):
-    """A random order: of the seed that was set, for one iteration, or else of one that torch draws."""
+    """A pipe with random order.
+
+    The seed that was set applies to one iteration; otherwise torch draws a seed.
+    """
 
     def __init__(self, datapipe):
         self.datapipe, self._enabled, self._seed, self._rng = datapipe, True, None, random.Random()
 
     def set_shuffle(self, shuffle=True):
-        """Whether elements are shuffled at all; returns the pipe."""
+        """Enable or disable shuffling, and return the pipe."""
         self._enabled = shuffle
         return self
 
     def set_seed(self, seed):
-        """The seed of the next pass; returns the pipe."""
+        """Set the seed of the next iteration, and return the pipe."""
         self._seed = seed
         return self
 
@@ -53,7 +56,7 @@ class _Shuffled(IterDataPipe):
 
 @functional_datapipe("shuffle")
 class ShufflerIterDataPipe(_AsLong, _Shuffled):
-    """Samples at random from a buffer that the source refills."""
+    """A pipe that shuffles samples by a buffer which is refilled from the source."""
 
     def __init__(self, datapipe, *, buffer_size=10000, unbatch_level=0):
         if buffer_size <= 0:

@@ -1,4 +1,4 @@
-"""One stream of several, several of one."""
+"""Pipes that merge several streams or split one."""
 
 import copy as copying
 import warnings
@@ -20,7 +20,7 @@ __all__ = [
 
 @functional_datapipe("concat")
 class ConcaterIterDataPipe(IterDataPipe):
-    """Streams one after the other."""
+    """A pipe that yields several streams one after the other."""
 
     def __init__(self, *datapipes):
         self.datapipes = _all(datapipes, IterDataPipe)
@@ -34,7 +34,7 @@ class ConcaterIterDataPipe(IterDataPipe):
 
 @functional_datapipe("mux")
 class MultiplexerIterDataPipe(IterDataPipe):
-    """A sample of each stream in turn, until one ends."""
+    """A pipe that yields one sample of each stream in turn, until one ends."""
 
     def __init__(self, *datapipes):
         self.datapipes = datapipes
@@ -48,7 +48,7 @@ class MultiplexerIterDataPipe(IterDataPipe):
 
 @functional_datapipe("zip")
 class ZipperIterDataPipe(IterDataPipe):
-    """Tuples of a sample of each stream, until one ends."""
+    """A pipe that yields tuples with one sample of each stream, until one ends."""
 
     def __init__(self, *datapipes):
         if not all(isinstance(d, IterDataPipe) for d in datapipes):
@@ -63,7 +63,7 @@ class ZipperIterDataPipe(IterDataPipe):
 
 
 class _Splitter(IterDataPipe):
-    """The source of several children: a queue for each holds what another one's need has drawn."""
+    """The common source of several child pipes; each child has a queue of samples that it has not read yet."""
 
     def __init__(self, datapipe, num_instances, buffer_size):
         self.main_datapipe, self.num_instances, self.buffer_size = datapipe, num_instances, buffer_size
@@ -78,7 +78,7 @@ class _Splitter(IterDataPipe):
         self._datapipe_iterator, self._exhausted, self._usage = None, False, 0
         self._buffers, self._stopped = [deque() for _ in range(self.num_instances)], [True] * self.num_instances
 
-    def __getstate__(self):  # an iteration is not pickled
+    def __getstate__(self):  # the state of an iteration is not pickled
         return {k: v for k, v in super().__getstate__().items() if k not in ("_datapipe_iterator", "_buffers")}
 
     def __setstate__(self, state):
@@ -99,10 +99,10 @@ class _Splitter(IterDataPipe):
                 [False] * self.num_instances,
             )
         try:
-            while not self._stopped[instance_id]:  # a reset replaces the queues: they are looked up anew
+            while not self._stopped[instance_id]:  # a reset replaces the queues, so they are looked up each time
                 while not (self._buffers[instance_id] or self._exhausted):
                     value = next(self._datapipe_iterator, _Splitter)
-                    if value is _Splitter:  # no sample: the end
+                    if value is _Splitter:  # the source has ended
                         self._exhausted, self._datapipe_iterator = True, None
                     else:
                         self._put(value, instance_id)
@@ -120,8 +120,9 @@ class _Splitter(IterDataPipe):
 
 
 class _ChildDataPipe(IterDataPipe):
-    """One of the streams. They begin anew together: the first that does so resets the source, which ends the others'
-    iterators.
+    """One of the streams of a splitter, which restart together.
+
+    The first one that restarts resets the source, which invalidates the iterators of the others.
     """
 
     def __init__(self, main_datapipe, instance_id):
@@ -170,10 +171,10 @@ class _ForkerIterDataPipe(_Splitter):
 
     def _get(self, instance_id):
         value = self._buffers[instance_id].popleft()
-        self._limit(max(map(len, self._buffers)) + self._exhausted)  # the end takes a place too
+        self._limit(max(map(len, self._buffers)) + self._exhausted)  # the end of the source takes a place too
         return value if self.copy_fn is None else self.copy_fn(value)
 
-    def _leave(self, instance_id):  # what a child left unread still counts while others read
+    def _leave(self, instance_id):  # a child's unread samples count until all children have stopped
         for b in self._buffers if all(self._stopped) else ():
             b.clear()
 
@@ -226,7 +227,7 @@ def _children(main):
 
 @functional_datapipe("fork")
 class ForkerIterDataPipe(IterDataPipe):
-    """Several streams of all the samples."""
+    """Several pipes that each yield all the samples."""
 
     def __new__(cls, datapipe, num_instances, buffer_size=1000, copy=None):
         _check_instances(num_instances)
@@ -239,7 +240,7 @@ class ForkerIterDataPipe(IterDataPipe):
 
 @functional_datapipe("demux")
 class DemultiplexerIterDataPipe(IterDataPipe):
-    """Several streams, each of the samples to which a function gives its number."""
+    """Several pipes, among which a function of the sample distributes the samples."""
 
     def __new__(cls, datapipe, num_instances, classifier_fn, drop_none=False, buffer_size=1000):
         _check_instances(num_instances)

@@ -1,4 +1,4 @@
-"""Files of folders."""
+"""A pipe of file paths."""
 
 from .._decorator import functional_datapipe
 from ..datapipe import IterDataPipe
@@ -10,7 +10,7 @@ __all__ = ["FileListerIterDataPipe"]
 
 @functional_datapipe("list_files")
 class FileListerIterDataPipe(_KnownLength, IterDataPipe):
-    """The paths of the files in folders."""
+    """A pipe of the paths of files in directories."""
 
     def __init__(self, root=".", masks="", *, recursive=False, abspath=False, non_deterministic=False, length=-1):
         root = [root] if isinstance(root, str) else root

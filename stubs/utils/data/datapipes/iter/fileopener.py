@@ -1,4 +1,4 @@
-"""Opened files."""
+"""A pipe of opened files."""
 
 from .._decorator import functional_datapipe
 from ..datapipe import IterDataPipe
@@ -9,7 +9,7 @@ __all__ = ["FileOpenerIterDataPipe"]
 
 @functional_datapipe("open_files")
 class FileOpenerIterDataPipe(_KnownLength, IterDataPipe):
-    """Pairs of a path and its opened file."""
+    """A pipe of pairs of a path and its opened file."""
 
     def __init__(self, datapipe, mode="r", encoding=None, length=-1):
         if mode not in ("b", "t", "rb", "rt", "r"):

@@ -1,4 +1,4 @@
-"""Samples together."""
+"""Pipes that group samples."""
 
 from collections import defaultdict
 
@@ -10,7 +10,7 @@ __all__ = ["BatcherIterDataPipe", "GrouperIterDataPipe", "UnBatcherIterDataPipe"
 
 
 class _Batching:
-    """The arguments and the length of both kinds of batchers."""
+    """The arguments and the length of the iterable-style and map-style batchers."""
 
     def __init__(self, datapipe, batch_size, drop_last=False, wrapper_class=DataChunk):
         if batch_size <= 0:
@@ -29,7 +29,7 @@ class _Batching:
 
 @functional_datapipe("batch")
 class BatcherIterDataPipe(_Batching, IterDataPipe):
-    """Batches of as many samples."""
+    """A pipe of batches with a fixed number of samples."""
 
     def __iter__(self):
         batch = []
@@ -44,7 +44,7 @@ class BatcherIterDataPipe(_Batching, IterDataPipe):
 
 @functional_datapipe("unbatch")
 class UnBatcherIterDataPipe(IterDataPipe):
-    """The samples in batches, or in batches of batches; -1: however deep."""
+    """A pipe of the samples in (nested) batches; a level of -1 unpacks all levels."""
 
     def __init__(self, datapipe, unbatch_level=1):
         self.datapipe, self.unbatch_level = datapipe, unbatch_level
@@ -67,8 +67,9 @@ class UnBatcherIterDataPipe(IterDataPipe):
 
 @functional_datapipe("groupby")
 class GrouperIterDataPipe(IterDataPipe):
-    """Groups of samples of which a function is the same: full ones, the biggest when the buffer is full, at the end the
-    rest.
+    """A pipe of groups of samples with the same key.
+
+    Groups are yielded when they are full, the biggest one when the buffer is full, and the rest at the end.
     """
 
     def __init__(

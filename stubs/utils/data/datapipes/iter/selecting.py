@@ -1,4 +1,4 @@
-"""Some of the samples."""
+"""A pipe that filters samples."""
 
 from .._decorator import functional_datapipe
 from ..datapipe import IterDataPipe
@@ -9,7 +9,7 @@ __all__ = ["FilterIterDataPipe"]
 
 @functional_datapipe("filter")
 class FilterIterDataPipe(IterDataPipe):
-    """The samples of which, or of some columns of which, a function is True."""
+    """A pipe of the samples for which a function of them, or of some columns, returns True."""
 
     def __init__(self, datapipe, filter_fn, input_col=None):
         _check_unpickable_fn(filter_fn)

@@ -1,4 +1,4 @@
-"""The share of one of several processes."""
+"""Pipes that divide samples among processes."""
 
 from enum import IntEnum
 
@@ -22,9 +22,9 @@ class _ShardingIterDataPipe(IterDataPipe):
 
 @functional_datapipe("sharding_filter")
 class ShardingFilterIterDataPipe(_ShardingIterDataPipe):
-    """Every n-th sample, once ``apply_sharding`` said how many share.
+    """A pipe of every n-th sample, after ``apply_sharding`` has set n.
 
-    Groups of sharers are nested by their priority.
+    Sharding groups are nested by their priority.
     """
 
     def __init__(self, source_datapipe, sharding_group_filter=None):
@@ -32,7 +32,7 @@ class ShardingFilterIterDataPipe(_ShardingIterDataPipe):
         self.num_of_instances, self.instance_id = 1, 0
 
     def apply_sharding(self, num_of_instances, instance_id, sharding_group=SHARDING_PRIORITIES.DEFAULT):
-        """Keep every n-th element, from the given one on."""
+        """Keep every n-th sample, beginning with the given one."""
         if instance_id >= num_of_instances:
             raise ValueError(f"instance_id({instance_id}) should be smaller than num_of_instances({num_of_instances})")
         if any(

@@ -1,4 +1,4 @@
-"""Contents of streams."""
+"""A pipe of the contents of streams."""
 
 from .._decorator import functional_datapipe
 from ..datapipe import IterDataPipe
@@ -8,7 +8,7 @@ __all__ = ["StreamReaderIterDataPipe"]
 
 @functional_datapipe("read_from_stream")
 class StreamReaderIterDataPipe(IterDataPipe):
-    """Pairs of a label and the content of its stream, whole or in chunks."""
+    """A pipe of pairs of a label and the content of its stream, whole or in chunks."""
 
     def __init__(self, datapipe, chunk=None):
         self.datapipe, self.chunk = datapipe, chunk

@@ -1,4 +1,4 @@
-"""Pipes of what is no pipe."""
+"""A pipe that wraps an iterable."""
 
 from ..datapipe import IterDataPipe
 from ..utils.common import _copied, _lengths
@@ -7,7 +7,7 @@ __all__ = ["IterableWrapperIterDataPipe"]
 
 
 class IterableWrapperIterDataPipe(IterDataPipe):
-    """The items of any iterable, copied before each iteration."""
+    """A pipe of the items of an iterable, which is copied before each iteration."""
 
     def __init__(self, iterable, deepcopy=True):
         self.iterable, self.deepcopy = iterable, deepcopy

@@ -1,4 +1,4 @@
-"""Pipes with an index."""
+"""Map-style pipes."""
 
 from .callable import MapperMapDataPipe as Mapper
 from .combinatorics import ShufflerIterDataPipe as Shuffler

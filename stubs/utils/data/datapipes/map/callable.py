@@ -1,4 +1,4 @@
-"""Functions of samples."""
+"""A pipe that applies a function to samples."""
 
 from .._decorator import functional_datapipe
 from ..datapipe import MapDataPipe
@@ -8,13 +8,13 @@ __all__ = ["MapperMapDataPipe", "default_fn"]
 
 
 def default_fn(data):
-    """The sample itself."""
+    """Return the sample itself."""
     return data
 
 
 @functional_datapipe("map")
 class MapperMapDataPipe(MapDataPipe):
-    """A function of each sample."""
+    """A pipe that applies a function to each sample."""
 
     def __init__(self, datapipe, fn=default_fn):
         _check_unpickable_fn(fn)

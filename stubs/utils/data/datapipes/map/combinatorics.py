@@ -1,4 +1,4 @@
-"""Orders of samples."""
+"""A pipe that shuffles samples."""
 
 from ..datapipe import MapDataPipe
 from ..iter.combinatorics import _Shuffled
@@ -7,7 +7,7 @@ __all__ = ["ShufflerIterDataPipe"]
 
 
 class ShufflerIterDataPipe(_Shuffled):
-    """A stream of the samples in random order."""
+    """An iterable-style pipe of the samples in random order."""
 
     def __init__(self, datapipe, *, indices=None):
         super().__init__(datapipe)

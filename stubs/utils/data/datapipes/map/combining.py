@@ -1,4 +1,4 @@
-"""One pipe of several."""
+"""Pipes that combine several map-style pipes."""
 
 from collections.abc import Sized
 
@@ -16,7 +16,7 @@ class _Combined(MapDataPipe):
 
 @functional_datapipe("concat")
 class ConcaterMapDataPipe(_Combined):
-    """Pipes one after the other."""
+    """A pipe that concatenates several pipes."""
 
     def __getitem__(self, index):
         offset = 0
@@ -32,7 +32,7 @@ class ConcaterMapDataPipe(_Combined):
 
 @functional_datapipe("zip")
 class ZipperMapDataPipe(_Combined):
-    """Pipes side by side."""
+    """A pipe of tuples with one sample of each pipe."""
 
     def __getitem__(self, index):
         row = []

@@ -1,4 +1,4 @@
-"""Samples together."""
+"""A pipe that groups samples."""
 
 from .._decorator import functional_datapipe
 from ..datapipe import MapDataPipe
@@ -9,7 +9,7 @@ __all__ = ["BatcherMapDataPipe"]
 
 @functional_datapipe("batch")
 class BatcherMapDataPipe(_Batching, MapDataPipe):
-    """Batches of as many samples."""
+    """A pipe of batches with a fixed number of samples."""
 
     def __getitem__(self, index):
         batch = []

@@ -1,4 +1,4 @@
-"""Pipes of what is no pipe."""
+"""A pipe that wraps a sequence."""
 
 from ..datapipe import MapDataPipe
 from ..utils.common import _copied
@@ -7,7 +7,7 @@ __all__ = ["SequenceWrapperMapDataPipe"]
 
 
 class SequenceWrapperMapDataPipe(MapDataPipe):
-    """The items of a sequence or mapping, copied."""
+    """A pipe of the items of a sequence or mapping, which is copied."""
 
     def __init__(self, sequence, deepcopy=True):
         self.sequence = _copied("sequence", sequence) if deepcopy else sequence

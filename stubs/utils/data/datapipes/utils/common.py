@@ -1,4 +1,4 @@
-"""What several pipes need: checks of functions and columns, files, streams."""
+"""Helpers for pipes: checks of functions and columns, files and streams."""
 
 import copy
 import fnmatch
@@ -19,21 +19,21 @@ __all__ = [
 
 
 def _lengths(pipe, *sources):
-    """The lengths of the sources; TypeError if one has none."""
+    """Return the lengths of the sources; raises TypeError if one has none."""
     if not all(isinstance(s, Sized) for s in sources):
         raise TypeError(f"{type(pipe).__name__} instance doesn't have valid length")
     return [len(s) for s in sources]
 
 
 class _AsLong:
-    """Before a kind of pipe: as long as its source."""
+    """Mixin for pipes with the length of their source."""
 
     def __len__(self):
         return _lengths(self, self.datapipe)[0]
 
 
 class _KnownLength:
-    """Before a kind of pipe: as long as it was told."""
+    """Mixin for pipes with a given length."""
 
     def __len__(self):
         if self.length == -1:
@@ -42,7 +42,7 @@ class _KnownLength:
 
 
 def _copied(kind, source, end=""):
-    """A deep copy, or with a warning the thing itself if it has none, as generators."""
+    """Return a deep copy, or the object itself with a warning if it cannot be copied, such as a generator."""
     try:
         return copy.deepcopy(source)
     except TypeError:
@@ -55,7 +55,7 @@ def _copied(kind, source, end=""):
 
 
 def _all(datapipes, *kinds):
-    """The pipes: there is one at least, and all are of these kinds."""
+    """Check that there is at least one pipe and that all are of these kinds, and return them."""
     if not datapipes:
         raise ValueError("Expected at least one DataPipe, but got nothing")
     for kind in kinds:
@@ -65,7 +65,7 @@ def _all(datapipes, *kinds):
 
 
 def _check_unpickable_fn(fn):
-    """fn must be callable; without dill, warn of a function that pickle cannot write."""
+    """Check that fn is callable; without dill, warn about functions that pickle does not support."""
     if not callable(fn):
         raise TypeError(f"A callable function is expected, but {type(fn)} is provided.")
     fn = fn.func if isinstance(fn, functools.partial) else fn
@@ -80,10 +80,10 @@ def _check_unpickable_fn(fn):
 
 
 def validate_input_col(fn, input_col):
-    """ValueError unless fn can be called with as many values as there are columns."""
+    """Raise ValueError unless fn can be called with one argument for each column."""
     try:
         signature = inspect.signature(fn)
-    except ValueError:  # a builtin that does not tell
+    except ValueError:  # a builtin without a signature
         return
     needed = len(input_col) if isinstance(input_col, (list, tuple)) else 1
     inner = fn.func if isinstance(fn, functools.partial) else fn
@@ -106,19 +106,19 @@ def validate_input_col(fn, input_col):
 
 
 def _call(fn, data, columns):
-    """fn of a sample, or of some of its columns."""
+    """Call fn with a sample, or with some of its columns."""
     if columns is None:
         return fn(data)
     return fn(*(data[c] for c in columns)) if isinstance(columns, (list, tuple)) else fn(data[columns])
 
 
 def match_masks(name, masks):
-    """Whether a name fits one of the patterns; no pattern fits all."""
+    """Whether a name matches one of the patterns; without patterns every name matches."""
     return not masks or any(fnmatch.fnmatch(name, m) for m in ([masks] if isinstance(masks, str) else masks))
 
 
 def get_file_pathnames_from_root(root, masks, recursive=False, abspath=False, non_deterministic=False):
-    """The files of a folder whose names fit."""
+    """Yield the files of a directory whose names match."""
 
     def fail(error):
         warnings.warn(f"{error.filename} : {error.strerror}", stacklevel=2)
@@ -139,7 +139,7 @@ def get_file_pathnames_from_root(root, masks, recursive=False, abspath=False, no
 
 
 def get_file_binaries_from_pathnames(pathnames, mode, encoding=None):
-    """Pairs of a path and its opened file."""
+    """Yield pairs of a path and its opened file."""
     for path in pathnames if isinstance(pathnames, Iterable) else [pathnames]:
         if not isinstance(path, str):
             raise TypeError(f"Expected string type for pathname, but got {type(path)}")
@@ -147,7 +147,10 @@ def get_file_binaries_from_pathnames(pathnames, mode, encoding=None):
 
 
 class StreamWrapper:
-    """A file that is closed when it is dropped, and that keeps the archive it comes from open."""
+    """A file that is closed when it is garbage-collected.
+
+    It keeps the archive that it comes from open.
+    """
 
     session_streams: dict = {}
     debug_unclosed_streams = False
@@ -164,7 +167,7 @@ class StreamWrapper:
 
     @classmethod
     def close_streams(cls, v, depth=0):
-        """Close every stream in a sample."""
+        """Close all streams in a sample."""
         if isinstance(v, StreamWrapper):
             v.close()
         elif isinstance(v, (dict, list, tuple)) and depth < 10:
@@ -175,7 +178,7 @@ class StreamWrapper:
         return getattr(self.__dict__["file_obj"], name)
 
     def close(self, *args, **kwargs):
-        """Close the file, and the streams of the archive that it comes from."""
+        """Close the file, and its archive if that is set to close with its last file."""
         if self.closed:
             return
         self.closed, parent = True, self.__dict__.get("parent_stream")
@@ -188,13 +191,13 @@ class StreamWrapper:
             self.file_obj.close(*args, **kwargs)
 
     def autoclose(self):
-        """Close once every stream that comes from this one is closed."""
+        """Close the stream once all streams that come from it are closed."""
         self.close_on_last_child = True
         if not self.child_counter:
             self.close()
 
     def __del__(self):
-        if not self.__dict__.get("closed", True):  # __init__ may have been left by an error
+        if not self.__dict__.get("closed", True):  # __init__ may have failed
             self.close()
 
     def __dir__(self):

@@ -1,4 +1,4 @@
-"""What a launcher starts, and how that ended."""
+"""The worker specification of an elastic agent, and the result of a run."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ __all__ = ["WorkerSpec", "WorkerState", "RunResult", "ElasticAgent"]
 
 @dataclass
 class WorkerSpec:
-    """What to start, how often on this machine, and how many times again after failures."""
+    """What to run, the number of workers on this machine, and how many restarts are allowed after failures."""
 
     role: str
     local_world_size: int
@@ -29,7 +29,7 @@ class WorkerSpec:
 
 
 class WorkerState(str, Enum):
-    """A state of all workers of a machine."""
+    """The state of all workers of a machine."""
 
     UNKNOWN = "UNKNOWN"
     INIT = "INIT"
@@ -41,26 +41,26 @@ class WorkerState(str, Enum):
 
     @staticmethod
     def is_running(state):
-        """Whether they run."""
+        """Whether the workers are running."""
         return state in (WorkerState.HEALTHY, WorkerState.UNHEALTHY)
 
 
 @dataclass
 class RunResult:
-    """How it ended: by global rank, what the workers returned or how they failed."""
+    """The result of a run: return values or failures of the workers, by global rank."""
 
     state: WorkerState
     return_values: dict = field(default_factory=dict)
     failures: dict = field(default_factory=dict)
 
     def is_failed(self):
-        """Whether it failed."""
+        """Whether the run failed."""
         return self.state == WorkerState.FAILED
 
 
 class ElasticAgent(ABC):
-    """A launcher."""
+    """Base class of elastic agents."""
 
     @abstractmethod
     def run(self, role="default"):
-        """Start workers, watch them, start them again; a RunResult at the end."""
+        """Start the workers, monitor and restart them, and return a RunResult at the end."""

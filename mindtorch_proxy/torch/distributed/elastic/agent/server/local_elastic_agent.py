@@ -1,4 +1,4 @@
-"""The launcher of one machine."""
+"""The elastic agent of one machine."""
 
 import json
 import os
@@ -21,7 +21,7 @@ logger = get_logger(__name__)
 class LocalElasticAgent(ElasticAgent):
     """Starts the workers of this machine after each rendezvous.
 
-    When one fails, all of the job start again, as often as is allowed.
+    When a worker fails, all workers of the job are restarted, at most ``max_restarts`` times.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class LocalElasticAgent(ElasticAgent):
         self.workers, self.ranks, self.left = None, {}, spec.max_restarts
 
     def run(self, role="default"):
-        """Start, watch, start again."""
+        """Start the workers, monitor and restart them, and return a RunResult at the end."""
         try:
             return self._run()
         except BaseException as error:
@@ -76,7 +76,7 @@ class LocalElasticAgent(ElasticAgent):
         return ", ".join(f"rank {self.ranks[r]}: exit status {f.exitcode}" for r, f in result.failures.items())
 
     def _look_around(self):
-        """Other machines: whether one has failed, and whether one waits to join."""
+        """Check whether the job has ended or another machine has failed or waits to join."""
         handler = self.spec.rdzv_handler
         if handler.is_closed():
             raise RendezvousClosedError(f"The job {handler.get_run_id()} has ended on another node")
@@ -111,7 +111,7 @@ class LocalElasticAgent(ElasticAgent):
                 "ROLE_WORLD_SIZE": str(role_total),
                 "MASTER_ADDR": self.spec.master_addr or address.master_addr,
                 "MASTER_PORT": str(self.spec.master_port or address.master_port),
-                # on all machines the same: workers meet under a prefix of the store with this number
+                # the same on all machines, because it is part of the workers' store prefix
                 "TORCHELASTIC_RESTART_COUNT": str(self.spec.rdzv_handler.round),
                 "TORCHELASTIC_MAX_RESTARTS": str(self.spec.max_restarts),
                 "TORCHELASTIC_RUN_ID": self.spec.rdzv_handler.get_run_id(),
@@ -133,7 +133,10 @@ class LocalElasticAgent(ElasticAgent):
             self.workers.close(number, self.patience)
 
     def _exit_barrier(self):
-        """The store goes with this launcher, if it serves it: wait until the others do not need it any more."""
+        """Wait until the other agents have finished too.
+
+        If this agent serves the store, the store ends with it.
+        """
         self.workers.close()
         info = self.info
         if info.world_size == 1:
@@ -143,6 +146,6 @@ class LocalElasticAgent(ElasticAgent):
                 info.store.set("all ended", "1")
             info.store.wait(["all ended"], timedelta(seconds=self.exit_barrier_timeout))
             if info.rank == 0:
-                time.sleep(1)  # let the others read it
+                time.sleep(1)  # give the others time to read it
         except RuntimeError as error:
             logger.warning("the other nodes have not ended within %d s: %s", self.exit_barrier_timeout, error)

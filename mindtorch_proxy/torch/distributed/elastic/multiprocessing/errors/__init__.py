@@ -1,5 +1,6 @@
-"""Errors of started processes: each writes its own to a file, of which the one that started it makes a
-ChildFailedError.
+"""Errors of worker processes.
+
+Each process writes its error to a file, from which the launcher creates a ChildFailedError.
 """
 
 import json
@@ -21,7 +22,7 @@ _NONE, _NOT_AVAILABLE = "<NONE>", "<N/A>"
 
 @dataclass
 class ProcessFailure:
-    """How a process ended, with what it wrote to its error file."""
+    """The failure of a process, with the content of its error file."""
 
     local_rank: int
     pid: int
@@ -49,19 +50,19 @@ class ProcessFailure:
             self.message = "To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html"
 
     def signal_name(self):
-        """The signal that ended it."""
+        """Return the name of the signal that ended the process."""
         try:
             return signal.Signals(-self.exitcode).name
         except ValueError:
             return _NOT_AVAILABLE
 
     def timestamp_isoformat(self):
-        """When it failed."""
+        """Return the time of the failure in ISO format."""
         return datetime.fromtimestamp(self.timestamp).isoformat(sep="_")
 
 
 class ChildFailedError(Exception):
-    """Processes failed: {global rank: ProcessFailure}."""
+    """Raised when processes failed; holds {global rank: ProcessFailure}."""
 
     def __init__(self, name, failures):
         if not failures:
@@ -70,12 +71,12 @@ class ChildFailedError(Exception):
         super().__init__(self.format_msg())
 
     def get_first_failure(self):
-        """(rank, failure) of the one that failed first."""
+        """Return (rank, failure) of the process that failed first."""
         rank = min(self.failures, key=lambda r: self.failures[r].timestamp)
         return rank, self.failures[rank]
 
     def format_msg(self, boarder_delim="=", section_delim="-"):
-        """All failures; the first of them at the end."""
+        """Format all failures, with the first failure at the end."""
         root, _ = self.get_first_failure()
         texts = {rank: self._describe(i, rank, failure) for i, (rank, failure) in enumerate(self.failures.items())}
         first = texts.pop(root)
@@ -107,7 +108,7 @@ class ChildFailedError(Exception):
 
 
 def record(fn, error_handler=None):
-    """Decorates a main function: its error is written to the file that the launcher has named, and raised."""
+    """Decorate a main function to write its exception to the launcher's error file before it is raised."""
     handler = error_handler or get_error_handler()
 
     @wraps(fn)

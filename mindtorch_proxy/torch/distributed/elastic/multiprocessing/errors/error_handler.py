@@ -1,4 +1,4 @@
-"""Writing an error to a file, for whoever started this process."""
+"""Writes an error to a file for the launcher of this process."""
 
 import faulthandler
 import json
@@ -12,20 +12,20 @@ logger = logging.getLogger(__name__)
 
 
 class ErrorHandler:
-    """Writes to the file that TORCHELASTIC_ERROR_FILE names."""
+    """Writes errors to the file given by TORCHELASTIC_ERROR_FILE."""
 
     def _get_error_file_path(self):
         return os.environ.get("TORCHELASTIC_ERROR_FILE")
 
     def initialize(self):
-        """Show the stacks of all threads when a signal ends the process."""
+        """Enable the fault handler, which prints the stacks of all threads when a fatal signal ends the process."""
         try:
             faulthandler.enable(all_threads=True)
-        except Exception as error:  # standard error may be no file
+        except Exception as error:  # standard error may not be a file
             logger.warning("Unable to enable fault handler: %s", error)
 
     def record_exception(self, e):
-        """Write an exception."""
+        """Write an exception to the error file."""
         text = "".join(traceback.format_exception(type(e), e, e.__traceback__))
         data = {
             "message": {
@@ -44,12 +44,12 @@ class ErrorHandler:
             json.dump(data, file)
 
     def override_error_code_in_rootcause_data(self, rootcause_error_file, rootcause_error, error_code=0):
-        """Note an exit status in what another process wrote."""
+        """Set the exit status in the error data of another process."""
         if isinstance(rootcause_error.get("message"), dict):
             rootcause_error["message"]["errorCode"] = error_code
 
     def dump_error_file(self, rootcause_error_file, error_code=0):
-        """Hand on what another process wrote."""
+        """Copy another process's error file to this process's error file."""
         with open(rootcause_error_file) as file:
             data = json.load(file)
         if error_code:

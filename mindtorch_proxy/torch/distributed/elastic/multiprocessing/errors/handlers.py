@@ -1,4 +1,4 @@
-"""Which error handler is used."""
+"""Selects the error handler."""
 
 from .error_handler import ErrorHandler
 
@@ -6,5 +6,5 @@ __all__ = ["get_error_handler"]
 
 
 def get_error_handler():
-    """The error handler of this process."""
+    """Return the error handler of this process."""
     return ErrorHandler()
