@@ -324,9 +324,7 @@ def _POINTWISE_RULE(func, args, kwargs, level):
         and name != "masked_fill"
     ):
         with torch._C.DisableTorchFunction():
-            dtype = torch.result_type(
-                *operands[:2]
-            )  # a 0-dim sample promotes differently from a batch of them
+            dtype = torch.result_type(*operands[:2])  # a 0-dim sample promotes differently from a batch of them
 
     def value(x):
         v = _align(x, n, level)
@@ -599,13 +597,7 @@ def _join(func, args, kwargs, level):
     return _wrap(func(values, _shift(dim, n)), level)
 
 
-_PRODUCTS = {
-    "mm": (2, 2),
-    "mv": (2, 1),
-    "bmm": (3, 3),
-    "dot": (1, 1),
-    "vdot": (1, 1),
-}  # dimensions of the operands
+_PRODUCTS = {"mm": (2, 2), "mv": (2, 1), "bmm": (3, 3), "dot": (1, 1), "vdot": (1, 1)}  # dimensions of the operands
 
 
 def _matmul(func, args, kwargs, level):
@@ -1014,11 +1006,9 @@ def _remove_batch_dim(self, level, batch_size, out_dim):
     """Return the values of a level's whole batch, with the batch dimension at ``out_dim``."""
     given, at = _given(self) if _is_batched(self, level) else (None, None)
     if at is not None and out_dim in (at, at - given.dim()):
-        return given  # the tensor that was passed in, which the function returned or only wrote to
+        return given  # already has the batch at out_dim, as a tensor that was passed in and only written to
     values = self._value if _is_batched(self, level) else self.expand(batch_size, *self.shape)
-    return (
-        values.movedim(0, out_dim) if out_dim else values
-    )
+    return values.movedim(0, out_dim) if out_dim else values
 
 
 def _create_batched_inputs(flat_in_dims, flat_args, vmap_level, args_spec):

@@ -60,7 +60,7 @@ def _one_element(tensors, of):
 
 
 _OF_INPUT, _OF_RESULT = "the input to the user-provided function is", "the user-provided function returns"
-_INDEPENDENT = {  # of tensors that do not require a gradient in strict mode
+_INDEPENDENT = {  # error messages of strict mode, for tensors that do not require grad
     "outputs": "Output {} of the user-provided function does not require gradients. The outputs must be computed in "
     "a differentiable manner from the input when running in strict mode.",
     "grad_inputs": "The gradient with respect to input {} is independent of the inputs of the user-provided function. "
@@ -76,7 +76,7 @@ _INDEPENDENT = {  # of tensors that do not require a gradient in strict mode
     + ". You should ensure that your function is thrice differentiable and that the hessian depends on the inputs.",
 }
 _OUTPUT = "The output of the user-provided function is independent of input {}. " + _NOT_STRICT + "."
-_UNUSED = {  # of gradients that are None in strict mode
+_UNUSED = {  # error messages of strict mode, for gradients that are None
     "back": _OUTPUT,
     "back_trick": "The gradient with respect to the input is independent of entry {} in the grad_outputs when using "
     "the double backward trick to compute forward mode gradients. " + _NOT_STRICT + ".",

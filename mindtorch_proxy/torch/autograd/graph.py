@@ -200,9 +200,7 @@ class _AllowMutationOnSavedContext:
         tid = _get_tid(tensor)
         self.sid_to_tid[_get_sid(tensor)].add(tid)
         handle = self.tid_to_weakhandle.get(tid)
-        if (
-            handle is None or handle in self.cloned
-        ):  # the copy belongs to an earlier tensor with the same id and memory
+        if handle is None or handle in self.cloned:  # the copy belongs to an earlier tensor with the same id and memory
             handle = self.tid_to_weakhandle[tid] = _Handle()
             self.original[handle] = tensor
         return handle

@@ -11,9 +11,10 @@ recorders: list = []  # recorders of the active profiles, innermost last
 
 
 def _watch(nodes, composites):
-    """From here on, each node that this thread's backward passes run stands within nodes(node), and what an operator of
-    several others calls within
-    composites(name, args); None ends it."""
+    """Enter nodes(node) around each backward node of this thread, composites(name, args) around composite operators.
+
+    None for both ends it.
+    """
     _CONTEXT.watch, _CONTEXT.composites = nodes, composites
 
 

@@ -100,10 +100,7 @@ class FunctionEvent(FormattedTimesMixin):
         )  # for a backward node, those of the operator that created it
         self.input_shapes, self.stack, self.scope = input_shapes or [], stack or [], scope
         self.use_device, self.cpu_memory_usage = use_device, cpu_memory_usage
-        self.is_async, self.is_remote = (
-            is_async,
-            is_remote,
-        )  # runs on another thread or process, such as a collective
+        self.is_async, self.is_remote = (is_async, is_remote)  # runs on another thread or process, such as a collective
         self.is_user_annotation = is_user_annotation
         self.cpu_parent, self.cpu_children = None, []
 

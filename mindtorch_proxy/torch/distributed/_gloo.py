@@ -166,7 +166,10 @@ class ProcessGroupGloo(OrderedCalls):
         )
 
     def _reals(self, name, tensors, op):
-        """Return the tensors with complex ones viewed as real; raise an error if the reduction does not support that."""
+        """Return the tensors with complex ones viewed as real.
+
+        Raise an error if the reduction does not support complex tensors.
+        """
         if op not in (RedOpType.SUM, RedOpType.AVG) and any(t.is_complex() for t in tensors):
             raise RuntimeError(f"{name} does not support {op} on complex tensors")
         return [_real(t) for t in tensors]

@@ -44,8 +44,8 @@ COLLECTIVES = {
 POINT_TO_POINT = ("send", "recv", "recv_anysource")
 
 
-# collective: (how many of its arguments are lists where there may be one tensor, the further arguments that set an
-# option)
+# collective: (the number of its list arguments for which a single tensor is accepted, the names of further arguments
+# that set options)
 _SHORT = {
     "allreduce": (1, ("reduceOp", "timeout")),
     "broadcast": (1, ("rootRank", "timeout")),

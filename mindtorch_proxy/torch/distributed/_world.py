@@ -183,7 +183,7 @@ class _WorldMeta(type):
 
 
 class group(metaclass=_WorldMeta):
-    """``group.WORLD``."""
+    """Has ``group.WORLD``, the group of all processes."""
 
 
 class GroupMember(metaclass=_WorldMeta):

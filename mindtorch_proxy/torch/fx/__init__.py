@@ -1,4 +1,4 @@
-"""torch.fx: record what a module does with symbolic values as a graph of calls, and turn graphs into modules."""
+"""torch.fx: record the operations of a module on symbolic values as a graph, and turn graphs into modules."""
 
 from . import (
     _pytree,

@@ -1,6 +1,6 @@
-"""Marks of stability."""
+"""Decorators that mark backward compatibility."""
 
 
 def compatibility(is_backward_compatible):
-    """A decorator that changes nothing."""
+    """Return a decorator that changes nothing."""
     return lambda fn: fn

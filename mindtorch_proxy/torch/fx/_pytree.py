@@ -1,4 +1,4 @@
-"""Flattening by a spec that is known, for types that torch.fx knows."""
+"""Flattening by a known tree spec, for the container types that torch.fx supports."""
 
 from collections import namedtuple
 
@@ -8,12 +8,12 @@ SUPPORTED_NODES, SUPPORTED_NODES_EXACT_MATCH = {}, {}
 
 
 def register_pytree_flatten_spec(cls, flatten_fn_spec, flatten_fn_exact_match_spec=None):
-    """``flatten_fn_spec(obj, spec)`` gives the children of ``obj`` in the order of the spec."""
+    """Register ``flatten_fn_spec(obj, spec)``, which returns the children in the order of the spec."""
     SUPPORTED_NODES[cls], SUPPORTED_NODES_EXACT_MATCH[cls] = flatten_fn_spec, flatten_fn_exact_match_spec
 
 
 def tree_flatten_spec(pytree, spec):
-    """The leaves of ``pytree`` in the order of ``spec``."""
+    """Return the leaves of ``pytree`` in the order of ``spec``."""
     if spec.is_leaf():
         return [pytree]
     if spec.type not in SUPPORTED_NODES:

@@ -1,4 +1,4 @@
-"""The tracer: runs a module with symbolic inputs while calls of modules, and attributes of modules, are intercepted."""
+"""The tracer, which runs a module with symbolic inputs and intercepts module calls and module attributes."""
 
 import builtins
 import collections
@@ -24,12 +24,12 @@ from .proxy import ParameterProxy, Proxy, TracerBase
 
 _orig_module_call, _orig_module_getattr = torch.nn.Module.__call__, torch.nn.Module.__getattr__
 _is_fx_tracing_flag = False
-_wrapped = {}  # (id of a module's globals, name): those globals
-_wrapped_methods_to_patch = []  # (class, name) of methods that become nodes where they are called with a proxy
+_wrapped = {}  # (id of a module's globals, name): the globals
+_wrapped_methods_to_patch = []  # (class, name) of methods whose calls with a proxy are recorded as nodes
 
 
 def is_fx_tracing():
-    """Whether a tracer runs."""
+    """Whether a tracer is running."""
     return _is_fx_tracing_flag
 
 
@@ -37,7 +37,10 @@ is_fx_symbolic_tracing = is_fx_tracing
 
 
 def wrap(fn_or_name):
-    """At the level of a module: record calls of this function of the module as one node. Also a decorator."""
+    """Record calls of a function as a single node.
+
+    Must be called at the top level of a module, with a function of that module or its name. Also a decorator.
+    """
     if not callable(fn_or_name) and not isinstance(fn_or_name, str):
         raise RuntimeError("Unsupported type for global function! Must be either a callable or string name")
     name = fn_or_name if isinstance(fn_or_name, str) else fn_or_name.__name__
@@ -49,7 +52,7 @@ def wrap(fn_or_name):
 
 
 def _recording(function, method=None):
-    """``function``, or the method of that name, which becomes a node where it is called with a proxy."""
+    """Wrap ``function``, or the method of that name, so that calls with a proxy are recorded as nodes."""
 
     @functools.wraps(function)
     def wrapped(*args, **kwargs):
@@ -70,7 +73,7 @@ _MISSING = object()
 
 
 class PHBase:
-    """Stands in concrete_args for what is symbolic."""
+    """A placeholder in concrete_args for a symbolic argument."""
 
     def __repr__(self):
         return "PH"
@@ -80,16 +83,16 @@ PH = PHBase()
 
 
 class PHWithMeta(PHBase):
-    """The same, with a key of its own; its attributes become the placeholder's."""
+    """A placeholder with its own key; its attributes are copied to the placeholder node."""
 
     def __init__(self, ph_key=None):
         self.ph_key = ph_key
 
 
 class _Patcher(contextlib.ExitStack):
-    """Other values of names and attributes until the end.
+    """Replaces names and attributes until the end of the block.
 
-    With deduplicate what stands there is not replaced a second time.
+    A value that is already patched with deduplicate is not patched again.
     """
 
     def __init__(self):
@@ -97,7 +100,7 @@ class _Patcher(contextlib.ExitStack):
         self._visited = set()
 
     def patch(self, frame_dict, name, new_fn, deduplicate=True):
-        """A name of a namespace."""
+        """Replace a name in a namespace."""
         old = frame_dict.get(name, _MISSING)
         if not getattr(old, "_fx_patched", False):
             new_fn._fx_patched = deduplicate
@@ -105,7 +108,7 @@ class _Patcher(contextlib.ExitStack):
             frame_dict[name] = new_fn
 
     def patch_method(self, cls, name, new_fn, deduplicate=True):
-        """An attribute of a class."""
+        """Replace an attribute of a class."""
         old = getattr(cls, name)
         if not getattr(old, "_fx_patched", False):
             new_fn._fx_patched = deduplicate
@@ -113,14 +116,14 @@ class _Patcher(contextlib.ExitStack):
             setattr(cls, name, new_fn)
 
     def visit_once(self, thing):
-        """Whether this is the first time."""
+        """Whether this is the first visit of an object."""
         before = len(self._visited)
         self._visited.add(id(thing))
         return len(self._visited) > before
 
 
 def _patch_wrapped_functions(patcher):
-    """What was given to wrap() becomes a node."""
+    """Patch the functions that were passed to wrap()."""
     for owner, name in _wrapped_methods_to_patch:
         patcher.patch_method(owner, name, _recording(getattr(owner, name), name))
     for (_, name), namespace in list(_wrapped.items()):
@@ -128,7 +131,7 @@ def _patch_wrapped_functions(patcher):
 
 
 def _autowrap_check(patcher, frame_dict, function_ids):
-    """Functions of a namespace that become nodes without being given to wrap()."""
+    """Patch the functions of a namespace that are wrapped automatically."""
     if patcher.visit_once(frame_dict):
         for name, value in list(frame_dict.items()):
             if not name.startswith("_") and callable(value) and id(value) in function_ids:
@@ -140,7 +143,7 @@ def _assert_is_none(value, msg):
 
 
 class Tracer(TracerBase):
-    """Traces modules and functions. Modules of torch.nn stay one node; others are traced through."""
+    """Traces modules and functions. Modules of torch.nn become single nodes; other modules are traced into."""
 
     def __init__(self, autowrap_modules=(math,), autowrap_functions=(), param_shapes_constant=False):
         self._autowrap_search = list(autowrap_modules)
@@ -159,18 +162,18 @@ class Tracer(TracerBase):
         return new
 
     def is_leaf_module(self, m, module_qualified_name):
-        """Whether calls of the module are recorded as they are."""
+        """Whether calls of the module are recorded as a single node."""
         return m.__module__.startswith(("torch.nn", "torch.ao.nn")) and not isinstance(m, torch.nn.Sequential)
 
     def path_of_module(self, mod):
-        """Where the module is in the root."""
+        """Return the path of the module in the root."""
         for name, m in self.root.named_modules(remove_duplicate=False):
             if m is mod:
                 return name
         raise NameError("module is not installed as a submodule")
 
     def call_module(self, m, forward, args, kwargs):
-        """What a call of a submodule becomes: a node for a leaf, else what its forward gives."""
+        """Return the result of a submodule call: a node for a leaf module, otherwise the result of its forward."""
         name = self.path_of_module(m)
         if self.module_stack is None:
             return (
@@ -191,7 +194,7 @@ class Tracer(TracerBase):
             self.module_stack.popitem()
 
     def getattr(self, attr, attr_val, parameter_proxy_cache):
-        """What a module's attribute gives while tracing: a proxy for parameters (and buffers, if asked for)."""
+        """Return a module attribute while tracing: a proxy for parameters (and buffers, if requested)."""
 
         def proxy_for(named):
             for name, tensor in named:
@@ -232,14 +235,17 @@ class Tracer(TracerBase):
             return self.create_node("get_attr", name, (), {})
         if isinstance(a, torch.nn.Module):
             return self.create_node("get_attr", self.path_of_module(a), (), {})
-        if type(a) in _proxyable_classes:  # made from no symbolic value: a constant of the module
+        if type(a) in _proxyable_classes:  # created without symbolic values: a constant of the module
             name = next(n for i in range(10**6) if not hasattr(self.root, n := f"_{type(a).__name__}_constant_{i}"))
             setattr(self.root, name, a)
             return self.create_node("get_attr", name, (), {})
         return super().create_arg(a)
 
     def create_args_for_root(self, root_fn, is_module, concrete_args=None):
-        """(function, its symbolic arguments): every argument by position, for which the function may be another one."""
+        """Return (function, its symbolic arguments).
+
+        All arguments are positional, so the function may be a modified copy.
+        """
         code = inspect.unwrap(root_fn).__code__
         total = code.co_argcount + code.co_kwonlyargcount
         names = list(code.co_varnames[:total])
@@ -272,9 +278,9 @@ class Tracer(TracerBase):
         return fn, args
 
     def _concrete(self, name, default, counter, value):
-        """The value of an argument, or a part of it, while tracing, and a check that the graph is called with it.
+        """Return the concrete value of an argument or a part of it, and record a check of it in the graph.
 
-        A placeholder where it is PH.
+        For PH, return a placeholder.
         """
         number = next(counter)
         if isinstance(value, PHBase):
@@ -299,8 +305,9 @@ class Tracer(TracerBase):
         return value
 
     def _nested(self, fn, root_fn, is_module, args):
-        """The function; where an argument nests, one that lets the graph take it apart and gives the leaves of its
-        results.
+        """Return the function, or for nested arguments one that returns the leaves of its results.
+
+        The graph's codegen then flattens the arguments and unflattens the results.
         """
         given, leaf = args[is_module:], pytree.tree_structure(0)
         if all(pytree.tree_structure(a) == leaf for a in given):
@@ -317,7 +324,7 @@ class Tracer(TracerBase):
         return flat
 
     def trace(self, root, concrete_args=None):
-        """The graph of a module's forward, or of a function."""
+        """Return the graph of a module's forward or of a function."""
         global _is_fx_tracing_flag
         if isinstance(root, torch.nn.Module):
             if not hasattr(type(root), self.traced_func_name):
@@ -353,7 +360,7 @@ class Tracer(TracerBase):
         return self.graph
 
     def _patch_modules(self, patcher):
-        """Modules' calls and attributes come to the tracer."""
+        """Redirect module calls and module attributes to the tracer."""
         cache = {}
 
         @functools.wraps(_orig_module_getattr)
@@ -370,7 +377,7 @@ class Tracer(TracerBase):
 
     @staticmethod
     def _tensors(root):
-        """Tensors that are plain attributes or buffers, with their paths."""
+        """Yield tensors that are plain attributes or buffers, with their paths."""
         for path, m in root.named_modules():
             for name, value in (*m.__dict__.items(), *m._buffers.items()):
                 if isinstance(value, torch.Tensor):
@@ -381,7 +388,7 @@ _proxyable_classes: dict = {}
 
 
 class ProxyableClassMeta(type):
-    """A metaclass: making an instance from symbolic values is a node of the graph."""
+    """A metaclass: creating an instance from symbolic values is recorded as a node."""
 
     def __init__(cls, name, bases, attrs):
         _proxyable_classes.setdefault(cls)
@@ -400,8 +407,9 @@ class ProxyableClassMeta(type):
 
 
 def _by_position(fn, count):
-    """The function, or a copy that takes all of its arguments by position, ``*args`` and ``**kwargs`` as one each: no
-    syntax can pass proxies for them.
+    """Return the function, or a copy that takes all arguments by position.
+
+    ``*args`` and ``**kwargs`` become one argument each, because proxies cannot be passed for them otherwise.
     """
     real = inspect.unwrap(fn)
     code = real.__code__
@@ -414,7 +422,7 @@ def _by_position(fn, count):
 
 
 def symbolic_trace(root, concrete_args=None):
-    """A GraphModule of what a module or a function does."""
+    """Trace a module or a function and return a GraphModule."""
     tracer = Tracer()
     graph = tracer.trace(root, concrete_args)
     return GraphModule(tracer.root, graph, root._get_name() if isinstance(root, torch.nn.Module) else root.__name__)

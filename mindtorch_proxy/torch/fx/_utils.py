@@ -1,10 +1,10 @@
-"""Graphs as texts for logs."""
+"""Formatting of graphs for logs."""
 
 __all__ = ["first_call_function_nn_module_stack", "get_node_context", "lazy_format_graph_code"]
 
 
 class _Lazy:
-    """A text that is made when it is asked for."""
+    """A text that is computed when it is used."""
 
     def __init__(self, make):
         self._make = make
@@ -14,7 +14,7 @@ class _Lazy:
 
 
 def lazy_format_graph_code(name, gm, maybe_id=None, **kwargs):
-    """The code of a module under a title, as it is when the text is asked for."""
+    """Return the titled code of a module, formatted only when the text is used."""
     title = f"{name} {maybe_id}" if maybe_id is not None else name
 
     def text():
@@ -25,7 +25,7 @@ def lazy_format_graph_code(name, gm, maybe_id=None, **kwargs):
 
 
 def first_call_function_nn_module_stack(graph):
-    """The modules around the first call of a function that has any noted."""
+    """Return the nn_module_stack of the first function call that has one, or None."""
     return next(
         (n.meta["nn_module_stack"] for n in graph.nodes if n.op == "call_function" and "nn_module_stack" in n.meta),
         None,
@@ -33,7 +33,7 @@ def first_call_function_nn_module_stack(graph):
 
 
 def get_node_context(node, num_nodes=2):
-    """A node and those before it, as lines."""
+    """Return a node and the nodes before it as lines of text."""
     lines, current = [], node
     for i in range(num_nodes):
         if current.op == "root":

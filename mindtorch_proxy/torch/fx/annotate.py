@@ -1,4 +1,4 @@
-"""Types of values in a traced program."""
+"""Type annotations of values in a traced program."""
 
 from .proxy import Proxy
 
@@ -6,7 +6,7 @@ __all__ = ["annotate"]
 
 
 def annotate(val, type):
-    """The value, of which a trace remembers the type."""
+    """Return the value; in a trace, record its type."""
     if isinstance(val, Proxy):
         if val.node.type:
             raise RuntimeError(

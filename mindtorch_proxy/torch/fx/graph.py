@@ -1,4 +1,4 @@
-"""Graphs of calls, and the Python code that they stand for."""
+"""Graphs of calls, and the Python code generated from them."""
 
 import builtins
 import contextlib
@@ -45,9 +45,11 @@ _INPLACE = {"i" + k.rstrip("_"): v + "=" for k, v in _BINARY.items() if k not in
 
 @dataclass
 class PythonCode:
-    """Source text, the objects that it names, and what its body came from: _lineno_map gives the place of a node in the
-    graph for a line of
-    the body, counted from 1 after line _prologue_start of the source."""
+    """The generated source, the globals that it uses, and the mapping of its lines to nodes.
+
+    _lineno_map gives the index of a node in the graph for each line of the body. Lines are counted from 1 after line
+    _prologue_start of the source.
+    """
 
     src: str
     globals: dict
@@ -56,8 +58,9 @@ class PythonCode:
 
 
 class CodeGen:
-    """How a graph becomes a function: a subclass may write another head and end, take arguments apart and put results
-    together.
+    """Generates a function from a graph.
+
+    A subclass may write a different signature and return statement, and process inputs and outputs.
     """
 
     def __init__(self):
@@ -65,30 +68,30 @@ class CodeGen:
         self._func_name = "forward"
 
     def gen_fn_def(self, free_vars, maybe_return_annotation):
-        """The head of the function: free_vars are its arguments as they are written."""
+        """Return the function's signature; free_vars are its parameters as text."""
         if not free_vars or free_vars[0] != "self":
             free_vars = ["self", *free_vars]
         return f"def {self._func_name}({', '.join(free_vars)}){maybe_return_annotation}:"
 
     def generate_output(self, output_args):
-        """The line that returns."""
+        """Return the return statement."""
         return f"return {output_args}"
 
     def process_inputs(self, *args):
-        """The values of the graph's placeholders from the function's arguments."""
+        """Convert the function's arguments to the values of the graph's placeholders."""
         return args
 
     def process_outputs(self, outputs):
-        """What the function returns from what the graph does."""
+        """Convert the graph's result to the function's return value."""
         return outputs
 
     def additional_globals(self):
-        """(name, object) of what the head and the end name."""
+        """Return (name, object) pairs that the signature and return statement use."""
         return []
 
 
 class _PyTreeInfo(NamedTuple):
-    """The names of a function's arguments, and how these and its results nest."""
+    """The argument names of a function, and the tree specs of its arguments and results."""
 
     orig_args: list
     in_spec: object
@@ -96,18 +99,18 @@ class _PyTreeInfo(NamedTuple):
 
 
 class _PyTreeCodeGen(CodeGen):
-    """Code that takes nested arguments apart and puts nested results together."""
+    """Generates code that flattens nested arguments and unflattens nested results."""
 
     def __init__(self, pytree_info):
         super().__init__()
         self.pytree_info = pytree_info
 
     def process_inputs(self, *inputs):
-        """The leaves of arguments."""
+        """Return the leaves of the arguments."""
         return pytree.arg_tree_leaves(*inputs)
 
     def process_outputs(self, out):
-        """Results from their leaves."""
+        """Unflatten the results."""
         if not isinstance(out, (list, tuple)):
             out = [out]
         return out if self.pytree_info.out_spec is None else pytree.tree_unflatten(out, self.pytree_info.out_spec)
@@ -118,7 +121,7 @@ def _snake_case(s):
 
 
 class _Namespace:
-    """Names that are not taken yet."""
+    """Creates unique names."""
 
     def __init__(self):
         self.used, self.counts = set(), {}
@@ -144,7 +147,7 @@ class _Namespace:
 
 
 class _InsertPoint:
-    """A place of insertion, taken at once; leaving the block gives the one before back."""
+    """Sets the insertion point immediately; on exit of a block, restores the previous one."""
 
     def __init__(self, graph, node, after):
         if node.graph is not graph:
@@ -160,7 +163,7 @@ class _InsertPoint:
 
 
 class Graph:
-    """Nodes in order."""
+    """A list of nodes in execution order."""
 
     def __init__(self, owning_module=None, tracer_cls=None, tracer_extras=None):
         self._order, self._namespace, self._codegen = [], _Namespace(), CodeGen()
@@ -169,23 +172,23 @@ class Graph:
         self._insert = (
             self._root,
             0,
-            # new nodes come before this one (0) or directly after it (1); the root is before the first and after the
-            # last
+            # new nodes are inserted before this node (0) or directly after it (1); the root counts as both before the
+            # first node and after the last one
         )
-        self._traced_from = ""  # where the traced function stands, as names of generated code say it
+        self._traced_from = ""  # location of the traced function, used in the file name of generated code
 
     nodes = property(
         lambda self: _Nodes(self), doc="The nodes in the order of execution; ``reversed`` walks backwards."
     )
 
     def set_codegen(self, codegen):
-        """Let another CodeGen write the function."""
+        """Set the CodeGen that writes the function."""
         self._codegen = codegen
 
     def on_generate_code(self, make_transformer):
-        """Let a function over the lines of the body, ``make_transformer(the one before or None)``, change them.
+        """Set a function that transforms the lines of the body: ``make_transformer(previous one or None)``.
 
-        Gives a context that undoes it.
+        Return a context manager that undoes it.
         """
         before = self._codegen._body_transformer
         self._codegen._body_transformer = make_transformer(before)
@@ -200,11 +203,11 @@ class Graph:
         return undone()
 
     def process_inputs(self, *args):
-        """The values of the placeholders from the arguments of the function that the graph stands for."""
+        """Convert the function's arguments to the values of the placeholders."""
         return self._codegen.process_inputs(*args)
 
     def process_outputs(self, out):
-        """What that function returns."""
+        """Convert the graph's result to the function's return value."""
         return self._codegen.process_outputs(out)
 
     def __deepcopy__(self, memo=None):
@@ -217,7 +220,7 @@ class Graph:
         return new
 
     def graph_copy(self, g, val_map, return_output_node=False):
-        """Copy the nodes of another graph; returns what its output returns."""
+        """Copy the nodes of another graph and return the value of its output."""
         for node in g.nodes:
             if node in val_map:
                 continue
@@ -228,7 +231,7 @@ class Graph:
         return None
 
     def create_node(self, op, target, args=None, kwargs=None, name=None, type_expr=None):
-        """Add a node at the place of insertion."""
+        """Insert a node at the insertion point."""
         candidate = name if name is not None else self._target_to_str(target)
         node = Node(self, self._namespace.create_name(candidate), op, target, args or (), kwargs or {}, type_expr)
         self._order.insert(self._place(), node)
@@ -249,7 +252,7 @@ class Graph:
         return _snake_case(re.sub(r"^\*+", "_", name))
 
     def erase_node(self, to_erase):
-        """Remove a node that nothing uses."""
+        """Remove a node that has no users."""
         if to_erase.users:
             raise RuntimeError(
                 f"Tried to erase Node {to_erase} but it still had {len(to_erase.users)} users in the graph: "
@@ -262,21 +265,24 @@ class Graph:
             to_erase._update((), {})
 
     def inserting_before(self, n=None):
-        """From now on, and to the end of a ``with`` block, nodes are added before ``n`` (or directly at the start)."""
+        """Insert new nodes before ``n`` (or at the start), until the end of a ``with`` block if used as one."""
         return self.inserting_after(self._root) if n is None else _InsertPoint(self, n, 0)
 
     def inserting_after(self, n=None):
-        """From now on, and to the end of a ``with`` block, nodes are added directly after ``n`` (or before the end)."""
+        """Insert new nodes directly after ``n`` (or at the end), until the end of a ``with`` block if used as one."""
         return self.inserting_before(self._root) if n is None else _InsertPoint(self, n, 1)
 
     def placeholder(self, name, type_expr=None, default_value=...):
-        """Insert a node for an argument of the graph."""
+        """Insert a placeholder node for an argument of the graph."""
         return self.create_node(
             "placeholder", name, () if default_value is ... else (default_value,), type_expr=type_expr
         )
 
     def get_attr(self, qualified_name, type_expr=None):
-        """Insert a node that reads an attribute, by its dotted name; warns where the owning module has none."""
+        """Insert a node that reads an attribute by its dotted name.
+
+        Warn if the owning module does not have it.
+        """
         if self.owning_module is not None and not _has_tensor(self.owning_module, qualified_name):
             warnings.warn(
                 "Attempted to insert a get_attr Node with no underlying reference in the owning GraphModule! Call "
@@ -287,7 +293,10 @@ class Graph:
         return self.create_node("get_attr", qualified_name, type_expr=type_expr)
 
     def call_module(self, module_name, args=None, kwargs=None, type_expr=None):
-        """Insert a node that calls a submodule, by its dotted name; AttributeError where the owning module has none."""
+        """Insert a node that calls a submodule by its dotted name.
+
+        Raise AttributeError if the owning module does not have it.
+        """
         if self.owning_module is not None:
             self.owning_module.get_submodule(module_name)
         return self.create_node("call_module", module_name, args, kwargs, type_expr=type_expr)
@@ -301,26 +310,26 @@ class Graph:
         return self.create_node("call_function", the_function, args, kwargs, name=name, type_expr=type_expr)
 
     def output(self, result, type_expr=None):
-        """Insert the node of what the graph returns."""
+        """Insert the output node."""
         return self.create_node("output", "output", (result,), type_expr=type_expr)
 
     def output_node(self):
-        """The node of what the graph returns."""
+        """Return the output node."""
         return next(reversed(self._order))
 
     def node_copy(self, node, arg_transform=lambda x: x):
-        """Copy a node of another graph, its arguments transformed."""
+        """Copy a node of another graph, with its arguments transformed."""
         args, kwargs = map_arg((node.args, node.kwargs), arg_transform)
         new = self.create_node(node.op, node.target, args, kwargs, node.name, node.type)
         new.meta = dict(node.meta)
         return new
 
     def find_nodes(self, *, op, target=None, sort=True):
-        """The nodes of an op, and of a target where the op has several."""
+        """Return the nodes with an op and, if given, a target."""
         return [n for n in self._order if n.op == op and (target is None or n.target == target)]
 
     def eliminate_dead_code(self, is_impure_node=None):
-        """Remove what nothing uses; returns whether there was any."""
+        """Remove nodes without users; return whether there were any."""
         impure = is_impure_node or (lambda n: n.is_impure())
         before = len(self._order)
         for node in reversed(list(self._order)):
@@ -329,7 +338,7 @@ class Graph:
         return len(self._order) < before
 
     def lint(self):
-        """Check that each node belongs here, has a name of its own, and uses only what came before."""
+        """Check that each node belongs to this graph, has a unique name, and only uses earlier nodes."""
         seen, names = set(), set()
         for node in self._order:
             if node.graph is not self:
@@ -378,7 +387,7 @@ class Graph:
         record_func=False,
         additional_meta=None,
     ):
-        """The graph as the source of a function ``forward``."""
+        """Generate the source of a function ``forward`` from the graph."""
         names = {"torch": torch, "inf": math.inf, "nan": math.nan, "NoneType": type(None), "device": torch.device}
         taken, wrapped = {n.name for n in self._order}, {}
 
@@ -443,7 +452,7 @@ class Graph:
             return f"{function}({', '.join(args + keywords)})"
 
         def annotation(node, sign):
-            """The type of a node, as a part of a line."""
+            """Return the type annotation of a node as text."""
             return "" if node.type is None else f" {sign} {type_text(node.type)}"
 
         def type_text(kind):
@@ -482,7 +491,7 @@ class Graph:
                 returns = annotation(node, "->")
                 own = (
                     type(self._codegen).generate_output is not CodeGen.generate_output
-                )  # takes the nodes, whose repr is their name
+                )  # a custom generate_output gets the nodes, whose repr is their name
                 lines.append(self._codegen.generate_output(node.args[0] if own else arg(node.args[0])))
             elif node.op == "get_attr":
                 lines.append(f"{node.name}{annotation(node, ':')} = {_attribute(root_module, node.target)}{delete}")
@@ -527,12 +536,12 @@ class Graph:
         return PythonCode(f"{prologue}\n{body}\n    ", names, lineno_map, prologue.count("\n") + 1)
 
 
-# a line before those of a node, with its place in the graph: a function given to on_generate_code sees it too
+# marks the lines of a node with its index in the graph; functions given to on_generate_code see it too
 _COUNTER = "# COUNTER: "
 
 
 def _without_counters(lines):
-    """The body of a function, and for each of its lines the place of its node in the graph (None before the first)."""
+    """Return the body without markers, and the node index of each line (None before the first node)."""
     body, lineno_map, place = [], {}, None
     for line in lines:
         if line.startswith(_COUNTER):
@@ -547,7 +556,7 @@ def _without_counters(lines):
 
 
 def _found(qualified):
-    """What a dotted name that starts with torch leads to, or None."""
+    """Return the object with a dotted name that starts with torch, or None."""
     owner = torch
     for atom in qualified.split(".")[1:]:
         owner = getattr(owner, atom, None)
@@ -555,14 +564,14 @@ def _found(qualified):
 
 
 def _type_name(kind):
-    """A type as annotations name it."""
+    """Return the name of a type in annotations."""
     return (
         kind.__name__ if getattr(kind, "__module__", "") == "typing" and hasattr(kind, "__name__") else _type_repr(kind)
     )
 
 
 class _Nodes:
-    """The nodes of a graph, to iterate over while it changes."""
+    """The nodes of a graph; the graph may change during iteration."""
 
     def __init__(self, graph):
         self.graph = graph
@@ -578,7 +587,7 @@ class _Nodes:
 
 
 def _has_tensor(module, target):
-    """Whether a dotted name leads to a submodule, a parameter or a buffer."""
+    """Whether a dotted name refers to a submodule, parameter or buffer."""
     path, _, name = target.rpartition(".")
     try:
         owner = module.get_submodule(path)
@@ -589,7 +598,10 @@ def _has_tensor(module, target):
 
 
 def _attribute(root, target):
-    """``root.a.b``, with getattr where an atom is no identifier: ``root.layers.0`` is ``getattr(root.layers, "0")``."""
+    """Return ``root.a.b``, with getattr for parts that are not identifiers.
+
+    For example, ``root.layers.0`` becomes ``getattr(root.layers, "0")``.
+    """
     text = root
     for atom in target.split("."):
         text = f"{text}.{atom}" if atom.isidentifier() else f'getattr({text}, "{atom}")'

@@ -1,4 +1,4 @@
-"""Modules made from graphs."""
+"""GraphModule: a module generated from a graph."""
 
 import copy
 import linecache
@@ -13,13 +13,11 @@ from .node import Node, map_arg
 __all__ = ["GraphModule", "reduce_graph_module"]
 
 
-_USER_PRESERVED_ATTRIBUTES_KEY = (
-    "_user_preserved_attributes"  # of a GraphModule's meta: attributes by name that its copies have too
-)
+_USER_PRESERVED_ATTRIBUTES_KEY = "_user_preserved_attributes"  # key in GraphModule.meta: attributes that copies keep
 
 
 class _CodeOnlyModule(torch.nn.Module):
-    """A module that is its attributes, given as a dict."""
+    """A module with the given dict of attributes."""
 
     def __init__(self, body):
         super().__init__()
@@ -27,7 +25,7 @@ class _CodeOnlyModule(torch.nn.Module):
 
 
 def _copy_attr(from_module, to_module, target):
-    """Make ``to_module.a.b`` what ``from_module.a.b`` is, with empty modules on the way."""
+    """Copy an attribute with a dotted name to another module, and create missing modules on the way."""
     *path, last = target.split(".")
     for atom in path:
         below = getattr(from_module, atom)
@@ -40,9 +38,9 @@ def _copy_attr(from_module, to_module, target):
 
 
 def _assign_attr(from_obj, to_module, target):
-    """Make ``to_module.a.b`` an object, with empty modules on the way.
+    """Set an attribute with a dotted name, and create missing modules on the way.
 
-    Tensors that are no parameters become buffers.
+    Tensors that are not parameters become buffers.
     """
     *path, last = target.split(".")
     for atom in path:
@@ -56,7 +54,7 @@ def _assign_attr(from_obj, to_module, target):
 
 
 def _get_attr(model, attr_name):
-    """``model.a.b`` by its name; AssertionError where there is no ``model.a``."""
+    """Return the attribute with a dotted name; raise AssertionError if a module on the way is missing."""
     *path, last = attr_name.split(".")
     for atom in path:
         model = getattr(model, atom, None)
@@ -66,9 +64,9 @@ def _get_attr(model, attr_name):
 
 
 def _explain(error):
-    """Say on stderr which line of a graph's code an error comes from, if that code itself called what failed.
+    """Print to stderr which line of generated code raised an error; return whether it was printed.
 
-    Whether it did.
+    Only done if the generated code itself called what failed.
     """
     frames = [(f.f_code.co_filename, line) for f, line in traceback.walk_tb(error.__traceback__) if not _of_operator(f)]
     if not frames or "eval_with_key" not in frames[-1][0]:
@@ -84,7 +82,7 @@ def _explain(error):
 
 
 def _of_operator(frame):
-    """Whether a frame stands for what has none in PyTorch."""
+    """Whether a frame belongs to the implementation of an operator, which has no Python frames in PyTorch."""
     name = frame.f_code.co_filename
     return (
         frame.f_globals.get("__name__", "").startswith("mindtorch_proxy.")
@@ -94,15 +92,15 @@ def _of_operator(frame):
 
 
 class GraphModule(torch.nn.Module):
-    """A module whose forward is a graph's code.
+    """A module whose forward is the code of a graph.
 
-    It holds what the graph names of ``root`` (a module, or a dict by name).
+    It has copies of the attributes of ``root`` (a module, or a dict by name) that the graph uses.
     """
 
     _count = 0
 
     def __new__(cls, *args, **kwargs):
-        # forward belongs to the class, so each instance gets one of its own
+        # forward is a class attribute, so each instance gets its own class
         for c in cls.__mro__:
             if c.__qualname__.split(".")[-1] != "GraphModuleImpl":
                 cls = c
@@ -136,7 +134,7 @@ class GraphModule(torch.nn.Module):
 
     @property
     def graph(self):
-        """The graph; assigning another one writes the code anew."""
+        """The graph; assigning to it regenerates the code."""
         return self._graph
 
     @graph.setter
@@ -148,7 +146,7 @@ class GraphModule(torch.nn.Module):
         self.recompile()
 
     def recompile(self):
-        """Make forward from the graph as it is now; returns the code."""
+        """Regenerate forward from the current graph and return the code."""
         code = self._graph.python_code("self")
         self._code, namespace = code.src, dict(code.globals)
         self._lineno_map, self._prologue_start = code._lineno_map, code._prologue_start
@@ -169,7 +167,7 @@ class GraphModule(torch.nn.Module):
 
     @property
     def code(self):
-        """The Python text that was written from the graph."""
+        """The generated Python code."""
         return self._code
 
     def print_readable(
@@ -183,14 +181,14 @@ class GraphModule(torch.nn.Module):
         expanded_def=False,
         additional_meta=None,
     ):
-        """Print, and return, the code of the module and of those inside it."""
+        """Print and return the code of the module."""
         text = f"class {self._get_name()}(torch.nn.Module):\n    " + self._code.strip().replace("\n", "\n    ")
         if print_output:
             print(text)
         return text
 
     def add_submodule(self, target, m):
-        """Put a module at ``a.b.c``, with empty modules on the way."""
+        """Add a module at ``a.b.c``, and create missing modules on the way."""
         *path, last = target.split(".")
         place = self
         for atom in path:
@@ -203,7 +201,7 @@ class GraphModule(torch.nn.Module):
         return True
 
     def delete_submodule(self, target):
-        """Remove the module at ``a.b.c``; whether there was one."""
+        """Remove the module at ``a.b.c``; return whether there was one."""
         path, _, last = target.rpartition(".")
         place = self
         for atom in path.split(".") if path else ():
@@ -221,7 +219,7 @@ class GraphModule(torch.nn.Module):
         return replica
 
     def delete_all_unused_submodules(self):
-        """Remove the modules that the graph does not name."""
+        """Remove the submodules that the graph does not use."""
         used = {n.target for n in self._graph.nodes if n.op in ("get_attr", "call_module")}
         for name, _ in list(self.named_modules()):
             if name and not any(u == name or u.startswith(name + ".") or name.startswith(u + ".") for u in used):
@@ -260,11 +258,11 @@ class GraphModule(torch.nn.Module):
 
 
 class _Index(int):
-    """A node by its position, in pickles."""
+    """The index of a node, used in pickles."""
 
 
 def reduce_graph_module(state, nodes, codegen=None):
-    """The GraphModule that was pickled; codegen: how its code is written, where that is not the plain way."""
+    """Restore a pickled GraphModule; ``codegen`` is its CodeGen if it is not the default."""
     from .node import map_aggregate
 
     graph, made = Graph(), []

@@ -1,4 +1,4 @@
-"""Containers of arguments that are not to be changed in place."""
+"""Immutable containers of node arguments."""
 
 import torch.utils._pytree as pytree
 

@@ -1,4 +1,4 @@
-"""Running graphs node by node."""
+"""Execution of graphs node by node."""
 
 from . import traceback as fx_traceback
 from .graph import Graph
@@ -10,14 +10,14 @@ __all__ = ["Interpreter", "Transformer"]
 
 
 class Interpreter:
-    """Runs a graph; methods named as the kinds of nodes can be overridden."""
+    """Runs a graph; the methods named like node kinds can be overridden."""
 
     def __init__(self, module, garbage_collect_values=True, graph=None):
         self.module, self.graph, self.env = module, graph if graph is not None else module.graph, {}
         self.garbage_collect_values, self.submodules = garbage_collect_values, dict(module.named_modules())
 
     def run(self, *args, initial_env=None, enable_io_processing=True):
-        """The result of the graph for these arguments."""
+        """Run the graph with these arguments and return its result."""
         self.env = dict(initial_env or {})
         self.args_iter = iter(self.graph.process_inputs(*args) if enable_io_processing else args)
         left = {n: len(n.users) for n in self.graph.nodes}
@@ -35,27 +35,27 @@ class Interpreter:
         return None
 
     def boxed_run(self, args_list):
-        """As run(), but empties the list of arguments, so that they may be freed on the way."""
+        """Run like run(), but clear the list of arguments, so that they can be freed during the run."""
         args = list(args_list)
         args_list.clear()
         return self.run(*args)
 
     def run_node(self, n):
-        """The value of one node, by the method that is named as its op."""
+        """Return the value of a node, computed by the method named like its op."""
         with fx_traceback.set_current_meta(n):
             args, kwargs = self.fetch_args_kwargs_from_env(n)
             return getattr(self, n.op)(n.target, args, kwargs)
 
     def fetch_args_kwargs_from_env(self, n):
-        """The arguments of a node, with values for nodes."""
+        """Return the arguments of a node, with nodes replaced by their values."""
         return map_arg((n.args, n.kwargs), lambda m: self.env[m])
 
     def map_nodes_to_values(self, args, n):
-        """A nested argument with values for nodes."""
+        """Replace nodes by their values in a nested argument."""
         return map_arg(args, lambda m: self.env[m])
 
     def fetch_attr(self, target):
-        """The attribute of a dotted name; RuntimeError where there is none."""
+        """Return the attribute with a dotted name; raise RuntimeError if it does not exist."""
         value = self.module
         for i, atom in enumerate(target.split(".")):
             if not hasattr(value, atom):
@@ -64,7 +64,7 @@ class Interpreter:
         return value
 
     def placeholder(self, target, args, kwargs):
-        """The next argument, or the default."""
+        """Return the next argument, or the default."""
         if target.startswith("*"):
             return list(self.args_iter)
         try:
@@ -77,7 +77,7 @@ class Interpreter:
             ) from None
 
     def get_attr(self, target, args, kwargs):
-        """The attribute of the module."""
+        """Return the attribute of the module."""
         return self.fetch_attr(target)
 
     def call_function(self, target, args, kwargs):
@@ -93,12 +93,12 @@ class Interpreter:
         return self.fetch_attr(target)(*args, **kwargs)
 
     def output(self, target, args, kwargs):
-        """What the graph returns."""
+        """Return the result of the graph."""
         return args[0]
 
 
 class Transformer(Interpreter):
-    """Makes a new GraphModule from a graph; what methods return for a node takes its place."""
+    """Creates a new GraphModule from a graph; the values that methods return replace the nodes."""
 
     def __init__(self, module):
         from ._symbolic_trace import Tracer
@@ -109,23 +109,23 @@ class Transformer(Interpreter):
         self.tracer.graph, self.tracer.root, self.tracer.tensor_attrs = self.new_graph, module, {}
 
     def placeholder(self, target, args, kwargs):
-        """A new argument of the new graph."""
+        """Create a placeholder in the new graph."""
         return Proxy(self.new_graph.placeholder(target, default_value=args[0] if args else ...), self.tracer)
 
     def get_attr(self, target, args, kwargs):
-        """A new reading of the attribute."""
+        """Create a get_attr node in the new graph."""
         return self.tracer.create_proxy("get_attr", target, args, kwargs)
 
     def call_function(self, target, args, kwargs):
-        """A new call of the function."""
+        """Create a function call in the new graph."""
         return self.tracer.create_proxy("call_function", target, args, kwargs)
 
     def call_module(self, target, args, kwargs):
-        """A new call of the submodule."""
+        """Create a submodule call in the new graph."""
         return self.tracer.create_proxy("call_module", target, args, kwargs)
 
     def transform(self):
-        """The new module."""
+        """Run the transformation and return the new module."""
         with fx_traceback.preserve_node_meta():
             result = super().run(enable_io_processing=False)
         if result is not None:
@@ -134,7 +134,7 @@ class Transformer(Interpreter):
 
 
 def map_proxies(a):
-    """The nodes in the place of their proxies."""
+    """Replace proxies by their nodes."""
     from .node import map_aggregate
 
     return map_aggregate(a, lambda x: x.node if isinstance(x, Proxy) else x)

@@ -1,4 +1,4 @@
-"""A node of a graph: one call, input or output."""
+"""Nodes of a graph."""
 
 import builtins
 import operator
@@ -31,13 +31,13 @@ _OPS = ("placeholder", "call_method", "call_module", "call_function", "get_attr"
 
 
 def has_side_effect(fn):
-    """Mark a function whose calls stay although nothing uses their result."""
+    """Mark a function whose calls must not be removed even if their result is unused."""
     _SIDE_EFFECTS.add(fn)
     return fn
 
 
 def map_aggregate(a, fn):
-    """``fn`` applied to what is inside tuples, lists, dicts and slices."""
+    """Apply ``fn`` to the elements of nested tuples, lists, dicts and slices."""
     if isinstance(a, tuple):
         items = [map_aggregate(x, fn) for x in a]
         return type(a)(*items) if hasattr(a, "_fields") else tuple(items)
@@ -51,21 +51,21 @@ def map_aggregate(a, fn):
 
 
 def map_arg(a, fn):
-    """``fn`` applied to each Node."""
+    """Apply ``fn`` to each Node in a nested argument."""
     if not callable(fn):
         raise AssertionError("torch.fx.map_arg(a, fn): fn must be a callable")
     return map_aggregate(a, lambda x: fn(x) if isinstance(x, Node) else x)
 
 
 def _type_repr(obj):
-    """A type, or a function, by its name."""
+    """Return the name of a type or a function."""
     if isinstance(obj, type) and not isinstance(obj, types.GenericAlias):
         return obj.__qualname__ if obj.__module__ == "builtins" else f"{obj.__module__}.{obj.__qualname__}"
     return "..." if obj is ... else obj.__name__ if isinstance(obj, types.FunctionType) else repr(obj)
 
 
 def _qualified_name(func):
-    """A name under which Python code finds the function."""
+    """Return a name by which Python code can access the function."""
     if isinstance(func, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
         return f"torch.ops.{func}"
     if isinstance(func, torch._ops.HigherOrderOperator):
@@ -76,7 +76,7 @@ def _qualified_name(func):
     module = {"_operator": "operator"}.get(module, module)
     if isinstance(func, type(torch.Tensor.add)) and getattr(torch.Tensor, name, None) is func:
         return f"torch.Tensor.{name}"
-    for home in (module, "torch", "torch.nn.functional", "operator"):  # the first that has it
+    for home in (module, "torch", "torch.nn.functional", "operator"):  # use the first module that has the function
         owner = torch if home == "torch" else __import__("sys").modules.get(home)
         if getattr(owner, name, None) is func:
             return f"{home}.{name}"
@@ -84,13 +84,16 @@ def _qualified_name(func):
 
 
 def _get_qualified_name(func):
-    """The name under which a function is known: with the module that says it is its own."""
+    """Return the qualified name of a function, with its module as PyTorch reports it."""
     name = _qualified_name(func).removeprefix("builtins.")
     return f"_{name}" if name.startswith("operator.") else name
 
 
 class Node:
-    """``op`` says what it does: placeholder, get_attr, call_function, call_method, call_module or output."""
+    """A node of a graph.
+
+    ``op`` is its kind: placeholder, get_attr, call_function, call_method, call_module or output.
+    """
 
     def __init__(self, graph, name, op, target, args, kwargs, return_type=None):
         if op not in _OPS:
@@ -125,7 +128,7 @@ class Node:
 
     @property
     def stack_trace(self):
-        """Where in the program the node comes from, or None."""
+        """The stack trace where the node was created, or None."""
         return self.meta.get("stack_trace")
 
     @stack_trace.setter
@@ -157,15 +160,15 @@ class Node:
         self.kwargs = self._kwargs | {key: arg}
 
     def insert_arg(self, idx, arg):
-        """Insert a positional argument before another."""
+        """Insert a positional argument before another one."""
         self.args = (*self._args[:idx], arg, *self._args[idx:])
 
     def replace_input_with(self, old_input, new_input):
-        """Use another node in the place of one."""
+        """Replace an input node by another node."""
         self._update(*map_arg((self._args, self._kwargs), lambda n: new_input if n is old_input else n))
 
     def replace_all_uses_with(self, replace_with, delete_user_cb=lambda user: True, *, propagate_meta=False):
-        """Let all users use another node; returns them."""
+        """Replace this node by another one in all its users; return these users."""
         users = [u for u in self.users if delete_user_cb(u)]
         for user in users:
             user.replace_input_with(self, replace_with)
@@ -190,7 +193,7 @@ class Node:
             order.insert(order.index(self) + after, x)
 
     def normalized_arguments(self, root, arg_types=None, kwarg_types=None, normalize_to_only_use_kwargs=False):
-        """ArgsKwargsPair of the call with its defaults filled in, None where it is not known how."""
+        """Return an ArgsKwargsPair with defaults filled in, or None if the signature is not known."""
         from .operator_schemas import normalize_function, normalize_module
 
         if self.op == "call_function":
@@ -202,7 +205,7 @@ class Node:
         return None
 
     def is_impure(self, impure_random=True):
-        """Whether the node must stay although nothing uses it."""
+        """Whether the node must be kept even if it is unused."""
         if self.op in ("placeholder", "output"):
             return True
         if self.op == "call_function":
@@ -213,7 +216,7 @@ class Node:
         return self.op == "call_method" and self.target.endswith("_") and not self.target.endswith("__")
 
     def format_node(self, placeholder_names=None, maybe_return_typename=None, *, include_tensor_metadata=False):
-        """The node as a line of text."""
+        """Return the node as a line of text."""
         kind = "" if self.type is None else f"{_typename(self.type)} "
         name = f"%{self.name} : {kind}[num_users={len(self.users)}] = {self.op}"
         if self.op == "output":
@@ -227,14 +230,14 @@ class Node:
 
 
 def _typename(kind):
-    """A type as lines of text name it."""
+    """Return the name of a type for text output."""
     if isinstance(kind, type):
         return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
     return str(kind)
 
 
 def _format(a):
-    """An argument for people: nodes by %name, texts as they are."""
+    """Format an argument for text output: nodes as %name, strings without quotes."""
     if hasattr(a, "_custom_fx_repr_fn"):
         return a._custom_fx_repr_fn()
     if isinstance(a, (list, tuple)):

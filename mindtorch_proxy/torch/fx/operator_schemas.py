@@ -1,4 +1,4 @@
-"""The signatures of operators, and calls of functions and modules with their arguments in one fixed form."""
+"""Signatures of operators, and normalization of call arguments."""
 
 import enum
 import inspect
@@ -44,7 +44,7 @@ _PYTHON_TYPES = {
 
 
 def _torchscript_type_to_python_type(ts_type):
-    """The Python type that a schema's type stands for."""
+    """Return the Python type for a type of a schema."""
     if isinstance(ts_type, type):
         return ts_type
     text = str(ts_type)
@@ -56,13 +56,13 @@ def _torchscript_type_to_python_type(ts_type):
 
 
 def _torchscript_schema_to_signature(schema):
-    """The signature of an overload; its first argument, self in the schema, is called input."""
+    """Return the signature of an overload, with the argument self renamed to input."""
     kinds, parameters = inspect.Parameter, []
     for a in schema.arguments:
         name = "input" if a.name == "self" else a.name
         default = a.default_value if a.has_default_value() else kinds.empty
         kind = kinds.KEYWORD_ONLY if a.kwarg_only else kinds.POSITIONAL_OR_KEYWORD
-        if name == "from":  # which Python's syntax has for itself
+        if name == "from":  # a Python keyword
             kind = kinds.POSITIONAL_ONLY
             parameters = [p.replace(kind=kind) for p in parameters]
         parameters.append(kinds(name, kind, default=default, annotation=_torchscript_type_to_python_type(a.type)))
@@ -71,7 +71,7 @@ def _torchscript_schema_to_signature(schema):
     required = [p for p in parameters if p.default is kinds.empty or p.kind is kinds.KEYWORD_ONLY]
     if len(required) != len(
         parameters
-    ):  # defaults before what has none: the signature is a description, and is not checked as source is
+    ):  # a default may precede an argument without one, so the signature is not validated
         return inspect.Signature(parameters, return_annotation=result, __validate_parameters__=False)
     return inspect.Signature(parameters, return_annotation=result)
 
@@ -92,7 +92,10 @@ def _schemas_of(op):
 
 
 def get_signature_for_torch_op(op, return_schemas=False):
-    """The signatures of a function's overloads, None where it is no operator; return_schemas: and their schemas."""
+    """Return the signatures of a function's overloads, or None if it is not an operator.
+
+    return_schemas: return the schemas too.
+    """
     if op is torch.nonzero:
         return (_nonzero_signatures(), None) if return_schemas else _nonzero_signatures()
     schemas = _schemas_of(op)
@@ -103,7 +106,7 @@ def get_signature_for_torch_op(op, return_schemas=False):
 
 
 def _bound(signature, args, kwargs):
-    """The arguments by name, None where the call does not fit."""
+    """Return the bound arguments, or None if the call does not match the signature."""
     try:
         return signature.bind(*args, **kwargs)
     except TypeError:
@@ -111,7 +114,7 @@ def _bound(signature, args, kwargs):
 
 
 def check_for_mutable_operation(target, args, kwargs):
-    """RuntimeError where a call writes to its arguments."""
+    """Raise RuntimeError if a call writes to its arguments."""
     signatures, schemas = get_signature_for_torch_op(target, return_schemas=True)
     if not signatures or not schemas:
         return
@@ -124,9 +127,9 @@ def check_for_mutable_operation(target, args, kwargs):
 
 
 def create_type_hint(x):
-    """list[T] or tuple[T, ...] of a list or tuple of types, T the type that all others are subclasses of (or Any).
+    """Return list[T] or tuple[T, ...] for a list or tuple of types.
 
-    Of a type itself.
+    T is the common base among them, or Any. A single type is returned unchanged.
     """
     if not isinstance(x, (list, tuple)):
         return x
@@ -148,9 +151,9 @@ def create_type_hint(x):
 
 
 def _of_classes(signature_type, argument_type):
-    """Whether a class may be given where another is declared."""
+    """Whether a value of a class may be passed where another class is declared."""
     if signature_type is int and argument_type in (torch.dtype, torch.layout, torch.memory_format):
-        return True  # which schemas have as numbers
+        return True  # schemas represent these as integers
     if signature_type is numbers.Number and argument_type in (int, float, complex, bool):
         return True
     both = inspect.isclass(signature_type) and inspect.isclass(argument_type)
@@ -159,7 +162,7 @@ def _of_classes(signature_type, argument_type):
 
 
 def type_matches(signature_type, argument_type):
-    """Whether a value of one type fits a declaration of another."""
+    """Whether a value of one type matches the declaration of another."""
     origin = typing.get_origin(signature_type)
     if signature_type is argument_type or signature_type == argument_type or signature_type is Any:
         return True
@@ -169,12 +172,12 @@ def type_matches(signature_type, argument_type):
         element, given = typing.get_args(signature_type)[0], typing.get_args(argument_type)
         if typing.get_origin(argument_type) in (list, tuple):
             return all(t is ... or type_matches(element, t) for t in given)
-        return element is int and argument_type is int  # one number for all
+        return element is int and argument_type is int  # a single int is accepted for a list of ints
     return origin is None and _of_classes(signature_type, argument_type)
 
 
 def _fitting(target, signatures, args, kwargs, arg_types, kwarg_types):
-    """The one signature that a call fits: by its arguments' names, and by their types where they are given."""
+    """Return the only signature that a call matches, by argument names and by types if given."""
     found = [s for s in signatures if _bound(s, args, kwargs) is not None]
     if len(found) > 1 and (arg_types is not None or kwarg_types is not None):
         typed = []
@@ -193,7 +196,10 @@ def _fitting(target, signatures, args, kwargs, arg_types, kwarg_types):
 
 
 def _in_form(signature, args, kwargs, only_kwargs):
-    """The arguments with all defaults, positional as far as the call gives them so; None where it takes any number."""
+    """Return the arguments with defaults filled in, or None if the signature is variadic.
+
+    Arguments are positional as far as the call passes them positionally.
+    """
     kinds = inspect.Parameter
     if any(p.kind in (kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD) for p in signature.parameters.values()):
         return None
@@ -213,7 +219,7 @@ def _in_form(signature, args, kwargs, only_kwargs):
 
 
 def _python_signature(target, args, kwargs):
-    """The signature of a function written in Python, None where there is none or the call does not fit."""
+    """Return the signature of a Python function, or None if there is none or the call does not match it."""
     if isinstance(target, types.BuiltinFunctionType) or isinstance(target, type) and issubclass(target, enum.Enum):
         return None
     try:
@@ -224,7 +230,10 @@ def _python_signature(target, args, kwargs):
 
 
 def _signature_of(target):
-    """The signature of such a function; of two behind a flag, where both have the same."""
+    """Return the signature of a Python function.
+
+    For a function dispatched on a flag, both variants must have the same one.
+    """
     if target in boolean_dispatched:
         first, second = (
             inspect.signature(inspect.unwrap(boolean_dispatched[target][k])) for k in ("if_true", "if_false")
@@ -237,7 +246,7 @@ def _signature_of(target):
 
 
 def normalize_function(target, args, kwargs=None, arg_types=None, kwarg_types=None, normalize_to_only_use_kwargs=False):
-    """ArgsKwargsPair of a call with its defaults filled in, or None where no one signature of the target fits."""
+    """Return an ArgsKwargsPair with defaults filled in, or None if no single signature matches."""
     kwargs = kwargs or {}
     signatures = get_signature_for_torch_op(target)
     fitting = _fitting(target, signatures, args, kwargs, arg_types, kwarg_types) if signatures else None
@@ -251,7 +260,7 @@ def normalize_function(target, args, kwargs=None, arg_types=None, kwarg_types=No
 
 
 def normalize_module(root, target, args, kwargs=None, normalize_to_only_use_kwargs=False):
-    """The same for a call of a submodule of torch.nn's; None for other classes."""
+    """Do the same for the call of a torch.nn submodule; return None for other classes."""
     try:
         submodule = root.get_submodule(target)
     except AttributeError as error:

@@ -1,4 +1,4 @@
-"""Symbolic values: what is done with them becomes nodes."""
+"""Proxies: symbolic values that record the operations on them as nodes."""
 
 import copy
 import dataclasses
@@ -32,11 +32,11 @@ base_types = (
 
 
 class TraceError(ValueError):
-    """The program asks for a value that is symbolic."""
+    """Raised when the program needs the concrete value of a symbolic one."""
 
 
 class TracerBase:
-    """Makes nodes and proxies."""
+    """Base class of tracers, which creates nodes and proxies."""
 
     record_stack_traces = False
     check_mutable_operations = False
@@ -44,10 +44,10 @@ class TracerBase:
     proxy_buffer_attributes = False
     traced_func_name = "forward"
 
-    module_stack = None  # {path: (path, class)} of the modules whose forward is traced
+    module_stack = None  # {path: (path, class)} of the modules whose forward is being traced
 
     def create_node(self, kind, target, args, kwargs, name=None, type_expr=None):
-        """Insert a node into the graph, with the metadata of this place."""
+        """Insert a node into the graph, with the metadata of the current location."""
         if kind == "call_function" and self.check_mutable_operations:
             check_for_mutable_operation(target, args, kwargs)
         node = self.graph.create_node(kind, target, args, kwargs, name, type_expr)
@@ -60,17 +60,17 @@ class TracerBase:
         return node
 
     def proxy(self, node):
-        """What stands for a node's value while a function is traced."""
+        """Return a proxy for a node."""
         return Proxy(node, self)
 
     def create_proxy(self, kind, target, args, kwargs, name=None, type_expr=None, proxy_factory_fn=None):
-        """Add a node; the proxy of its result."""
+        """Insert a node and return a proxy for its result."""
         args, kwargs = self.create_arg(tuple(args)), self.create_arg(dict(kwargs))
         node = self.create_node(kind, target, args, kwargs, name, type_expr)
         return (proxy_factory_fn or self.proxy)(node)
 
     def create_arg(self, a):
-        """A value as an argument of a node."""
+        """Convert a value to an argument of a node."""
         if isinstance(a, Proxy):
             return a.node
         if hasattr(a, "__fx_create_arg__"):
@@ -108,11 +108,11 @@ class TracerBase:
         raise NotImplementedError(f"argument of type: {type(a)}")
 
     def to_bool(self, obj):
-        """What the truth of a value gives while tracing: TraceError, unless a subclass knows better."""
+        """Raise TraceError for the truth value of a proxy; subclasses may override this."""
         raise TraceError("symbolically traced variables cannot be used as inputs to control flow")
 
     def iter(self, obj):
-        """Unpacking into a known number of names is possible, a loop is not."""
+        """Allow unpacking a proxy into a fixed number of names; other iteration raises TraceError."""
         frame = sys._getframe(2)
         instruction = next((i for i in dis.get_instructions(frame.f_code) if i.offset == frame.f_lasti), None)
         if instruction is not None and instruction.opname == "UNPACK_SEQUENCE":
@@ -125,12 +125,12 @@ class TracerBase:
         )
 
     def keys(self, obj):
-        """What ``keys()`` of a value gives while tracing."""
+        """Return the result of ``keys()`` on a proxy."""
         return Attribute(obj, "keys")()
 
 
 def _of_program():
-    """The frames of the program that is traced, from what was given to the tracer on, as text."""
+    """Return the stack frames of the traced program as text."""
     here, modules = os.path.dirname(os.path.abspath(__file__)), os.path.dirname(torch.nn.modules.__file__)
     frames = traceback.extract_stack()
     start = max((i for i, f in enumerate(frames) if f.name == "trace" and f.filename.startswith(here)), default=-1)
@@ -140,7 +140,7 @@ def _of_program():
 
 
 class GraphAppendingTracer(TracerBase):
-    """Adds to a graph what is done with its nodes' proxies."""
+    """A tracer that appends to an existing graph."""
 
     def __init__(self, graph):
         self.graph = graph
@@ -174,7 +174,7 @@ class Proxy:
         return self.tracer.to_bool(self)
 
     def keys(self):
-        """What ``**value`` asks for."""
+        """Return the keys for ``**proxy``."""
         return self.tracer.keys(self)
 
     def __len__(self):
@@ -205,14 +205,17 @@ class Proxy:
 
 
 class Attribute(Proxy):
-    """An attribute of a symbolic value: its node is made when it is used as a value, a call of it is a method call."""
+    """An attribute of a proxy.
+
+    Its node is created when it is used as a value; calling it records a method call.
+    """
 
     def __init__(self, root, attr):
         self.root, self.attr, self.tracer, self._node = root, attr, root.tracer, None
 
     @property
     def node(self):
-        """The node that reads the attribute, inserted when it is first asked for."""
+        """The node that reads the attribute, created on first use."""
         if self._node is None:
             self._node = self.tracer.create_proxy("call_function", getattr, (self.root, self.attr), {}).node
         return self._node
@@ -222,7 +225,7 @@ class Attribute(Proxy):
 
 
 class ParameterProxy(Proxy):
-    """A parameter, whose shape and dtype are known."""
+    """A proxy for a parameter, whose shape is known."""
 
     def __init__(self, tracer, node, name, param):
         super().__init__(node, tracer)

@@ -1,4 +1,4 @@
-"""Replacing parts of a graph that look like a pattern."""
+"""Replacement of subgraphs that match a pattern."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -14,7 +14,7 @@ __all__ = ["Match", "ReplacedPatterns", "replace_pattern", "replace_pattern_with
 
 
 class Match(NamedTuple):
-    """A part that was replaced: the last node of the pattern, and the node of each node of the pattern."""
+    """A replaced subgraph: the last node of the pattern, and the node for each pattern node."""
 
     anchor: Node
     nodes_map: dict
@@ -22,7 +22,7 @@ class Match(NamedTuple):
 
 @dataclass
 class ReplacedPatterns:
-    """A part that was replaced, with the nodes that took its place."""
+    """A replaced subgraph and its replacement nodes."""
 
     anchor: Node
     nodes_map: dict
@@ -34,9 +34,9 @@ def _graph(of):
 
 
 def replace_pattern(gm, pattern, replacement):
-    """Replace, in place, what computes as ``pattern`` does by ``replacement``; returns a Match for each.
+    """Replace, in place, each subgraph that matches ``pattern`` by ``replacement``; return the matches.
 
-    Both are functions or GraphModules with the same arguments; parts that overlap are replaced once.
+    Both are functions or GraphModules with the same arguments. Of overlapping matches, only one is replaced.
     """
     return [Match(r.anchor, r.nodes_map) for r in replace_pattern_with_filters(gm, pattern, replacement)]
 
@@ -50,9 +50,10 @@ def replace_pattern_with_filters(
     replacement_callback=None,
     node_name_match="",
 ):
-    """As ``replace_pattern``, where all filters (match, graph, pattern's graph) agree.
+    """Do what ``replace_pattern`` does for the matches that all filters accept.
 
-    ``replacement_callback`` makes a graph for each match.
+    Filters are called with (match, graph, pattern graph). ``replacement_callback`` returns a replacement graph for each
+    match.
     """
     from .passes.utils.matcher_utils import SubgraphMatcher
 
@@ -70,7 +71,7 @@ def replace_pattern_with_filters(
     matches = [
         m for m in matcher.match(graph, node_name_match) if all(f(m, graph, wanted) for f in match_filters or ())
     ]
-    replaced, later = [], {}  # later: what stands now where an earlier match's results stood
+    replaced, later = [], {}  # later: replaced result of an earlier match -> its replacement
     for match in matches:
         new = fixed if fixed is not None else replacement_callback(match, graph, wanted)
         inputs = [n for n in new.nodes if n.op == "placeholder"]
@@ -106,7 +107,7 @@ def replace_pattern_with_filters(
 
 
 def _insert(graph, new, values, match):
-    """Copy the nodes of a replacement before the first that uses a result; returns what it returns."""
+    """Copy the replacement nodes before the first user of a result, and return the replacement's output."""
     users = {u for n in match.returning_nodes for u in n.users}
     order = list(graph.nodes)
     place = next((n for n in order if n in users), None)

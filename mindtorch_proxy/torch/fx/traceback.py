@@ -1,4 +1,4 @@
-"""What nodes keep of the node that is being run, and where they were made."""
+"""The metadata of the currently executed node, which new nodes inherit, and their stack traces."""
 
 import contextlib
 import copy
@@ -18,7 +18,7 @@ _current, _preserving = {}, False
 
 @contextlib.contextmanager
 def preserve_node_meta(enable=True):
-    """Within this block nodes that are made get the meta of the node that an Interpreter runs."""
+    """Context manager in which new nodes inherit the metadata of the node that an Interpreter runs."""
     global _preserving, _current
     before, _preserving = (_preserving, _current), enable
     _current = dict(_current)
@@ -29,13 +29,13 @@ def preserve_node_meta(enable=True):
 
 
 def has_preserved_node_meta():
-    """Whether meta is handed on."""
+    """Whether new nodes inherit metadata."""
     return _preserving
 
 
 @contextlib.contextmanager
 def set_current_meta(node, pass_name=""):
-    """Within this block ``node`` is the one that is run."""
+    """Context manager that sets ``node`` as the current node."""
     global _current
     before = _current
     if _preserving and node.meta:
@@ -53,18 +53,18 @@ _KEPT = frozenset(
 
 
 def kept_meta():
-    """What a new node gets of the meta of the one that is run."""
+    """Return the metadata that a new node inherits from the current node."""
     return {k: copy.copy(v) for k, v in _current.items() if k in _KEPT}
 
 
 def get_current_meta():
-    """The meta that a new node gets."""
+    """Return the current metadata."""
     return _current
 
 
 @contextlib.contextmanager
 def annotate(annotation_dict):
-    """Within this block nodes that are made carry this under ``custom``, where meta is handed on."""
+    """Context manager that adds to the ``custom`` metadata of new nodes, if metadata is inherited."""
     global _current
     before = _current
     _current = {**before, "custom": {**before.get("custom", {}), **annotation_dict}}
@@ -75,13 +75,13 @@ def annotate(annotation_dict):
 
 
 def set_stack_trace(stack):
-    """The lines that new nodes name as their origin."""
+    """Set the stack trace of new nodes."""
     if _preserving and stack:
         _current["stack_trace"] = "".join(stack)
 
 
 def format_stack():
-    """The lines of the node that is run, else of the program."""
+    """Return the stack trace of the current node, otherwise that of the program."""
     if _preserving:
         return [_current.get("stack_trace", "")]
     return traceback.format_list(traceback.extract_stack()[:-1])

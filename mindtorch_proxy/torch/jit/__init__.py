@@ -1,4 +1,4 @@
-"""torch.jit: traced graphs, which run, are saved and loaded; scripting runs Python as it is."""
+"""torch.jit: traced graphs can be run, saved and loaded; scripted code runs as plain Python."""
 
 import collections
 import functools
@@ -66,18 +66,21 @@ __all__ = [
 
 
 class Error(RuntimeError):
-    """An error of TorchScript's interpreter."""
+    """An error of the TorchScript interpreter."""
 
 
 class CompilationUnit:
-    """Source text of TorchScript: cannot be compiled here."""
+    """TorchScript source code. It cannot be compiled here, so creating one raises NotImplementedError."""
 
     def __init__(self, *args, **kwargs):
         raise NotImplementedError("torch.jit.CompilationUnit: TorchScript source cannot be compiled here")
 
 
 def script_if_tracing(fn):
-    """The function: it would be scripted only while tracing, which does not happen."""
+    """Return a wrapper that calls the function.
+
+    PyTorch would script it while tracing; here it is just called.
+    """
 
     @functools.wraps(fn)
     def wrapper(*args, **kwargs):
@@ -92,26 +95,26 @@ _script_if_tracing = script_if_tracing
 
 
 def _unwrap_optional(x):
-    """The value, which must not be None."""
+    """Return the value; raise AssertionError if it is None."""
     if x is None:
         raise AssertionError("Unwrapping null optional")
     return x
 
 
 def interface(obj):
-    """Mark a class as a TorchScript interface: unchanged."""
+    """Return the class unchanged, which is marked as a TorchScript interface."""
     return obj
 
 
 class Attribute(collections.namedtuple("Attribute", ["value", "type"])):
-    """A value with the type that TorchScript shall give it."""
+    """A value and its TorchScript type."""
 
     __slots__ = ()
     __module__ = "torch.jit"
 
 
 def annotate(the_type, the_value):
-    """The value; the type is for TorchScript."""
+    """Return the value; the type is only for TorchScript."""
     return the_value
 
 
@@ -119,14 +122,14 @@ isinstance = _isinstance
 
 
 def fork(func, *args, **kwargs):
-    """Run ``func`` now; a Future that holds its result."""
+    """Run ``func`` immediately and return a completed Future of its result."""
     future = torch.Future()
     future.set_result(func(*args, **kwargs))
     return future
 
 
 def wait(future):
-    """The result of a Future."""
+    """Return the result of a Future."""
     _check_not_none(future)
     return future.wait()
 
@@ -135,13 +138,13 @@ _fork, _wait = fork, wait
 
 
 def export_opnames(m):
-    """The names of the operators that a script module's graph has."""
+    """Return the names of the operators in a script module's graph."""
     return sorted({n.schema().partition("(")[0] for n in m.inlined_graph.nodes() if n.kind().startswith("aten::")})
 
 
 @contextmanager
 def optimized_execution(should_optimize):
-    """No executor to optimise."""
+    """Do nothing, because there is no graph executor to optimize."""
     yield
 
 
@@ -150,14 +153,14 @@ _fusion_strategy = [("STATIC", 2), ("DYNAMIC", 10)]
 
 
 def set_fusion_strategy(strategy):
-    """Keep a strategy of fusion, which nothing uses; returns the last."""
+    """Store a fusion strategy, which has no effect, and return the previous one."""
     global _fusion_strategy
     old, _fusion_strategy = _fusion_strategy, strategy
     return old
 
 
 class strict_fusion:
-    """No fusion to check."""
+    """Do nothing, because there is no fusion to check."""
 
     def __enter__(self):
         pass
@@ -170,11 +173,11 @@ _onednn = False
 
 
 def enable_onednn_fusion(enabled):
-    """Keep the setting, which nothing uses."""
+    """Store the setting, which has no effect."""
     global _onednn
     _onednn = enabled
 
 
 def onednn_fusion_enabled():
-    """The setting of enable_onednn_fusion."""
+    """Return the setting of enable_onednn_fusion."""
     return _onednn

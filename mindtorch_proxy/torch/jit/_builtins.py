@@ -1,9 +1,9 @@
-"""torch.jit._builtins: which public functions are operators, and under what name."""
+"""torch.jit._builtins: which public functions are operators, and the operators' names."""
 
 import torch
 from mindtorch_proxy.runtime import aten
 
-# where PyTorch's functions lie, and what precedes their names in operators'
+# the modules of PyTorch's functions, and the prefix of the operators' names
 _HOMES = (
     ("torch", ""),
     ("torch._C._nn", ""),
@@ -12,7 +12,7 @@ _HOMES = (
     ("torch.special", "special_"),
     ("torch._C._sparse", ""),
 )
-# of the functions that stand in PyTorch's Python files, those that are operators all the same
+# functions in PyTorch's Python files that are operators nevertheless
 _OPERATORS = frozenset(
     """atleast_1d atleast_2d atleast_3d broadcast_tensors cartesian_prod block_diag chain_matmul einsum istft meshgrid
     split unravel_index avg_pool2d avg_pool3d elu_ gelu hardtanh_ leaky_relu_ linear logsigmoid one_hot
@@ -21,12 +21,13 @@ _OPERATORS = frozenset(
 _RENAMED = {
     "logsigmoid": "log_sigmoid",
     "_segment_reduce": "segment_reduce",
-}  # a function called otherwise than its operator
+}  # functions whose name differs from the operator's
 
 
 def _find_builtin(fn):
-    """The operator's name, "aten::add", of a public function that is one;
-    None of others, those that PyTorch writes in Python among them.
+    """Return the operator name, such as "aten::add", of a public function.
+
+    Return None if it is not an operator, which includes functions that PyTorch implements in Python.
     """
     name = getattr(fn, "__name__", None)
     if name is None:

@@ -1,4 +1,4 @@
-"""Graphs as TorchScript's code, which is Python: what archives hold, and what runs."""
+"""Conversion of graphs to TorchScript code, which is Python; it is stored in archives and executed."""
 
 import keyword
 import re
@@ -13,7 +13,7 @@ NO_GRAPH = (
 
 
 class Constants:
-    """Tensors that code calls CONSTANTS.c0, CONSTANTS.c1, ..."""
+    """Tensors that code refers to as CONSTANTS.c0, CONSTANTS.c1, ..."""
 
     def __init__(self, tensors=()):
         self.tensors = list(tensors)
@@ -43,7 +43,7 @@ class _Writer:
         self.graph = graph
 
     def name(self, value):
-        """A variable's name."""
+        """Return the variable name of a value."""
         if id(value) not in self.names:
             name = re.sub(r"\W", "_", re.sub(r"\.\d+$", "", value._name or ""))
             if not name or name[0].isdigit():
@@ -56,7 +56,7 @@ class _Writer:
         return self.names[id(value)]
 
     def expression(self, value):
-        """What an argument is written as: constants and what is made of others in their place."""
+        """Return the expression for an argument; constants and constructed containers are inlined."""
         node = value.node()
         if node.kind() == "prim::Constant":
             return self.constant(node)
@@ -128,7 +128,7 @@ class _Writer:
         return kind.annotation_str
 
     def function(self, name):
-        """The text of a method (or of a function, where no input is a module)."""
+        """Return the source of a method, or of a function if no input is a module."""
         inputs, parameters = self.graph._param._outputs, []
         for i, v in enumerate(inputs):
             parameters.append(
@@ -143,7 +143,7 @@ class _Writer:
 
 
 def literal(v):
-    """A number, a string, a truth, None or a sequence of them as code writes it."""
+    """Return the literal of a number, string, bool, None or sequence."""
     if isinstance(v, str):
         return '"' + v.encode("unicode_escape").decode().replace('"', '\\"') + '"'
     if isinstance(v, float):
@@ -164,5 +164,5 @@ def _is_default(a, v):
 
 
 def code_of(graph, constants, name="forward"):
-    """The code of a graph; tensors among its constants are added to `constants`."""
+    """Return the code of a graph, and add its constant tensors to `constants`."""
     return _Writer(graph, constants).function(name)

@@ -1,4 +1,4 @@
-"""torch.jit.freeze: a script module whose parameters are constants of its code."""
+"""torch.jit.freeze: make the parameters of a script module constants of its code."""
 
 import copy
 
@@ -14,8 +14,9 @@ _EXPECTS = (
 
 
 def freeze(mod, preserved_attrs=None, optimize_numerics=True):
-    """A copy in eval mode that has no parameters any more: they are constants of its graph, or (of scripted Python)
-    stay within.
+    """Return a copy in eval mode without parameters.
+
+    Parameters become constants of the graph; a module that runs Python keeps them internally.
     """
     if not isinstance(mod, ScriptModule):
         raise RuntimeError(_EXPECTS.format("Freezing"))
@@ -83,11 +84,11 @@ def _with_constants(mod, method):
 
 
 def run_frozen_optimizations(mod, optimize_numerics=True, preserved_methods=None):
-    """Nothing is left to do for a frozen module: its graph runs operator by operator."""
+    """Do nothing: a frozen graph runs operator by operator."""
 
 
 def optimize_for_inference(mod, other_methods=None):
-    """The frozen module."""
+    """Return the frozen module."""
     if not isinstance(mod, ScriptModule):
         raise RuntimeError(_EXPECTS.format("optimize_for_inference"))
     return freeze(mod.eval(), preserved_attrs=other_methods) if hasattr(mod, "training") else mod

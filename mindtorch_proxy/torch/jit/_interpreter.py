@@ -1,4 +1,4 @@
-"""Running TorchScript's code: it is Python over operators by their names in PyTorch's dispatcher."""
+"""Execution of TorchScript code as Python code that calls operators by their dispatcher names."""
 
 import ast
 import builtins
@@ -21,7 +21,7 @@ def _has_enum(schema):
 
 
 def _converted(schema, args, kwargs):
-    """The arguments with dtypes, layouts and memory formats in place of their numbers."""
+    """Return the arguments with numbers replaced by dtypes, layouts and memory formats."""
     positional = [from_number(a.declared, v) for a, v in zip(schema.positional, args)]
     return (*positional, *args[len(positional) :]), {
         k: from_number(schema.by_name[k].declared, v) if k in schema.by_name else v for k, v in kwargs.items()
@@ -29,7 +29,7 @@ def _converted(schema, args, kwargs):
 
 
 def _with_enums(packet, schemas):
-    """Call the overload that fits when numbers are read as what it declares."""
+    """Return a function that calls the overload that matches once numbers are converted as it declares."""
 
     def call(*args, **kwargs):
         for schema in schemas:
@@ -53,7 +53,7 @@ def _raise(message, cls=None):
     raise RuntimeError(message)
 
 
-# what TorchScript has under aten:: for values that are no tensors
+# TorchScript's aten:: functions on values other than tensors
 _ON_VALUES = {
     "add": operator.add,
     "sub": operator.sub,
@@ -154,7 +154,7 @@ def _holds_tensor(v):
 
 
 class _Aten:
-    """The name torch in TorchScript's code."""
+    """The object named torch in TorchScript code."""
 
     def __init__(self):
         self._made = {}
@@ -184,7 +184,7 @@ def _either(call, on_values):
 
 
 class _Prim:
-    """ops.prim: what TorchScript itself knows."""
+    """The object ops.prim: primitives of TorchScript itself."""
 
     NumToTensor = staticmethod(lambda v: torch.tensor(v))
     min, max, abs = staticmethod(min), staticmethod(max), staticmethod(abs)
@@ -210,7 +210,7 @@ def _dtype_number(t):
 
 
 class _Own:
-    """ops.mindtorch: operators that PyTorch has not, which a graph of ours may hold."""
+    """The object ops.mindtorch: operators that PyTorch does not have."""
 
     def __getattr__(self, name):
         args = own_operators()[name.removesuffix("_")].schema.args
@@ -218,7 +218,7 @@ class _Own:
 
 
 class _Ops:
-    """The name ops in TorchScript's code."""
+    """The object named ops in TorchScript code."""
 
     prim, mindtorch = _Prim, _Own()
 
@@ -230,7 +230,7 @@ ATEN = _Aten()
 
 
 class _Plain(ast.NodeTransformer):
-    """Types out of code: annotations, annotate(T, x), unchecked_cast(T, x)."""
+    """Removes types from code: annotations, annotate(T, x) and unchecked_cast(T, x)."""
 
     def visit_Call(self, node):
         self.generic_visit(node)
@@ -271,7 +271,7 @@ _NAMES = {
 
 
 def function_of(node, name, constants, namespace):
-    """The Python function of a method's syntax tree; namespace: what __torch__ is."""
+    """Compile the syntax tree of a method to a Python function; ``namespace`` is the object named __torch__."""
     tree = ast.Module([_Plain().visit(node)], [])
     ast.fix_missing_locations(tree)
     names = {"__builtins__": {}, **_NAMES, "torch": ATEN, "ops": _Ops(), "CONSTANTS": constants, "__torch__": namespace}
@@ -282,5 +282,5 @@ def function_of(node, name, constants, namespace):
 
 
 def parsed(text):
-    """The definitions of a text of TorchScript."""
+    """Return the definitions in TorchScript source."""
     return ast.parse(text).body

@@ -1,4 +1,4 @@
-"""TorchScript's intermediate representation: graphs of nodes, their values, and the types of these."""
+"""TorchScript's intermediate representation: graphs of nodes, values and types."""
 
 import torch
 from mindtorch_proxy.runtime.dtypes import scalar_name
@@ -17,7 +17,7 @@ _MEMORY_FORMATS = [torch.contiguous_format, torch.preserve_format, torch.channel
 
 
 def enum_number(v):
-    """The number that stands in TorchScript for a dtype, a layout or a memory format; anything else as it is."""
+    """Return TorchScript's number for a dtype, layout or memory format, and other values unchanged."""
     for kind, table in ((torch.dtype, _SCALAR_TYPES), (torch.layout, _LAYOUTS), (torch.memory_format, _MEMORY_FORMATS)):
         if isinstance(v, kind):
             return table.index(v)
@@ -25,28 +25,32 @@ def enum_number(v):
 
 
 def from_number(declared, n):
-    """The dtype, layout or memory format of a number, by the argument's declared type."""
+    """Convert a number to a dtype, layout or memory format, according to the argument's declared type."""
     table = {"ScalarType": _SCALAR_TYPES, "Layout": _LAYOUTS, "MemoryFormat": _MEMORY_FORMATS}.get(declared.rstrip("?"))
     return n if table is None or n is None or not isinstance(n, int) else table[n]
 
 
 class JitType:
-    """A type. name: as graphs show it; annotation_str: as code writes it."""
+    """A type.
+
+    name: its form in graphs
+    annotation_str: its form in code
+    """
 
     def __init__(self, name, kind, annotation=None, contained=()):
         self._name, self._kind, self.annotation_str, self._contained = name, kind, annotation or name, list(contained)
 
     @classmethod
     def get(cls):
-        """The type."""
+        """Return the type."""
         return cls()
 
     def kind(self):
-        """The name of its class."""
+        """Return the name of its class."""
         return self._kind
 
     def str(self):
-        """As graphs show it."""
+        """Return its form in graphs."""
         return self._name
 
     def __str__(self):
@@ -56,11 +60,11 @@ class JitType:
         return self._name
 
     def containedTypes(self):
-        """The types that it is made of."""
+        """Return the types that it contains."""
         return list(self._contained)
 
     def isSubtypeOf(self, other):
-        """Whether its values may stand where the other type is wanted."""
+        """Whether its values may be used where the other type is expected."""
         if other.kind() == "AnyType" or self == other:
             return True
         if other.kind() == "TensorType":
@@ -97,7 +101,10 @@ NumberType, AnyType, DeviceObjType = (
 
 
 class TensorType(JitType):
-    """A tensor; where it was seen in a trace, with dtype, sizes, strides, device and whether it requires a gradient."""
+    """The type of a tensor.
+
+    If it was seen in a trace, it has dtype, sizes, strides, device and whether it requires grad.
+    """
 
     __module__ = "torch._C"
 
@@ -112,16 +119,16 @@ class TensorType(JitType):
 
     @classmethod
     def create_from_tensor(cls, tensor):
-        """The type of a tensor, with all that is known of it."""
+        """Return the type of a tensor with all its properties."""
         return cls(tensor)
 
     @classmethod
     def getInferred(cls):
-        """A tensor of which nothing is known."""
+        """Return the type of a tensor with unknown properties."""
         return cls()
 
     def is_refined(self):
-        """Whether more is known than that it is a tensor."""
+        """Whether properties of the tensor are known."""
         return self._dtype is not None
 
     def _described(self):
@@ -132,48 +139,48 @@ class TensorType(JitType):
         return f"{scalar_name(self._dtype)}({', '.join(inside)})"
 
     def sizes(self):
-        """The sizes, or None."""
+        """Return the sizes, or None."""
         return None if self._sizes is None else list(self._sizes)
 
     symbolic_sizes = varyingSizes = sizes
 
     def strides(self):
-        """The strides, or None."""
+        """Return the strides, or None."""
         return None if self._strides is None else list(self._strides)
 
     def dim(self):
-        """The number of dimensions, or None."""
+        """Return the number of dimensions, or None."""
         return None if self._sizes is None else len(self._sizes)
 
     def dtype(self):
-        """The dtype, or None."""
+        """Return the dtype, or None."""
         return self._dtype
 
     def scalarType(self):
-        """The dtype's name in C++, or None."""
+        """Return the C++ name of the dtype, or None."""
         return None if self._dtype is None else scalar_name(self._dtype)
 
     def device(self):
-        """The device, or None."""
+        """Return the device, or None."""
         return self._device
 
     def requires_grad(self):
-        """Whether gradients may be wanted."""
+        """Whether the tensor may require grad."""
         return self._requires_grad is not False
 
     def undefined(self):
-        """False where it is known that there is a tensor, else None."""
+        """Return False if the tensor is known to be defined, otherwise None."""
         return None if self._dtype is None else False
 
 
 class _Element(JitType):
     def getElementType(self):
-        """The type of what is inside."""
+        """Return the type of the elements."""
         return self._contained[0]
 
 
 class ListType(_Element):
-    """A list of one type."""
+    """A list with elements of one type."""
 
     __module__ = "torch._C"
 
@@ -182,12 +189,12 @@ class ListType(_Element):
 
     @staticmethod
     def ofTensors():
-        """A list of tensors."""
+        """Return the type of lists of tensors."""
         return ListType(TensorType())
 
     @staticmethod
     def ofInts():
-        """A list of ints."""
+        """Return the type of lists of ints."""
         return ListType(IntType())
 
 
@@ -201,7 +208,7 @@ class OptionalType(_Element):
 
     @staticmethod
     def ofTensor():
-        """A tensor, or None."""
+        """Return the type of an optional tensor."""
         return OptionalType(TensorType())
 
 
@@ -215,7 +222,7 @@ class TupleType(JitType):
         super().__init__(f"({', '.join(e.str() for e in elements)})", "TupleType", f"Tuple[{inside}]", elements)
 
     def elements(self):
-        """The types of the elements."""
+        """Return the types of the elements."""
         return list(self._contained)
 
 
@@ -233,16 +240,16 @@ class DictType(JitType):
         )
 
     def getKeyType(self):
-        """The type of the keys."""
+        """Return the type of the keys."""
         return self._contained[0]
 
     def getValueType(self):
-        """The type of the values."""
+        """Return the type of the values."""
         return self._contained[1]
 
 
 class ClassType(JitType):
-    """A class of TorchScript's, by its qualified name."""
+    """A TorchScript class, by its qualified name."""
 
     __module__ = "torch._C"
 
@@ -250,11 +257,11 @@ class ClassType(JitType):
         super().__init__(qualified_name, "ClassType")
 
     def name(self):
-        """The name without its module."""
+        """Return the name without its module."""
         return self._name.rpartition(".")[2]
 
     def qualified_name(self):
-        """The name with its module."""
+        """Return the name with its module."""
         return self._name
 
 
@@ -270,7 +277,7 @@ _OF_VALUES |= {torch.dtype: IntType, torch.layout: IntType, torch.memory_format:
 
 
 class InferredType:
-    """The type of a value, or why it has none."""
+    """The type of a value, or the reason why it has none."""
 
     __module__ = "torch._C"
 
@@ -282,16 +289,16 @@ class InferredType:
         return self._type is not None
 
     def type(self):
-        """The type; None without."""
+        """Return the type, or None."""
         return self._type
 
     def reason(self):
-        """Why there is none."""
+        """Return the reason why there is no type."""
         return self._reason or ""
 
 
 def _jit_try_infer_type(v):
-    """The InferredType of a Python value."""
+    """Return the InferredType of a Python value."""
     if isinstance(v, (list, dict)) and not v:
         return InferredType(
             "Dictionary inputs must have entries" if isinstance(v, dict) else "List trace inputs must have elements"
@@ -322,7 +329,7 @@ def _contained(t):
 
 
 def type_of(v):
-    """The type of a Python value."""
+    """Return the type of a Python value."""
     if isinstance(v, torch.Tensor):
         return TensorType(v)
     if isinstance(v, tuple):
@@ -338,7 +345,7 @@ def type_of(v):
 
 
 def _common(types):
-    """The type of elements: that of each, without what is known of one tensor."""
+    """Return the common type of elements, without the properties of a single tensor."""
     if not types:
         return TensorType()
     if any(t.kind() == "TensorType" for t in types):
@@ -350,7 +357,7 @@ def _common(types):
 
 # ------------------------------------------------------------------------------------------------ graphs
 class Value:
-    """A value: an input of a graph, or an output of a node."""
+    """A value of a graph: an input of the graph, or an output of a node."""
 
     __module__ = "torch._C"
 
@@ -406,7 +413,7 @@ class Value:
             n._inputs[:] = [other if v is self else v for v in n._inputs]
 
     def toIValue(self):
-        """The value of a constant, else None."""
+        """Return the value of a constant, otherwise None."""
         return self._node.constant() if self._node.kind() == "prim::Constant" else None
 
     def __repr__(self):
@@ -417,7 +424,7 @@ class Value:
 
 
 class Use:
-    """Where a value is read: the node, and which of its inputs."""
+    """A use of a value: the node and the index of its input."""
 
     __module__ = "torch._C"
 
@@ -429,7 +436,7 @@ _KINDS = {bool: "i", int: "i", float: "f", str: "s", complex: "c", list: "ival",
 
 
 class Node:
-    """An operation of a graph: kind, inputs, outputs, attributes."""
+    """An operation of a graph: kind, inputs, outputs and attributes."""
 
     __module__ = "torch._C"
 
@@ -496,7 +503,7 @@ class Node:
         self._inputs[:] = [new if v is old else v for v in self._inputs]
 
     def namedInput(self, name):
-        """The input that the operator's schema calls so."""
+        """Return the input with that name in the operator's schema."""
         names = [a.name for a in self._schema().arguments]
         return self._inputs[names.index(name)]
 
@@ -531,14 +538,15 @@ class Node:
     i = f = s = t = c = ival = is_ = fs = ss = ts = _attribute
 
     def constant(self):
-        """The value of a prim::Constant."""
+        """Return the value of a prim::Constant."""
         v = self._attributes.get("value")
         kind = self._outputs[0].type().kind()
         return bool(v) if kind == "BoolType" else torch.device(v) if kind == "DeviceObjType" else v
 
     def isNondeterministic(self):
-        """Whether another run may give something else: an operator that draws random numbers, unless it drops
-        nothing.
+        """Whether another run may give another result.
+
+        This is so for random operators, unless they are inactive (no training, or a dropout probability of 0).
         """
         if self._op_schema is None or not (
             "nondeterministic_seeded" in self._op_schema.tags or self._kind == "aten::dropout"
@@ -606,7 +614,7 @@ class Block:
 
 
 class Graph:
-    """Inputs, nodes in the order in which they run, outputs."""
+    """The inputs, the nodes in execution order, and the outputs."""
 
     __module__ = "torch._C"
 
@@ -653,7 +661,7 @@ class Graph:
         return len(self._return._inputs) - 1
 
     def create(self, kind, inputs=(), noutputs=1):
-        """A node that is not yet in the graph."""
+        """Create a node that is not yet in the graph."""
         if isinstance(inputs, int):
             inputs, noutputs = (), inputs
         node = Node(self, kind, inputs)
@@ -675,7 +683,7 @@ class Graph:
         return self.constant(value)
 
     def constant(self, value, scope="", source=""):
-        """The output of a new prim::Constant."""
+        """Insert a prim::Constant and return its output."""
         value, kind = enum_number(value), type_of(value)
         given = {} if value is None else {"value": str(value) if isinstance(value, torch.device) else value}
         return self.insertNode(Node(self, "prim::Constant", (), given, scope, source)).addOutput(kind)
@@ -687,7 +695,7 @@ class Graph:
         return [n for n in self._nodes if n._kind == kind]
 
     def lint(self):
-        """Raise RuntimeError where a node reads what has not been computed before it."""
+        """Raise RuntimeError if a node uses a value that is not defined before it."""
         known = set(map(id, self._param._outputs))
         for n in self._all():
             if not all(id(v) in known for v in n._inputs):
@@ -695,7 +703,7 @@ class Graph:
             known.update(map(id, n._outputs))
 
     def copy(self):
-        """A graph of new nodes."""
+        """Return a copy with new nodes."""
         new = Graph()
         values = {id(v): new.addInput(v._name or "", v._type) for v in self._param._outputs}
         self.copy_into(new, values)
@@ -704,7 +712,10 @@ class Graph:
         return new
 
     def copy_into(self, new, values):
-        """Copies of the nodes at another graph's end; `values` says what the inputs are there, and gets the outputs."""
+        """Append copies of the nodes to another graph.
+
+        `values` maps the inputs to values of that graph, and is extended by the outputs.
+        """
         for n in self._nodes:
             made = new.insertNode(
                 Node(new, n._kind, [values[id(v)] for v in n._inputs], dict(n._attributes), n._scope, n._source)
@@ -716,7 +727,7 @@ class Graph:
                     values[id(v)].setDebugName(v._name)
 
     def remove_unused(self):
-        """Drop nodes that nothing reads and that write to nothing."""
+        """Remove nodes whose outputs are unused and that do not write to anything."""
         read = {id(v) for v in self._return._inputs}
         kept = []
         for n in reversed(self._nodes):

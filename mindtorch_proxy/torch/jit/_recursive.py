@@ -2,7 +2,7 @@
 
 
 class ConcreteTypeStore:
-    """Types of compiled modules, by Python class."""
+    """The types of compiled modules, by Python class."""
 
     def __init__(self):
         self.type_store, self.methods_compiled = {}, set()

@@ -1,4 +1,4 @@
-"""Script modules and functions: those that run code of graphs, and those that run Python as it is."""
+"""Script modules and functions, which run either the code of graphs or plain Python."""
 
 import copy
 import functools
@@ -16,7 +16,7 @@ from ._writing import write
 
 
 def qualified_name(obj):
-    """__torch__.module.Name, as TorchScript calls a class or a function."""
+    """Return __torch__.module.Name, the TorchScript name of a class or function."""
     name = obj.__name__.replace("<lambda>", "_lambda")
     module = obj.__module__ or ""
     return (
@@ -39,7 +39,7 @@ class ConstMap:
 
 
 class Method:
-    """A method of a script module, or a function: its graph, its code, and what runs."""
+    """A method of a script module, or a function: its graph, code and compiled Python function."""
 
     def __init__(self, name, graph=None, text=None, constants=None, namespace=None):
         self.name, self._graph, self.constants, self._namespace = (
@@ -75,7 +75,7 @@ class Method:
 
 
 class ScriptMethod:
-    """A method with its module."""
+    """A method bound to its module."""
 
     __module__ = "torch"
 
@@ -93,7 +93,7 @@ class ScriptMethod:
 
     @property
     def inlined_graph(self):
-        """The graph with the graphs of submodules' methods in place of their calls."""
+        """The graph with calls of submodules replaced by the graphs of their methods."""
         graph = Graph()
         values = {}
         for v in self.graph.inputs():
@@ -106,9 +106,9 @@ class ScriptMethod:
 
 
 def _inline(source, graph, values, owners, scope):
-    """Copy a method's nodes.
+    """Copy the nodes of a method, with method calls replaced by their nodes.
 
-    Calls of methods become their nodes. owners: the modules that values stand for, with their paths.
+    owners: {id of a value: (the module that it represents, its path)}
     """
     for node in source._nodes:
         if node.kind() == "prim::GetAttr" and id(node.input()) in owners:
@@ -143,17 +143,17 @@ def _inline(source, graph, values, owners, scope):
 
 
 class ScriptModule(torch.nn.Module):
-    """A module that TorchScript runs.
+    """Base class of script modules.
 
-    For subclasses with ``script_method``s, which run as they are, an ordinary one.
+    A subclass with ``script_method``s behaves like an ordinary module; its methods run as Python.
     """
 
     def save(self, f, **kwargs):
-        """Write an archive that torch.jit.load reads."""
+        """Write an archive for torch.jit.load."""
         write(self, RecursiveScriptModule, f, kwargs.get("_extra_files"))
 
     def save_to_buffer(self, *args, **kwargs):
-        """The archive's bytes."""
+        """Return the bytes of the archive."""
         import io
 
         stream = io.BytesIO()
@@ -162,13 +162,13 @@ class ScriptModule(torch.nn.Module):
 
 
 class RecursiveScriptModule(ScriptModule):
-    """A module whose methods are code of graphs (traced or loaded), or which runs a Python module (scripted)."""
+    """A module that runs the code of graphs (traced or loaded), or a Python module (scripted)."""
 
     _shadow = None
 
     @classmethod
     def _made(cls, original_name, qualified, training=True):
-        """A module without parameters, submodules and methods."""
+        """Return a new module without parameters, submodules and methods."""
         self = object.__new__(cls)
         torch.nn.Module.__init__(self)
         self.__dict__.update(
@@ -300,14 +300,17 @@ class RecursiveScriptModule(ScriptModule):
 
 
 def _join(module, shadow):
-    """Let a script module run a Python module; both have one set of parameters, buffers, submodules and settings."""
+    """Make a script module run a Python module.
+
+    They share their parameters, buffers and submodules.
+    """
     shared = ("_parameters", "_buffers", "_modules", "_non_persistent_buffers_set")
     shadow.__dict__.update({name: module.__dict__[name] for name in shared})
     module.__dict__["_shadow"] = shadow
 
 
 def scripted_module(module):
-    """A script module that runs a Python module's code, with its tensors."""
+    """Return a script module that runs the code of a Python module, with its tensors."""
     if isinstance(module, ScriptModule):
         return module
     made = RecursiveScriptModule._made(type(module).__name__, qualified_name(type(module)), module.training)
@@ -330,7 +333,7 @@ def scripted_module(module):
 
 
 class ScriptFunction:
-    """A function that TorchScript runs: code of a traced graph, or (scripted) the Python function."""
+    """A function that runs the code of a traced graph, or a scripted Python function."""
 
     __module__ = "torch.jit"
 
@@ -360,10 +363,10 @@ class ScriptFunction:
     )
 
     def save(self, f, _extra_files=None):
-        """Write an archive that torch.jit.load reads."""
+        """Write an archive for torch.jit.load."""
         if self._method is None:
             raise NotImplementedError(NO_GRAPH.format(self.name, "code to save"))
-        # a function's archive is that of a module whose forward it is
+        # a function is saved as a module with the function as its forward
         module = RecursiveScriptModule._made("PlaceholderModule", "__torch__.PlaceholderModule")
         code = re.sub(r"^def \w+\(", "def forward(self, ", self.code, count=1).replace("(self, )", "(self)")
         module._script_methods["forward"] = Method("forward", text=code, constants=self._method.constants)
@@ -379,7 +382,7 @@ class ScriptFunction:
 
 
 def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
-    """A module as a script module, a function as a ScriptFunction: they run as the Python that they are.
+    """Return a module as a script module and a function as a ScriptFunction; they run as plain Python.
 
     Classes are returned unchanged.
     """
@@ -407,5 +410,5 @@ def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
 
 
 def script_method(fn):
-    """The method unchanged."""
+    """Return the method unchanged."""
     return fn

@@ -1,4 +1,4 @@
-"""torch.jit.save and torch.jit.load: TorchScript's archives, which hold code, and the modules' tensors and settings."""
+"""torch.jit.save and torch.jit.load: TorchScript archives, with code, tensors and attributes of modules."""
 
 import ast
 import collections
@@ -18,8 +18,9 @@ from ._script import Method, RecursiveScriptModule
 
 
 def save(m, f, _extra_files=None):
-    """Write a script module or function to a path or a binary stream. _extra_files: {name: text or bytes} to lie
-    beside.
+    """Write a script module or function to a path or a binary stream.
+
+    _extra_files: {name: text or bytes} of additional files.
     """
     if isinstance(f, (str, os.PathLike)):
         m.save(f, _extra_files=_extra_files or {})
@@ -29,14 +30,14 @@ def save(m, f, _extra_files=None):
 
 # ------------------------------------------------------------------------------------------------ reading
 class _Object:
-    """What the pickle has for an object of a TorchScript class."""
+    """The unpickled form of an object of a TorchScript class."""
 
     def __setstate__(self, state):
         self.state = state
 
 
 class _Unit:
-    """The classes and functions of an archive's code."""
+    """The classes and functions in the code of an archive."""
 
     def __init__(self, archive, constants):
         self.classes, self.functions, self.constants, self.made = {}, {}, constants, {}
@@ -53,7 +54,7 @@ class _Unit:
                 self.functions[f"{module}.{definition.name}"] = definition
 
     def find(self, qualified):
-        """A function, a named tuple, an enumeration or a class by its name; None where there is none."""
+        """Return the function, named tuple, enum or class with a name, or None."""
         if qualified not in self.made:
             if qualified in self.functions:
                 name = qualified.rpartition(".")[2]
@@ -90,7 +91,7 @@ class _Unit:
         return qualified in self.classes and self.base(qualified) == "Module"
 
     def methods(self, qualified):
-        """{name: Method} of a module's class."""
+        """Return {name: Method} for the class of a module."""
         definition, text = self.classes[qualified]
         found = {}
         for s in definition.body:
@@ -101,7 +102,7 @@ class _Unit:
         return found
 
     def names(self, qualified, which):
-        """The names of __parameters__ or __buffers__."""
+        """Return the names in __parameters__ or __buffers__."""
         for s in self.classes[qualified][0].body:
             if isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Name) and s.targets[0].id == which:
                 return ast.literal_eval(s.value)
@@ -109,7 +110,7 @@ class _Unit:
 
 
 class _Names:
-    """__torch__ and what lies below it in code."""
+    """The namespace __torch__ and its parts, as used in code."""
 
     def __init__(self, unit, prefix):
         self._unit, self._prefix = unit, prefix
@@ -124,7 +125,7 @@ _BUILT = {f"build_{kind}list": list for kind in ("int", "tensor", "double", "boo
 
 
 class _Unpickler(pickle.Unpickler):
-    """Reads objects of the archive's own classes, tensors, and nothing else."""
+    """Unpickles only objects of the archive's own classes and tensors."""
 
     def __init__(self, stream, unit, load):
         super().__init__(stream, encoding="utf-8")
@@ -150,7 +151,7 @@ class _Unpickler(pickle.Unpickler):
 
 
 def _module(unit, obj, made):
-    """The script module of a pickled object."""
+    """Return the script module for an unpickled object."""
     if id(obj) in made:
         return made[id(obj)]
     qualified = type(obj)._qualified_name
@@ -173,10 +174,10 @@ def _module(unit, obj, made):
 
 
 def load(f, map_location=None, _extra_files=None, _restore_shapes=False):
-    """Read an archive of torch.jit.save's, ours or PyTorch's: its code runs on our operators.
+    """Read an archive of torch.jit.save, also one written by PyTorch; its code runs on the operators of this package.
 
-    _extra_files: {name: anything}, whose values become the files' contents. Raises ValueError for a path that is not
-    there.
+    _extra_files: {name: anything}; the values are replaced by the contents of the files. Raise ValueError if a path
+    does not exist.
     """
     if isinstance(f, (str, os.PathLike)):
         if not os.path.exists(f):
@@ -199,5 +200,5 @@ def load(f, map_location=None, _extra_files=None, _restore_shapes=False):
 
 
 def jit_module_from_flatbuffer(f):
-    """Flatbuffers cannot be read."""
+    """Raise NotImplementedError, because flatbuffers are not supported."""
     raise NotImplementedError("torch.jit.jit_module_from_flatbuffer: archives in flatbuffers are not supported")

@@ -1,4 +1,4 @@
-"""torch.jit._state: what has been compiled, which is nothing, and whether compiling is wanted."""
+"""torch.jit._state: the setting whether compilation is enabled. Nothing is ever compiled."""
 
 import os
 
@@ -10,7 +10,7 @@ def _clear_class_state():
 
 
 class EnabledProxy:
-    """Whether programs want functions compiled: PYTORCH_JIT at first."""
+    """Whether programs want functions to be compiled; the initial value comes from PYTORCH_JIT."""
 
     def __init__(self):
         self.enabled = os.environ.get("PYTORCH_JIT", "1") != "0"
@@ -23,10 +23,10 @@ _enabled = EnabledProxy()
 
 
 def enable():
-    """Want functions compiled."""
+    """Enable the compilation of functions."""
     _enabled.enabled = True
 
 
 def disable():
-    """Do not."""
+    """Disable the compilation of functions."""
     _enabled.enabled = False

@@ -1,4 +1,4 @@
-"""torch.jit.trace: a graph of the operators that a function or a module runs on example inputs."""
+"""torch.jit.trace: record the operators of a function or a module on example inputs as a graph."""
 
 import contextlib
 import warnings
@@ -13,7 +13,7 @@ _CHECKED = "Tracing failed sanity checks!"
 
 
 class TracingCheckError(Exception):
-    """A graph that a second run of the function does not give again."""
+    """Raised when a second run of the function gives a different graph."""
 
     def __init__(self, graph_diff_error, tensor_compare_error, extra_msg=None):
         self.message = "\n".join(
@@ -23,7 +23,7 @@ class TracingCheckError(Exception):
 
 
 class TracedModule(RecursiveScriptModule):
-    """A module whose methods are traced graphs; by itself it cannot be called."""
+    """A module with traced graphs as methods. It cannot be called by itself."""
 
     def __call__(self, *args, **kwargs):
         raise RuntimeError("Trace submodules cannot be called.")
@@ -33,7 +33,7 @@ class TracedModule(RecursiveScriptModule):
 
 
 class TopLevelTracedModule(TracedModule):
-    """The module that was given to trace."""
+    """The module that was passed to trace."""
 
     __call__ = torch.nn.Module.__call__
 
@@ -42,12 +42,12 @@ class TopLevelTracedModule(TracedModule):
 
 
 def is_tracing():
-    """Whether a trace is being made in this thread."""
+    """Whether a trace is running in this thread."""
     return current() is not None
 
 
 def _clone(v):
-    """Inputs in memory of their own: what a function writes into them is not seen outside."""
+    """Copy inputs, so that writes to them are not visible outside."""
     if isinstance(v, torch.Tensor):
         return v.detach().clone().requires_grad_(v.requires_grad) if v.layout is torch.strided else v
     if isinstance(v, (tuple, list)):
@@ -56,7 +56,7 @@ def _clone(v):
 
 
 def _recorded(function, root, inputs, kwargs, names, strict, with_calls):
-    """(tracer, output values, result) of a run."""
+    """Run a function with a tracer and return (tracer, output values, result)."""
     tracer = Tracer(root, with_calls)
     inputs, kwargs = _clone(inputs), _clone(kwargs)
     for name, v in zip(names, inputs):
@@ -70,14 +70,14 @@ def _recorded(function, root, inputs, kwargs, names, strict, with_calls):
 
 
 def _names(function, n):
-    """Names of the inputs: the parameters', numbered where one takes many."""
+    """Return the names of the inputs, or None where there is no parameter name."""
     target = function.forward if isinstance(function, torch.nn.Module) else function
     names = argument_names(target)
     return [names[i] if i < len(names) else None for i in range(n)]
 
 
 class _Types:
-    """Qualified names of a trace's modules: each module a type of its own."""
+    """The qualified names of the modules of a trace; each module gets its own type."""
 
     def __init__(self, root):
         self.names, used = {}, {}
@@ -96,7 +96,7 @@ class _Types:
 
 
 def _copied(module, path, types, cls=TracedModule):
-    """A module with the tensors of another and no methods yet."""
+    """Return a module with the tensors of another module, without methods."""
     made = cls._made(getattr(module, "original_name", type(module).__name__), types(path), module.training)
     made._parameters.update(module._parameters)
     made._buffers.update(module._buffers)
@@ -126,11 +126,10 @@ def trace(
     example_kwarg_inputs=None,
     _store_inputs=True,
 ):
-    """Run a function or a module on example inputs; what it did with tensors is a graph, which the result runs.
+    """Run a function or module on example inputs, record its operators as a graph, and return a callable for the graph.
 
-    Sizes are followed (``x.size(0)``); branches and values of tensors that become Python numbers are what they were:
-    TracerWarning says where.
-    With check_trace the graph's results are compared with a second run of the function.
+    Sizes are traced (``x.size(0)``). Branches, and tensor values converted to Python numbers, become constants; a
+    TracerWarning tells where. With check_trace, the graph's results are compared with a second run of the function.
     """
     if isinstance(func, ScriptModule) and func._shadow is None:
         warnings.warn(
@@ -205,7 +204,7 @@ def trace_module(
     example_inputs_is_kwarg=False,
     _store_inputs=True,
 ):
-    """As trace, for several methods of a module: {name of the method: its example inputs}."""
+    """Trace several methods of a module, given as {method name: example inputs}."""
     if not isinstance(mod, torch.nn.Module):
         raise AttributeError("expected torch.nn.Module as the first argument")
     if not isinstance(inputs, dict):
@@ -239,7 +238,7 @@ def _leaves(v):
 
 
 def _check(function, traced, graph, inputs, kwargs, tolerance):
-    """Warn where the graph does not give what the function gives."""
+    """Warn if the results of the graph and the function differ."""
     random = [n for n in graph.nodes() if n.isNondeterministic()]
     if random:
         nodes = "".join(f"\t{n}" for n in random[:20])
@@ -267,7 +266,7 @@ def _check(function, traced, graph, inputs, kwargs, tolerance):
 
 @contextlib.contextmanager
 def _state_kept(function):
-    """Buffers that a run changes are what they were afterwards."""
+    """Restore the buffers of a module after a run."""
     owner = function if isinstance(function, torch.nn.Module) else getattr(function, "__self__", None)
     buffers = list(owner.buffers()) if isinstance(owner, torch.nn.Module) else []
     before = [b.detach().clone() for b in buffers]
@@ -291,7 +290,7 @@ def _warn(text):
 
 
 class ONNXTracedModule(torch.nn.Module):
-    """A module whose calls give a graph that takes the parameters as inputs."""
+    """A module that returns a graph when called, with the parameters as inputs of the graph."""
 
     def __init__(self, inner, strict=True, force_outplace=False, return_inputs=False, return_inputs_states=False):
         super().__init__()
@@ -320,7 +319,10 @@ class ONNXTracedModule(torch.nn.Module):
 def _get_trace_graph(
     f, args=(), kwargs=None, strict=True, _force_outplace=False, return_inputs=False, _return_inputs_states=False
 ):
-    """(graph, result) of a call; parameters and buffers are inputs of the graph, after those of the call."""
+    """Return (graph, result) of a call.
+
+    Parameters and buffers are inputs of the graph, after the inputs of the call.
+    """
     if not isinstance(args, tuple):
         args = (args,)
     return ONNXTracedModule(f, strict, _force_outplace, return_inputs)(*args, **(kwargs or {}))

@@ -1,6 +1,4 @@
-"""From a run of a function to a graph: every operator's call becomes a node, and calls of submodules become methods of
-their own.
-"""
+"""The tracer: every operator call of a run becomes a node of a graph, and submodule calls become methods."""
 
 import contextlib
 import sys
@@ -17,11 +15,11 @@ from ._ir import ClassType, FloatType, Graph, IntType, ListType, Node, TensorTyp
 
 
 class TracerWarning(Warning):
-    """A warning that a graph may hold less than the function says."""
+    """A warning that the graph may not generalize as the function does."""
 
     @staticmethod
     def ignore_lib_warnings():
-        """Warnings that come from within torch itself are not shown."""
+        """Hide warnings from code inside torch."""
         warnings.filterwarnings("ignore", category=TracerWarning, module="torch.(?!jit)")
 
 
@@ -72,19 +70,19 @@ _CONVOLUTIONS = {f"aten::conv{'_transpose' * t}{n}d": t for n in (1, 2, 3) for t
 
 
 def current():
-    """The tracer that is at work in this thread, or None."""
+    """Return the tracer of this thread, or None."""
     return _ACTIVE.tracer
 
 
 class Call:
-    """A call of a submodule: its path, and the nodes' way of telling to which call they belong."""
+    """A call of a submodule; each node stores the calls to which it belongs."""
 
     def __init__(self, path, arguments, names):
         self.path, self.arguments, self.names = path, arguments, names
 
 
 class _Faces(TorchFunctionMode):
-    """What a trace has to see besides operators: sizes, and tensors that become Python values."""
+    """Intercepts what a trace must see apart from operators: sizes, and conversions of tensors to Python values."""
 
     def __init__(self, tracer):
         super().__init__()
@@ -103,15 +101,15 @@ class _Faces(TorchFunctionMode):
             self.tracer.warn(_CONSTANT.format(name))
         body = getattr(func, "__wrapped__", None)
         if body is not None and not hasattr(torch.Tensor, name):
-            with self:  # functions over others are seen by what they call
+            with self:  # composite functions are traced through the functions that they call
                 return body(*args, **kwargs)
         return func(*args, **kwargs)
 
 
 class Tracer:
-    """Notes the operators that run, in one flat graph.
+    """Records the executed operators in one flat graph.
 
-    `root`: the module whose parameters the graph gets from itself.
+    `root`: the module whose parameters become attributes in the graph.
     """
 
     def __init__(self, root=None, with_calls=False):
@@ -125,12 +123,12 @@ class Tracer:
 
     # ---- values
     def bind(self, tensor, value):
-        """Let a value stand for a tensor."""
+        """Associate a value with a tensor."""
         self.values[id(tensor)] = value
         self.kept.append(tensor)
 
     def add(self, kind, inputs, types, attributes=None, schema=None):
-        """A node at the end, and its outputs."""
+        """Append a node and return its outputs."""
         node = self.graph.insertNode(Node(self.graph, kind, inputs, attributes, "/".join(self.scopes), _source()))
         node._calls, node._op_schema = tuple(self.calls), schema
         return [node.addOutput(t) for t in types]
@@ -141,7 +139,7 @@ class Tracer:
         return value
 
     def value(self, v):
-        """The graph's value of a Python value."""
+        """Return the graph value for a Python value."""
         if isinstance(v, torch.Tensor):
             return self.tensor(v)
         if v.__class__ in NUMBERS:
@@ -157,7 +155,7 @@ class Tracer:
         return self.constant(v)
 
     def tensor(self, t):
-        """The value of a tensor: what a node gave, an attribute of the module, or a constant."""
+        """Return the graph value of a tensor: a node's output, an attribute of the module, or a constant."""
         if id(t) in self.values:
             return self.values[id(t)]
         path = self.attributes.get(id(t))
@@ -170,19 +168,19 @@ class Tracer:
                 f"Cannot insert a Tensor that requires grad as a constant. Consider making it a parameter or input, "
                 f"or detaching the gradient\nTensor:\n{t}"
             )
-        if type(t) not in (torch.Tensor, torch.nn.Parameter):  # samples that vmap shows of a batch, for instance
+        if type(t) not in (torch.Tensor, torch.nn.Parameter):  # for example a BatchedTensor of vmap
             with torch._C.DisableTorchFunction():
                 t = t.detach().as_subclass(torch.Tensor)
         return self.constant(t)
 
     # ---- operators
     def note(self, schema, args, kwargs, result):
-        """An operator that ran."""
+        """Record an executed operator."""
         tensors = [
             t for t in (result if isinstance(result, (tuple, list)) else [result]) if isinstance(t, torch.Tensor)
         ]
         if not tensors:
-            return  # a Python value, which the graph cannot follow
+            return  # the result is a Python value, which cannot be traced
         if schema is None:
             name, values = args
             self.results(f"mindtorch::{name}", [self.value(v) for v in values], None, result, tensors)
@@ -195,7 +193,7 @@ class Tracer:
         self.results(schema.name, [self.value(_as_declared(a, v)) for a, v in given], schema, result, tensors)
 
     def results(self, kind, inputs, schema, result, tensors):
-        """The node of a call, and the values of its results."""
+        """Add the node of a call and bind its results."""
         packed = isinstance(result, (tuple, list)) and (schema is None or len(schema.returns) == 1)
         outputs = self.add(
             kind, inputs, [ListType(TensorType())] if packed else [TensorType(t) for t in tensors], schema=schema
@@ -206,16 +204,16 @@ class Tracer:
             self.bind(t, value)
 
     def number(self, name, given, result):
-        """What arithmetic with sizes gives."""
+        """Return the traced result of arithmetic with sizes."""
         if _ACTIVE.tracer is not self:
             return result
         kind, cls = (FloatType, TracedFloat) if isinstance(result, float) else (IntType, TracedInt)
         return cls(result, self.add(f"aten::{name}", [self.value(v) for v in given], [kind()])[0], self)
 
     def face(self, name, tensor, *args, **kwargs):
-        """What a method or property that is no operator gives while tracing.
+        """Return the traced result of a method or property that is not an operator.
 
-        NotImplemented where it gives what it always does.
+        Return NotImplemented if it is not handled specially.
         """
         if name in ("__len__", "__iter__"):
             self.warn(_LEN if name == "__len__" else _ITERATION)
@@ -229,7 +227,7 @@ class Tracer:
         if name == "data" and not args:
             return tensor.detach()
         if id(tensor) not in self.values:
-            return NotImplemented  # the sizes of parameters and constants are constants
+            return NotImplemented  # sizes of parameters and constants are not traced
         if name == "detach":
             detached = tensor.detach()
             self.results("aten::detach", [self.tensor(tensor)], aten.schemas("detach")[0], detached, [detached])
@@ -256,13 +254,13 @@ class Tracer:
 
     @staticmethod
     def warn(text):
-        """A TracerWarning at the line of the program that is running."""
+        """Issue a TracerWarning at the current line of the program."""
         frame, level = sys._getframe(), 1
         while frame.f_back is not None and _ours(frame.f_code.co_filename):
             frame, level = frame.f_back, level + 1
         warnings.warn(text, TracerWarning, stacklevel=level)
 
-    # ---- scopes, as other tools push them
+    # ---- scopes, which other tools may push
     def push_scope(self, name):
         self.scopes.append(name)
 
@@ -274,7 +272,7 @@ class Tracer:
 
     # ---- inputs and outputs
     def input(self, v, name=None):
-        """A graph's input for a tensor, or for nested tuples, lists and dictionaries of them."""
+        """Add a graph input for a tensor or for nested tuples, lists and dictionaries of tensors."""
         self._take(v, self.graph.addInput(name or "", type_of(v)))
 
     def _take(self, v, value):
@@ -291,7 +289,7 @@ class Tracer:
             raise RuntimeError(NOT_TRACEABLE.format(type(v).__name__))
 
     def result(self, v, strict):
-        """The value of what the function returned."""
+        """Return the graph value for the result of the function."""
         if isinstance(v, torch.Tensor):
             return self.tensor(v)
         if v.__class__ in NUMBERS:
@@ -326,7 +324,7 @@ class Tracer:
 
     @contextlib.contextmanager
     def running(self):
-        """Inside, operators are noted."""
+        """Context manager in which operators are recorded."""
         before, _ACTIVE.tracer, self._entries = _ACTIVE.tracer, self, []
         with contextlib.ExitStack() as stack:
             if self.with_calls:
@@ -345,7 +343,7 @@ class Tracer:
 
 
 def argument_names(forward):
-    """The names of a function's parameters, without self."""
+    """Return the parameter names of a function, without self."""
     code = getattr(getattr(forward, "__func__", forward), "__code__", None)
     if code is None:
         return []
@@ -360,7 +358,7 @@ _ROOT = __file__.rpartition("/mindtorch_proxy/torch/")[0] + "/"
 
 
 def _source():
-    """file:line of the innermost frame that is no operator's: "net.py:12:0"."""
+    """Return file:line:column of the innermost frame of the program, such as "net.py:12:0"."""
     frame = sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_filename
@@ -375,7 +373,7 @@ def _default(a):
 
 
 def _as_declared(a, v):
-    """A value as the schema declares it: whole numbers for float, dtypes, devices."""
+    """Convert a value as the schema declares: ints for float, devices, lists of fixed length."""
     base = a.declared.rstrip("?")
     if v.__class__ in NUMBERS:
         return v
@@ -395,7 +393,7 @@ def _as_declared(a, v):
 
 
 def _convolution(values, transposed):
-    """conv2d and its like as _convolution, which is what PyTorch's tracer sees of them."""
+    """Convert conv2d and similar operators to _convolution, as PyTorch's tracer records them."""
     n = values["weight"].dim() - 2
     spread = lambda v: list(v) * (n if len(v) == 1 else 1) if isinstance(v, (list, tuple)) else [v] * n  # noqa: E731
     schema = aten.schemas("_convolution")[0]
@@ -412,15 +410,14 @@ def _convolution(values, transposed):
     return schema, list(zip(schema.arguments, given))
 
 
-# ------------------------------------------------------------------------------------------------ from the flat graph
-# to methods
+# ------------------------------------------------------------------------------------------------ methods
 class Methods:
-    """The graphs of a module's and its submodules' methods: {path: {name: graph}}."""
+    """The graphs of the methods of a module and its submodules: {path: {name: graph}}."""
 
     def __init__(self, tracer, outputs, qualified, method="forward"):
         self.tracer, self.outputs, self.qualified, self.found = tracer, outputs, qualified, {}
         self.position = {id(n): i for i, n in enumerate(tracer.graph._nodes)}
-        self.read = {}  # value -> positions of the nodes that read it
+        self.read = {}  # value: positions of the nodes that use it
         for i, n in enumerate(tracer.graph._nodes):
             for v in n._inputs:
                 self.read.setdefault(id(v), []).append(i)
@@ -431,7 +428,7 @@ class Methods:
         self.found.setdefault("", {})[method] = self.graph
 
     def lower(self, depth, nodes, path, inputs, outputs, names):
-        """The graph of one call: its own nodes, and the calls in it."""
+        """Return the graph of one call, with its own nodes and its calls."""
         graph = _MethodGraph(path, self.qualified)
         values = {id(v): graph.addInput(name or "", v.type()) for v, name in zip(inputs, names)}
 
@@ -472,7 +469,7 @@ class Methods:
         ]
         methods = self.found.setdefault(call.path, {})
         name = "forward" + str(len(methods) or "")
-        methods[name] = None  # its place, while calls of its own are found
+        methods[name] = None  # reserve the name while nested calls are processed
         methods[name] = self.lower(depth + 1, group, call.path, ins, outs, names)
         node = graph.insertNode(
             Node(graph, "prim::CallMethod", [graph.attribute(call.path), *map(get, ins)], {"name": name})
@@ -488,13 +485,13 @@ class Methods:
 
 
 def _attribute_of(v, path):
-    """Whether a value is an attribute somewhere below a module's path."""
+    """Whether a value is an attribute at or below a module's path."""
     node = v.node()
     return node._kind == "prim::GetAttr" and not node._inputs and node._attributes["name"].startswith(path + ".")
 
 
 class _MethodGraph(Graph):
-    """A graph whose first input is the module; attributes are got at its beginning."""
+    """A graph whose first input is the module; attribute accesses are at its beginning."""
 
     def __init__(self, path, qualified):
         super().__init__()
@@ -503,7 +500,7 @@ class _MethodGraph(Graph):
         self._got = 0
 
     def attribute(self, path):
-        """The value of the attribute at a path of the root's, which is at or below this module."""
+        """Return the value of the attribute at a path of the root, which is at or below this module."""
         relative = path[len(self._path) + 1 :] if self._path else path
         owner, at = self._self, self._path
         for name in relative.split("."):

@@ -1,4 +1,4 @@
-"""Writing of TorchScript's archives: the code of modules, their tensors and settings."""
+"""Writer of TorchScript archives, with code, tensors and attributes of modules."""
 
 import io
 import os
@@ -13,11 +13,11 @@ from mindtorch_proxy.runtime.serialization.storages import Storages
 
 from ._code import NO_GRAPH, Constants
 
-VERSION = 10  # of PyTorch's operators: those of archives before it had other meanings
+VERSION = 10  # version of PyTorch's operators; in older archives, some had other semantics
 
 
 class _Pickler(pickle._Pickler):  # type: ignore[name-defined, misc]
-    """A pickler that writes TorchScript's classes by their names, and storages as records."""
+    """A pickler that writes TorchScript classes by name and storages as records."""
 
     def __init__(self, stream, storages):
         super().__init__(stream, protocol=2)
@@ -39,13 +39,16 @@ class _Pickler(pickle._Pickler):  # type: ignore[name-defined, misc]
 
 
 class _Archive:
-    """The classes and objects of a module, as they are written. kind: the class of modules that have code."""
+    """The classes and objects of a module that is being written.
+
+    kind: the class of modules that have code
+    """
 
     def __init__(self, kind, constants):
         self.kind, self.texts, self.constants, self.classes = kind, {}, constants, {}
 
     def object(self, module):
-        """What stands for a module in the pickle."""
+        """Return the object that represents a module in the pickle."""
         if not isinstance(module, self.kind):
             raise NotImplementedError(f"torch.jit.save: {type(module).__name__} is no script module")
         if module._shadow is not None:
@@ -94,13 +97,13 @@ class _Archive:
         return "\n".join(lines) + "\n"
 
     def _renumbered(self, method):
-        """A method's code, its constants by their numbers in this archive."""
+        """Return a method's code with the numbers of constants in this archive."""
         return re.sub(
             r"\bCONSTANTS\.c(\d+)\b", lambda m: self.constants.name(method.constants.tensors[int(m[1])]), method.code
         )
 
     def files(self):
-        """{path: text} of the code."""
+        """Return the code as {path: text}."""
         found = {}
         for qualified, text in self.texts.items():
             module, _, last = qualified.rpartition(".")
@@ -110,7 +113,10 @@ class _Archive:
 
 
 def write(module, kind, f, extra_files=None):
-    """Write a module's archive. kind: the class of modules that have code, of which it and those in it must be."""
+    """Write the archive of a module.
+
+    kind: the class of which the module and its submodules must be instances, because only these have code
+    """
     constants = Constants()
     archive = _Archive(kind, constants)
     root = archive.object(module)

@@ -1,4 +1,4 @@
-"""The typing names that TorchScript knows."""
+"""The typing names that TorchScript supports."""
 
 from typing import Any, Dict, List, Optional, Tuple, Union  # noqa: F401, UP035
 

@@ -55,13 +55,13 @@ def consolidate_safetensors_files(input_dir, output_dir, fqn_to_index_mapping, n
     """Write full tensors and their index from the sharded files in a folder.
 
     Args:
-    input_dir: the folder with the files that `HuggingFaceStorageWriter(save_distributed=True)` has written.
-    output_dir: the folder to write to; it must exist.
-    fqn_to_index_mapping: ``{name: number of the file that gets the tensor}``, counted from 1.
-    num_threads: how many files are written at once.
+        input_dir: the folder with the files that `HuggingFaceStorageWriter(save_distributed=True)` has written.
+        output_dir: the folder to write to; it must exist.
+        fqn_to_index_mapping: ``{name: number of the file that gets the tensor}``, counted from 1.
+        num_threads: how many files are written at once.
 
     Raises:
-    ValueError: for a file without the offsets of its blocks.
+        ValueError: for a file without the offsets of its blocks.
     """
     places, total = _write_whole(
         input_dir, output_dir, fqn_to_index_mapping, max(fqn_to_index_mapping.values()), num_threads

@@ -93,7 +93,7 @@ def write_file(path, tensors, offsets=None):
     `offsets` are the offsets of blocks in the full tensors.
 
     Raises:
-    NotImplementedError: for a dtype that the format does not support.
+        NotImplementedError: for a dtype that the format does not support.
     """
     header = {_OF_FILE: {"format": "pt"}}
     if offsets is not None:

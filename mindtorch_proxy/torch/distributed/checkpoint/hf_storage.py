@@ -35,17 +35,17 @@ class HuggingFaceStorageWriter(FileSystemWriter):
     """Writes tensors into ``model-0000K-of-0000N.safetensors`` with an index.
 
     Args:
-    path: the folder.
-    fqn_to_index_mapping: ``{name: K}``, counted from 1; None puts all tensors of a rank into one file.
-    thread_count: how many files a rank writes at once.
-    save_distributed: whether every rank writes its own blocks, into ``shard-0000R-model-...``, without an index.
-    If not, tensors must not be sharded.
-    enable_consolidation: whether the blocks, written into ``path/sharded``, are consolidated into full tensors
-    in `path`.
-    thread_count_consolidation: how many consolidated files are written at once.
+        path: the folder.
+        fqn_to_index_mapping: ``{name: K}``, counted from 1; None puts all tensors of a rank into one file.
+        thread_count: how many files a rank writes at once.
+        save_distributed: whether every rank writes its own blocks, into ``shard-0000R-model-...``, without an index. If
+            not, tensors must not be sharded.
+        enable_consolidation: whether the blocks, written into ``path/sharded``, are consolidated into full tensors in
+            `path`.
+        thread_count_consolidation: how many consolidated files are written at once.
 
     Raises:
-    NotImplementedError: when writing a value that is not a tensor, or a sharded tensor without `save_distributed`.
+        NotImplementedError: when writing a value that is not a tensor, or a sharded tensor without `save_distributed`.
     """
 
     def __init__(
@@ -119,8 +119,8 @@ class HuggingFaceStorageReader(FileSystemReader):
     """Reads all ``*.safetensors`` files of a folder, with full tensors or blocks.
 
     Args:
-    path: the folder.
-    thread_count: how many files are read at once.
+        path: the folder.
+        thread_count: how many files are read at once.
     """
 
     def __init__(self, path, thread_count=1):

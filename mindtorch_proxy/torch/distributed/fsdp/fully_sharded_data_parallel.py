@@ -195,7 +195,7 @@ class FullyShardedDataParallel(nn.Module, _State):
         return self._fsdp_wrapped_module[key]
 
     def check_is_root(self):
-        """Whether no other unit contains this one. Determined at the first forward."""
+        """Whether no other unit contains this one. Determined once, here or at the first forward."""
         self._find_root()
         return self._is_root
 

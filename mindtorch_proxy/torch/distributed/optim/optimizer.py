@@ -10,7 +10,7 @@ class DistributedOptimizer:
     """Optimizers on the workers that own the parameters. Not supported.
 
     Raises:
-    NotImplementedError: always.
+        NotImplementedError: always.
     """
 
     def __init__(self, optimizer_class, params_rref, *args, **kwargs):

@@ -31,11 +31,11 @@ def init_rpc(name, backend=None, rank=-1, world_size=None, rpc_backend_options=N
     """Make this process a worker, which can call other workers and be called by them until ``shutdown``.
 
     Args:
-    name: the worker's unique name, of letters, digits, ``_``, ``:`` and ``-``.
-    backend: ``BackendType.TENSORPIPE``, the default.
-    rank, world_size: the worker's rank and the number of workers. Workers that join and leave dynamically (no
-    world_size) raise NotImplementedError.
-    rpc_backend_options: the timeout, the number of threads, and the URL of the rendezvous (default ``env://``).
+        name: the worker's unique name, of letters, digits, ``_``, ``:`` and ``-``.
+        backend: ``BackendType.TENSORPIPE``, the default.
+        rank, world_size: the worker's rank and the number of workers. Workers that join and leave dynamically (no
+            world_size) raise NotImplementedError.
+        rpc_backend_options: the timeout, the number of threads, and the URL of the rendezvous (default ``env://``).
     """
     from .. import PrefixStore, rendezvous
     from ._agent import Agent

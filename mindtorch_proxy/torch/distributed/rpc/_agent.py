@@ -385,8 +385,8 @@ class Agent:
     def send(self, kind, to, details, data=b"", buffers=(), timeout=None):
         """Send a message.
 
-        With a timeout in seconds, wait for an answer and return its Future; 0 means no timeout, UNSET_RPC_TIMEOUT the
-        agent's default. Without one, return None.
+        With a timeout in seconds, an answer is expected, and its Future is returned. A timeout of 0 means none,
+        UNSET_RPC_TIMEOUT the agent's default. Without the argument, return None.
         """
         future = number = None
         if timeout is not None:

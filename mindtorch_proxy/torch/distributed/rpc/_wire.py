@@ -1,4 +1,7 @@
-"""The format of messages between workers: pickles in which tensors are stored as raw storages and RRefs as new forks."""
+"""The format of messages between workers.
+
+Messages are pickles in which tensors are stored as raw storages and RRefs as new forks.
+"""
 
 import io
 import pickle

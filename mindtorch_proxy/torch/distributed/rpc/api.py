@@ -141,7 +141,7 @@ def _all_gather(obj, worker_names=None, timeout=UNSET_RPC_TIMEOUT):
     Each of them must call this, and waits for the others.
 
     Raises:
-    RuntimeError: a worker is gone or does not answer in `timeout` seconds.
+        RuntimeError: a worker is gone or does not answer in `timeout` seconds.
     """
     agent = current()
     names = set(worker_names or (info.name for info in agent.workers))

@@ -1,4 +1,7 @@
-"""A call of an operator on DTensors: its arguments, the choice of placements among those its rule allows, and the run."""
+"""A call of an operator on DTensors.
+
+It has the arguments, chooses placements among those that the operator's rule allows, and runs the operator.
+"""
 
 import functools
 

@@ -422,7 +422,7 @@ def nll_loss(call, i):
 
 @rule("nll_loss_backward", "nll_loss2d_backward")
 def nll_loss_backward(call, i):
-    """Sharded on the batch, if the losses are not averaged."""
+    """Sharded on the batch. The output gradient is sharded too if there is one for each sample."""
     grad, x = call.specs[0], call.specs[1]
     if x.ndim > 1:
         each = grad.ndim > 0

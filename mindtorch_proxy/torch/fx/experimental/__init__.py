@@ -1,1 +1,1 @@
-"""torch.fx.experimental: what other libraries ask of it."""
+"""torch.fx.experimental: the parts that other libraries use."""

@@ -1,4 +1,4 @@
-"""Constant folding: what depends on nothing but a module's own tensors is computed once."""
+"""Constant folding: values that depend only on a module's own tensors are computed once."""
 
 import re
 
@@ -12,9 +12,9 @@ __all__ = ["FoldedGraphModule", "get_unique_attr_name_in_module", "split_const_s
 
 
 class FoldedGraphModule(GraphModule):
-    """A module that computes its constants before it first runs.
+    """A module that computes its constants before its first run.
 
-    ``const_subgraph_module`` is what computes them, None where there are none.
+    ``const_subgraph_module`` computes them; it is None if there are none.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class FoldedGraphModule(GraphModule):
         return super().__call__(*args, **kwargs)
 
     def run_folding(self):
-        """Compute the constants."""
+        """Compute the constants and store them as parameters."""
         if self.const_subgraph_module is None or self.fx_const_folded_attrs_name is None:
             return
         if self.has_folding_been_run:
@@ -55,7 +55,7 @@ class FoldedGraphModule(GraphModule):
 
 
 def get_unique_attr_name_in_module(mod_traced, name):
-    """A name that the module does not have yet."""
+    """Return an attribute name that the module does not have yet."""
     name = re.sub(r"[^0-9a-zA-Z_]+", "_", name)
     if name[0].isdigit():
         name = f"_{name}"
@@ -66,9 +66,9 @@ def get_unique_attr_name_in_module(mod_traced, name):
 
 
 def split_const_subgraphs(module, skip_folding_node_fn=None, device_for_folded_attrs="cpu"):
-    """The module with what is constant as a part of its own.
+    """Split the constant part of a module into its own subgraph.
 
-    ``skip_folding_node_fn(node)`` says of which nodes it is not wanted.
+    Nodes for which ``skip_folding_node_fn(node)`` is true are not folded.
     """
     traced = module if isinstance(module, GraphModule) else torch.fx.symbolic_trace(module)
     constant, found = set(), False
@@ -122,7 +122,7 @@ def _results(gm):
 
 
 def _adopt(owner, name, part):
-    """What a part of a split holds becomes the owner's too, under the same names."""
+    """Set the attributes that a part of a split uses on its owner, under the same names."""
     for node in part.graph.nodes:
         if node.op in ("get_attr", "call_module"):
             place, source = owner, part
@@ -137,7 +137,7 @@ def _adopt(owner, name, part):
 
 
 def _inline_module(gm, name):
-    """Put the nodes of a child in the place of its call."""
+    """Replace the call of a child module by its nodes."""
     call = next(n for n in gm.graph.nodes if n.op == "call_module" and n.target == name)
     values, given = {}, iter(call.args)
     for node in getattr(gm, name).graph.nodes:

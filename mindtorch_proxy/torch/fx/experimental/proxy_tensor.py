@@ -1,4 +1,4 @@
-"""make_fx: a function's operators below autograd as a graph, by running it on tensors that leave a trace."""
+"""make_fx: trace the operators of a function below autograd into a graph."""
 
 import contextlib
 import functools
@@ -42,19 +42,19 @@ CURRENT_DECOMPOSITION_TABLE: dict = {}
 
 
 def is_sym_node(node):
-    """Whether a node's value is a symbolic number: there are none here."""
+    """Whether a node's value is a symbolic number, which is never the case."""
     return False
 
 
 class PythonKeyTracer(Tracer):
-    """A tracer whose graph is written by a mode below autograd instead of by symbolic calls."""
+    """A tracer whose graph is written by a dispatch mode below autograd."""
 
     def __init__(self):
         super().__init__(autowrap_modules=())
         self.tensor_tracker = WeakIdKeyDictionary()
         self.constants = (
             WeakIdKeyDictionary()
-        )  # of one element at most, made of nothing that the graph is given: the value, apart from the trace
+        )  # tensor: its value, for tensors of at most one element that do not depend on the graph's inputs
         self.root = torch.nn.Module()
         self.graph = Graph(tracer_cls=type(self))
         self.tensor_attrs = {}
@@ -84,7 +84,7 @@ class PythonKeyTracer(Tracer):
 
 
 def extract_val(val, include_real=False):
-    """What a node keeps of its value: a fake tensor of it."""
+    """Return the fake tensor that a node stores for its value."""
     if isinstance(val, FakeTensor):
         return snapshot_fake(val)
     if isinstance(val, torch.Tensor):
@@ -100,29 +100,29 @@ def extract_val(val, include_real=False):
 
 
 def snapshot_fake(val, include_real=False):
-    """A fake tensor as it is now."""
+    """Return a copy of a fake tensor's current metadata."""
     with disable_proxy_modes_tracing():
         return val.detach()
 
 
 def set_meta(proxy, val):
-    """Note a value's likeness with the node of its proxy."""
+    """Store a fake tensor of a value in the node of its proxy."""
     proxy.node.meta["val"] = extract_val(val)
     return proxy
 
 
 def thunkify(tracer, f, *args, **kwargs):
-    """A call put off until it is asked for."""
+    """Return a cached function that makes the call when it is first called."""
     return functools.lru_cache(1)(functools.partial(f, *args, **kwargs))
 
 
 def track_tensor(tensor, proxy, *, constant=None, tracer):
-    """Let a proxy stand for a tensor."""
+    """Associate a tensor with a proxy."""
     tracer.tensor_tracker[tensor] = proxy
 
 
 def track_tensor_tree(inner_res, proxy_res, *, constant=None, tracer):
-    """Let proxies stand for the tensors of a result; members of sequences get nodes of their own."""
+    """Associate the tensors of a result with proxies; elements of sequences get their own nodes."""
 
     def track(e, proxy):
         if isinstance(e, torch.Tensor):
@@ -144,7 +144,7 @@ def track_tensor_tree(inner_res, proxy_res, *, constant=None, tracer):
 
 
 class ProxyTorchDispatchMode(TorchDispatchMode):
-    """Writes each operator below autograd as a node of a tracer's graph, and runs it."""
+    """A mode that records each operator below autograd in a tracer's graph and runs it."""
 
     _mode_key = torch._C._TorchDispatchModeKey.PROXY
 
@@ -165,7 +165,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
 
 
 def maybe_handle_decomp(proxy_mode, op, args, kwargs):
-    """The result of an operator's decomposition, traced, or NotImplemented."""
+    """Return the traced result of an operator's decomposition, or NotImplemented."""
     table = proxy_mode.decomposition_table
     if op not in table:
         return NotImplemented
@@ -178,7 +178,7 @@ def maybe_handle_decomp(proxy_mode, op, args, kwargs):
 
 
 def proxy_call(proxy_mode, func, pre_dispatch, args, kwargs):
-    """One operator of a trace."""
+    """Trace one operator."""
     leaves = pytree.tree_leaves((args, kwargs))
     if any(
         isinstance(x, torch.Tensor) and type(x) not in (torch.Tensor, torch.nn.Parameter, FakeTensor) for x in leaves
@@ -212,7 +212,10 @@ def proxy_call(proxy_mode, func, pre_dispatch, args, kwargs):
 
 
 def _refuse_values(proxy_mode, func, tracked):
-    """Raise where a trace depends on values; of other operators than item() a fake mode says it itself."""
+    """Raise an error if a trace depends on tensor values.
+
+    For operators other than item(), a fake mode raises the error itself.
+    """
     if (
         tracked
         and proxy_mode._error_on_data_dependent_ops
@@ -226,9 +229,9 @@ def _refuse_values(proxy_mode, func, tracked):
 
 
 def _of_constants(tracer, func, args, kwargs, tracked):
-    """What an operator gives of constants, computed apart from the trace; None where it is given anything else.
+    """Return the result of an operator on constants, computed outside the trace, or None for other inputs.
 
-    What is written to is no constant then.
+    A constant that is written to is no longer a constant then.
     """
     if func is aten.lift_fresh.default:
         inputs = [args[0]]
@@ -260,14 +263,14 @@ def _note_constants(tracer, out, constant):
 
 @contextlib.contextmanager
 def disable_proxy_modes_tracing(enable_current=False):
-    """Inside, nothing is written to a graph."""
+    """Context manager in which nothing is traced."""
     with _disable_infra_mode(torch._C._TorchDispatchModeKey.PROXY) as mode:
         yield mode
 
 
 @contextlib.contextmanager
 def maybe_disable_fake_tensor_mode():
-    """Inside, there is no fake mode."""
+    """Context manager without a fake mode."""
     from torch._subclasses.fake_tensor import unset_fake_temporarily
 
     with unset_fake_temporarily() as mode:
@@ -275,7 +278,7 @@ def maybe_disable_fake_tensor_mode():
 
 
 def get_proxy_mode():
-    """The mode that traces, or None."""
+    """Return the active tracing mode, or None."""
     return torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.PROXY)
 
 
@@ -283,14 +286,16 @@ get_innermost_proxy_mode = get_proxy_mode
 
 
 def fake_signature(fn, nargs):
-    """The function with nargs named arguments."""
+    """Return the function with ``nargs`` named arguments."""
     names = ",".join(f"arg{i}" for i in range(nargs))
     return eval(f"lambda {names}: fn({names})", {"fn": fn})
 
 
 def dispatch_trace(root, tracer, names, leaves, run, arguments=(), in_spec=None, returns=None):
-    """Fill the tracer's graph: a placeholder for each leaf, then what run() does, annotated as `returns`. arguments,
-    in_spec: of nested arguments.
+    """Fill the tracer's graph: placeholders for the leaves, then the operators of run(), then the output.
+
+    arguments, in_spec: the names and structure of nested arguments
+    returns: the return annotation
     """
     for name, leaf in zip(names, leaves):
         proxy = tracer.create_proxy("placeholder", name, (), {})
@@ -319,9 +324,10 @@ def make_fx(
     _error_on_data_dependent_ops=True,
     record_stack_traces=False,
 ):
-    """A function that, called with arguments, gives the GraphModule of f's operators.
+    """Return a function that traces f on its arguments and returns a GraphModule of the operators.
 
-    tracing_mode: "real" runs them; "fake" and "symbolic" find shapes alone. Sizes stay numbers in every mode.
+    tracing_mode: "real" runs the operators; "fake" and "symbolic" only compute shapes. Sizes are concrete numbers in
+    every mode.
     """
     if tracing_mode not in ("real", "fake", "symbolic"):
         raise AssertionError(f"tracing_mode must be one of ['real', 'fake', 'symbolic'], got {tracing_mode}")
@@ -365,7 +371,10 @@ def _has_parameters(f):
 
 
 def get_isolated_graphmodule(func, args, kwargs, tracing_mode="real", decomposition_table=None):
-    """The graph of a call, of which a trace that runs learns nothing; it takes the list of the arguments' leaves."""
+    """Trace a call without recording it in an active trace.
+
+    The resulting GraphModule takes the list of the arguments' leaves.
+    """
     leaves, spec = pytree.tree_flatten((args, kwargs))
 
     def wrapped(flat_args):
@@ -377,7 +386,7 @@ def get_isolated_graphmodule(func, args, kwargs, tracing_mode="real", decomposit
 
 
 def _placeholder_names(f, args):
-    """x_1 for an argument x, x_1, x_2 … for what is in it."""
+    """Return x_1 for an argument x, or x_1, x_2 … for the leaves of a nested argument."""
     return [
         f"{name}_{k + 1}" for name, a in zip(_argument_names(f, args), args) for k in range(len(pytree.tree_leaves(a)))
     ]
@@ -385,7 +394,7 @@ def _placeholder_names(f, args):
 
 def _argument_names(f, args):
     try:
-        if not hasattr(inspect.unwrap(f), "__code__"):  # a module among others
+        if not hasattr(inspect.unwrap(f), "__code__"):  # for example a module
             raise TypeError
         parameters = list(inspect.signature(f).parameters.values())
     except (TypeError, ValueError):
@@ -397,7 +406,7 @@ def _argument_names(f, args):
 
 
 class DecompositionInterpreter(torch.fx.Interpreter):
-    """Runs a graph and writes a new one, with operators decomposed by a table."""
+    """Runs a graph and records a new one, with operators decomposed by a table."""
 
     def __init__(self, module, new_graph, decomposition_table=None, **kwargs):
         super().__init__(module, **kwargs)
@@ -431,7 +440,7 @@ class DecompositionInterpreter(torch.fx.Interpreter):
 
 @contextlib.contextmanager
 def decompose(decomposition_table):
-    """Inside, graphs are made with these decompositions too."""
+    """Context manager that sets the current decomposition table."""
     global CURRENT_DECOMPOSITION_TABLE
     before, CURRENT_DECOMPOSITION_TABLE = CURRENT_DECOMPOSITION_TABLE, decomposition_table
     try:

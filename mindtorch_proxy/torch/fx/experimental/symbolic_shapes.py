@@ -1,4 +1,4 @@
-"""Sizes here are always integers: nothing is symbolic, every question about sizes has its answer."""
+"""Symbolic shapes: sizes are always integers here, so every condition on sizes has a definite value."""
 
 from torch.utils._sympy._strides import eval_is_non_overlapping_and_dense
 from torch.utils._sympy.functions import FloorDiv as FloorDiv
@@ -12,7 +12,7 @@ eval_is_non_overlapping_and_dense.__module__ = __name__
 
 
 def statically_known_true(x):
-    """Whether the condition holds."""
+    """Whether the condition is true."""
     return bool(x)
 
 
@@ -20,7 +20,7 @@ guard_or_false = guard_or_true = guard_size_oblivious = statically_known_true
 
 
 def free_symbols(val):
-    """The symbols in sizes: none."""
+    """Return the free symbols in sizes, of which there are none."""
     return set()
 
 
@@ -28,7 +28,7 @@ free_unbacked_symbols = free_symbols
 
 
 def has_free_symbols(val):
-    """Whether there are symbols in sizes: never."""
+    """Whether sizes contain free symbols, which is never the case."""
     return False
 
 
@@ -36,9 +36,9 @@ has_free_unbacked_symbols = has_free_symbols
 
 
 def is_symbolic(val):
-    """Whether a number is symbolic: never."""
+    """Whether a number is symbolic, which is never the case."""
     return False
 
 
 class GuardOnDataDependentSymNode(RuntimeError):
-    """An error of symbolic sizes, for except clauses."""
+    """An error of symbolic sizes; it is never raised, and exists for except clauses."""

@@ -1,4 +1,4 @@
-"""Fake values of a graph's nodes, found without computing."""
+"""Propagation of fake tensors through a graph."""
 
 import torch
 
@@ -8,7 +8,7 @@ __all__ = ["FakeTensorProp"]
 
 
 class FakeTensorProp(Interpreter):
-    """Runs a GraphModule on fake tensors; each node gets its result as ``meta["val"]``."""
+    """Runs a GraphModule on fake tensors and stores each node's result in ``meta["val"]``."""
 
     def __init__(self, module, mode=None):
         super().__init__(module)
@@ -17,7 +17,7 @@ class FakeTensorProp(Interpreter):
         self._mode = mode if mode is not None else FakeTensorMode()
 
     def run_node(self, n):
-        """The node's value as a fake tensor, kept in ``meta["val"]``."""
+        """Return the node's fake value and store it in ``meta["val"]``."""
         result = super().run_node(n)
         leaves = torch.utils._pytree.tree_leaves(result)
         if any(isinstance(x, torch.Tensor) for x in leaves):
@@ -31,6 +31,6 @@ class FakeTensorProp(Interpreter):
         )
 
     def propagate_dont_convert_inputs(self, *args):
-        """Run on arguments that are fake already."""
+        """Run on arguments that are already fake."""
         with self._mode:
             return super().run(*args)

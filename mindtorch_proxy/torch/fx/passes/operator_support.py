@@ -1,4 +1,4 @@
-"""Which nodes a backend can run."""
+"""Which nodes a backend supports."""
 
 import abc
 
@@ -10,17 +10,18 @@ __all__ = ["OpSupports", "OperatorSupport", "OperatorSupportBase", "any_chain", 
 
 
 class OperatorSupportBase(abc.ABC):
-    """Says of nodes whether they can be run."""
+    """Base class that decides which nodes are supported."""
 
     @abc.abstractmethod
     def is_node_supported(self, submodules, node):
-        """Whether a node can be run; submodules: the graph's, by name."""
+        """Whether a node is supported; ``submodules`` are the graph's submodules by name."""
         raise NotImplementedError
 
 
 class OperatorSupport(OperatorSupportBase):
-    """By a table: to what a node calls, as get_node_target names it, the dtypes of its arguments ((positional ones),
-    {keyword ones}); None: all.
+    """Support by a table with the names of get_node_target as keys.
+
+    The values are the allowed dtypes of arguments, ((positional), {keyword}), or None for all.
     """
 
     def __init__(self, support_dict=None):
@@ -40,7 +41,7 @@ class OperatorSupport(OperatorSupportBase):
 
 
 def create_op_support(is_node_supported):
-    """An OperatorSupportBase of a function ``(submodules, node) -> bool``."""
+    """Return an OperatorSupportBase for a function ``(submodules, node) -> bool``."""
 
     class FunctionalOperatorSupport(OperatorSupportBase):
         def is_node_supported(self, submodules, node):
@@ -50,31 +51,31 @@ def create_op_support(is_node_supported):
 
 
 def chain(*op_support):
-    """What all of them say can be run."""
+    """Return the support of nodes that all given supports accept."""
     return create_op_support(lambda submodules, node: all(s.is_node_supported(submodules, node) for s in op_support))
 
 
 def any_chain(*op_support):
-    """What one of them says can be run."""
+    """Return the support of nodes that any given support accepts."""
     return create_op_support(lambda submodules, node: any(s.is_node_supported(submodules, node) for s in op_support))
 
 
 class OpSupports:
-    """Parts for ``chain``."""
+    """Predefined supports, for use with ``chain``."""
 
     @classmethod
     def decline_if_input_dtype(cls, dtype):
-        """Not what has an argument of the dtype."""
+        """Reject nodes that have an argument of the dtype."""
         return create_op_support(lambda submodules, node: all(_get_arg_dtype(n) != dtype for n in node.all_input_nodes))
 
     @classmethod
     def decline_if_node_in_names(cls, disallow_set):
-        """Not the nodes of these names."""
+        """Reject nodes with these names."""
         return create_op_support(lambda submodules, node: node.name not in disallow_set)
 
 
 def _get_arg_dtype(arg):
-    """The dtype that ShapeProp found, or the class of what is no tensor."""
+    """Return the dtype found by ShapeProp, or the class of a value that is not a tensor."""
     if not isinstance(arg, Node):
         raise AssertionError(f"Expected torch.fx.Node, got {type(arg)}")
     meta = arg.meta.get("tensor_meta")

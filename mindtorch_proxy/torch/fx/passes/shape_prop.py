@@ -1,4 +1,4 @@
-"""Shapes and dtypes of a graph's values, found by running it."""
+"""Shape propagation: record the shapes and dtypes of a graph's values by running it."""
 
 import traceback
 from typing import NamedTuple
@@ -13,7 +13,7 @@ __all__ = ["ShapeProp", "TensorMetadata"]
 
 
 class TensorMetadata(NamedTuple):
-    """What is known of a tensor without its values."""
+    """The metadata of a tensor."""
 
     shape: torch.Size
     dtype: torch.dtype
@@ -25,7 +25,7 @@ class TensorMetadata(NamedTuple):
 
 
 def _extract_tensor_metadata(result, include_contiguity=True):
-    """The TensorMetadata of a tensor."""
+    """Return the TensorMetadata of a tensor."""
     formats = (torch.contiguous_format, torch.channels_last, torch.channels_last_3d)
     fits = (f for f in formats if include_contiguity and result.is_contiguous(memory_format=f))
     return TensorMetadata(
@@ -34,8 +34,9 @@ def _extract_tensor_metadata(result, include_contiguity=True):
 
 
 class ShapeProp(Interpreter):
-    """Runs a GraphModule; each node gets ``meta["tensor_meta"]`` (TensorMetadata, nested as its result) and
-    ``meta["type"]``.
+    """Runs a GraphModule and records metadata for each node.
+
+    ``meta["tensor_meta"]`` is a TensorMetadata, nested like the result; ``meta["type"]`` is the result's class.
     """
 
     def __init__(self, gm, fake_mode=None):
@@ -52,7 +53,7 @@ class ShapeProp(Interpreter):
             self.fake_module = deepcopy_to_fake_tensor(self.module, fake_mode)
 
     def run_node(self, n):
-        """The node's value; its shape, dtype and strides are kept in ``meta["tensor_meta"]``."""
+        """Return the node's value and record its metadata."""
         try:
             if self.fake_mode is not None:
                 self.module = self.fake_module
@@ -78,7 +79,7 @@ class ShapeProp(Interpreter):
         return result
 
     def propagate(self, *args):
-        """Run the module; returns what it returns."""
+        """Run the module and return its result."""
         if self.fake_mode is not None:
             args = [self.fake_mode.from_tensor(a) if isinstance(a, torch.Tensor) else a for a in args]
         return super().run(*args)

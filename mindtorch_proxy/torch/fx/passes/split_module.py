@@ -1,4 +1,4 @@
-"""Cutting a graph into modules."""
+"""Splitting of a graph into modules."""
 
 import operator
 
@@ -38,11 +38,11 @@ def split_module(
     partition_affix=None,
     tuple_return=False,
 ):
-    """A GraphModule whose children ``submod_K`` hold the nodes for which ``split_callback(node)`` says K.
+    """Split a module into children ``submod_K``, with the nodes for which ``split_callback(node)`` is K.
 
-    ``qualname_map`` is filled with the old names of what the children hold; ``keep_original_order`` calls them in the
-    order of their first nodes, else in the order of what they need. Raises RuntimeError where they need each other in a
-    circle.
+    ``qualname_map`` is filled with the original names of the attributes of the children. With ``keep_original_order``,
+    the children are called in the order of their first nodes, otherwise in dependency order. Raise RuntimeError if they
+    depend on each other in a cycle.
     """
     affix = f"{partition_affix}_" if partition_affix else ""
     home, partitions = {}, {}
@@ -81,7 +81,7 @@ def split_module(
 
 
 def _cross(used, source, target):
-    """A node's value goes from one partition (None: the outer graph) to another."""
+    """Record that a node's value is passed from one partition to another (None: the outer graph)."""
     if source is target:
         return
     if source is not None:
@@ -94,7 +94,7 @@ def _cross(used, source, target):
 
 
 def _sorted(partitions):
-    """Each after those it needs."""
+    """Return the partitions in dependency order."""
     done, left = {}, partitions
     while left:
         ready = [p for p in left if all(d in done for d in p.dependencies)]

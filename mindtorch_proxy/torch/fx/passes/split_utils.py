@@ -1,4 +1,4 @@
-"""Cutting a graph into modules by marks on its nodes."""
+"""Splitting of a graph into modules by tags on its nodes."""
 
 import copy
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ __all__ = ["Component", "getattr_recursive", "setattr_recursive", "split_by_tags
 
 
 def getattr_recursive(obj, name):
-    """The attribute of a dotted name, None where there is none."""
+    """Return the attribute with a dotted name, or None."""
     for atom in name.split("."):
         if isinstance(obj, torch.nn.ModuleList):
             obj = obj._modules.get(atom)
@@ -27,7 +27,7 @@ def getattr_recursive(obj, name):
 
 
 def setattr_recursive(obj, attr, value):
-    """Set the attribute of a dotted name."""
+    """Set the attribute with a dotted name."""
     *path, last = attr.split(".")
     for atom in path:
         obj = getattr(obj, atom)
@@ -36,7 +36,7 @@ def setattr_recursive(obj, attr, value):
 
 @dataclass
 class Component:
-    """The part of a graph with one tag, on its way to a module."""
+    """The part of a graph with one tag, which becomes a module."""
 
     graph: Graph
     order: int
@@ -49,7 +49,7 @@ class Component:
     gm: GraphModule | None = None
 
     def argument(self, node):
-        """What stands in this part for a node of the whole graph that is not in it."""
+        """Return the node in this part that represents an outside node of the original graph."""
         if node.op == "get_attr":
             if node not in self.getattr_maps:
                 self.getattr_maps[node] = self.graph.get_attr(node.target, type_expr=node.type)
@@ -64,9 +64,9 @@ class Component:
 
 
 def split_by_tags(gm, tags, return_fqn_mapping=False, return_tuple=False, GraphModuleCls=GraphModule):
-    """A module whose children hold the nodes by their ``tag``, in the order of ``tags``.
+    """Split a module into children by the ``tag`` of its nodes, in the order of ``tags``.
 
-    return_fqn_mapping: and where what they hold was before.
+    return_fqn_mapping: return the original names of the children's attributes too.
     """
     parts = {tag: Component(Graph(), i, str(tag)) for i, tag in enumerate(tags)}
     main, values, home, copies = Graph(), {}, {}, {}
@@ -103,7 +103,7 @@ def split_by_tags(gm, tags, return_fqn_mapping=False, return_tuple=False, GraphM
 
 
 def _into_part(node, parts, home, copies):
-    """Copy a node into the part of its tag, which must not come before those that it needs."""
+    """Copy a node to the part of its tag, which must not come before the parts that it depends on."""
     if not hasattr(node, "tag"):
         raise AssertionError(f"Node does not have tag: {node.format_node()}")
     part = home[node] = parts[node.tag]
@@ -118,7 +118,7 @@ def _into_part(node, parts, home, copies):
 
 
 def _call_part(gm, part, main, values, copies, return_tuple):
-    """Make the module of a part and call it in the main graph; the old names of what it holds."""
+    """Create the module of a part and call it in the main graph; return the original names of its attributes."""
     results = tuple(copies[n] for n in part.orig_outputs)
     single = len(results) == 1 and not return_tuple
     part.graph.output(results[0] if single else results)

@@ -1,4 +1,4 @@
-"""What nodes call, by name, and graphs in the order of their dependencies."""
+"""Names of what nodes call, and topological sorting of graphs."""
 
 import collections
 import heapq
@@ -25,7 +25,7 @@ CALLABLE_NODE_OPS = {"call_module", "call_function", "call_method"}
 
 
 def get_acc_ops_name(k):
-    """The name of a class or a function with that of its module."""
+    """Return the name of a class or function with its module."""
     if isinstance(k, str):
         return k
     if k.__module__ and "acc_ops" in k.__module__:
@@ -34,7 +34,7 @@ def get_acc_ops_name(k):
 
 
 def get_node_target(submodules, node):
-    """What a node calls: the name of a method, of a function, or of a submodule's class."""
+    """Return the name of the method, function or submodule class that a node calls."""
     if node.op not in CALLABLE_NODE_OPS:
         raise AssertionError(f"Expect op types of {', '.join(CALLABLE_NODE_OPS)}, but found {node.op}")
     if node.op == "call_method":
@@ -48,13 +48,16 @@ def get_node_target(submodules, node):
 
 
 def is_node_output_tensor(node):
-    """Whether a node gives a tensor, as ShapeProp found."""
+    """Whether a node returns a tensor, as found by ShapeProp."""
     kind = node.meta.get("type")
     return kind is not None and issubclass(kind, torch.Tensor)
 
 
 def _in_order(gm, ready):
-    """Give a module a graph of the same nodes, each behind those it needs; ready: a queue with push(node) and pop()."""
+    """Replace the graph of a module by one with the same nodes in dependency order.
+
+    ready: a queue with push(node) and pop().
+    """
     missing = {n: len(n.all_input_nodes) for n in gm.graph.nodes}
     for node, count in missing.items():
         if count == 0:
@@ -76,7 +79,7 @@ def _in_order(gm, ready):
 
 
 class _FirstCome:
-    """In the order of becoming ready; checks of sizes before all."""
+    """A queue in the order in which nodes become ready, with size checks first."""
 
     def __init__(self):
         aten = torch.ops.aten
@@ -101,7 +104,7 @@ class _FirstCome:
 
 
 class _Stable:
-    """The one that stood first."""
+    """A queue in the original order of the nodes."""
 
     def __init__(self, nodes):
         self.nodes, self.places, self.all = [], {n: i for i, n in enumerate(nodes)}, list(nodes)
@@ -114,10 +117,10 @@ class _Stable:
 
 
 def legalize_graph(gm):
-    """Sort the nodes of a module's graph by what they need; returns the module."""
+    """Sort the nodes of a module's graph topologically and return the module."""
     return _in_order(gm, _FirstCome())
 
 
 def stable_topological_sort(gm):
-    """The same; nodes that do not need each other stay in their order."""
+    """Sort the nodes topologically, and otherwise keep their order."""
     return _in_order(gm, _Stable(gm.graph.nodes))

@@ -35,12 +35,12 @@ class RemoteModule(nn.Module):
     their autograd graph, so gradients do not flow through the module.
 
     Args:
-    remote_device: ``worker/device`` or ``rank:N/device``; the default device is "cpu".
-    module_cls, args, kwargs: the module is created there as ``module_cls(*args, **kwargs)``.
+        remote_device: ``worker/device`` or ``rank:N/device``; the default device is "cpu".
+        module_cls, args, kwargs: the module is created there as ``module_cls(*args, **kwargs)``.
 
     Raises:
-    AssertionError: this process is not a worker.
-    ValueError: for module methods that would need the data on the other worker.
+        AssertionError: this process is not a worker.
+        ValueError: for module methods that would need the data on the other worker.
     """
 
     def __init__(self, remote_device, module_cls, args=None, kwargs=None, _module_interface_cls=None):

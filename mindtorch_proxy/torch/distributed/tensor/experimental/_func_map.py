@@ -83,18 +83,18 @@ def local_map(
     """Return a function that runs ``func``, which takes plain tensors, on the local tensors of DTensors.
 
     Args:
-    func: the function; without it, return a decorator.
-    out_placements: the placements of the results: one list of placements, or a tuple of lists, one for each result;
-    None for results that are not tensors.
-    in_placements: the required placements of each DTensor argument, or None for other arguments; any placements are
-    allowed if not given.
-    in_grad_placements: the placements of the gradients of the local tensors.
-    device_mesh: the mesh of the results; by default that of the first DTensor argument.
-    redistribute_inputs: whether arguments with other placements are redistributed.
+        func: the function; without it, return a decorator.
+        out_placements: the placements of the results: one list of placements, or a tuple of lists, one for each result;
+            None for results that are not tensors.
+        in_placements: the required placements of each DTensor argument, or None for other arguments; any placements are
+            allowed if not given.
+        in_grad_placements: the placements of the gradients of the local tensors.
+        device_mesh: the mesh of the results; by default that of the first DTensor argument.
+        redistribute_inputs: whether arguments with other placements are redistributed.
 
     Raises:
-    ValueError: an argument has other placements.
-    AssertionError: the number or kind of placements does not match.
+        ValueError: an argument has other placements.
+        AssertionError: the number or kind of placements does not match.
     """
     given = out_placements, in_placements, in_grad_placements, device_mesh, redistribute_inputs
     if func is None:

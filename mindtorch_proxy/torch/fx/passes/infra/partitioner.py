@@ -1,4 +1,4 @@
-"""The parts of a graph that a backend can run."""
+"""Partitioning of a graph into the parts that a backend supports."""
 
 from ...node import _get_qualified_name
 from ..utils.fuser_utils import fuse_by_partitions
@@ -7,7 +7,7 @@ __all__ = ["CapabilityBasedPartitioner", "Partition"]
 
 
 class Partition:
-    """The nodes that become one module: ``{node: its place from the end of the graph}``."""
+    """The nodes that become one module: ``{node: its position from the end of the graph}``."""
 
     def __init__(self, id=None, nodes=None, node_orders=None):
         self.id = id
@@ -21,24 +21,23 @@ class Partition:
         return str(self.nodes)
 
     def add_node(self, node, node_order=None):
-        """Take a node in."""
+        """Add a node."""
         self.nodes[node] = node_order
 
     def remove_node(self, node):
-        """Leave a node out."""
+        """Remove a node."""
         del self.nodes[node]
 
     def size(self):
-        """How many nodes there are."""
+        """Return the number of nodes."""
         return len(self.nodes)
 
 
 class CapabilityBasedPartitioner:
-    """Collects the nodes that ``operator_support`` takes in as few partitions as can be had without a circle between
-    them.
+    """Groups the nodes that ``operator_support`` accepts into few partitions without cycles.
 
-    non_compute_ops: names of functions that are not worth a partition. skip_horizontal_fusion: nodes are joined with
-    their users only.
+    non_compute_ops: names of functions that do not justify a partition.
+    skip_horizontal_fusion: merge nodes with their users only.
     """
 
     def __init__(
@@ -59,9 +58,9 @@ class CapabilityBasedPartitioner:
         self.allowed_single_node_partition_ops = list(allowed_single_node_partition_ops or ())
 
     def propose_partitions(self):
-        """The partitions, those of later nodes first."""
+        """Return the partitions, those of later nodes first."""
         submodules = dict(self.graph_module.named_modules())
-        partitions, home = {}, {}  # by id, which tells their age; the partition of a node
+        partitions, home = {}, {}  # partitions by creation order; the partition of each node
         for order, node in enumerate(reversed(self.graph_module.graph.nodes)):
             made = self.operator_support.is_node_supported(submodules, node)
             if made:
@@ -79,7 +78,7 @@ class CapabilityBasedPartitioner:
         return found if self.allows_single_node_partition else [p for p in found if self._worth(p)]
 
     def _join(self, candidates, partitions, home):
-        """Join the first with each of the others where that makes no circle."""
+        """Merge the first partition with each of the others, unless that creates a cycle."""
         if not candidates:
             return
         first, *others = candidates
@@ -95,7 +94,7 @@ class CapabilityBasedPartitioner:
             partitions[keys[0]] = first = larger
 
     def _keep_tuples_together(self, home):
-        """What takes the values out of a tuple belongs to what made it."""
+        """Move getitem nodes to the partition of the node that returns the tuple."""
         moved = True
         while moved:
             moved = {}
@@ -110,7 +109,7 @@ class CapabilityBasedPartitioner:
                     p.add_node(node)
 
     def _worth(self, partition):
-        """Whether it has more than one node that computes."""
+        """Whether a partition has more than one node that computes."""
         no_compute = {"torch.ops.aten.view", "_operator.getitem", "operator.getitem", *self.non_compute_ops}
         count = 0
         for node in partition.nodes:
@@ -120,11 +119,11 @@ class CapabilityBasedPartitioner:
         return count > 1
 
     def fuse_partitions(self, partitions, prefix="fused_"):
-        """Put each partition into a module; returns the GraphModule."""
+        """Move each partition into a submodule and return the GraphModule."""
         return fuse_by_partitions(self.graph_module, [p.nodes for p in partitions], prefix=prefix)
 
     def remove_bookend_non_compute_ops(self, partitions):
-        """Leave out what computes nothing at the beginnings and ends of partitions."""
+        """Remove non-compute nodes at the beginnings and ends of partitions."""
         for p in partitions:
             for neighbours in (lambda n: n.all_input_nodes, lambda n: n.users):
                 at_edge = {}
@@ -143,7 +142,7 @@ class CapabilityBasedPartitioner:
         return node.op == "call_function" and _get_qualified_name(node.target) in self.non_compute_ops
 
     def partition_and_fuse(self, prefix="fused_"):
-        """Find the partitions and put each into a module."""
+        """Find the partitions and move each into a submodule."""
         return self.fuse_partitions(self.propose_partitions(), prefix=prefix)
 
 
@@ -156,8 +155,9 @@ def _is_getitem(node):
 
 
 def _circle(a, b, home):
-    """Whether something outside of two partitions would need both and be needed by them, other partitions being one
-    node each.
+    """Whether merging two partitions would create a cycle through outside nodes.
+
+    Other partitions count as single nodes.
     """
     inside, seen = a.nodes.keys() | b.nodes.keys(), set()
     waiting = [user for n in inside for user in n.users if user not in inside]

@@ -1,4 +1,4 @@
-"""A pass over a graph, and what it gives."""
+"""The base class of passes, and the result of a pass."""
 
 import abc
 from typing import NamedTuple
@@ -16,7 +16,7 @@ class PassResult(NamedTuple):
 
 
 class PassBase(abc.ABC):
-    """A pass: ``call`` changes a GraphModule, ``requires`` and ``ensures`` look at it before and after."""
+    """Base class of passes: ``call`` changes a GraphModule, ``requires`` and ``ensures`` check it before and after."""
 
     def __call__(self, graph_module):
         self.requires(graph_module)
@@ -26,10 +26,10 @@ class PassBase(abc.ABC):
 
     @abc.abstractmethod
     def call(self, graph_module):
-        """The pass itself: a PassResult, or None."""
+        """Run the pass and return a PassResult or None."""
 
     def requires(self, graph_module):  # noqa: B027  nothing, unless a pass says more
-        """Raises where the pass cannot run on a module."""
+        """Raise an error if the pass cannot run on the module."""
 
     def ensures(self, graph_module):  # noqa: B027
-        """Raises where the pass has not left a module as it promises."""
+        """Raise an error if the pass has not produced a valid module."""

@@ -1,4 +1,4 @@
-"""Running passes in an order that fits their constraints, until nothing changes."""
+"""Runs passes in an order that satisfies their constraints."""
 
 import functools
 import graphlib
@@ -13,7 +13,7 @@ logger = logging.getLogger(__name__)
 
 
 def pass_result_wrapper(fn):
-    """A function over a GraphModule, which changes it in place, as a pass that gives a PassResult."""
+    """Convert a function that changes a GraphModule in place to a pass that returns a PassResult."""
     if fn is None:
         return None
 
@@ -32,7 +32,7 @@ def pass_result_wrapper(fn):
 
 
 def this_before_that_pass_constraint(this, that):
-    """A constraint on the order of two passes: this one comes first."""
+    """Return the constraint that ``this`` pass comes before ``that`` one."""
 
     def holds(a, b):
         return not (a is that and b is this)
@@ -51,7 +51,7 @@ def _validate_pass_schedule_constraint(constraint, passes):
 
 
 def _topological_sort_passes(passes, constraints):
-    """The passes in an order that all constraints allow, as near to the given one as can be."""
+    """Return the passes in an order that satisfies all constraints, close to the given order."""
     if not constraints:
         return passes
     before = {p: [q for q in passes if q is not p and not all(c(p, q) for c in constraints)] for p in passes}
@@ -68,7 +68,7 @@ def _topological_sort_passes(passes, constraints):
 
 
 class PassManager:
-    """Runs passes, ``steps`` times or until nothing changes; checks run between passes."""
+    """Runs passes up to ``steps`` times, until nothing changes, with checks in between."""
 
     def __init__(
         self, passes=None, constraints=None, steps=None, run_checks_after_each_pass=False, suppress_check_failures=False
@@ -82,35 +82,35 @@ class PassManager:
         self._validated = False
 
     def add_pass(self, _pass):
-        """One more pass at the end."""
+        """Append a pass."""
         self.passes.append(_pass)
         self._validated = False
 
     def add_constraint(self, constraint):
-        """One more constraint on pairs of passes."""
+        """Add a constraint on pairs of passes."""
         self.constraints.append(constraint)
         self._validated = False
 
     def validate_constraints(self):
-        """Raises RuntimeError where the order breaks a constraint."""
+        """Raise RuntimeError if the order violates a constraint."""
         if not self._validated:
             for constraint in self.constraints:
                 _validate_pass_schedule_constraint(constraint, self.passes)
             self._validated = True
 
     def solve_constraints(self):
-        """Bring the passes into an order that fits."""
+        """Sort the passes so that all constraints are satisfied."""
         self.passes = _topological_sort_passes(self.passes, self.constraints)
         self._validated = True
 
     def add_checks(self, check):
-        """A function of the module that is called after passes and raises where something is wrong."""
+        """Set a function that checks the module after passes and raises an error if it is invalid."""
         if len(inspect.signature(check).parameters) != 1:
             raise TypeError("PassManager check function should only take in one variable, a module")
         self.check = check
 
     def check(self, module):
-        """Nothing is checked unless add_checks says so."""
+        """Do nothing, unless add_checks has set a check."""
 
     def __call__(self, module):
         if not self._validated:

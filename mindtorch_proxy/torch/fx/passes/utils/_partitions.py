@@ -1,8 +1,8 @@
-"""Whether nodes of a graph can become one call."""
+"""Validation of partitions."""
 
 
 def validate_partition(partition):
-    """Whether nothing outside of the nodes lies between two of them."""
+    """Whether no path between two of the nodes leads through a node outside."""
     inside, seen = set(partition), set()
     waiting = [user for node in inside for user in node.users if user not in inside]
     while waiting:

@@ -1,4 +1,4 @@
-"""Modules made from parts of graphs, and whether two graphs are the same."""
+"""Modules from parts of graphs, and comparison of graphs."""
 
 import torch
 
@@ -18,7 +18,7 @@ class HolderModule(torch.nn.Module):
 
 
 def lift_subgraph_as_module(gm, subgraph, comp_name="", class_name="GraphModule"):
-    """A GraphModule of a part of ``gm``'s graph, and a dict from its names of attributes to the old ones."""
+    """Return a GraphModule for a part of ``gm``'s graph, and a dict of its attribute names to the original ones."""
     holder, renamed = HolderModule({}), {}
     for node in subgraph.nodes:
         if node.op not in ("get_attr", "call_module"):
@@ -38,5 +38,5 @@ def lift_subgraph_as_module(gm, subgraph, comp_name="", class_name="GraphModule"
 
 
 def compare_graphs(left, right):
-    """Whether two graphs do the same."""
+    """Whether two graphs are equivalent."""
     return len(SubgraphMatcher(left, match_output=True, match_placeholder=True).match(right)) > 0

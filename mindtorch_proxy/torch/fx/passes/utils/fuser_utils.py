@@ -1,4 +1,4 @@
-"""Parts of a graph as modules of their own."""
+"""Fusion of parts of a graph into submodules."""
 
 import copy
 import heapq
@@ -21,7 +21,7 @@ validate_partition.__module__ = __name__
 
 
 def topo_sort(nodes):
-    """The nodes, each behind those of them that it needs, else in their order."""
+    """Sort the nodes topologically, and otherwise keep their order."""
     place = {n: i for i, n in enumerate(nodes)}
     missing = {n: sum(m in place for m in n.all_input_nodes) for n in nodes}
     ready = [i for n, i in place.items() if missing[n] == 0]
@@ -41,8 +41,9 @@ def topo_sort(nodes):
 
 
 def fuse_as_graphmodule(gm, nodes, module_name, partition_lookup_table=None, *, always_return_tuple=False):
-    """(GraphModule of the nodes, the nodes outside whose values it takes, the nodes inside whose values are used
-    outside).
+    """Return (GraphModule of the nodes, its input nodes, its output nodes).
+
+    The inputs are outside nodes that it uses; the outputs are inside nodes that are used outside.
     """
     for node in nodes:
         if node.graph.owning_module is not gm:
@@ -73,7 +74,7 @@ def fuse_as_graphmodule(gm, nodes, module_name, partition_lookup_table=None, *, 
 
 
 def insert_subgm(gm, sub_gm, orig_inputs, orig_outputs, insertion_point=None):
-    """Call a module in the place of the nodes that it was made of; returns ``gm``."""
+    """Call a module in place of the nodes from which it was created; return ``gm``."""
     name = type(sub_gm).__name__
     gm.add_submodule(name, sub_gm)
     if insertion_point is None:
@@ -95,13 +96,13 @@ def insert_subgm(gm, sub_gm, orig_inputs, orig_outputs, insertion_point=None):
 
 
 def erase_nodes(gm, nodes):
-    """Remove nodes, the last first."""
+    """Remove nodes, last one first."""
     for node in reversed(nodes):
         gm.graph.erase_node(node)
 
 
 def fuse_by_partitions(gm, partitions, prefix="fused_", always_return_tuple=False):
-    """Put each partition ({node: anything}) into a module ``prefix + number``; returns ``gm``."""
+    """Move each partition ({node: anything}) into a submodule ``prefix + number``; return ``gm``."""
     for number, partition in enumerate(partitions):
         nodes = topo_sort(list(partition))
         fused, inputs, results = fuse_as_graphmodule(

@@ -1,4 +1,4 @@
-"""Finding the parts of a graph that look like a pattern."""
+"""Search for subgraphs that match a pattern."""
 
 import copy
 import operator
@@ -14,8 +14,9 @@ __all__ = ["InternalMatch", "SubgraphMatcher"]
 
 @dataclass
 class InternalMatch:
-    """A part: the last nodes of the pattern, the node of each node of the pattern, what its arguments are, what it
-    returns.
+    """A match.
+
+    It has the last nodes of the pattern, the matched node of each pattern node, its arguments and its results.
     """
 
     anchors: list
@@ -35,16 +36,15 @@ class InternalMatch:
 
 
 def _fetch(node):
-    """The attribute or module that a node names."""
+    """Return the attribute or module to which a node refers."""
     return operator.attrgetter(node.target)(node.graph.owning_module)
 
 
 class SubgraphMatcher:
-    """Finds in graphs what looks like ``pattern``: the same calls, joined in the same way, its placeholders standing
-    for anything.
+    """Finds subgraphs with the same calls as ``pattern``; its placeholders match anything.
 
-    ``match_output`` and ``match_placeholder`` ask for nodes of these kinds; ``ignore_literals`` lets numbers and texts
-    differ.
+    ``match_output`` and ``match_placeholder`` require nodes of these kinds; ``ignore_literals`` lets numbers and
+    strings differ.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class SubgraphMatcher:
         self.pattern_anchors = [output] if match_output else [n for n in output.all_input_nodes if len(n.users) == 1]
 
     def match(self, graph, node_name_match=""):
-        """An InternalMatch for each part, in the order of the graph."""
+        """Return an InternalMatch for each matching subgraph, in graph order."""
         found = []
         candidates = {a: [n for n in graph.nodes if self._same(a, n)] for a in self.pattern_anchors}
 
@@ -95,7 +95,7 @@ class SubgraphMatcher:
         return any(isinstance(n, Node) and text in n.name for n in match.nodes_map.values())
 
     def _same(self, pn, gn):
-        """Whether two nodes do the same, their arguments apart."""
+        """Whether two nodes do the same, apart from their arguments."""
         if pn.op == "placeholder" and not self.match_placeholder:
             return True
         if pn.op != gn.op:
@@ -136,7 +136,7 @@ class SubgraphMatcher:
         if isinstance(pattern, Node):
             if isinstance(value, Node):
                 return self._match_nodes(pattern, value, match)
-            # an argument of the pattern may stand for a number
+            # a placeholder of the pattern may match a number
             if pattern.op != "placeholder" or self.match_placeholder:
                 return False
             return match.nodes_map.setdefault(pattern, value) == value
@@ -147,7 +147,7 @@ class SubgraphMatcher:
         return self.ignore_literals or type(pattern) is type(value) and pattern == value
 
     def _is_contained(self, nodes_map):
-        """What is inside may be used inside only."""
+        """Whether inner nodes are only used inside the match."""
         inside = {n for n in nodes_map.values() if isinstance(n, Node)}
         for pn, gn in nodes_map.items():
             if pn.op != "placeholder" and pn not in self.pattern_returning_nodes and isinstance(gn, Node):
@@ -159,7 +159,7 @@ class SubgraphMatcher:
 
     @staticmethod
     def _is_convex(nodes_map):
-        """Nothing outside lies between two of the nodes, so that one call may stand for them."""
+        """Whether no outside node lies between two matched nodes, so that a single call can replace them."""
         return validate_partition(
             [n for p, n in nodes_map.items() if p.op not in ("placeholder", "output") and isinstance(n, Node)]
         )
@@ -178,7 +178,7 @@ class SubgraphMatcher:
 
 
 def _normalized(node):
-    """(args, kwargs), of PyTorch's operators with defaults, by position where they may be."""
+    """Return (args, kwargs); for PyTorch's operators with defaults, and positional where possible."""
     schema = getattr(node.target, "_schema", None)
     if node.op != "call_function" or schema is None:
         return node.args, node.kwargs

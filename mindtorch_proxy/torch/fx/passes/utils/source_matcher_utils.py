@@ -1,4 +1,4 @@
-"""Which nodes of a graph come from one call of a module or a function of the program."""
+"""Partitions of the nodes that come from one call of a module or function in the original program."""
 
 from dataclasses import dataclass, field
 
@@ -9,9 +9,7 @@ __all__ = ["SourcePartition", "check_subgraphs_connected", "get_source_partition
 
 @dataclass
 class SourcePartition:
-    """The nodes of one call of ``source``: all, those that come from outside, those that others use, and the attributes
-    that are read.
-    """
+    """The nodes of one call of ``source``: all nodes, inputs from outside, outputs, and attributes that are read."""
 
     nodes: list
     source: object
@@ -21,8 +19,9 @@ class SourcePartition:
 
 
 def get_source_partitions(graph, wanted_sources, filter_fn=None):
-    """{source: its partitions} of the modules' classes, functions or names that are wanted, by what nodes say in
-    ``source_fn_stack``.
+    """Return {source: its partitions} for the wanted module classes, functions or names.
+
+    Sources are found in the ``source_fn_stack`` metadata of nodes.
     """
     found: dict = {}
     for node in graph.nodes:
@@ -55,5 +54,5 @@ def _partition(nodes, source):
 
 
 def check_subgraphs_connected(subgraph1, subgraph2):
-    """Whether the second uses what the first gives."""
+    """Whether the second partition uses a value of the first."""
     return any(used in subgraph1.nodes for node in reversed(subgraph2.nodes) for used in node.all_input_nodes)
