@@ -84,7 +84,7 @@ class TracerBase:
 
             def no_node(k):
                 if isinstance(k, Node):
-                    raise RuntimeError("Keys for dictionaries used as an argument cannot contain a Node. Got key: {k}")
+                    raise RuntimeError(f"Keys for dictionaries used as an argument cannot contain a Node. Got key: {k}")
 
             result = {}
             for k, v in a.items():
