@@ -137,7 +137,7 @@ def test_the_old_launcher_hands_over_the_local_rank(launch, finished):
 
 
 def test_torchrun_by_the_command_that_activates():
-    main = "import sys; from mindtorch_proxy.activate import main; sys.exit(main())"
+    main = "import sys; from mindtorch_proxy.commands import main; sys.exit(main())"
     command = [sys.executable, "-c", main, "run", "torchrun", "--standalone", "--nproc-per-node=1", WORKER]
     merged = os.environ | child_environment(active=False) | {"PATH": "/usr/bin:/bin"}  # no torchrun there
     merged = {k: v for k, v in merged.items() if v is not None}

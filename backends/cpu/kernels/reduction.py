@@ -257,17 +257,19 @@ def _kth(x, k, dim):
 
 
 def _kth_by_partition(x, k, dim):
-    rows = np.moveaxis(x, dim, -1)
-    v = np.partition(rows, k, -1)[..., k : k + 1]
+    """Return the same as _kth for an int k, without sorting."""
+    moved = np.moveaxis(x, dim, -1)
+    rows = moved.reshape(-1, moved.shape[-1])
+    v = np.partition(rows, k, -1)[:, k : k + 1]
     equal = rows == v
     i, many = equal.argmax(-1), equal.sum(-1)
     several, none = many > 1, many == 0
     if several.any():
         rank = k - (rows[several] < v[several]).sum(-1, keepdims=True)
         i[several] = (np.cumsum(equal[several], -1) == rank + 1).argmax(-1)
-    if none.any():  # the value is NaN
-        i[none] = np.argsort(rows[none], -1, kind="stable")[..., k]
-    return np.moveaxis(v, -1, dim), np.expand_dims(i, dim)
+    if none.any():  # NaN equals nothing
+        i[none] = np.argsort(rows[none], -1, kind="stable")[:, k]
+    return tuple(np.moveaxis(found.reshape(*moved.shape[:-1], 1), -1, dim) for found in (v, i))
 
 
 def _scalar_order(fn):
