@@ -413,7 +413,7 @@ def table(*paths):
     )
 
 
-TEMPLATE = '''"""Which dtypes each MindSpore primitive takes on CPU and gets right.
+TEMPLATE = '''"""The dtypes that each MindSpore primitive takes on CPU and computes correctly.
 
 Written by `python tools/probe.py --table tools/probe-{0}.tsv tools/probe-{1}.tsv`.
 """
@@ -423,7 +423,7 @@ from ..host import dtype_set
 
 MEASURED = {{
 {3}}}
-# where {1} differs
+# primitives that differ in {1}
 CHANGES = {{
 {4}}}
 _installed = MEASURED | CHANGES if tuple(map(int, pyboost.version().split(".")[:2])) >= {2} else MEASURED
