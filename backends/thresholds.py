@@ -26,6 +26,7 @@ SCAN_BLOCK = threshold(16384)
 TOPK = threshold(16384)  # the greatest elements found by partition
 POOL = threshold(16384)  # max pooling finds the maxima first and their indices afterwards
 PARTITION = threshold(256)  # the k-th smallest found without sorting
+STACK = threshold(8)  # matrices of a stack that are factorized together
 NONZERO = threshold(4096)  # nonzero computed from positions in the flat array
 SELECT = threshold(2048)  # np.where replaced by operations on bits
 VECTOR_NORM = threshold(65536)  # a norm over all dimensions computed as one product

@@ -7,14 +7,14 @@ code, so that pivots are the same and values differ by rounding alone.
 
 import numpy as np
 
+from .. import thresholds
+
 LARGEST = 16  # largest matrix size for which this is faster than a LAPACK call for each matrix
-LEAST = 8  # smallest number of matrices in a stack
 
 
-def is_stack_of_small(*stacks):
-    """Whether the functions of this module are faster for stacks of shape (*, rows, columns)."""
-    a = stacks[0]
-    return a.ndim > 2 and max(a.shape[-2:]) <= LARGEST and int(np.prod(a.shape[:-2])) >= LEAST and a.size > 0
+def is_stack_of_small(a):
+    """Whether the functions of this module are faster for a stack of shape (*, rows, columns)."""
+    return a.ndim > 2 and max(a.shape[-2:]) <= LARGEST and int(np.prod(a.shape[:-2])) >= thresholds.STACK and a.size > 0
 
 
 def _flat(a):

@@ -169,7 +169,7 @@ def cholesky(a, upper):
 
 @numpy("cholesky_solve", "the primitive lacks complex dtypes and broadcasts nothing")
 def cholesky_solve(b, u, upper):
-    if stacks.is_stack_of_small(u, b) and np.diagonal(u, axis1=-2, axis2=-1).all():
+    if stacks.is_stack_of_small(u) and np.diagonal(u, axis1=-2, axis2=-1).all():
         adjoint = _turned(u).conj()
         first, second = (adjoint, u) if upper else (u, adjoint)
         return stacks.substitute(second, stacks.substitute(first, b, False, False), True, False)
@@ -181,7 +181,7 @@ def cholesky_solve(b, u, upper):
     "MindSpore's SolveTriangular solves from the left only and reads beyond singular matrices",
 )
 def solve_triangular(a, b, upper, left, unit):
-    if stacks.is_stack_of_small(a, b) and (unit or np.diagonal(a, axis1=-2, axis2=-1).all()):
+    if stacks.is_stack_of_small(a) and (unit or np.diagonal(a, axis1=-2, axis2=-1).all()):
         if left:
             return stacks.substitute(a, b, upper, unit)
         return _turned(stacks.substitute(_turned(a), _turned(b), not upper, unit))
