@@ -1,0 +1,149 @@
+"""Run every model folder of a checkout of transformers and keep a table of what differs from the real PyTorch.
+
+    python tools/upstream.py CHECKOUT --table docs/upstream-5.16.tsv --real ORACLE/bin/python [--minutes 60]
+
+Each folder of CHECKOUT/tests/models runs in a process of its own by run_test_v2.py with the checkout's own
+transformers, and what fails runs once more on the real PyTorch (--plain), so that a line says how many tests passed
+here, how many fail with both, and which pass with the real PyTorch alone. Failures for want of a package or of the
+model hub are counted by themselves and not asked again. A line is written as soon as its folder is
+done: an interrupted sweep goes on where it stopped. --again FOLDER... repeats folders, --again differs those with
+differences. The folders come in a fixed random order, so that the first part is a fair sample of the rest. Packages
+that the checkout wants in other versions than the environment has belong into PYTHONPATH.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent.parent
+COLUMNS = (
+    "folder",
+    "date",
+    "commit",
+    "seconds",
+    "passed",
+    "skipped",
+    "want the hub or a package",
+    "fail with both",
+    "differ",
+    "tests that differ",
+)
+HUB = re.compile(
+    r"ConnectError|OfflineMode|LocalEntryNotFound|couldn't connect|Can't load"
+    r"|does not appear to have a file|MaxRetryError"
+)
+
+
+def read_table(path):
+    """Return the table's lines by folder, each a list of strings in the order of COLUMNS."""
+    if not path.exists():
+        return {}
+    lines = [line.split("\t") for line in path.read_text().splitlines()[1:]]
+    return {line[0]: line for line in lines}
+
+
+def write_table(path, lines):
+    """Write the lines in the order of their folders."""
+    text = "\n".join("\t".join(line) for line in [list(COLUMNS), *(lines[name] for name in sorted(lines))])
+    path.write_text(text + "\n")
+
+
+def run(python, folder, checkout, options, limit):
+    """Run a folder's tests by the runner and return what it wrote to its JSON file, or None where it wrote none."""
+    with tempfile.TemporaryDirectory() as scratch:
+        results = Path(scratch) / "results.json"
+        path = os.pathsep.join([f"{checkout}/src", *filter(None, [os.environ.get("PYTHONPATH")])])
+        environment = dict(
+            os.environ, PYTHONPATH=path, HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", OMP_NUM_THREADS="1"
+        )
+        command = [python, str(HERE / "run_test_v2.py"), str(folder), "-q", "--json", str(results), *options]
+        try:
+            subprocess.run(command, cwd=scratch, env=environment, capture_output=True, timeout=limit)
+        except subprocess.TimeoutExpired:
+            return None
+        return json.loads(results.read_text()) if results.exists() else None
+
+
+def failures(results):
+    """Return two sets of ids: failures for want of the hub or a package, and all others with tests that did not run."""
+    failed = [test for test in results["tests"] if test["outcome"] in ("failed", "xfailed")]
+    wanting = {
+        test["id"] for test in failed if test.get("category") == "missing dependency" or HUB.search(test["message"])
+    }
+    not_run = {test for file in results["files"] for test in file["not_run"]}
+    return wanting, {test["id"] for test in failed} - wanting | not_run
+
+
+def line_of(folder, checkout, real, commit, limit):
+    """Run one folder on both sides and return its line of the table."""
+    started = time.time()
+    ours = run(sys.executable, folder, checkout, (), limit)
+    seconds = str(round(time.time() - started))
+    head = [folder.name, time.strftime("%Y-%m-%d"), commit, seconds]
+    if ours is None:
+        return [*head, "0", "0", "0", "0", "?", f"not done within {limit:.0f} s"]
+    broken = [file["name"] + ": " + file["why"].splitlines()[0] for file in ours["files"] if file["outcome"] != "ran"]
+    (wanting, failed), differ = failures(ours), set()
+    if failed:
+        with tempfile.NamedTemporaryFile("w", suffix=".txt") as only:
+            only.write("\n".join(sorted(failed)) + "\n")
+            only.flush()
+            theirs = run(real, folder, checkout, ("--plain", "--only", only.name), limit)
+        differ = {test["id"] for test in (theirs or {"tests": ()})["tests"] if test["outcome"] == "passed"} & failed
+        broken += [] if theirs else ["the real PyTorch gave no results"]
+    count = ours["counts"]
+    both = len(failed) - len(differ)
+    cells = (count.get("passed", 0), count.get("skipped", 0), len(wanting), both, len(differ) + len(broken))
+    return [*head, *map(str, cells), " | ".join([*sorted(name.split("::", 1)[-1] for name in differ), *broken])]
+
+
+def main():
+    """Sweep the folders that have no line yet; return 1 if a test differs from the real PyTorch in any line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("checkout", type=Path)
+    parser.add_argument("--table", type=Path, required=True)
+    parser.add_argument("--real", required=True, help="a Python with the real torch and the same packages")
+    parser.add_argument("--shard", default="1/1", help="the i-th of n parts of the folders")
+    parser.add_argument("--minutes", type=float, default=1e9, help="start no folder after so many minutes")
+    parser.add_argument("--limit", type=float, default=1200, help="seconds for a folder on one side")
+    parser.add_argument("--again", nargs="*", default=(), metavar="FOLDER")
+    options = parser.parse_args()
+    checkout = options.checkout.resolve()
+    folders = sorted(path.parent for path in checkout.glob("tests/models/*/test_*.py"))
+    folders = list(dict.fromkeys(folders))
+    random.Random(2026).shuffle(folders)
+    part, parts = (int(number) for number in options.shard.split("/"))
+    describe = ["git", "-C", str(HERE), "rev-parse", "--short", "HEAD"]
+    end = time.time() + 60 * options.minutes
+    again = set(options.again)
+    if "differs" in again:
+        again |= {name for name, line in read_table(options.table).items() if line[8] != "0"}
+    done = set() if again else set(read_table(options.table))
+    for folder in folders[part - 1 :: parts]:
+        if time.time() > end:
+            break
+        if folder.name in done or (again and folder.name not in again):
+            continue
+        commit = subprocess.run(describe, capture_output=True, text=True).stdout.strip()
+        line = line_of(folder, checkout, options.real, commit, options.limit)
+        print("\t".join(line), flush=True)
+        lines = read_table(options.table)
+        lines[folder.name] = line
+        write_table(options.table, lines)
+    lines = read_table(options.table)
+    passed, both, differ = (sum(int(line[k]) for line in lines.values() if line[k] != "?") for k in (4, 7, 8))
+    print(f"{len(lines)} of {len(folders)} folders: {passed} passed, {both} fail with both, {differ} differ")
+    return int(differ > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
