@@ -1,4 +1,4 @@
-"""All layers."""
+"""All layers of torch.nn."""
 
 from . import (
     activation,
@@ -48,7 +48,7 @@ from .sparse import *
 from .transformer import *
 from .upsampling import *
 
-# what `import *` gives, as in PyTorch: the layers without their files
+# `import *` exports the layers but not the submodules that define them, as in PyTorch.
 __all__ = ["Module"]
 __all__ += activation.__all__
 __all__ += adaptive.__all__

@@ -1,17 +1,19 @@
-"""Autograd functions of layers."""
+"""Autograd functions used by layers."""
 
 import torch
 from torch.autograd.function import Function
 
 
 class CrossMapLRN2d(Function):
-    """Local response normalization across channels, with the windows that PyTorch's has: channel 0 never leaves one,
-    and those of the
-    gradient are not the same."""
+    """Local response normalization across channels, with the windows of PyTorch's implementation.
+
+    As in PyTorch, channel 0 stays in the window of every later channel, and the windows of the backward are not those
+    of the forward. The input is 4-D; any other number of dimensions raises ValueError.
+    """
 
     @staticmethod
     def _window(x, before, after):
-        """The sum over channels c - before .. c + after."""
+        """Return the sum over the channels from c - before to c + after, for each channel c."""
         return torch.nn.functional.pad(x, (0, 0, 0, 0, before, after)).unfold(1, before + after + 1, 1).sum(-1)
 
     @staticmethod
@@ -37,7 +39,7 @@ class CrossMapLRN2d(Function):
 
 
 class BackwardHookFunction(Function):
-    """The identity: gives module backward hooks a node of their own."""
+    """The identity, which gives module backward hooks an autograd node of their own."""
 
     @staticmethod
     def forward(ctx, *args):
@@ -50,16 +52,19 @@ class BackwardHookFunction(Function):
 
 
 def _by_channel(vector, like):
-    """A vector of numbers for each channel, to be broadcast over a batch."""
+    """Reshape a vector with one number per channel so that it broadcasts over a batch."""
     return vector.view(1, -1, *[1] * (like.dim() - 2))
 
 
 class SyncBatchNorm(Function):
-    """Batch normalization with the statistics of all processes' batches, which may differ in size and may be empty."""
+    """Batch normalization with statistics over the batches of all processes.
+
+    The batches may differ in size and may be empty.
+    """
 
     @staticmethod
     def forward(ctx, input, weight, bias, running_mean, running_var, eps, momentum, group):
-        """The normalized batch; running statistics are those of the whole."""
+        """Return the normalized batch; the running statistics are updated from the batches of all processes."""
         dims = [d for d in range(input.dim()) if d != 1]
         wide = input.to(torch.float32) if input.dtype in (torch.float16, torch.bfloat16) else input
         size = input.numel() // input.shape[1]
@@ -84,7 +89,10 @@ class SyncBatchNorm(Function):
 
     @staticmethod
     def backward(ctx, grad):
-        """The input's gradient, which depends on all processes' batches, and this process's share of the others."""
+        """Return the input's gradient and this process's share of the gradients of weight and bias.
+
+        The input's gradient depends on the batches of all processes.
+        """
         input, weight, mean, scale, total = ctx.saved_tensors
         dims = [d for d in range(input.dim()) if d != 1]
         wide, centered = grad.to(mean.dtype), input.to(mean.dtype) - _by_channel(mean, input)
@@ -92,7 +100,7 @@ class SyncBatchNorm(Function):
         grad_bias = sums[0].clone() if ctx.has_bias else None
         grad_weight = None if weight is None else (sums[1] * scale).to(weight.dtype)
         grad_input = None
-        # all processes take part, whether this one needs the result or not
+        # Every process must take part in this collective, even if it does not need the result.
         torch.distributed.all_reduce(sums, group=ctx.group)
         if ctx.needs_input_grad[0]:
             averages = sums / total

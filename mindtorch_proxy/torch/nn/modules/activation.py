@@ -1,4 +1,4 @@
-"""Activations, and multi-head attention."""
+"""Activation functions and multi-head attention."""
 
 import warnings
 
@@ -45,12 +45,12 @@ __all__ = [
 
 
 def _inplace(layer):
-    """What repr shows of a layer that can overwrite its input, after other arguments."""
+    """Return the last part of extra_repr for a layer that can work in-place."""
     return ", inplace=True" if layer.inplace else ""
 
 
 class Threshold(Module):
-    """x where x > threshold, else value; element by element, any shape."""
+    """Keep x where x > threshold and return `value` elsewhere, for each element of a tensor of any shape."""
 
     __constants__ = ["threshold", "value", "inplace"]
 
@@ -68,7 +68,7 @@ class Threshold(Module):
 
 
 class ReLU(Module):
-    """max(0, x), element by element, any shape."""
+    """Apply max(0, x) to each element of a tensor of any shape."""
 
     __constants__ = ["inplace"]
 
@@ -84,8 +84,9 @@ class ReLU(Module):
 
 
 class RReLU(Module):
-    """x where x >= 0, else a * x: in training a is drawn from [lower, upper) for each element, in evaluation it is
-    their mean.
+    """Return x where x >= 0 and a * x elsewhere, for each element of a tensor of any shape.
+
+    In training, a is drawn from [lower, upper) for each element; in evaluation, it is the mean of the two.
     """
 
     __constants__ = ["lower", "upper", "inplace"]
@@ -104,8 +105,9 @@ class RReLU(Module):
 
 
 class Hardtanh(Module):
-    """x limited to [min_val, max_val], element by element, any shape. min_value and max_value are the arguments' old
-    names.
+    """Limit each element of a tensor of any shape to [min_val, max_val].
+
+    min_value and max_value are the old names of the arguments.
     """
 
     __constants__ = ["min_val", "max_val", "inplace"]
@@ -143,7 +145,7 @@ class Hardtanh(Module):
 
 
 class ReLU6(Hardtanh):
-    """min(max(0, x), 6), element by element, any shape."""
+    """Apply min(max(0, x), 6) to each element of a tensor of any shape."""
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__(0.0, 6.0, inplace)
@@ -153,14 +155,14 @@ class ReLU6(Hardtanh):
 
 
 class Sigmoid(Module):
-    """1 / (1 + exp(-x)), element by element, any shape."""
+    """Apply 1 / (1 + exp(-x)) to each element of a tensor of any shape."""
 
     def forward(self, input: Tensor) -> Tensor:
         return torch.sigmoid(input)
 
 
 class Hardsigmoid(Module):
-    """x / 6 + 1/2 limited to [0, 1]: a sigmoid of straight lines."""
+    """Apply x / 6 + 1/2, limited to [0, 1], to each element: a piecewise linear sigmoid."""
 
     __constants__ = ["inplace"]
 
@@ -173,14 +175,14 @@ class Hardsigmoid(Module):
 
 
 class Tanh(Module):
-    """The hyperbolic tangent, element by element, any shape."""
+    """Apply the hyperbolic tangent to each element of a tensor of any shape."""
 
     def forward(self, input: Tensor) -> Tensor:
         return torch.tanh(input)
 
 
 class SiLU(Module):
-    """x * sigmoid(x), also called swish; element by element, any shape."""
+    """Apply x * sigmoid(x), also called swish, to each element of a tensor of any shape."""
 
     __constants__ = ["inplace"]
 
@@ -196,7 +198,7 @@ class SiLU(Module):
 
 
 class Mish(Module):
-    """x * tanh(log(1 + exp(x))), element by element, any shape."""
+    """Apply x * tanh(log(1 + exp(x))) to each element of a tensor of any shape."""
 
     __constants__ = ["inplace"]
 
@@ -212,7 +214,7 @@ class Mish(Module):
 
 
 class Hardswish(Module):
-    """x * hardsigmoid(x): SiLU with a sigmoid of straight lines."""
+    """Apply x * hardsigmoid(x) to each element: SiLU with a piecewise linear sigmoid."""
 
     __constants__ = ["inplace"]
 
@@ -225,7 +227,7 @@ class Hardswish(Module):
 
 
 class ELU(Module):
-    """x where x > 0, else alpha * (exp(x) - 1)."""
+    """Return x where x > 0 and alpha * (exp(x) - 1) elsewhere, element by element."""
 
     __constants__ = ["alpha", "inplace"]
 
@@ -242,7 +244,10 @@ class ELU(Module):
 
 
 class CELU(Module):
-    """x where x > 0, else alpha * (exp(x / alpha) - 1): ELU with a continuous derivative for any alpha."""
+    """Return x where x > 0 and alpha * (exp(x / alpha) - 1) elsewhere, element by element.
+
+    Unlike that of ELU, its derivative is continuous for any alpha.
+    """
 
     __constants__ = ["alpha", "inplace"]
 
@@ -259,7 +264,7 @@ class CELU(Module):
 
 
 class SELU(Module):
-    """ELU, scaled so that activations of mean 0 and variance 1 keep them."""
+    """Apply ELU, scaled so that activations of mean 0 and variance 1 keep them, to each element."""
 
     __constants__ = ["inplace"]
 
@@ -275,7 +280,10 @@ class SELU(Module):
 
 
 class GLU(Module):
-    """a * sigmoid(b), where a and b are the halves of the input along `dim`: that dimension becomes half as long."""
+    """Return a * sigmoid(b), where a and b are the two halves of the input along `dim`.
+
+    The dimension `dim` of the result is half as long as that of the input.
+    """
 
     __constants__ = ["dim"]
 
@@ -291,7 +299,10 @@ class GLU(Module):
 
 
 class GELU(Module):
-    """x * P(X <= x) for a standard normal X; approximate="tanh" takes the usual formula of tanh in place of erf."""
+    """Apply x * P(X <= x), where X is a standard normal variable, to each element.
+
+    approximate="tanh" uses the tanh approximation instead of erf.
+    """
 
     __constants__ = ["approximate"]
 
@@ -307,7 +318,7 @@ class GELU(Module):
 
 
 class Hardshrink(Module):
-    """x where |x| > lambd, else 0."""
+    """Return x where |x| > lambd and 0 elsewhere, element by element."""
 
     __constants__ = ["lambd"]
 
@@ -323,7 +334,7 @@ class Hardshrink(Module):
 
 
 class LeakyReLU(Module):
-    """x where x >= 0, else negative_slope * x."""
+    """Return x where x >= 0 and negative_slope * x elsewhere, element by element."""
 
     __constants__ = ["inplace", "negative_slope"]
 
@@ -340,14 +351,17 @@ class LeakyReLU(Module):
 
 
 class LogSigmoid(Module):
-    """log(sigmoid(x)), computed without overflow."""
+    """Apply log(sigmoid(x)), computed without overflow, to each element."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.logsigmoid(input)
 
 
 class Softplus(Module):
-    """log(1 + exp(beta * x)) / beta, a smooth ReLU; x itself where beta * x > threshold."""
+    """Apply log(1 + exp(beta * x)) / beta, a smooth ReLU, to each element.
+
+    Where beta * x > threshold the result is x itself.
+    """
 
     __constants__ = ["beta", "threshold"]
 
@@ -364,7 +378,7 @@ class Softplus(Module):
 
 
 class Softshrink(Module):
-    """x moved towards 0 by lambd; 0 where |x| <= lambd."""
+    """Move each element towards 0 by lambd; the result is 0 where |x| <= lambd."""
 
     __constants__ = ["lambd"]
 
@@ -380,21 +394,21 @@ class Softshrink(Module):
 
 
 class Softsign(Module):
-    """x / (1 + |x|), element by element, any shape."""
+    """Apply x / (1 + |x|) to each element of a tensor of any shape."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softsign(input)
 
 
 class Tanhshrink(Module):
-    """x - tanh(x), element by element, any shape."""
+    """Apply x - tanh(x) to each element of a tensor of any shape."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.tanhshrink(input)
 
 
 class Softmin(Module):
-    """Softmax of -x: along `dim` the results are positive and sum to 1."""
+    """Apply softmax to -x along `dim`: the results are positive and sum to 1 along it."""
 
     __constants__ = ["dim"]
 
@@ -410,7 +424,7 @@ class Softmin(Module):
 
 
 class Softmax(Module):
-    """exp(x) divided by its sum along `dim`."""
+    """Divide exp(x) by its sum along `dim`: the results are positive and sum to 1 along it."""
 
     __constants__ = ["dim"]
 
@@ -426,7 +440,10 @@ class Softmax(Module):
 
 
 class Softmax2d(Module):
-    """Softmax over the channels of images of shape (N, C, H, W) or (C, H, W)."""
+    """Apply softmax over the channels of images of shape (N, C, H, W) or (C, H, W).
+
+    Any other number of dimensions raises ValueError.
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         if input.dim() not in (3, 4):
@@ -435,7 +452,7 @@ class Softmax2d(Module):
 
 
 class LogSoftmax(Module):
-    """log(softmax(x)) along `dim`, computed in one go."""
+    """Compute log(softmax(x)) along `dim` in one operation."""
 
     __constants__ = ["dim"]
 
@@ -451,7 +468,10 @@ class LogSoftmax(Module):
 
 
 class PReLU(Module):
-    """max(0, x) + a * min(0, x) with a learned: one number, or one for each channel (dimension 1)."""
+    """Apply max(0, x) + a * min(0, x), where a is learned.
+
+    `a` is a single number, or one number for each channel (dimension 1) if num_parameters is the number of channels.
+    """
 
     __constants__ = ["num_parameters"]
     weight: Tensor
@@ -475,7 +495,7 @@ class PReLU(Module):
 
 
 def _why_not_fused(attention, query, key, value, padding, mask):
-    """Why PyTorch would not take its one fused kernel, or the empty string."""
+    """Return why PyTorch would not use its fused kernel for these arguments, or an empty string."""
     given, here = query.dtype, attention.in_proj_weight
     for wrong, text in (
         (query.dim() != 3, f"input not batched; expected query.dim() of 3 but got {query.dim()}"),
@@ -515,8 +535,9 @@ def _why_not_fused(attention, query, key, value, padding, mask):
 
 
 def _on_sequences(attention, nested, need_weights, average):
-    """Self-attention within each of the sequences of a nested tensor: side by side with padding, which nobody looks
-    at.
+    """Compute self-attention within each sequence of a nested tensor.
+
+    The sequences are padded into one dense tensor, and a key_padding_mask hides the padding.
     """
     lengths = [t.size(0) for t in nested.unbind()]
     dense = torch.nested.to_padded_tensor(nested, 0.0)
@@ -530,9 +551,13 @@ def _on_sequences(attention, nested, need_weights, average):
 
 
 class MultiheadAttention(Module):
-    """softmax(q k^T / sqrt(head_dim)) v in num_heads parts of embed_dim, with linear projections before and after.
+    """Multi-head attention: softmax(q k^T / sqrt(head_dim)) v in each of num_heads parts of embed_dim.
 
-    Inputs are (L, N, E), (N, L, E) with batch_first, or (L, E); the result is (output, weights or None).
+    Linear projections are applied before and after. Inputs have the shape (L, N, E), (N, L, E) with batch_first, or (L,
+    E) without a batch. The result is (output, weights), where weights is None without need_weights.
+
+    embed_dim must be positive and divisible by num_heads. A nested tensor is accepted only where PyTorch would use its
+    fused kernel; otherwise AssertionError is raised.
     """
 
     __constants__ = ["batch_first"]
@@ -575,7 +600,7 @@ class MultiheadAttention(Module):
             f"{x}_proj_weight": None if same else (embed_dim, size)
             for x, size in (("q", embed_dim), ("k", self.kdim), ("v", self.vdim))
         }
-        # The names stand in the order in which PyTorch registers them: it is the order of parameters()
+        # Register the names in PyTorch's order, because parameters() follows it.
         _optional_parameters(
             self,
             kwargs,
@@ -640,7 +665,7 @@ class MultiheadAttention(Module):
             target_type=query.dtype,
             check_other=False,
         )
-        if transpose:  # the same tensor stays the same tensor: self-attention projects it once
+        if transpose:  # keep identity: self-attention projects a shared tensor once
             seen = {}
             query, key, value = (seen.setdefault(id(x), x.transpose(1, 0)) for x in (query, key, value))
         projections = (
@@ -679,13 +704,15 @@ class MultiheadAttention(Module):
         return (
             output if why_not_fused else output.contiguous(),
             weights,
-        )  # PyTorch's one fused kernel gives contiguous results
+        )  # PyTorch's fused kernel returns contiguous results
 
     def merge_masks(
         self, attn_mask: Tensor | None, key_padding_mask: Tensor | None, query: Tensor
     ) -> tuple[Tensor | None, int | None]:
-        """One mask of (batch, heads, length, length) from both, and its kind: 1 padding alone, 2 with attention
-        mask.
+        """Combine both masks into one of shape (batch, heads, length, length), and return it with its kind.
+
+        The kind is 1 for a padding mask alone, which is returned as it is, and 2 with an attention mask. Without any
+        mask the result is (None, None).
         """
         if attn_mask is None:
             return key_padding_mask, None if key_padding_mask is None else 1

@@ -18,8 +18,13 @@ _ASMoutput = namedtuple("_ASMoutput", ["output", "loss"])
 
 
 class AdaptiveLogSoftmaxWithLoss(Module):
-    """Softmax over many classes: frequent ones in the head, the others in clusters of growing distance and shrinking
-    size.
+    """An efficient softmax over many classes, ordered from the most to the least frequent.
+
+    Classes below cutoffs[0] are part of the head. The others form clusters between the cutoffs, whose hidden size
+    shrinks by div_value from one cluster to the next. The input is (N, in_features) with targets (N), or (in_features)
+    with a scalar target; the result is (output, loss).
+
+    cutoffs must be increasing unique integers between 1 and n_classes - 1; otherwise ValueError is raised.
     """
 
     def __init__(
@@ -67,7 +72,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             )
 
     def reset_parameters(self) -> None:
-        """Draw new initial values."""
+        """Draw new initial values for the head and all clusters."""
         self.head.reset_parameters()
         for inner, outer in self.tail:
             inner.reset_parameters()
@@ -87,7 +92,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         input, target = (input_, target_) if batched else (input_.unsqueeze(0), target_.unsqueeze(0))
         used = 0
         output = input.new_zeros(target.size(0))
-        index = target.new_empty(target.size(0))  # the column of the head for each row
+        index = target.new_empty(target.size(0))  # column of the head that each row needs
         for i, (start, stop) in enumerate(itertools.pairwise([0] + self.cutoffs)):
             mask = (target >= start) & (target < stop)
             rows = mask.nonzero().squeeze()
@@ -118,11 +123,14 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return torch.cat([head[:, : self.shortlist_size], *clusters], dim=1)
 
     def log_prob(self, input: Tensor) -> Tensor:
-        """Log probabilities of all classes."""
+        """Return the log probabilities of all classes, of shape (N, n_classes), for an input (N, in_features)."""
         return self._get_full_log_prob(input, self.head(input))
 
     def predict(self, input: Tensor) -> Tensor:
-        """The most probable class; the clusters are computed only for rows whose head says so."""
+        """Return the most probable class of each row, of shape (N).
+
+        The clusters are computed only for the rows where the head's maximum is a cluster.
+        """
         head_output = self.head(input)
         output = torch.argmax(head_output, dim=1)
         rest = output >= self.shortlist_size

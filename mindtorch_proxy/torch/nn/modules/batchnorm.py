@@ -25,7 +25,7 @@ __all__ = [
 
 
 def _reset_norm(module, affine):
-    """Weight one, bias zero, where there are any."""
+    """Set the weight to one and the bias to zero, where the module has them."""
     if affine:
         init.ones_(module.weight)
         if getattr(module, "bias", None) is not None:
@@ -39,7 +39,7 @@ def _check_dims(input, *dims):
 
 
 def _update_factor(self):
-    """How much of the running statistics this batch replaces; counts it."""
+    """Count this batch, and return the fraction of the running statistics that it replaces."""
     factor = 0.0 if self.momentum is None else self.momentum
     if self.training and self.track_running_stats and self.num_batches_tracked is not None:
         self.num_batches_tracked.add_(1)
@@ -49,7 +49,10 @@ def _update_factor(self):
 
 
 class _NormBase(Module):
-    """Base of batch and instance normalization: weight and bias where affine, running statistics where tracked."""
+    """Base of batch and instance normalization.
+
+    It has weight and bias if affine, and running statistics if track_running_stats.
+    """
 
     _version = 2
     __constants__ = ["track_running_stats", "momentum", "eps", "num_features", "affine"]
@@ -88,14 +91,14 @@ class _NormBase(Module):
         self.reset_parameters()
 
     def reset_running_stats(self) -> None:
-        """Forget the statistics."""
+        """Reset the running mean to 0, the running variance to 1 and the number of batches to 0."""
         if self.track_running_stats:
             self.running_mean.zero_()
             self.running_var.fill_(1)
             self.num_batches_tracked.zero_()
 
     def reset_parameters(self) -> None:
-        """Forget the statistics; weight one, bias zero."""
+        """Reset the running statistics, set the weight to one and the bias to zero."""
         self.reset_running_stats()
         _reset_norm(self, self.affine)
 
@@ -140,7 +143,7 @@ class _BatchNorm(_NormBase):
 
 
 class _LazyNormBase(LazyModuleMixin, _NormBase):
-    """A normalization that takes num_features from the first input."""
+    """A normalization layer that takes num_features from its first input."""
 
     def __init__(
         self, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None, *, bias=True
@@ -159,12 +162,12 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
             self.num_batches_tracked = torch.tensor(0, dtype=torch.long, device=device)
 
     def reset_parameters(self) -> None:
-        """Reset, once the shapes are known."""
+        """Reset the parameters once their shapes are known; before that, do nothing."""
         if not self.has_uninitialized_params() and self.num_features != 0:
             super().reset_parameters()
 
     def initialize_parameters(self, input) -> None:
-        """Take num_features from the input."""
+        """Take num_features from dimension 1 of the input and allocate the parameters and buffers."""
         if self.has_uninitialized_params():
             self.num_features = input.shape[1]
             tensors = [self.weight, self.bias] * self.affine + [
@@ -178,10 +181,11 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
 
 
 class BatchNorm1d(_BatchNorm):
-    """(x - mean) / sqrt(var + eps) * weight + bias for each channel of (N, C) or (N, C, L).
+    """Normalize each channel of an input (N, C) or (N, C, L): (x - mean) / sqrt(var + eps) * weight + bias.
 
-    In training mean and variance are the batch's and move the running ones by `momentum` (None: their plain average);
-    in evaluation they are the running ones.
+    In training, mean and variance are those of the batch, and the running statistics move towards them by `momentum`;
+    with momentum=None the running statistics are a plain average over all batches. In evaluation, mean and variance are
+    the running ones.
     """
 
     def _check_input_dim(self, input):
@@ -189,10 +193,11 @@ class BatchNorm1d(_BatchNorm):
 
 
 class BatchNorm2d(_BatchNorm):
-    """(x - mean) / sqrt(var + eps) * weight + bias for each channel of (N, C, H, W).
+    """Normalize each channel of an input (N, C, H, W): (x - mean) / sqrt(var + eps) * weight + bias.
 
-    In training mean and variance are the batch's and move the running ones by `momentum` (None: their plain average);
-    in evaluation they are the running ones.
+    In training, mean and variance are those of the batch, and the running statistics move towards them by `momentum`;
+    with momentum=None the running statistics are a plain average over all batches. In evaluation, mean and variance are
+    the running ones.
     """
 
     def _check_input_dim(self, input):
@@ -200,10 +205,11 @@ class BatchNorm2d(_BatchNorm):
 
 
 class BatchNorm3d(_BatchNorm):
-    """(x - mean) / sqrt(var + eps) * weight + bias for each channel of (N, C, D, H, W).
+    """Normalize each channel of an input (N, C, D, H, W): (x - mean) / sqrt(var + eps) * weight + bias.
 
-    In training mean and variance are the batch's and move the running ones by `momentum` (None: their plain average);
-    in evaluation they are the running ones.
+    In training, mean and variance are those of the batch, and the running statistics move towards them by `momentum`;
+    with momentum=None the running statistics are a plain average over all batches. In evaluation, mean and variance are
+    the running ones.
     """
 
     def _check_input_dim(self, input):
@@ -211,7 +217,7 @@ class BatchNorm3d(_BatchNorm):
 
 
 class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
-    """A BatchNorm1d that learns num_features from its first input."""
+    """A BatchNorm1d that takes num_features from its first input."""
 
     cls_to_become = BatchNorm1d
 
@@ -220,7 +226,7 @@ class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
 
 
 class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
-    """A BatchNorm2d that learns num_features from its first input."""
+    """A BatchNorm2d that takes num_features from its first input."""
 
     cls_to_become = BatchNorm2d
 
@@ -229,7 +235,7 @@ class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
 
 
 class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
-    """A BatchNorm3d that learns num_features from its first input."""
+    """A BatchNorm3d that takes num_features from its first input."""
 
     cls_to_become = BatchNorm3d
 
@@ -238,7 +244,10 @@ class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalization with statistics over all processes of a group; in one process, plain batch normalization."""
+    """Batch normalization with statistics over all processes of a group.
+
+    In a single process it is plain batch normalization.
+    """
 
     def __init__(
         self,
@@ -282,7 +291,7 @@ class SyncBatchNorm(_BatchNorm):
 
     @classmethod
     def convert_sync_batchnorm(cls, module, process_group=None):
-        """The module tree with every batch normalization replaced by a SyncBatchNorm that shares its tensors."""
+        """Replace every batch normalization in a module tree by a SyncBatchNorm that shares its tensors."""
         output = module
         if isinstance(module, _BatchNorm):
             output = SyncBatchNorm(

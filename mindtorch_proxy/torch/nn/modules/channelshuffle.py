@@ -1,4 +1,4 @@
-"""Mixing the channels of groups."""
+"""A layer that shuffles channels between groups."""
 
 from torch import Tensor
 
@@ -9,7 +9,10 @@ __all__ = ["ChannelShuffle"]
 
 
 class ChannelShuffle(Module):
-    """Takes channels from each of `groups` groups in turn: (N, C, *) keeps its shape."""
+    """Divide the channels of an input (N, C, *) into `groups` groups and interleave them.
+
+    The shape does not change.
+    """
 
     __constants__ = ["groups"]
 

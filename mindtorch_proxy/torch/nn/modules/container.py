@@ -16,7 +16,7 @@ __all__ = ["Container", "Sequential", "ModuleList", "ModuleDict", "ParameterList
 
 
 class Container(Module):
-    """Deprecated: subclass Module."""
+    """Deprecated: subclass Module instead."""
 
     def __init__(self, **kwargs):
         warnings.warn(
@@ -31,7 +31,7 @@ class Container(Module):
 
 
 def _position(size, idx):
-    """A sequence index as a number from 0 on."""
+    """Return a sequence index as a number from 0; raise IndexError if it is out of range."""
     idx = operator.index(idx)
     if not -size <= idx < size:
         raise IndexError(f"index {idx} is out of range")
@@ -39,13 +39,13 @@ def _position(size, idx):
 
 
 def _keys(modules, idx):
-    """The names of the children at an index or slice."""
+    """Return the names of the children at an index or slice."""
     keys = list(modules._modules)
     return keys[idx] if isinstance(idx, slice) else [keys[_position(len(keys), idx)]]
 
 
 def _insert(modules, index, module):
-    """Put a child at this index; those after it move on."""
+    """Insert a child at this index, after moving the later children up by one."""
     children = modules._modules
     for i in range(len(children), index, -1):
         children[str(i)] = children[str(i - 1)]
@@ -53,7 +53,7 @@ def _insert(modules, index, module):
 
 
 class _ModuleSequence(Module):
-    """What Sequential and ModuleList share: children named by position."""
+    """Common base of Sequential and ModuleList: the children are addressed by position."""
 
     def __setitem__(self, idx: int, module: Module) -> None:
         setattr(self, _keys(self, idx)[0], module)
@@ -73,7 +73,7 @@ class _ModuleSequence(Module):
         return [key for key in super().__dir__() if not key.isdigit()]
 
     def append(self, module: Module):
-        """Add a module at the end."""
+        """Add a module at the end and return the container."""
         self.add_module(str(len(self)), module)
         return self
 
@@ -97,7 +97,10 @@ def _check_factor(modules, other):
 
 
 class Sequential(_ModuleSequence):
-    """Modules called one after the other, given as arguments or as an OrderedDict of names."""
+    """A chain of modules: each is called with the output of the one before it.
+
+    The modules are given as arguments, or as an OrderedDict of names and modules.
+    """
 
     def __init__(self, *args):
         super().__init__()
@@ -135,7 +138,7 @@ class Sequential(_ModuleSequence):
         return input
 
     def insert(self, index: int, module: Module):
-        """Insert a module before the index."""
+        """Insert a module before the index; an index out of range raises IndexError."""
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
         n = len(self)
@@ -145,14 +148,14 @@ class Sequential(_ModuleSequence):
         return self
 
     def extend(self, sequential: Iterable[Module]):
-        """Add all modules of an iterable."""
+        """Append all modules of an iterable."""
         for module in list(sequential):
             self.append(module)
         return self
 
 
 class ModuleList(_ModuleSequence):
-    """A list of modules, all of them registered as children; it has no forward of its own."""
+    """A list of modules that are all registered as children; it has no forward of its own."""
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
@@ -190,7 +193,7 @@ class ModuleList(_ModuleSequence):
         _insert(self, index, module)
 
     def extend(self, modules: Iterable[Module]):
-        """Add all modules of an iterable."""
+        """Append all modules of an iterable; anything else raises TypeError."""
         if not isinstance(modules, Iterable):
             raise TypeError(f"ModuleList.extend should be called with an iterable, but got {type(modules).__name__}")
         for module in list(modules):
@@ -199,7 +202,7 @@ class ModuleList(_ModuleSequence):
 
 
 def _pairs(owner, items):
-    """The items of a mapping, or the checked pairs of an iterable."""
+    """Yield the items of a mapping, or those of an iterable of pairs after checking each pair."""
     if not isinstance(items, Iterable):
         raise TypeError(
             f"{owner}.update should be called with an iterable of key/value pairs, but got {type(items).__name__}"
@@ -216,7 +219,7 @@ def _pairs(owner, items):
 
 
 class ModuleDict(Module):
-    """A dictionary of modules in the order of insertion, all of them registered as children."""
+    """A dictionary of modules that are all registered as children, in the order of insertion."""
 
     def __init__(self, modules: Mapping[str, Module] | None = None) -> None:
         super().__init__()
@@ -246,19 +249,19 @@ class ModuleDict(Module):
         self._modules.clear()
 
     def pop(self, key):
-        """Remove the module of this key and return it."""
+        """Remove the module with this key and return it."""
         return self._modules.pop(key)
 
     def keys(self):
-        """The names."""
+        """Return the keys."""
         return self._modules.keys()
 
     def items(self):
-        """(name, module) pairs."""
+        """Return the (key, module) pairs."""
         return self._modules.items()
 
     def values(self):
-        """The modules."""
+        """Return the modules."""
         return self._modules.values()
 
     def update(self, modules):
@@ -268,7 +271,7 @@ class ModuleDict(Module):
 
 
 def _describe(items, typename):
-    """The extra_repr of a container of parameters and other things."""
+    """Return the extra_repr of a container of parameters and other values."""
     lines = []
     for key, p in items:
         if isinstance(p, torch.Tensor):
@@ -287,7 +290,10 @@ def _as_parameter(value):
 
 
 class ParameterList(Module):
-    """A list of parameters, all of them registered; tensors become parameters, other objects may be in it too."""
+    """A list of parameters that are all registered.
+
+    Tensors that are added become parameters. Other objects may be stored as well.
+    """
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -340,7 +346,10 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """A dictionary of parameters, all of them registered; tensors become parameters, other objects may be in it too."""
+    """A dictionary of parameters that are all registered.
+
+    Tensors that are added become parameters. Other objects may be stored as well.
+    """
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()
@@ -380,11 +389,11 @@ class ParameterDict(Module):
         return key in self._keys
 
     def copy(self):
-        """A new ParameterDict of the same values."""
+        """Return a new ParameterDict with the same values."""
         return ParameterDict(OrderedDict(self.items()))
 
     def setdefault(self, key, default=None):
-        """The value of this key, set to `default` if there was none."""
+        """Return the value of this key, after setting it to `default` if the key is missing."""
         if key not in self:
             self[key] = default
         return self[key]
@@ -401,34 +410,37 @@ class ParameterDict(Module):
         return value
 
     def popitem(self):
-        """Remove the last (key, value) and return it."""
+        """Remove the last (key, value) pair and return it; an empty dictionary raises KeyError."""
         key = next(reversed(self._keys), None)
         if key is None:
             raise KeyError("popitem(): dictionary is empty")
         return key, self.pop(key)
 
     def get(self, key, default=None):
-        """The value of this key, or `default`."""
+        """Return the value of this key, or `default` if the key is missing."""
         return self[key] if key in self else default
 
     def fromkeys(self, keys, default=None):
-        """A new ParameterDict with these keys."""
+        """Return a new ParameterDict with these keys, each with the value `default`."""
         return ParameterDict((key, default) for key in keys)
 
     def keys(self):
-        """The keys."""
+        """Return the keys."""
         return self._keys.keys()
 
     def items(self):
-        """(key, value) pairs."""
+        """Return the (key, value) pairs."""
         return ((key, self[key]) for key in self._keys)
 
     def values(self):
-        """The values."""
+        """Return the values."""
         return (self[key] for key in self._keys)
 
     def update(self, parameters):
-        """Add the values of a mapping (a plain one in the order of its keys) or of an iterable of pairs."""
+        """Add the values of a mapping or of an iterable of pairs.
+
+        A mapping other than an OrderedDict is added in sorted order of its keys.
+        """
         plain = isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict)
         pairs = _pairs("ParameterDict", parameters)
         for key, value in sorted(pairs) if plain else pairs:

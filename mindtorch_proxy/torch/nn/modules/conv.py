@@ -1,4 +1,4 @@
-"""Convolutions."""
+"""Convolution layers."""
 
 import warnings
 from typing import Literal
@@ -33,7 +33,10 @@ _Mode = Literal["zeros", "reflect", "replicate", "circular"]
 
 
 def _convolve(function, layer, input, weight, bias):
-    """A convolution with the layer's arguments; modes of padding that the operator lacks are padded before."""
+    """Run a convolution with the layer's arguments.
+
+    A padding mode other than "zeros" is applied with F.pad before the operator, which supports only zero padding.
+    """
     padding = layer.padding
     if layer.padding_mode != "zeros":
         input = F.pad(input, layer._reversed_padding_repeated_twice, mode=layer.padding_mode)
@@ -42,7 +45,7 @@ def _convolve(function, layer, input, weight, bias):
 
 
 def _convolve_transposed(function, layer, input, output_size):
-    """A transposed convolution with the layer's arguments, to output_size where one is asked for."""
+    """Run a transposed convolution with the layer's arguments, to output_size if it is given."""
     if layer.padding_mode != "zeros":
         raise ValueError(f"Only `zeros` padding mode is supported for {type(layer).__name__}")
     kernel_size, stride, padding, dilation = layer.kernel_size, layer.stride, layer.padding, layer.dilation
@@ -51,7 +54,7 @@ def _convolve_transposed(function, layer, input, output_size):
 
 
 class _ConvNd(Module):
-    """Base of all convolutions: arguments that are tuples already, and the parameters."""
+    """Base of all convolutions; it holds the parameters, and expects sizes that are already tuples."""
 
     __constants__ = [
         "stride",
@@ -107,7 +110,7 @@ class _ConvNd(Module):
         self.output_padding = output_padding
         self.groups = groups
         self.padding_mode = padding_mode
-        # What F.pad takes, for padding modes other than zeros
+        # The argument of F.pad, for padding modes other than zeros
         if isinstance(padding, str):
             totals = [d * (k - 1) if padding == "same" else 0 for d, k in zip(dilation, kernel_size)]
             self._reversed_padding_repeated_twice = [side for t in reversed(totals) for side in (t // 2, t - t // 2)]
@@ -123,7 +126,7 @@ class _ConvNd(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw new initial values."""
+        """Draw new initial values for weight and bias."""
         _reset_affine(self.weight, self.bias)
 
     def extra_repr(self) -> str:
@@ -146,7 +149,7 @@ class _ConvNd(Module):
 
 
 class _ConvTransposeNd(_ConvNd):
-    """Base of the transposed convolutions: those that can be told the size of their output."""
+    """Base of the transposed convolutions, whose call accepts the size of the output."""
 
     def __init__(
         self,
@@ -192,7 +195,7 @@ class _ConvTransposeNd(_ConvNd):
         num_spatial_dims: int,
         dilation: list[int] | None = None,
     ) -> list[int]:
-        """The output padding that gives output_size."""
+        """Return the output padding that leads to output_size."""
         if output_size is None:
             return self.output_padding
         n = num_spatial_dims
@@ -219,10 +222,10 @@ class _ConvTransposeNd(_ConvNd):
 
 
 class Conv1d(_ConvNd):
-    """Cross-correlates (N, in_channels, L) with out_channels learned kernels, and adds a bias; the batch N may be
-    absent.
+    """Cross-correlate an input (N, in_channels, L) with out_channels learned kernels and add a bias.
 
-    A size is one number or one; padding may be "valid" (none) or "same" (the output is as large as the input).
+    The batch dimension may be absent. Each size is a number or a tuple of one. padding may also be "valid" (no padding)
+    or "same" (the output is as large as the input).
     """
 
     def __init__(
@@ -257,10 +260,10 @@ class Conv1d(_ConvNd):
 
 
 class Conv2d(_ConvNd):
-    """Cross-correlates (N, in_channels, H, W) with out_channels learned kernels, and adds a bias; the batch N may be
-    absent.
+    """Cross-correlate an input (N, in_channels, H, W) with out_channels learned kernels and add a bias.
 
-    A size is one number or two; padding may be "valid" (none) or "same" (the output is as large as the input).
+    The batch dimension may be absent. Each size is one number or two. padding may also be "valid" (no padding) or
+    "same" (the output is as large as the input).
     """
 
     def __init__(
@@ -293,10 +296,10 @@ class Conv2d(_ConvNd):
 
 
 class Conv3d(_ConvNd):
-    """Cross-correlates (N, in_channels, D, H, W) with out_channels learned kernels, and adds a bias; the batch N may be
-    absent.
+    """Cross-correlate an input (N, in_channels, D, H, W) with out_channels learned kernels and add a bias.
 
-    A size is one number or three; padding may be "valid" (none) or "same" (the output is as large as the input).
+    The batch dimension may be absent. Each size is one number or three. padding may also be "valid" (no padding) or
+    "same" (the output is as large as the input).
     """
 
     def __init__(
@@ -331,7 +334,7 @@ class Conv3d(_ConvNd):
 
 
 class _ConvTransposeMixin(_ConvTransposeNd):
-    """An older name of the base of the transposed convolutions."""
+    """Deprecated internal name of the base of the transposed convolutions."""
 
     def __init__(self, *args, **kwargs):
         message = "`_ConvTransposeMixin` is a deprecated internal class. Please consider using public APIs."
@@ -340,10 +343,10 @@ class _ConvTransposeMixin(_ConvTransposeNd):
 
 
 class ConvTranspose1d(_ConvTransposeNd):
-    """The gradient of Conv1d with respect to its input, as a layer: (N, in_channels, L) to a larger image of
-    out_channels.
+    """A transposed convolution of an input (N, in_channels, L) to an output with out_channels channels.
 
-    output_padding, or output_size at the call, chooses among the sizes that a strided convolution maps to the same one.
+    It is the gradient of Conv1d with respect to its input. A strided convolution maps several input sizes to the same
+    output size; output_padding, or output_size in the call, selects one of them.
     """
 
     def __init__(
@@ -371,10 +374,10 @@ class ConvTranspose1d(_ConvTransposeNd):
 
 
 class ConvTranspose2d(_ConvTransposeNd):
-    """The gradient of Conv2d with respect to its input, as a layer: (N, in_channels, H, W) to a larger image of
-    out_channels.
+    """A transposed convolution of an input (N, in_channels, H, W) to an output with out_channels channels.
 
-    output_padding, or output_size at the call, chooses among the sizes that a strided convolution maps to the same one.
+    It is the gradient of Conv2d with respect to its input. A strided convolution maps several input sizes to the same
+    output size; output_padding, or output_size in the call, selects one of them.
     """
 
     def __init__(
@@ -402,10 +405,10 @@ class ConvTranspose2d(_ConvTransposeNd):
 
 
 class ConvTranspose3d(_ConvTransposeNd):
-    """The gradient of Conv3d with respect to its input, as a layer: (N, in_channels, D, H, W) to a larger image of
-    out_channels.
+    """A transposed convolution of an input (N, in_channels, D, H, W) to an output with out_channels channels.
 
-    output_padding, or output_size at the call, chooses among the sizes that a strided convolution maps to the same one.
+    It is the gradient of Conv3d with respect to its input. A strided convolution maps several input sizes to the same
+    output size; output_padding, or output_size in the call, selects one of them.
     """
 
     def __init__(
@@ -433,15 +436,15 @@ class ConvTranspose3d(_ConvTransposeNd):
 
 
 class _LazyConvXdMixin(LazyModuleMixin):
-    """Before a convolution that was made with no channels and no bias: takes in_channels from the first input."""
+    """Mixin for a convolution created without in_channels and bias: the first input provides in_channels."""
 
     def reset_parameters(self) -> None:
-        """Draw new initial values, once the shapes are known."""
+        """Draw new initial values once the shapes are known; before that, do nothing."""
         if not self.has_uninitialized_params() and self.in_channels != 0:
             super().reset_parameters()
 
     def initialize_parameters(self, input: Tensor, *args, **kwargs) -> None:
-        """Take in_channels from the input."""
+        """Take in_channels from the input and allocate the parameters."""
         if self.has_uninitialized_params():
             self.in_channels = self._get_in_channels(input)
             if self.in_channels % self.groups:
@@ -468,7 +471,7 @@ class _LazyConvXdMixin(LazyModuleMixin):
 
 
 def _start_lazy(layer, out_channels, bias, device, dtype):
-    """Parameters without a shape for a layer that was made with no channels and no bias."""
+    """Add uninitialized parameters to a layer that was created without in_channels and bias."""
     layer.weight = UninitializedParameter(device=device, dtype=dtype)
     layer.out_channels = out_channels
     if bias:
@@ -476,7 +479,7 @@ def _start_lazy(layer, out_channels, bias, device, dtype):
 
 
 class LazyConv1d(_LazyConvXdMixin, Conv1d):
-    """A Conv1d that learns in_channels from its first input."""
+    """A Conv1d that takes in_channels from its first input."""
 
     cls_to_become = Conv1d
 
@@ -501,7 +504,7 @@ class LazyConv1d(_LazyConvXdMixin, Conv1d):
 
 
 class LazyConv2d(_LazyConvXdMixin, Conv2d):
-    """A Conv2d that learns in_channels from its first input."""
+    """A Conv2d that takes in_channels from its first input."""
 
     cls_to_become = Conv2d
 
@@ -526,7 +529,7 @@ class LazyConv2d(_LazyConvXdMixin, Conv2d):
 
 
 class LazyConv3d(_LazyConvXdMixin, Conv3d):
-    """A Conv3d that learns in_channels from its first input."""
+    """A Conv3d that takes in_channels from its first input."""
 
     cls_to_become = Conv3d
 
@@ -551,7 +554,7 @@ class LazyConv3d(_LazyConvXdMixin, Conv3d):
 
 
 class LazyConvTranspose1d(_LazyConvXdMixin, ConvTranspose1d):
-    """A ConvTranspose1d that learns in_channels from its first input."""
+    """A ConvTranspose1d that takes in_channels from its first input."""
 
     cls_to_become = ConvTranspose1d
 
@@ -579,7 +582,7 @@ class LazyConvTranspose1d(_LazyConvXdMixin, ConvTranspose1d):
 
 
 class LazyConvTranspose2d(_LazyConvXdMixin, ConvTranspose2d):
-    """A ConvTranspose2d that learns in_channels from its first input."""
+    """A ConvTranspose2d that takes in_channels from its first input."""
 
     cls_to_become = ConvTranspose2d
 
@@ -607,7 +610,7 @@ class LazyConvTranspose2d(_LazyConvXdMixin, ConvTranspose2d):
 
 
 class LazyConvTranspose3d(_LazyConvXdMixin, ConvTranspose3d):
-    """A ConvTranspose3d that learns in_channels from its first input."""
+    """A ConvTranspose3d that takes in_channels from its first input."""
 
     cls_to_become = ConvTranspose3d
 

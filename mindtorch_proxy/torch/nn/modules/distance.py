@@ -9,7 +9,10 @@ __all__ = ["PairwiseDistance", "CosineSimilarity"]
 
 
 class PairwiseDistance(Module):
-    """The p-norm of x1 - x2 + eps over the last dimension: (N, D) and (N, D) give (N), or (N, 1) with keepdim."""
+    """Compute the p-norm of x1 - x2 + eps over the last dimension.
+
+    Two inputs (N, D) give a result (N), or (N, 1) with keepdim.
+    """
 
     __constants__ = ["norm", "eps", "keepdim"]
 
@@ -24,7 +27,7 @@ class PairwiseDistance(Module):
 
 
 class CosineSimilarity(Module):
-    """x1 . x2 / (|x1| |x2|) along `dim`, each norm at least eps."""
+    """Compute x1 . x2 / (|x1| |x2|) along `dim`, where each norm is at least eps."""
 
     __constants__ = ["dim", "eps"]
 

@@ -9,7 +9,7 @@ __all__ = ["Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "Fe
 
 
 class _DropoutNd(Module):
-    """Base of the dropout layers: p is the probability with which something is dropped, in training alone."""
+    """Base of the dropout layers; p is the probability of an element or channel being dropped in training."""
 
     __constants__ = ["p", "inplace"]
 
@@ -25,42 +25,45 @@ class _DropoutNd(Module):
 
 
 class Dropout(_DropoutNd):
-    """In training, sets each element to zero with probability p and divides the others by 1 - p."""
+    """In training, set each element to zero with probability p and divide the others by 1 - p.
+
+    A p outside [0, 1] raises ValueError.
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout(input, self.p, self.training, self.inplace)
 
 
 class Dropout1d(_DropoutNd):
-    """Dropout of whole channels of (N, C, L) or (C, L)."""
+    """Drop whole channels of an input (N, C, L) or (C, L) in training."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout1d(input, self.p, self.training, self.inplace)
 
 
 class Dropout2d(_DropoutNd):
-    """Dropout of whole channels of (N, C, H, W) or (N, C, L)."""
+    """Drop whole channels of an input (N, C, H, W) or (N, C, L) in training."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout2d(input, self.p, self.training, self.inplace)
 
 
 class Dropout3d(_DropoutNd):
-    """Dropout of whole channels of (N, C, D, H, W) or (C, D, H, W)."""
+    """Drop whole channels of an input (N, C, D, H, W) or (C, D, H, W) in training."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout3d(input, self.p, self.training, self.inplace)
 
 
 class AlphaDropout(_DropoutNd):
-    """Dropout for SELU: what is dropped takes SELU's negative limit, and mean and variance are kept."""
+    """Dropout for SELU, which preserves mean and variance: dropped elements take SELU's negative limit."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.alpha_dropout(input, self.p, self.training)
 
 
 class FeatureAlphaDropout(_DropoutNd):
-    """AlphaDropout of whole channels."""
+    """AlphaDropout that drops whole channels."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.feature_alpha_dropout(input, self.p, self.training)

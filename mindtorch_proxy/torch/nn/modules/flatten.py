@@ -1,4 +1,4 @@
-"""Merging and splitting dimensions."""
+"""Layers that merge and split dimensions."""
 
 import torch
 from torch import Tensor
@@ -9,7 +9,7 @@ __all__ = ["Flatten", "Unflatten"]
 
 
 class Flatten(Module):
-    """Merges the dimensions start_dim to end_dim into one."""
+    """Merge the dimensions from start_dim to end_dim into one."""
 
     __constants__ = ["start_dim", "end_dim"]
 
@@ -26,7 +26,10 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """Splits the dimension `dim` into the sizes unflattened_size, one of which may be -1."""
+    """Split the dimension `dim` into the sizes unflattened_size, one of which may be -1.
+
+    unflattened_size must be a tuple or list of ints; otherwise TypeError is raised.
+    """
 
     __constants__ = ["dim", "unflattened_size"]
 

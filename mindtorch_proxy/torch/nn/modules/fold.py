@@ -1,4 +1,4 @@
-"""Sliding blocks of images."""
+"""Layers that convert between images and their sliding blocks."""
 
 from torch import Tensor
 
@@ -10,8 +10,9 @@ __all__ = ["Fold", "Unfold"]
 
 
 class Fold(Module):
-    """Sums columns of blocks, (N, C * prod(kernel_size), L), back to images (N, C, *output_size): where blocks overlap
-    they add up.
+    """Sum columns of blocks, of shape (N, C * prod(kernel_size), L), into images (N, C, *output_size).
+
+    Values of overlapping blocks are added.
     """
 
     __constants__ = ["output_size", "kernel_size", "dilation", "padding", "stride"]
@@ -42,7 +43,10 @@ class Fold(Module):
 
 
 class Unfold(Module):
-    """The sliding blocks of images (N, C, *) as columns: (N, C * prod(kernel_size), number of blocks)."""
+    """Extract the sliding blocks of images (N, C, *) as columns.
+
+    The result has the shape (N, C * prod(kernel_size), number of blocks).
+    """
 
     __constants__ = ["kernel_size", "dilation", "padding", "stride"]
 

@@ -88,9 +88,10 @@ class _InstanceNorm(_NormBase):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """(x - mean) / sqrt(var + eps) for each channel of each sample of (N, C, L) or (C, L); affine adds weight and bias.
+    """Normalize each channel of each sample of an input (N, C, L) or (C, L): (x - mean) / sqrt(var + eps).
 
-    With track_running_stats, evaluation takes the running mean and variance of training.
+    affine=True adds weight and bias. With track_running_stats, evaluation uses the running mean and variance from
+    training.
     """
 
     def _get_no_batch_dim(self):
@@ -101,10 +102,10 @@ class InstanceNorm1d(_InstanceNorm):
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """(x - mean) / sqrt(var + eps) for each channel of each sample of (N, C, H, W) or (C, H, W); affine adds weight and
-    bias.
+    """Normalize each channel of each sample of (N, C, H, W) or (C, H, W): (x - mean) / sqrt(var + eps).
 
-    With track_running_stats, evaluation takes the running mean and variance of training.
+    affine=True adds weight and bias. With track_running_stats, evaluation uses the running mean and variance from
+    training.
     """
 
     def _get_no_batch_dim(self):
@@ -115,10 +116,10 @@ class InstanceNorm2d(_InstanceNorm):
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """(x - mean) / sqrt(var + eps) for each channel of each sample of (N, C, D, H, W) or (C, D, H, W); affine adds
-    weight and bias.
+    """Normalize each channel of each sample of (N, C, D, H, W) or (C, D, H, W): (x - mean) / sqrt(var + eps).
 
-    With track_running_stats, evaluation takes the running mean and variance of training.
+    affine=True adds weight and bias. With track_running_stats, evaluation uses the running mean and variance from
+    training.
     """
 
     def _get_no_batch_dim(self):
@@ -129,7 +130,7 @@ class InstanceNorm3d(_InstanceNorm):
 
 
 class LazyInstanceNorm1d(_LazyNormBase, _InstanceNorm):
-    """An InstanceNorm1d that learns num_features from its first input."""
+    """An InstanceNorm1d that takes num_features from its first input."""
 
     cls_to_become = InstanceNorm1d
 
@@ -141,7 +142,7 @@ class LazyInstanceNorm1d(_LazyNormBase, _InstanceNorm):
 
 
 class LazyInstanceNorm2d(_LazyNormBase, _InstanceNorm):
-    """An InstanceNorm2d that learns num_features from its first input."""
+    """An InstanceNorm2d that takes num_features from its first input."""
 
     cls_to_become = InstanceNorm2d
 
@@ -153,7 +154,7 @@ class LazyInstanceNorm2d(_LazyNormBase, _InstanceNorm):
 
 
 class LazyInstanceNorm3d(_LazyNormBase, _InstanceNorm):
-    """An InstanceNorm3d that learns num_features from its first input."""
+    """An InstanceNorm3d that takes num_features from its first input."""
 
     cls_to_become = InstanceNorm3d
 

@@ -1,4 +1,4 @@
-"""Modules that find the shapes of their parameters at the first call."""
+"""Modules whose parameters take their shapes from the first input."""
 
 import itertools
 
@@ -11,8 +11,10 @@ __all__ = ["LazyModuleMixin"]
 
 
 class LazyModuleMixin:
-    """Before a Module class: the first call runs initialize_parameters(*args) and then turns the module into
-    cls_to_become.
+    """Mixin placed before a Module class, for modules that infer the shapes of their parameters.
+
+    The first call runs initialize_parameters(*args, **kwargs) and then changes the class of the module to
+    cls_to_become, if that is set.
     """
 
     cls_to_become = None
@@ -23,12 +25,12 @@ class LazyModuleMixin:
         self._initialize_hook = self.register_forward_pre_hook(self._infer_parameters, with_kwargs=True)
 
     def _save_to_state_dict(self, destination, prefix, keep_vars):
-        # An uninitialised parameter cannot be detached
+        # An uninitialized parameter cannot be detached
         for name, value in _persistent(self):
             destination[prefix + name] = value if is_lazy(value) or keep_vars else value.detach()
 
     def _lazy_load_hook(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
-        """Loading into an uninitialised module gives it its shapes."""
+        """Allocate uninitialized parameters with the shapes in the state_dict before they are loaded."""
         for name, param in itertools.chain(self._parameters.items(), self._buffers.items()):
             value = state_dict.get(prefix + name)
             if param is not None and value is not None and is_lazy(param) and not is_lazy(value):
@@ -36,11 +38,11 @@ class LazyModuleMixin:
                     param.materialize(value.shape)
 
     def initialize_parameters(self, *args, **kwargs):
-        """Materialize the parameters for these inputs; every lazy class defines it."""
+        """Allocate the parameters for these inputs; every lazy class must define it."""
         raise NotImplementedError(f"initialize_parameters is not implemented for {type(self).__name__}")
 
     def has_uninitialized_params(self) -> bool:
-        """Whether any parameter or buffer has no shape yet."""
+        """Whether any parameter or buffer is still uninitialized."""
         return any(map(is_lazy, itertools.chain(self._parameters.values(), self._buffers.values())))
 
     def _infer_parameters(self, module, args, kwargs=None):

@@ -17,7 +17,7 @@ __all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
 
 
 def _reset_affine(weight, bias):
-    """The initial weight and bias of linear and convolution layers."""
+    """Draw the initial weight and bias of linear and convolution layers."""
     init.kaiming_uniform_(weight, a=math.sqrt(5))
     if bias is not None:
         fan_in, _ = init._calculate_fan_in_and_fan_out(weight)
@@ -26,7 +26,7 @@ def _reset_affine(weight, bias):
 
 
 class Identity(Module):
-    """Returns its input; takes any arguments."""
+    """Return the input unchanged; the constructor accepts and ignores any arguments."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -36,7 +36,10 @@ class Identity(Module):
 
 
 class Linear(Module):
-    """y = x A^T + b: (*, in_features) to (*, out_features); A is `weight`, (out_features, in_features)."""
+    """Apply y = x A^T + b to an input (*, in_features); the result is (*, out_features).
+
+    A is the parameter `weight` of shape (out_features, in_features).
+    """
 
     __constants__ = ["in_features", "out_features"]
     weight: Tensor
@@ -60,7 +63,7 @@ class Linear(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         own = self._parameters
-        if "weight" in own and "bias" in own:  # by way of __getattr__ a small layer takes a tenth longer
+        if "weight" in own and "bias" in own:  # going through __getattr__ makes a small layer a tenth slower
             return F.linear(input, own["weight"], own["bias"])
         return F.linear(input, self.weight, self.bias)
 
@@ -69,11 +72,14 @@ class Linear(Module):
 
 
 class NonDynamicallyQuantizableLinear(Linear):
-    """A Linear that dynamic quantization leaves alone."""
+    """A Linear that dynamic quantization does not replace."""
 
 
 class Bilinear(Module):
-    """y = x1^T A x2 + b: (*, in1_features) and (*, in2_features) to (*, out_features)."""
+    """Apply y = x1^T A x2 + b to inputs (*, in1_features) and (*, in2_features).
+
+    The result has the shape (*, out_features).
+    """
 
     __constants__ = ["in1_features", "in2_features", "out_features"]
     weight: Tensor
@@ -114,7 +120,7 @@ class Bilinear(Module):
 
 
 class LazyLinear(LazyModuleMixin, Linear):
-    """A Linear that learns in_features from its first input."""
+    """A Linear that takes in_features from its first input."""
 
     cls_to_become = Linear
 
@@ -126,12 +132,12 @@ class LazyLinear(LazyModuleMixin, Linear):
             self.bias = UninitializedParameter(device=device, dtype=dtype)
 
     def reset_parameters(self) -> None:
-        """Draw new initial values, once the shapes are known."""
+        """Draw new initial values once the shapes are known; before that, do nothing."""
         if not self.has_uninitialized_params() and self.in_features != 0:
             super().reset_parameters()
 
     def initialize_parameters(self, input) -> None:
-        """Take in_features from the input."""
+        """Take in_features from the last dimension of the input and allocate the parameters."""
         if self.has_uninitialized_params():
             with torch.no_grad():
                 self.in_features = input.shape[-1]

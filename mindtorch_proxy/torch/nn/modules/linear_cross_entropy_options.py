@@ -10,7 +10,10 @@ __all__ = ["LinearCrossEntropyOptions"]
 
 @dataclasses.dataclass(slots=True, frozen=True)
 class LinearCrossEntropyOptions:
-    """How F.linear_cross_entropy may cut the batch into chunks and accumulate."""
+    """Options for how F.linear_cross_entropy splits the batch into chunks and accumulates.
+
+    An invalid value raises ValueError.
+    """
 
     allow_retain_graph: bool = False
     batch_chunk_size: Optional[int] = None

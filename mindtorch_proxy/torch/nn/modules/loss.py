@@ -1,5 +1,7 @@
-"""Losses: reduction is "mean", "sum" or "none" of the formula in each docstring;
-size_average and reduce are its old names.
+"""Losses.
+
+`reduction` is "mean", "sum" or "none" and applies to the formula in each docstring. size_average and reduce are older
+arguments with the same purpose.
 """
 
 import math
@@ -43,7 +45,7 @@ __all__ = [
 
 
 class _Loss(Module):
-    """Base of the losses: the reduction."""
+    """Base of the losses; it holds the reduction."""
 
     reduction: str
 
@@ -54,7 +56,7 @@ class _Loss(Module):
 
 
 class _WeightedLoss(_Loss):
-    """Base of the losses with a weight for each class or element."""
+    """Base of the losses with a weight for each class or element, kept as a buffer."""
 
     weight: Tensor | None
 
@@ -69,7 +71,7 @@ def _check_margin(loss):
 
 
 class L1Loss(_Loss):
-    """|x - y|, for input x and target y of one shape."""
+    """Compute |x - y| for an input x and a target y of the same shape."""
 
     __constants__ = ["reduction"]
 
@@ -81,7 +83,7 @@ class L1Loss(_Loss):
 
 
 class NLLLoss(_WeightedLoss):
-    """-weight[y] * x[y] for log probabilities x, (N, C, *), and classes y, (N, *).
+    """Compute -weight[y] * x[y] for log probabilities x of shape (N, C, *) and classes y of shape (N, *).
 
     The mean divides by the sum of the weights.
     """
@@ -104,7 +106,7 @@ class NLLLoss(_WeightedLoss):
 
 
 class NLLLoss2d(NLLLoss):
-    """Deprecated: NLLLoss."""
+    """Deprecated: use NLLLoss."""
 
     def __init__(self, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
         warnings.warn("`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead.", FutureWarning, stacklevel=2)
@@ -112,7 +114,10 @@ class NLLLoss2d(NLLLoss):
 
 
 class PoissonNLLLoss(_Loss):
-    """exp(x) - y x, or x - y log(x + eps) without log_input; `full` adds Stirling's approximation of log(y!)."""
+    """Compute exp(x) - y x, or x - y log(x + eps) with log_input=False.
+
+    `full` adds Stirling's approximation of log(y!).
+    """
 
     __constants__ = ["log_input", "full", "eps", "reduction"]
 
@@ -137,7 +142,10 @@ class PoissonNLLLoss(_Loss):
 
 
 class GaussianNLLLoss(_Loss):
-    """(log(v) + (x - y)^2 / v) / 2 for expectation x and variance v, at least eps; `full` adds log(2 pi) / 2."""
+    """Compute (log(v) + (x - y)^2 / v) / 2 for an expectation x and a variance v of at least eps.
+
+    `full` adds log(2 pi) / 2.
+    """
 
     __constants__ = ["full", "eps", "reduction"]
 
@@ -151,9 +159,9 @@ class GaussianNLLLoss(_Loss):
 
 
 class KLDivLoss(_Loss):
-    """y (log(y) - x) for log probabilities x and probabilities y, or their logarithms with log_target.
+    """Compute y (log(y) - x) for log probabilities x and probabilities y.
 
-    "batchmean" divides by N.
+    With log_target, the target holds log probabilities. The reduction "batchmean" divides the sum by N.
     """
 
     __constants__ = ["reduction"]
@@ -167,7 +175,7 @@ class KLDivLoss(_Loss):
 
 
 class MSELoss(_Loss):
-    """(x - y)^2, for input x and target y of one shape."""
+    """Compute (x - y)^2 for an input x and a target y of the same shape."""
 
     __constants__ = ["reduction"]
 
@@ -179,7 +187,10 @@ class MSELoss(_Loss):
 
 
 class BCELoss(_WeightedLoss):
-    """-weight (y log(x) + (1 - y) log(1 - x)) for probabilities x; the logarithms are at least -100."""
+    """Compute -weight (y log(x) + (1 - y) log(1 - x)) for probabilities x.
+
+    The logarithms are limited to at least -100.
+    """
 
     __constants__ = ["reduction"]
 
@@ -191,7 +202,7 @@ class BCELoss(_WeightedLoss):
 
 
 class BCEWithLogitsLoss(_Loss):
-    """BCELoss of sigmoid(x), computed without overflow; pos_weight multiplies the part of y."""
+    """Compute BCELoss of sigmoid(x) without overflow; pos_weight multiplies the term of y."""
 
     weight: Tensor | None
     pos_weight: Tensor | None
@@ -215,7 +226,7 @@ class BCEWithLogitsLoss(_Loss):
 
 
 class HingeEmbeddingLoss(_Loss):
-    """x where y = 1, max(0, margin - x) where y = -1."""
+    """Compute x where y = 1, and max(0, margin - x) where y = -1."""
 
     __constants__ = ["margin", "reduction"]
 
@@ -228,9 +239,9 @@ class HingeEmbeddingLoss(_Loss):
 
 
 class MultiLabelMarginLoss(_Loss):
-    """sum of max(0, 1 - (x[a] - x[b])) / C over the sample's classes a and the other classes b.
+    """Sum max(0, 1 - (x[a] - x[b])) / C over the sample's classes a and all other classes b.
 
-    The target lists the classes, then -1.
+    The target lists the classes of the sample, followed by -1.
     """
 
     __constants__ = ["reduction"]
@@ -243,7 +254,7 @@ class MultiLabelMarginLoss(_Loss):
 
 
 class SmoothL1Loss(_Loss):
-    """(x - y)^2 / (2 beta) where |x - y| < beta, else |x - y| - beta / 2."""
+    """Compute (x - y)^2 / (2 beta) where |x - y| < beta, and |x - y| - beta / 2 elsewhere."""
 
     __constants__ = ["reduction"]
 
@@ -256,7 +267,7 @@ class SmoothL1Loss(_Loss):
 
 
 class HuberLoss(_Loss):
-    """(x - y)^2 / 2 where |x - y| < delta, else delta (|x - y| - delta / 2)."""
+    """Compute (x - y)^2 / 2 where |x - y| < delta, and delta (|x - y| - delta / 2) elsewhere."""
 
     __constants__ = ["reduction", "delta"]
 
@@ -271,7 +282,7 @@ class HuberLoss(_Loss):
 
 
 class SoftMarginLoss(_Loss):
-    """log(1 + exp(-y x)) for y = 1 or -1."""
+    """Compute log(1 + exp(-y x)) for targets y of 1 or -1."""
 
     __constants__ = ["reduction"]
 
@@ -283,9 +294,9 @@ class SoftMarginLoss(_Loss):
 
 
 class CrossEntropyLoss(_WeightedLoss):
-    """NLLLoss of log_softmax(x) for scores x, (N, C, *) or (C), and classes y, (N, *).
+    """Compute NLLLoss of log_softmax(x) for scores x of shape (N, C, *) or (C) and classes y of shape (N, *).
 
-    A target of x's shape holds probabilities.
+    A target with the same shape as x holds class probabilities.
     """
 
     __constants__ = ["ignore_index", "reduction", "label_smoothing"]
@@ -315,7 +326,7 @@ class CrossEntropyLoss(_WeightedLoss):
 
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
-    """The mean over the classes of BCEWithLogitsLoss, for scores and targets (N, C)."""
+    """Compute the mean over the classes of BCEWithLogitsLoss, for scores and targets of shape (N, C)."""
 
     __constants__ = ["reduction"]
 
@@ -327,7 +338,10 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 
 
 class CosineEmbeddingLoss(_Loss):
-    """1 - cos(x1, x2) where y = 1, max(0, cos(x1, x2) - margin) where y = -1; (N, D), (N, D) and (N)."""
+    """Compute 1 - cos(x1, x2) where y = 1, and max(0, cos(x1, x2) - margin) where y = -1.
+
+    The inputs have the shape (N, D) and the target has the shape (N).
+    """
 
     __constants__ = ["margin", "reduction"]
 
@@ -340,7 +354,10 @@ class CosineEmbeddingLoss(_Loss):
 
 
 class MarginRankingLoss(_Loss):
-    """max(0, -y (x1 - x2) + margin): y = 1 wants x1 above x2, y = -1 below."""
+    """Compute max(0, -y (x1 - x2) + margin).
+
+    y = 1 means that x1 should rank above x2, and y = -1 the opposite.
+    """
 
     __constants__ = ["margin", "reduction"]
 
@@ -353,7 +370,7 @@ class MarginRankingLoss(_Loss):
 
 
 class MultiMarginLoss(_WeightedLoss):
-    """sum of max(0, weight[y] (margin - x[y] + x[b]))^p / C over the classes b other than y."""
+    """Sum max(0, weight[y] (margin - x[y] + x[b]))^p / C over the classes b other than y."""
 
     __constants__ = ["p", "margin", "reduction"]
 
@@ -381,9 +398,9 @@ class MultiMarginLoss(_WeightedLoss):
 
 
 class TripletMarginLoss(_Loss):
-    """max(0, d(anchor, positive) - d(anchor, negative) + margin), d the p-norm of the difference.
+    """Compute max(0, d(anchor, positive) - d(anchor, negative) + margin).
 
-    Swap takes the harder negative.
+    d is the p-norm of the difference. `swap` uses d(positive, negative) where it is smaller than d(anchor, negative).
     """
 
     __constants__ = ["margin", "p", "eps", "swap", "reduction"]
@@ -419,7 +436,7 @@ class TripletMarginLoss(_Loss):
 
 
 class TripletMarginWithDistanceLoss(_Loss):
-    """TripletMarginLoss with any distance, by default PairwiseDistance."""
+    """TripletMarginLoss with any distance function, by default PairwiseDistance."""
 
     __constants__ = ["margin", "swap", "reduction"]
 
@@ -450,8 +467,10 @@ class TripletMarginWithDistanceLoss(_Loss):
 
 
 class CTCLoss(_Loss):
-    """-log of the probability that log_probs, (T, N, C), give to the target sequences, summed over all alignments with
-    blanks.
+    """Connectionist temporal classification loss.
+
+    The loss is -log of the probability that log_probs, of shape (T, N, C), assign to the target sequences, summed over
+    all alignments with blanks.
     """
 
     __constants__ = ["blank", "reduction"]
@@ -468,8 +487,9 @@ class CTCLoss(_Loss):
 
 
 class LinearCrossEntropyLoss(_WeightedLoss):
-    """CrossEntropyLoss of Linear(in_features, num_classes)(x), computed by F.linear_cross_entropy without keeping all
-    scores.
+    """Compute CrossEntropyLoss of Linear(in_features, num_classes)(x).
+
+    F.linear_cross_entropy computes it without keeping all scores in memory.
     """
 
     __constants__ = ["num_classes", "out_features", "reduction", "ignore_index", "label_smoothing"]

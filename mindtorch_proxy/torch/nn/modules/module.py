@@ -74,7 +74,7 @@ def _has_any_global_hook():
 
 
 class _WrappedHook:
-    """A hook that gets its module as first argument without keeping it alive."""
+    """A hook that receives its module as the first argument and keeps only a weak reference to it."""
 
     def __init__(self, hook, module=None):
         self.hook = hook
@@ -105,7 +105,10 @@ class _WrappedHook:
 
 
 def _add_hook(table, hook, prepend=False, **flags):
-    """Register `hook`; each flag is (dict that marks the hook, whether to mark it)."""
+    """Register `hook` in a table and return its handle.
+
+    Each flag is a pair: the dict that marks such hooks, and whether to mark this one.
+    """
     handle = RemovableHandle(table, extra_dict=[marks for marks, _ in flags.values()])
     table[handle.id] = hook
     for marks, on in flags.values():
@@ -117,35 +120,51 @@ def _add_hook(table, hook, prepend=False, **flags):
 
 
 def register_module_buffer_registration_hook(hook):
-    """Call hook(module, name, buffer) at every register_buffer; what it returns takes the buffer's place."""
+    """Call hook(module, name, buffer) at every register_buffer.
+
+    A result other than None replaces the buffer.
+    """
     return _add_hook(_global_buffer_registration_hooks, hook)
 
 
 def register_module_module_registration_hook(hook):
-    """Call hook(module, name, submodule) at every add_module; what it returns takes the submodule's place."""
+    """Call hook(module, name, submodule) at every add_module.
+
+    A result other than None replaces the submodule.
+    """
     return _add_hook(_global_module_registration_hooks, hook)
 
 
 def register_module_parameter_registration_hook(hook):
-    """Call hook(module, name, param) at every register_parameter; what it returns takes the parameter's place."""
+    """Call hook(module, name, param) at every register_parameter.
+
+    A result other than None replaces the parameter.
+    """
     return _add_hook(_global_parameter_registration_hooks, hook)
 
 
 def register_module_forward_pre_hook(hook):
-    """Call hook(module, args) before the forward of every module; what it returns takes the place of args."""
+    """Call hook(module, args) before the forward of every module.
+
+    A result other than None replaces the arguments.
+    """
     return _add_hook(_global_forward_pre_hooks, hook)
 
 
 def register_module_full_backward_pre_hook(hook):
     """Call hook(module, grad_output) before the backward of every module.
 
-    What it returns takes the place of grad_output.
+    A result other than None replaces grad_output.
     """
     return _add_hook(_global_backward_pre_hooks, hook)
 
 
 def register_module_forward_hook(hook, *, with_kwargs=False, always_call=False):
-    """Call hook(module, args, output) after the forward of every module."""
+    """Call hook(module, args, output) after the forward of every module.
+
+    With with_kwargs, the hook is called as hook(module, args, kwargs, output). With always_call, it also runs when
+    forward raises. A result other than None replaces the output.
+    """
     return _add_hook(
         _global_forward_hooks,
         hook,
@@ -163,12 +182,15 @@ def _global_backward_hook(hook, full):
 
 
 def register_module_backward_hook(hook):
-    """Deprecated: see register_module_full_backward_hook."""
+    """Deprecated: use register_module_full_backward_hook."""
     return _global_backward_hook(hook, False)
 
 
 def register_module_full_backward_hook(hook):
-    """Call hook(module, grad_input, grad_output) when the gradients of every module's inputs are computed."""
+    """Call hook(module, grad_input, grad_output) when the gradients of a module's inputs are computed.
+
+    The hook applies to every module. Mixing it with register_module_backward_hook raises RuntimeError.
+    """
     return _global_backward_hook(hook, True)
 
 
@@ -185,12 +207,15 @@ def _is_tensor_like(value):
 
 
 def _set_data_works(tensor, applied):
-    """Whether `tensor.data = applied` can keep the identity of `tensor`."""
+    """Whether `tensor.data = applied` is possible, which keeps the identity of `tensor`."""
     return tensor.is_meta == applied.is_meta and tensor.layout == applied.layout
 
 
 def _forward_unimplemented(self, *input: Any) -> None:
-    """Compute the output; every subclass defines its own. Call the module itself, which also runs the hooks."""
+    """Compute the output; every subclass must define it.
+
+    Call the module itself instead of this method: only the call runs the hooks.
+    """
     raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
 
@@ -207,7 +232,7 @@ _HOOK_TABLES = (
 )
 
 
-# ---- parts of Module: functions, because a method would take its name from those that a subclass may choose
+# ---- parts of Module, written as functions so that their names cannot clash with those of a subclass
 
 
 def _check_name(module, table, noun, name):
@@ -224,7 +249,7 @@ def _check_name(module, table, noun, name):
 
 
 def _forget(module, name, *tables):
-    """An attribute that changes its kind leaves the tables of the other kinds."""
+    """Remove an attribute from the tables of other kinds, when it is assigned a value of a new kind."""
     state = module.__dict__
     state.pop(name, None)
     for table in tables:
@@ -234,7 +259,7 @@ def _forget(module, name, *tables):
 
 def _set_buffer(module, name, value):
     persistent = value.persistent if isinstance(value, Buffer) else name not in module._non_persistent_buffers_set
-    # A subclass may have its own register_buffer, without `persistent`
+    # A subclass may override register_buffer without the argument `persistent`.
     if (
         getattr(module.register_buffer, "__func__", None) is Module.register_buffer
         or "persistent" in inspect.signature(module.register_buffer).parameters
@@ -301,8 +326,9 @@ def _run_pre_hooks(module, args, kwargs):
 
 
 def _hook_grad_fn(module, hooks, inputs, result):
-    """Regular backward hooks see the last operation alone: they sit on the grad_fn of the first tensor in the
-    output.
+    """Register regular backward hooks on the grad_fn of the first tensor in the output.
+
+    Such hooks see only the last operation of the module; a FutureWarning says what they miss.
     """
     first = result
     while not isinstance(first, torch.Tensor):
@@ -320,9 +346,9 @@ def _hook_grad_fn(module, hooks, inputs, result):
 
 
 def _what_hooks_miss(inputs, result, node):
-    """Why a regular backward hook on a module's last node does not get the gradients of all its inputs and outputs.
+    """Return why a regular backward hook on a module's last node does not see all gradients.
 
-    None where it does.
+    The result is None if the hook gets the gradients of all inputs and outputs of the module.
     """
     for given, what in ((result, "return"), (inputs, "take as input")):
         if (
@@ -346,14 +372,14 @@ def _what_hooks_miss(inputs, result, node):
 
 
 def _persistent(module):
-    """(name, tensor) of all that the state_dict holds of this module itself."""
+    """Yield (name, tensor) for the module's own parameters and buffers that belong in the state_dict."""
     for name, value in itertools.chain(module._parameters.items(), module._buffers.items()):
         if value is not None and name not in module._non_persistent_buffers_set:
             yield name, value
 
 
 def _load_tensor(module, name, key, param, value, assign, errors):
-    """Put the checkpoint's `value` in the place of `param`, or note why not."""
+    """Load `value` from a checkpoint into `param`; on failure, append a message to `errors`."""
     if not torch.overrides.is_tensor_like(value):
         errors.append(
             f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint '
@@ -361,7 +387,7 @@ def _load_tensor(module, name, key, param, value, assign, errors):
         )
         return
     if not is_lazy(param):
-        if param.dim() == 0 and tuple(value.shape) == (1,):  # scalars of version 0.3
+        if param.dim() == 0 and tuple(value.shape) == (1,):  # scalars saved by PyTorch 0.3
             value = value[0]
         if value.shape != param.shape:
             errors.append(
@@ -402,7 +428,7 @@ def _load_tensor(module, name, key, param, value, assign, errors):
 
 
 def _unexpected(module, state_dict, prefix, local_state):
-    """The keys under the prefix that neither the module nor one of its children takes."""
+    """Yield the keys under the prefix that belong neither to the module nor to one of its children."""
     for key in state_dict:
         if key.startswith(prefix) and key != prefix + _EXTRA_STATE_KEY_SUFFIX:
             name, *rest = key[len(prefix) :].split(".", 1)
@@ -438,8 +464,9 @@ def _load_tree(module, state, prefix, metadata, assign, missing, unexpected, err
 
 
 class Module:
-    """Base class of all neural network modules: a tree of submodules with parameters and buffers, called through
-    `forward`.
+    """Base class of all neural network modules.
+
+    A module is a tree of submodules with parameters and buffers. Calling it runs `forward` and the hooks.
     """
 
     dump_patches = False
@@ -479,7 +506,11 @@ class Module:
     # ---- registration
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Add a buffer: state that is not a parameter; a persistent one is part of the state_dict."""
+        """Add a buffer, which is state that is not a parameter.
+
+        A persistent buffer is part of the state_dict. A name that is empty, contains a dot or exists already raises
+        KeyError; a value that is neither a tensor nor None raises TypeError.
+        """
         _check_name(self, "_buffers", "buffer", name)
         if tensor is not None and not _is_tensor_like(tensor):
             raise TypeError(
@@ -489,7 +520,10 @@ class Module:
         (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Add a parameter, or None to note that the module has none of this name."""
+        """Add a parameter, or None to record that the module has no parameter of this name.
+
+        A value of another type raises TypeError, and a parameter that is not a leaf raises ValueError.
+        """
         _check_name(self, "_parameters", "parameter", name)
         if param is not None:
             if not isinstance(param, Parameter):
@@ -506,7 +540,10 @@ class Module:
         self._parameters[name] = param
 
     def add_module(self, name: str, module: "Module | None") -> None:
-        """Add a child module, reachable as an attribute of this name."""
+        """Add a child module, which becomes an attribute of this name.
+
+        A value that is neither a Module nor None raises TypeError.
+        """
         if not isinstance(module, Module) and module is not None:
             raise TypeError(f"{torch.typename(module)} is not a Module subclass")
         _check_name(self, "_modules", "module", name)
@@ -524,14 +561,14 @@ class Module:
             return table[name]
         if (table := state.get("_modules")) and name in table:
             return table[name]
-        if name == "npu" and torch.npu.is_available():  # PyTorch's modules have it where the device's extension adds it
+        if name == "npu" and torch.npu.is_available():  # in PyTorch the device's extension adds it
             return lambda device=None: self._apply(lambda t: t.npu(device))
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name, value):
         state = self.__dict__
         params, modules, buffers = state.get("_parameters"), state.get("_modules"), state.get("_buffers")
-        tensor = isinstance(value, Tensor)  # only those are asked whether they are marked: most values are none
+        tensor = isinstance(value, Tensor)  # most values are not tensors: skip the checks for them
         if tensor and isinstance(value, Parameter):
             if params is None:
                 raise AttributeError("cannot assign parameters before Module.__init__() call")
@@ -581,7 +618,10 @@ class Module:
     # ---- access by dotted name
 
     def get_submodule(self, target: str) -> "Module":
-        """The submodule of this dotted name; the module itself for the empty string."""
+        """Return the submodule with this dotted name, or the module itself for an empty string.
+
+        A name that does not exist, or is not a module, raises AttributeError.
+        """
         module = self
         for name in target.split(".") if target else ():
             module = _member(module, name)
@@ -590,7 +630,11 @@ class Module:
         return module
 
     def set_submodule(self, target: str, module: "Module", strict: bool = False) -> None:
-        """Put `module` at this dotted name; `strict` demands that one be there already."""
+        """Set the submodule with this dotted name; with `strict` it must exist already.
+
+        An empty name, or a value that is not a Module, raises ValueError; replacing an attribute that is not a module
+        raises AttributeError.
+        """
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")
         if not isinstance(module, Module):
@@ -602,7 +646,7 @@ class Module:
         setattr(parent, name, module)
 
     def get_parameter(self, target: str) -> Parameter:
-        """The parameter of this dotted name."""
+        """Return the parameter with this dotted name; raise AttributeError if there is none."""
         path, _, name = target.rpartition(".")
         param = _member(self.get_submodule(path), name)
         if not isinstance(param, Parameter):
@@ -610,7 +654,7 @@ class Module:
         return param
 
     def get_buffer(self, target: str) -> Tensor:
-        """The buffer of this dotted name."""
+        """Return the buffer with this dotted name; raise AttributeError if there is none."""
         path, _, name = target.rpartition(".")
         module = self.get_submodule(path)
         buffer = _member(module, name)
@@ -619,13 +663,13 @@ class Module:
         return buffer
 
     def get_extra_state(self) -> Any:
-        """Anything a subclass wants in its state_dict besides tensors; define it with set_extra_state."""
+        """Return what the state_dict should hold besides tensors; define it together with set_extra_state."""
         raise RuntimeError(
             "Reached a code path in Module.get_extra_state() that should never be called: a subclass has to define it."
         )
 
     def set_extra_state(self, state: Any) -> None:
-        """The counterpart of get_extra_state, called by load_state_dict."""
+        """Restore what get_extra_state returned; load_state_dict calls it."""
         raise RuntimeError(
             "Reached a code path in Module.set_extra_state() that should never be called: a subclass has to define it."
         )
@@ -667,7 +711,7 @@ class Module:
         return self
 
     def apply(self: T, fn: "Callable[[Module], None]") -> T:
-        """Call fn on every submodule and on the module itself."""
+        """Call fn on every submodule and then on the module itself; return the module."""
         for module in self.children():
             module.apply(fn)
         fn(self)
@@ -714,11 +758,15 @@ class Module:
         return self._apply(lambda t: t.bfloat16() if t.is_floating_point() else t)
 
     def to_empty(self: T, *, device: str | torch.device | int | None, recurse: bool = True) -> T:
-        """Move parameters and buffers to the device without their values."""
+        """Move parameters and buffers to the device without copying their values."""
         return self._apply(lambda t: torch.empty_like(t, device=device), recurse=recurse)
 
     def to(self, *args, **kwargs):
-        """Move and cast the module in place: to(device, dtype), to(dtype), to(tensor), to(memory_format=...)."""
+        """Move and cast the module in place: to(device, dtype), to(dtype), to(tensor), to(memory_format=...).
+
+        Only floating point and complex tensors are cast; another dtype raises TypeError. The memory format applies to
+        tensors of 4 or 5 dimensions.
+        """
         device, dtype, non_blocking, memory_format = _parse_to(*args, **kwargs)
         if dtype is not None:
             if not (dtype.is_floating_point or dtype.is_complex):
@@ -755,27 +803,36 @@ class Module:
     # ---- hooks
 
     def register_full_backward_pre_hook(self, hook, prepend=False):
-        """Call hook(module, grad_output) before the gradients are computed."""
+        """Call hook(module, grad_output) before the gradients of the module are computed."""
         return _add_hook(self._backward_pre_hooks, hook, prepend)
 
     def register_backward_hook(self, hook):
-        """Deprecated: see register_full_backward_hook."""
+        """Deprecated: use register_full_backward_hook."""
         _set_full_backward(self, False)
         return _add_hook(self._backward_hooks, hook)
 
     def register_full_backward_hook(self, hook, prepend=False):
-        """Call hook(module, grad_input, grad_output) when the gradients of the module's inputs are computed."""
+        """Call hook(module, grad_input, grad_output) when the gradients of the module's inputs are computed.
+
+        Mixing it with register_backward_hook on one module raises RuntimeError.
+        """
         _set_full_backward(self, True)
         return _add_hook(self._backward_hooks, hook, prepend)
 
     def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
-        """Call hook(module, args[, kwargs]) before forward; what it returns replaces the arguments."""
+        """Call hook(module, args) before forward, or hook(module, args, kwargs) with with_kwargs.
+
+        A result other than None replaces the arguments; with with_kwargs it must be a tuple (args, kwargs).
+        """
         return _add_hook(
             self._forward_pre_hooks, hook, prepend, with_kwargs=(self._forward_pre_hooks_with_kwargs, with_kwargs)
         )
 
     def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
-        """Call hook(module, args[, kwargs], output) after forward; what it returns replaces the output."""
+        """Call hook(module, args, output) after forward, or hook(module, args, kwargs, output) with with_kwargs.
+
+        A result other than None replaces the output. With always_call, the hook also runs when forward raises.
+        """
         return _add_hook(
             self._forward_hooks,
             hook,
@@ -857,7 +914,7 @@ class Module:
             raise
 
     def compile(self, *args, **kwargs):
-        """Compile this module's call with torch.compile."""
+        """Compile the call of this module with torch.compile."""
         self._compiled_call_impl = torch.compile(self._call_impl, *args, **kwargs)
 
     # ---- state
@@ -869,7 +926,7 @@ class Module:
 
     def __setstate__(self, state):
         self.__dict__.update(state)
-        # Tables that modules pickled by old versions lack
+        # Modules pickled by old versions lack these tables.
         for name in (*_HOOK_TABLES, "_backward_pre_hooks"):
             self.__dict__.setdefault(name, OrderedDict())
         self.__dict__.setdefault("_non_persistent_buffers_set", set())
@@ -878,7 +935,7 @@ class Module:
     def _register_state_dict_hook(self, hook):
         """Call hook(module, state_dict, prefix, local_metadata) at the end of state_dict.
 
-        It may return another dict.
+        The hook may return another dict to replace the state_dict.
         """
         if getattr(hook, "_from_public_api", False):
             raise RuntimeError(
@@ -890,13 +947,13 @@ class Module:
     def register_state_dict_post_hook(self, hook):
         """Call hook(module, state_dict, prefix, local_metadata) at the end of state_dict.
 
-        It changes the dict in place.
+        The hook changes the dict in place and must return None; otherwise RuntimeError is raised.
         """
         hook._from_public_api = True
         return _add_hook(self._state_dict_hooks, hook)
 
     def register_state_dict_pre_hook(self, hook):
-        """Call hook(module, prefix, keep_vars) before state_dict collects."""
+        """Call hook(module, prefix, keep_vars) at the start of state_dict."""
         return _add_hook(self._state_dict_pre_hooks, hook)
 
     def _save_to_state_dict(self, destination, prefix, keep_vars):
@@ -906,7 +963,10 @@ class Module:
             destination[prefix + _EXTRA_STATE_KEY_SUFFIX] = self.get_extra_state()
 
     def state_dict(self, *args, destination=None, prefix="", keep_vars=False):
-        """All parameters and persistent buffers of the tree, by dotted name."""
+        """Return a dict from dotted names to all parameters and persistent buffers of the module tree.
+
+        The tensors are detached, unless keep_vars is set. Positional arguments are deprecated.
+        """
         if args:
             warnings.warn(
                 "Positional args are being deprecated, use kwargs instead: see the documentation of "
@@ -941,11 +1001,18 @@ class Module:
         return _add_hook(self._load_state_dict_pre_hooks, _WrappedHook(hook, self if with_module else None))
 
     def register_load_state_dict_pre_hook(self, hook):
-        """Call hook(module, state_dict, prefix, local_metadata, strict, missing, unexpected, errors) before loading."""
+        """Call the hook before this module is loaded.
+
+        It is called as hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
+        error_msgs).
+        """
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
     def register_load_state_dict_post_hook(self, hook):
-        """Call hook(module, incompatible_keys) after loading; it may change the keys in place."""
+        """Call hook(module, incompatible_keys) after loading; it may change the keys in place.
+
+        A hook that returns anything but None raises AssertionError.
+        """
         return _add_hook(self._load_state_dict_post_hooks, hook)
 
     def _load_from_state_dict(
@@ -973,9 +1040,10 @@ class Module:
             unexpected_keys += _unexpected(self, state_dict, prefix, local_state)
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False):
-        """Copy (or with `assign`, put) the tensors of state_dict into the module tree.
+        """Copy the tensors of state_dict into the module tree and return the missing and unexpected keys.
 
-        `strict` demands the same keys.
+        With `assign`, the tensors of state_dict replace those of the module. With `strict`, missing or unexpected keys
+        raise RuntimeError. Tensors that cannot be loaded, for example because of their size, always raise RuntimeError.
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
@@ -994,7 +1062,7 @@ class Module:
             raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(errors))
         return _IncompatibleKeys(missing, unexpected)
 
-    # ---- walking
+    # ---- iteration over the module tree
 
     def _named_members(self, get_members_fn, prefix="", recurse=True, remove_duplicate=True):
         seen = set()
@@ -1008,34 +1076,34 @@ class Module:
                 yield (f"{path}.{name}" if path else name), value
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """All parameters."""
+        """Yield the parameters of the module, and those of its submodules with `recurse`."""
         for _, param in self.named_parameters(recurse=recurse):
             yield param
 
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        """(dotted name, parameter) of all parameters."""
+        """Yield (dotted name, parameter) pairs, each parameter once with remove_duplicate."""
         yield from self._named_members(lambda m: m._parameters.items(), prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """All buffers."""
+        """Yield the buffers of the module, and those of its submodules with `recurse`."""
         for _, buffer in self.named_buffers(recurse=recurse):
             yield buffer
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
-        """(dotted name, buffer) of all buffers."""
+        """Yield (dotted name, buffer) pairs, each buffer once with remove_duplicate."""
         yield from self._named_members(lambda m: m._buffers.items(), prefix, recurse, remove_duplicate)
 
     def children(self) -> "Iterator[Module]":
-        """The immediate child modules."""
+        """Yield the immediate child modules, each one once."""
         for _, module in self.named_children():
             yield module
 
     def named_children(self) -> "Iterator[tuple[str, Module]]":
-        """(name, module) of the immediate children, each module once."""
+        """Yield (name, module) pairs of the immediate children, each module once."""
         seen = set()
         for name, module in self._modules.items():
             if module is not None and module not in seen:
@@ -1043,14 +1111,14 @@ class Module:
                 yield name, module
 
     def modules(self, remove_duplicate: bool = True) -> "Iterator[Module]":
-        """All modules of the tree, this one first."""
+        """Yield all modules of the tree, starting with this one."""
         for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
     def named_modules(
         self, memo: "set[Module] | None" = None, prefix: str = "", remove_duplicate: bool = True
     ) -> "Iterator[tuple[str, Module]]":
-        """(dotted name, module) of the whole tree, this one first under its prefix."""
+        """Yield (dotted name, module) pairs of the whole tree, starting with this module under `prefix`."""
         memo = set() if memo is None else memo
         if self in memo:
             return
@@ -1064,7 +1132,10 @@ class Module:
     # ---- modes
 
     def train(self: T, mode: bool = True) -> T:
-        """Set training mode for the whole tree."""
+        """Set training mode for the whole tree, or evaluation mode with mode=False; return the module.
+
+        A mode that is not a bool raises ValueError.
+        """
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         self.training = mode
@@ -1073,17 +1144,17 @@ class Module:
         return self
 
     def eval(self: T) -> T:
-        """Set evaluation mode for the whole tree."""
+        """Set evaluation mode for the whole tree and return the module."""
         return self.train(False)
 
     def requires_grad_(self: T, requires_grad: bool = True) -> T:
-        """Say whether autograd records operations on the parameters."""
+        """Set requires_grad of all parameters and return the module."""
         for p in self.parameters():
             p.requires_grad_(requires_grad)
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Reset the gradients of all parameters."""
+        """Set the gradients of all parameters to None, or to zero with set_to_none=False."""
         if getattr(self, "_is_replica", False):
             warnings.warn(
                 "Calling .zero_grad() from a module created with nn.DataParallel() has no effect.", stacklevel=2
@@ -1103,7 +1174,7 @@ class Module:
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """What repr shows of the module besides its children."""
+        """Return what repr shows of the module besides its children."""
         return ""
 
     def __repr__(self):

@@ -17,7 +17,7 @@ _shape_t = int | list[int] | torch.Size
 
 
 class LocalResponseNorm(Module):
-    """x / (k + alpha * mean of x^2 over `size` neighbouring channels)^beta, for (N, C, *)."""
+    """Compute x / (k + alpha * mean of x^2 over `size` neighbouring channels)^beta for an input (N, C, *)."""
 
     __constants__ = ["size", "alpha", "beta", "k"]
 
@@ -36,7 +36,7 @@ class LocalResponseNorm(Module):
 
 
 class CrossMapLRN2d(Module):
-    """LocalResponseNorm of images (N, C, H, W), with the windows of the older implementation."""
+    """LocalResponseNorm for images (N, C, H, W), with the channel windows of PyTorch's older implementation."""
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
         super().__init__()
@@ -53,7 +53,10 @@ class CrossMapLRN2d(Module):
 
 
 class LayerNorm(Module):
-    """(x - mean) / sqrt(var + eps) * weight + bias over the last dimensions, which have normalized_shape."""
+    """Normalize over the last dimensions, whose shape is normalized_shape.
+
+    The result is (x - mean) / sqrt(var + eps) * weight + bias.
+    """
 
     __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
 
@@ -77,7 +80,7 @@ class LayerNorm(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Weight one, bias zero."""
+        """Set the weight to one and the bias to zero."""
         _reset_norm(self, self.elementwise_affine)
 
     def forward(self, input: Tensor) -> Tensor:
@@ -91,9 +94,9 @@ class LayerNorm(Module):
 
 
 class GroupNorm(Module):
-    """(x - mean) / sqrt(var + eps) over each of num_groups groups of channels of (N, C, *).
+    """Normalize each of num_groups groups of channels of an input (N, C, *).
 
-    Weight and bias are of each channel.
+    The result is (x - mean) / sqrt(var + eps) * weight + bias, where each channel has its own weight and bias.
     """
 
     __constants__ = ["num_groups", "num_channels", "eps", "affine"]
@@ -121,7 +124,7 @@ class GroupNorm(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Weight one, bias zero."""
+        """Set the weight to one and the bias to zero."""
         _reset_norm(self, self.affine)
 
     def forward(self, input: Tensor) -> Tensor:
@@ -135,7 +138,10 @@ class GroupNorm(Module):
 
 
 class RMSNorm(Module):
-    """x / sqrt(mean of x^2 + eps) * weight over the last dimensions; eps None is that of the dtype."""
+    """Compute x / sqrt(mean of x^2 + eps) * weight over the last dimensions.
+
+    eps=None uses the machine epsilon of the dtype.
+    """
 
     __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
 
@@ -159,7 +165,7 @@ class RMSNorm(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Weight one."""
+        """Set the weight to one."""
         _reset_norm(self, self.elementwise_affine)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -1,4 +1,7 @@
-"""Padding layers: a padding is one number for all sides, or two for each dimension, the last dimension first."""
+"""Padding layers.
+
+A padding is one number for all sides, or two numbers for each dimension, starting with the last dimension.
+"""
 
 from collections.abc import Sequence
 
@@ -31,13 +34,13 @@ _sextuple = _ntuple(6, "_sextuple")
 
 
 def _check_dims(input, n):
-    """n dimensions and the channels, with or without the batch."""
+    """Raise ValueError unless the input has n dimensions and a channel dimension, with or without a batch."""
     if input.dim() not in (n + 1, n + 2):
         raise ValueError(f"expected {n + 1}D or {n + 2}D input (got {input.dim()}D input)")
 
 
 class _PadNd(Module):
-    """Base of the layers that have nothing but their padding."""
+    """Base of the layers whose only argument is the padding."""
 
     __constants__ = ["padding"]
     padding: Sequence[int]
@@ -56,7 +59,7 @@ class _CircularPadNd(_PadNd):
 
 
 class CircularPad1d(_CircularPadNd):
-    """Pads (N, C, W) or (C, W) with values from the other end."""
+    """Pad an input (N, C, W) or (C, W) with values from the opposite end."""
 
     def __init__(self, padding: _size_2_t) -> None:
         super().__init__()
@@ -67,7 +70,7 @@ class CircularPad1d(_CircularPadNd):
 
 
 class CircularPad2d(_CircularPadNd):
-    """Pads (N, C, H, W) or (C, H, W) with values from the other ends."""
+    """Pad an input (N, C, H, W) or (C, H, W) with values from the opposite ends."""
 
     def __init__(self, padding: _size_4_t) -> None:
         super().__init__()
@@ -78,7 +81,7 @@ class CircularPad2d(_CircularPadNd):
 
 
 class CircularPad3d(_CircularPadNd):
-    """Pads (N, C, D, H, W) or (C, D, H, W) with values from the other ends."""
+    """Pad an input (N, C, D, H, W) or (C, D, H, W) with values from the opposite ends."""
 
     def __init__(self, padding: _size_6_t) -> None:
         super().__init__()
@@ -104,7 +107,7 @@ class _ConstantPadNd(Module):
 
 
 class ConstantPad1d(_ConstantPadNd):
-    """Pads (N, C, W) or (C, W) with one value."""
+    """Pad an input (N, C, W) or (C, W) with a constant value."""
 
     def __init__(self, padding: _size_2_t, value: float) -> None:
         super().__init__(value)
@@ -112,7 +115,7 @@ class ConstantPad1d(_ConstantPadNd):
 
 
 class ConstantPad2d(_ConstantPadNd):
-    """Pads (N, C, H, W) or (C, H, W) with one value."""
+    """Pad an input (N, C, H, W) or (C, H, W) with a constant value."""
 
     def __init__(self, padding: _size_4_t, value: float) -> None:
         super().__init__(value)
@@ -120,7 +123,7 @@ class ConstantPad2d(_ConstantPadNd):
 
 
 class ConstantPad3d(_ConstantPadNd):
-    """Pads (N, C, D, H, W) or (C, D, H, W) with one value."""
+    """Pad an input (N, C, D, H, W) or (C, D, H, W) with a constant value."""
 
     def __init__(self, padding: _size_6_t, value: float) -> None:
         super().__init__(value)
@@ -133,7 +136,7 @@ class _ReflectionPadNd(_PadNd):
 
 
 class ReflectionPad1d(_ReflectionPadNd):
-    """Pads (N, C, W) or (C, W) with its mirror image, the value at the edge not repeated."""
+    """Pad an input (N, C, W) or (C, W) with its mirror image, without repeating the edge value."""
 
     def __init__(self, padding: _size_2_t) -> None:
         super().__init__()
@@ -141,7 +144,7 @@ class ReflectionPad1d(_ReflectionPadNd):
 
 
 class ReflectionPad2d(_ReflectionPadNd):
-    """Pads (N, C, H, W) or (C, H, W) with its mirror images, the values at the edges not repeated."""
+    """Pad an input (N, C, H, W) or (C, H, W) with its mirror images, without repeating the edge values."""
 
     def __init__(self, padding: _size_4_t) -> None:
         super().__init__()
@@ -149,7 +152,7 @@ class ReflectionPad2d(_ReflectionPadNd):
 
 
 class ReflectionPad3d(_ReflectionPadNd):
-    """Pads (N, C, D, H, W) or (C, D, H, W) with its mirror images, the values at the edges not repeated."""
+    """Pad an input (N, C, D, H, W) or (C, D, H, W) with its mirror images, without repeating the edge values."""
 
     def __init__(self, padding: _size_6_t) -> None:
         super().__init__()
@@ -162,7 +165,7 @@ class _ReplicationPadNd(_PadNd):
 
 
 class ReplicationPad1d(_ReplicationPadNd):
-    """Pads (N, C, W) or (C, W) with the values at its edges."""
+    """Pad an input (N, C, W) or (C, W) with its edge values."""
 
     def __init__(self, padding: _size_2_t) -> None:
         super().__init__()
@@ -170,7 +173,7 @@ class ReplicationPad1d(_ReplicationPadNd):
 
 
 class ReplicationPad2d(_ReplicationPadNd):
-    """Pads (N, C, H, W) or (C, H, W) with the values at its edges."""
+    """Pad an input (N, C, H, W) or (C, H, W) with its edge values."""
 
     def __init__(self, padding: _size_4_t) -> None:
         super().__init__()
@@ -178,7 +181,7 @@ class ReplicationPad2d(_ReplicationPadNd):
 
 
 class ReplicationPad3d(_ReplicationPadNd):
-    """Pads (N, C, D, H, W) or (C, D, H, W) with the values at its edges."""
+    """Pad an input (N, C, D, H, W) or (C, D, H, W) with its edge values."""
 
     def __init__(self, padding: _size_6_t) -> None:
         super().__init__()
@@ -186,7 +189,7 @@ class ReplicationPad3d(_ReplicationPadNd):
 
 
 class ZeroPad1d(ConstantPad1d):
-    """Pads (N, C, W) or (C, W) with zeros."""
+    """Pad an input (N, C, W) or (C, W) with zeros."""
 
     def __init__(self, padding: _size_2_t) -> None:
         super().__init__(padding, 0.0)
@@ -196,7 +199,7 @@ class ZeroPad1d(ConstantPad1d):
 
 
 class ZeroPad2d(ConstantPad2d):
-    """Pads (N, C, H, W) or (C, H, W) with zeros."""
+    """Pad an input (N, C, H, W) or (C, H, W) with zeros."""
 
     def __init__(self, padding: _size_4_t) -> None:
         super().__init__(padding, 0.0)
@@ -206,7 +209,7 @@ class ZeroPad2d(ConstantPad2d):
 
 
 class ZeroPad3d(ConstantPad3d):
-    """Pads (N, C, D, H, W) or (C, D, H, W) with zeros."""
+    """Pad an input (N, C, D, H, W) or (C, D, H, W) with zeros."""
 
     def __init__(self, padding: _size_6_t) -> None:
         super().__init__(padding, 0.0)

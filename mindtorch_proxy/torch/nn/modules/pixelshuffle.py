@@ -1,4 +1,4 @@
-"""Moving channels to pixels and back."""
+"""Layers that move channels to pixels and back."""
 
 from torch import Tensor
 
@@ -9,7 +9,10 @@ __all__ = ["PixelShuffle", "PixelUnshuffle"]
 
 
 class PixelShuffle(Module):
-    """(*, C r^2, H, W) to (*, C, H r, W r): each block of r^2 channels becomes r times r pixels."""
+    """Rearrange (*, C r^2, H, W) to (*, C, H r, W r), where r is upscale_factor.
+
+    Each block of r^2 channels becomes r times r pixels.
+    """
 
     __constants__ = ["upscale_factor"]
 
@@ -25,7 +28,10 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """(*, C, H r, W r) to (*, C r^2, H, W): the inverse of PixelShuffle."""
+    """Rearrange (*, C, H r, W r) to (*, C r^2, H, W), where r is downscale_factor.
+
+    It is the inverse of PixelShuffle.
+    """
 
     __constants__ = ["downscale_factor"]
 

@@ -1,4 +1,7 @@
-"""Pooling layers: a kernel size, stride or padding is one number for all dimensions, or one for each."""
+"""Pooling layers.
+
+Each kernel size, stride or padding is one number for all dimensions, or one for each.
+"""
 
 from torch import Tensor
 
@@ -59,7 +62,10 @@ class _MaxPoolNd(Module):
 
 
 class MaxPool1d(_MaxPoolNd):
-    """The maximum of each window of (N, C, L); with return_indices, the places of the maxima as well."""
+    """Take the maximum of each window of an input (N, C, L).
+
+    With return_indices, the positions of the maxima are returned as well.
+    """
 
     def forward(self, input: Tensor):
         return F.max_pool1d(
@@ -74,7 +80,10 @@ class MaxPool1d(_MaxPoolNd):
 
 
 class MaxPool2d(_MaxPoolNd):
-    """The maximum of each window of (N, C, H, W); with return_indices, the places of the maxima as well."""
+    """Take the maximum of each window of an input (N, C, H, W).
+
+    With return_indices, the positions of the maxima are returned as well.
+    """
 
     def forward(self, input: Tensor):
         return F.max_pool2d(
@@ -89,7 +98,10 @@ class MaxPool2d(_MaxPoolNd):
 
 
 class MaxPool3d(_MaxPoolNd):
-    """The maximum of each window of (N, C, D, H, W); with return_indices, the places of the maxima as well."""
+    """Take the maximum of each window of an input (N, C, D, H, W).
+
+    With return_indices, the positions of the maxima are returned as well.
+    """
 
     def forward(self, input: Tensor):
         return F.max_pool3d(
@@ -109,7 +121,7 @@ class _MaxUnpoolNd(Module):
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
-    """Puts the maxima that MaxPool1d found back in their places, given by its indices; zero elsewhere."""
+    """Put maxima back at the positions given by the indices of MaxPool1d, and zeros elsewhere."""
 
     def __init__(self, kernel_size: _size_1_t, stride: _size_1_t | None = None, padding: _size_1_t = 0) -> None:
         super().__init__()
@@ -122,7 +134,7 @@ class MaxUnpool1d(_MaxUnpoolNd):
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
-    """Puts the maxima that MaxPool2d found back in their places, given by its indices; zero elsewhere."""
+    """Put maxima back at the positions given by the indices of MaxPool2d, and zeros elsewhere."""
 
     def __init__(self, kernel_size: _size_2_t, stride: _size_2_t | None = None, padding: _size_2_t = 0) -> None:
         super().__init__()
@@ -135,7 +147,7 @@ class MaxUnpool2d(_MaxUnpoolNd):
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
-    """Puts the maxima that MaxPool3d found back in their places, given by its indices; zero elsewhere."""
+    """Put maxima back at the positions given by the indices of MaxPool3d, and zeros elsewhere."""
 
     def __init__(self, kernel_size: _size_3_t, stride: _size_3_t | None = None, padding: _size_3_t = 0) -> None:
         super().__init__()
@@ -155,7 +167,10 @@ class _AvgPoolNd(Module):
 
 
 class AvgPool1d(_AvgPoolNd):
-    """The mean of each window of (N, C, L); count_include_pad counts the zeros of the padding."""
+    """Take the mean of each window of an input (N, C, L).
+
+    With count_include_pad, the zeros of the padding count as elements.
+    """
 
     def __init__(
         self,
@@ -177,7 +192,10 @@ class AvgPool1d(_AvgPoolNd):
 
 
 class AvgPool2d(_AvgPoolNd):
-    """The mean of each window of (N, C, H, W): its sum divided by the number of elements, or by divisor_override."""
+    """Take the mean of each window of an input (N, C, H, W).
+
+    The sum is divided by the number of elements, or by divisor_override.
+    """
 
     __constants__ = ["kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override"]
 
@@ -211,7 +229,10 @@ class AvgPool2d(_AvgPoolNd):
 
 
 class AvgPool3d(_AvgPoolNd):
-    """The mean of each window of (N, C, D, H, W): its sum divided by the number of elements, or by divisor_override."""
+    """Take the mean of each window of an input (N, C, D, H, W).
+
+    The sum is divided by the number of elements, or by divisor_override.
+    """
 
     __constants__ = ["kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override"]
 
@@ -245,7 +266,7 @@ class AvgPool3d(_AvgPoolNd):
 
 
 def _check_fractions(layer, output_size, output_ratio):
-    """Exactly one of the two is given, and a ratio makes the output smaller."""
+    """Raise ValueError unless exactly one of output size and ratio is given and the ratio is within (0, 1)."""
     if output_size is None and output_ratio is None:
         raise ValueError(f"{type(layer).__name__} requires specifying either an output size, or a pooling ratio")
     if output_size is not None and output_ratio is not None:
@@ -255,8 +276,10 @@ def _check_fractions(layer, output_size, output_ratio):
 
 
 class FractionalMaxPool2d(Module):
-    """The maximum of windows of (N, C, H, W) whose places are drawn so that the output has output_size, or output_ratio
-    times the input's.
+    """Take the maximum of windows of an input (N, C, H, W) at random positions.
+
+    The output has the size output_size, or output_ratio times the size of the input. Exactly one of the two must be
+    given.
     """
 
     __constants__ = ["kernel_size", "return_indices", "output_size", "output_ratio"]
@@ -289,8 +312,10 @@ class FractionalMaxPool2d(Module):
 
 
 class FractionalMaxPool3d(Module):
-    """The maximum of windows of (N, C, D, H, W) whose places are drawn so that the output has output_size, or
-    output_ratio times the input's.
+    """Take the maximum of windows of an input (N, C, D, H, W) at random positions.
+
+    The output has the size output_size, or output_ratio times the size of the input. Exactly one of the two must be
+    given.
     """
 
     __constants__ = ["kernel_size", "return_indices", "output_size", "output_ratio"]
@@ -344,21 +369,21 @@ class _LPPoolNd(Module):
 
 
 class LPPool1d(_LPPoolNd):
-    """(sum of x^p)^(1/p) of each window of (N, C, L), with p = norm_type."""
+    """Compute (sum of x^p)^(1/p) of each window of an input (N, C, L), where p is norm_type."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.lp_pool1d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
 
 class LPPool2d(_LPPoolNd):
-    """(sum of x^p)^(1/p) of each window of (N, C, H, W), with p = norm_type."""
+    """Compute (sum of x^p)^(1/p) of each window of an input (N, C, H, W), where p is norm_type."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.lp_pool2d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
 
 class LPPool3d(_LPPoolNd):
-    """(sum of x^p)^(1/p) of each window of (N, C, D, H, W), with p = norm_type."""
+    """Compute (sum of x^p)^(1/p) of each window of an input (N, C, D, H, W), where p is norm_type."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.lp_pool3d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
@@ -377,21 +402,27 @@ class _AdaptiveMaxPoolNd(Module):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
-    """The maximum of as many even windows of (N, C, L) as output_size says."""
+    """Take the maximum of output_size evenly spaced windows of an input (N, C, L)."""
 
     def forward(self, input: Tensor):
         return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
-    """The maximum of as many even windows of (N, C, H, W) as output_size says; None keeps the input's."""
+    """Take the maximum of evenly spaced windows of an input (N, C, H, W), so that the output has output_size.
+
+    None for a dimension keeps the size of the input.
+    """
 
     def forward(self, input: Tensor):
         return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
-    """The maximum of as many even windows of (N, C, D, H, W) as output_size says; None keeps the input's."""
+    """Take the maximum of evenly spaced windows of an input (N, C, D, H, W), so that the output has output_size.
+
+    None for a dimension keeps the size of the input.
+    """
 
     def forward(self, input: Tensor):
         return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)
@@ -409,21 +440,27 @@ class _AdaptiveAvgPoolNd(Module):
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
-    """The mean of as many even windows of (N, C, L) as output_size says."""
+    """Take the mean of output_size evenly spaced windows of an input (N, C, L)."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool1d(input, self.output_size)
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
-    """The mean of as many even windows of (N, C, H, W) as output_size says; None keeps the input's."""
+    """Take the mean of evenly spaced windows of an input (N, C, H, W), so that the output has output_size.
+
+    None for a dimension keeps the size of the input.
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool2d(input, self.output_size)
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
-    """The mean of as many even windows of (N, C, D, H, W) as output_size says; None keeps the input's."""
+    """Take the mean of evenly spaced windows of an input (N, C, D, H, W), so that the output has output_size.
+
+    None for a dimension keeps the size of the input.
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool3d(input, self.output_size)

@@ -1,4 +1,4 @@
-"""Recurrent layers; the recurrences are operators (runtime/ops/recurrent.py)."""
+"""Recurrent layers; the recurrences themselves are operators (runtime/ops/recurrent.py)."""
 
 import math
 import numbers
@@ -21,7 +21,7 @@ def _apply_permutation(tensor: Tensor, permutation: Tensor, dim: int = 1) -> Ten
 
 
 def apply_permutation(tensor: Tensor, permutation: Tensor, dim: int = 1) -> Tensor:
-    """Deprecated: tensor.index_select(dim, permutation)."""
+    """Deprecated: use tensor.index_select(dim, permutation)."""
     warnings.warn(
         "`apply_permutation` is deprecated, please use `tensor.index_select(dim, permutation)` instead",
         FutureWarning,
@@ -42,13 +42,13 @@ def _state_size(layer, input, batch_sizes, features):
 
 
 def _initial_states(layer, input, batch_sizes):
-    """Zeros: h, or (h, c) of an LSTM."""
+    """Return zeros for h, or for (h, c) of an LSTM."""
     h = input.new_zeros(layer.get_expected_hidden_size(input, batch_sizes))
     return (h, input.new_zeros(layer.get_expected_cell_size(input, batch_sizes))) if layer.mode == "LSTM" else h
 
 
 def _batch_states(layer, hx, batched):
-    """The given states, with a batch of one where the input has no batch."""
+    """Check the given states, and add a batch dimension of one if the input has no batch."""
     kind, dims = ("batched 3-D", 3) if batched else ("unbatched 2-D", 2)
     if layer.mode == "LSTM":
         if any(h.dim() != dims for h in hx):
@@ -63,14 +63,17 @@ def _batch_states(layer, hx, batched):
 
 
 def _five(layer, names):
-    """The weights of one layer and direction in the order of a step's arguments, None for those that it lacks."""
+    """Return the weights of one layer and direction in the order of a step's arguments.
+
+    A weight that the layer does not have is None.
+    """
     weights = {name.split("_l")[0]: getattr(layer, name) for name in names}
     return [weights.get(name) for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")]
 
 
 def _unroll(layer, input, hx):
-    """(output, last states) of all steps of all layers: what the three kinds of layers share."""
-    PackedSequence = torch.nn.utils.rnn.PackedSequence  # when called: nn.utils is built on these modules
+    """Run all steps of all layers and return (output, last states); shared by RNN, LSTM and GRU."""
+    PackedSequence = torch.nn.utils.rnn.PackedSequence  # imported late: nn.utils depends on these modules
     packed, batched = input if isinstance(input, PackedSequence) else None, True
     sizes = sorted_indices = unsorted_indices = None
     if packed is not None:
@@ -99,7 +102,11 @@ def _unroll(layer, input, hx):
 
 
 class RNNBase(Module):
-    """Base of RNN, LSTM and GRU: layers of one or two directions with their weights."""
+    """Base of RNN, LSTM and GRU: stacked layers in one or two directions, with their weights.
+
+    input_size, hidden_size and num_layers must be positive, dropout must be in [0, 1] and proj_size must be smaller
+    than hidden_size; otherwise ValueError is raised.
+    """
 
     __constants__ = [
         "mode",
@@ -177,7 +184,7 @@ class RNNBase(Module):
 
     @property
     def all_weights(self):
-        """The parameters of each layer and direction."""
+        """A list with the parameters of each layer and direction."""
         return [[getattr(self, name) for name in names] for names in self._all_weights]
 
     @property
@@ -189,16 +196,19 @@ class RNNBase(Module):
         return [getattr(self, name, None) for name in self._flat_weights_names]
 
     def flatten_parameters(self) -> None:
-        """Does nothing: the weights need not lie in one block of memory here."""
+        """Do nothing: here the weights need not share one block of memory."""
 
     def reset_parameters(self) -> None:
-        """Draw new initial values."""
+        """Draw all weights uniformly from [-1 / sqrt(hidden_size), 1 / sqrt(hidden_size)]."""
         bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
 
     def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
-        """Raise unless the input has the weights' dtype, the right number of dimensions and features."""
+        """Check the dtype, the number of dimensions and the number of features of the input.
+
+        A dtype other than the weights' raises ValueError outside autocast; the other errors are RuntimeError.
+        """
         dtype = getattr(self, self._all_weights[0][0]).dtype
         if input.dtype != dtype and not torch.is_autocast_enabled(input.device.type):
             raise ValueError(
@@ -214,23 +224,23 @@ class RNNBase(Module):
             )
 
     def get_expected_hidden_size(self, input: Tensor, batch_sizes: Tensor | None) -> tuple[int, int, int]:
-        """The shape that the hidden state must have."""
+        """Return the shape that the hidden state must have."""
         return _state_size(self, input, batch_sizes, self.proj_size or self.hidden_size)
 
     def check_hidden_size(
         self, hx: Tensor, expected_hidden_size: tuple[int, int, int], msg: str = "Expected hidden size {}, got {}"
     ) -> None:
-        """Raise unless the state has this shape."""
+        """Raise RuntimeError unless the state has the expected shape."""
         if hx.size() != expected_hidden_size:
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.size())))
 
     def check_forward_args(self, input: Tensor, hidden: Tensor, batch_sizes: Tensor | None) -> None:
-        """Check the input and the states."""
+        """Check the input and the states; raise on a mismatch."""
         self.check_input(input, batch_sizes)
         self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
 
     def permute_hidden(self, hx: Tensor, permutation: Tensor | None):
-        """The states with sequences in another order."""
+        """Return the states with the sequences permuted, or unchanged if permutation is None."""
         return hx if permutation is None else _apply_permutation(hx, permutation)
 
     def extra_repr(self) -> str:
@@ -246,7 +256,7 @@ class RNNBase(Module):
             f", {name}={getattr(self, name)}" for name, value in usual.items() if getattr(self, name) != value
         )
 
-    # PyTorch pickles the list of weights as well; here it is computed
+    # PyTorch also pickles the list of weights; here it is computed.
 
     def __getstate__(self):
         return super().__getstate__() | {
@@ -262,11 +272,12 @@ class RNNBase(Module):
 
 
 class RNN(RNNBase):
-    """Elman recurrent layers: h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu.
+    """Elman recurrent layers: h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu instead of tanh.
 
     RNN(input_size, hidden_size, num_layers=1, nonlinearity="tanh", bias=True, batch_first=False, dropout=0.0,
-    bidirectional=False):
-    (L, N, input_size) to (output of each step, last h); see RNNBase for the other arguments.
+    bidirectional=False)
+
+    An input (L, N, input_size) gives (output of each step, last h). RNNBase describes the other arguments.
     """
 
     def __init__(self, *args, **kwargs):
@@ -286,19 +297,22 @@ class RNN(RNNBase):
 
 
 class LSTM(RNNBase):
-    """Long short-term memory layers: c' = f c + i g and h' = o tanh(c'), with sigmoid gates i, f, o and g = tanh(...)
-    of x and h.
+    """Long short-term memory layers: c' = f c + i g and h' = o tanh(c').
+
+    i, f and o are sigmoid gates of x and h, and g is their tanh.
 
     LSTM(input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False,
-    proj_size=0):
-    (L, N, input_size) to (output of each step, (last h, last c)); proj_size projects h.
+    proj_size=0)
+
+    An input (L, N, input_size) gives (output of each step, (last h, last c)). A proj_size above 0 projects h to that
+    size.
     """
 
     def __init__(self, *args, **kwargs):
         super().__init__("LSTM", *args, **kwargs)
 
     def get_expected_cell_size(self, input: Tensor, batch_sizes: Tensor | None) -> tuple[int, int, int]:
-        """The shape that the cell state must have."""
+        """Return the shape that the cell state must have."""
         return _state_size(self, input, batch_sizes, self.hidden_size)
 
     def check_forward_args(self, input: Tensor, hidden: tuple[Tensor, Tensor], batch_sizes: Tensor | None) -> None:
@@ -318,11 +332,13 @@ class LSTM(RNNBase):
 
 
 class GRU(RNNBase):
-    """Gated recurrent unit layers: h' = (1 - z) n + z h, with sigmoid gates r, z and n = tanh(W_in x + b_in + r (W_hn h
-    + b_hn)).
+    """Gated recurrent unit layers: h' = (1 - z) n + z h, where n = tanh(W_in x + b_in + r (W_hn h + b_hn)).
 
-    GRU(input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False):
-    (L, N, input_size) to (output of each step, last h).
+    r and z are sigmoid gates of x and h.
+
+    GRU(input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False)
+
+    An input (L, N, input_size) gives (output of each step, last h).
     """
 
     def __init__(self, *args, **kwargs):
@@ -335,7 +351,7 @@ class GRU(RNNBase):
 
 
 class RNNCellBase(Module):
-    """Base of the cells: one step."""
+    """Base of the cells, which compute a single step."""
 
     __constants__ = ["input_size", "hidden_size", "bias"]
 
@@ -364,7 +380,7 @@ class RNNCellBase(Module):
         )
 
     def reset_parameters(self) -> None:
-        """Draw the weights anew, uniformly within ``hidden_size ** -0.5``."""
+        """Draw all weights uniformly from [-1 / sqrt(hidden_size), 1 / sqrt(hidden_size)]."""
         bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
@@ -381,7 +397,7 @@ def _check_sizes(cell, input, states):
 
 
 def _step(cell, mode, input, states, names):
-    """The cell's new states; those given are checked under their names."""
+    """Compute the cell's new states; `names` are used in errors about the given states."""
     for what, value in (("input", input), *zip(names, states or ())):
         if value.dim() not in (1, 2):
             raise ValueError(f"{type(cell).__name__}: Expected {what} to be 1D or 2D, got {value.dim()}D instead")
@@ -397,9 +413,9 @@ def _step(cell, mode, input, states, names):
 
 
 class RNNCell(RNNCellBase):
-    """One step of an RNN: h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu.
+    """One step of an RNN: h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu instead of tanh.
 
-    (N, input_size) and (N, hidden_size) give (N, hidden_size).
+    An input (N, input_size) and a state (N, hidden_size) give a new state (N, hidden_size).
     """
 
     __constants__ = ["input_size", "hidden_size", "bias", "nonlinearity"]
@@ -417,9 +433,9 @@ class RNNCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """One step of an LSTM: (N, input_size) and states (h, c) of (N, hidden_size) give the new (h, c).
+    """One step of an LSTM: an input (N, input_size) and states (h, c) give new states (h, c).
 
-    Gates i, f, g, o lie in this order.
+    The states have the shape (N, hidden_size). The weights of the gates are stacked in the order i, f, g, o.
     """
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device=None, dtype=None) -> None:
@@ -430,9 +446,9 @@ class LSTMCell(RNNCellBase):
 
 
 class GRUCell(RNNCellBase):
-    """One step of a GRU: (N, input_size) and (N, hidden_size) give (N, hidden_size).
+    """One step of a GRU: an input (N, input_size) and a state (N, hidden_size) give a new state.
 
-    Gates r, z, n lie in this order.
+    The weights of the gates are stacked in the order r, z, n.
     """
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device=None, dtype=None) -> None:

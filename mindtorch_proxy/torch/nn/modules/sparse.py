@@ -12,7 +12,7 @@ __all__ = ["Embedding", "EmbeddingBag"]
 
 
 def _set_weight(layer, padding_idx, weight, requires_grad, device, dtype):
-    """Check padding_idx, and make the layer's weight or take the given one."""
+    """Check padding_idx, then create the layer's weight or use the given one."""
     rows, columns = layer.num_embeddings, layer.embedding_dim
     if padding_idx is not None:
         if not -rows <= padding_idx < rows and padding_idx != 0:
@@ -31,7 +31,7 @@ def _set_weight(layer, padding_idx, weight, requires_grad, device, dtype):
 
 
 def _shown(layer, *names):
-    """repr of the size and of the attributes that are not the usual ones."""
+    """Return the extra_repr: the sizes, and the attributes that differ from their defaults."""
     usual = {
         "padding_idx": None,
         "max_norm": None,
@@ -68,9 +68,9 @@ class _EmbeddingBase(Module):
 
 
 class Embedding(_EmbeddingBase):
-    """A table of num_embeddings vectors, looked up by index: integers (*) to (*, embedding_dim).
+    """A table of num_embeddings vectors: integer indices of shape (*) give vectors (*, embedding_dim).
 
-    No gradient goes to row padding_idx.
+    The row padding_idx gets no gradient.
     """
 
     __constants__ = [
@@ -125,7 +125,7 @@ class Embedding(_EmbeddingBase):
         scale_grad_by_freq=False,
         sparse=False,
     ):
-        """An Embedding with this weight."""
+        """Return an Embedding with the given weight, which is frozen with `freeze`."""
         return _from_weight(
             cls,
             embeddings,
@@ -139,8 +139,9 @@ class Embedding(_EmbeddingBase):
 
 
 class EmbeddingBag(_EmbeddingBase):
-    """The sum, mean or maximum (`mode`) of the embeddings of each bag: rows of a matrix, or parts of a vector that
-    begin at `offsets`.
+    """The sum, mean or maximum (`mode`) of the embeddings of each bag of indices.
+
+    The bags are the rows of a 2-D input, or the parts of a 1-D input that begin at `offsets`.
     """
 
     __constants__ = [
@@ -212,7 +213,7 @@ class EmbeddingBag(_EmbeddingBase):
         include_last_offset: bool = False,
         padding_idx: int | None = None,
     ) -> "EmbeddingBag":
-        """An EmbeddingBag with this weight."""
+        """Return an EmbeddingBag with the given weight, which is frozen with `freeze`."""
         bag = _from_weight(
             cls,
             embeddings,

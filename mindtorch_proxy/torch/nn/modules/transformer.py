@@ -1,4 +1,4 @@
-"""The Transformer of "Attention Is All You Need"."""
+"""The Transformer of the paper "Attention Is All You Need"."""
 
 import copy
 import warnings
@@ -45,7 +45,7 @@ def _get_activation_fn(activation):
 
 
 def _detect_is_causal_mask(mask, is_causal=None, size=None):
-    """Whether the mask is the causal one, unless is_causal says it."""
+    """Whether to treat the mask as causal: is_causal if it is given, else compare with the causal mask."""
     if is_causal is not None or mask is None:
         return is_causal is True
     causal = _generate_square_subsequent_mask(
@@ -55,8 +55,10 @@ def _detect_is_causal_mask(mask, is_causal=None, size=None):
 
 
 class Transformer(Module):
-    """Encoder and decoder: sources (S, N, d_model) and targets (T, N, d_model), N first with batch_first, to (T, N,
-    d_model).
+    """An encoder and a decoder.
+
+    A source (S, N, d_model) and a target (T, N, d_model) give an output (T, N, d_model). With batch_first, N is the
+    first dimension. Different batch sizes, or a last dimension other than d_model, raise RuntimeError.
     """
 
     def __init__(
@@ -134,7 +136,7 @@ class Transformer(Module):
     def generate_square_subsequent_mask(
         sz: int, device: torch.device | None = None, dtype: torch.dtype | None = None
     ) -> Tensor:
-        """A mask that hides later positions: -inf above the diagonal, zero elsewhere."""
+        """Return a mask of shape (sz, sz) that hides later positions: -inf above the diagonal, zero elsewhere."""
         return _generate_square_subsequent_mask(sz, device, dtype)
 
     def _reset_parameters(self):
@@ -144,7 +146,7 @@ class Transformer(Module):
 
 
 def _why_not_nested(layer):
-    """Why PyTorch would not skip padding in evaluation with this layer, or the empty string."""
+    """Return why PyTorch would not skip padding in evaluation with this layer, or an empty string."""
     if not isinstance(layer, TransformerEncoderLayer):
         return " was not TransformerEncoderLayer"
     attention = layer.self_attn
@@ -166,7 +168,7 @@ def _why_not_nested(layer):
 
 
 def _zeroes_padding(encoder, src, mask, padding):
-    """Whether PyTorch would take its path over nested tensors, which leaves zeros in padded positions."""
+    """Whether PyTorch would convert the input to nested tensors, which leaves zeros in padded positions."""
     first = encoder.layers[0]
     if (
         not encoder.use_nested_tensor
@@ -184,7 +186,7 @@ def _zeroes_padding(encoder, src, mask, padding):
 
 
 class TransformerEncoder(Module):
-    """num_layers copies of an encoder layer one after the other, then `norm`."""
+    """num_layers copies of an encoder layer in sequence, followed by `norm` if it is given."""
 
     __constants__ = ["norm"]
 
@@ -237,7 +239,7 @@ class TransformerEncoder(Module):
 
 
 class TransformerDecoder(Module):
-    """num_layers copies of a decoder layer one after the other, then `norm`."""
+    """num_layers copies of a decoder layer in sequence, followed by `norm` if it is given."""
 
     __constants__ = ["norm"]
 
@@ -279,9 +281,9 @@ class TransformerDecoder(Module):
 def _build_layer(
     layer, attentions, d_model, nhead, dim_feedforward, dropout, layer_norm_eps, batch_first, norm_first, bias, kwargs
 ):
-    """The submodules of an encoder or decoder layer, in PyTorch's order.
+    """Create the submodules of an encoder or decoder layer in PyTorch's order.
 
-    There is a norm and a dropout for each block.
+    Each block gets a norm and a dropout.
     """
     for name in attentions:
         setattr(
@@ -301,8 +303,9 @@ def _build_layer(
 
 
 class TransformerEncoderLayer(Module):
-    """Self-attention and a feed-forward network, each with a residual and a LayerNorm: after the sum, or before the
-    block with norm_first.
+    """Self-attention and a feed-forward network, each with a residual connection and a LayerNorm.
+
+    The LayerNorm follows the sum, or precedes the block with norm_first.
     """
 
     __constants__ = ["norm_first"]
@@ -386,8 +389,9 @@ class TransformerEncoderLayer(Module):
 
 
 class TransformerDecoderLayer(Module):
-    """Self-attention, attention to the encoder's output (`memory`), and a feed-forward network, with residuals and
-    norms as the encoder's.
+    """Self-attention, attention to the encoder's output (`memory`), and a feed-forward network.
+
+    Residual connections and norms are placed as in TransformerEncoderLayer.
     """
 
     __constants__ = ["norm_first"]

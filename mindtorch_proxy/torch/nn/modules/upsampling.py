@@ -1,4 +1,4 @@
-"""Resizing."""
+"""Layers that resize images."""
 
 from torch import Tensor
 
@@ -10,8 +10,9 @@ __all__ = ["Upsample", "UpsamplingNearest2d", "UpsamplingBilinear2d"]
 
 
 class Upsample(Module):
-    """Resizes (N, C, *) to `size` or by `scale_factor`, with the `mode` of F.interpolate: nearest, linear, bilinear,
-    bicubic, trilinear.
+    """Resize an input (N, C, *) to `size`, or by `scale_factor`.
+
+    `mode` is one of those of F.interpolate: nearest, linear, bilinear, bicubic, trilinear.
     """
 
     __constants__ = ["size", "scale_factor", "mode", "align_corners", "name", "recompute_scale_factor"]
@@ -55,14 +56,14 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """Upsample images by the nearest pixel."""
+    """Resize images with nearest neighbour interpolation."""
 
     def __init__(self, size: _size_2_t | None = None, scale_factor: _ratio_2_t | None = None) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Upsample images bilinearly, corners aligned."""
+    """Resize images with bilinear interpolation and align_corners=True."""
 
     def __init__(self, size: _size_2_t | None = None, scale_factor: _ratio_2_t | None = None) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)

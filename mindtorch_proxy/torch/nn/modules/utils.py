@@ -1,4 +1,4 @@
-"""Small helpers of layers."""
+"""Helpers shared by layers."""
 
 import torch
 
@@ -18,7 +18,7 @@ __all__ = ["consume_prefix_in_state_dict_if_present"]
 
 
 def consume_prefix_in_state_dict_if_present(state_dict, prefix):
-    """Strip the prefix from the keys of state_dict and of its metadata, in place."""
+    """Remove the prefix from the keys of state_dict and of its metadata, in place."""
     for key in list(state_dict):
         if key.startswith(prefix):
             state_dict[key[len(prefix) :]] = state_dict.pop(key)
@@ -29,6 +29,6 @@ def consume_prefix_in_state_dict_if_present(state_dict, prefix):
 
 
 def _optional_parameters(module, kwargs, **shapes):
-    """Register an uninitialised parameter of each shape, or None."""
+    """Register an uninitialized parameter for each shape, or None where the shape is None."""
     for name, shape in shapes.items():
         module.register_parameter(name, None if shape is None else Parameter(torch.empty(shape, **kwargs)))
