@@ -1,10 +1,10 @@
-"""Neural networks: modules, parameters, initial values, utilities."""
+"""Neural networks: modules, parameters, initialization and utilities."""
 
 from importlib import import_module as _import_module
 
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
-# file by file: type checkers follow the lists of names that stand there, not one that is made of them
+# Import from each file: type checkers follow the __all__ of a file, but not a list that is computed from several.
 from .modules.activation import *
 from .modules.adaptive import *
 from .modules.batchnorm import *
@@ -37,13 +37,17 @@ def __getattr__(name):
         "intrinsic",
         "qat",
         "quantized",
-    ):  # the older names of parts of torch.ao.nn, imported when first asked for
+    ):  # the older names of parts of torch.ao.nn, which are imported on first access
         return _import_module(f"{__name__}.{name}")
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 
 def factory_kwargs(kwargs):
-    """The device, dtype and memory_format in kwargs, which may hold them directly or in their own 'factory_kwargs'."""
+    """Return the device, dtype and memory_format in kwargs.
+
+    They may be given directly or in a nested 'factory_kwargs'. Any other key, or a key that is given in both places,
+    raises TypeError.
+    """
     if kwargs is None:
         return {}
     simple = {"device", "dtype", "memory_format"}

@@ -1,6 +1,6 @@
-"""The forms in which functions, layers and sequences take sizes, dtypes and devices.
+"""Parsing of the arguments of functions, layers and sequences: sizes, dtypes and devices.
 
-A file by itself: functional, modules and utils need it.
+This is a separate file because functional, modules and utils all import it.
 """
 
 from collections.abc import Iterable
@@ -24,12 +24,15 @@ _quadruple = _ntuple(4, "_quadruple")
 
 
 def _reverse_repeat_tuple(t, n):
-    """Each item n times, last first: what F.pad takes for symmetric paddings."""
+    """Repeat each item n times, last item first: the form in which F.pad takes symmetric paddings."""
     return tuple(x for x in reversed(t) for _ in range(n))
 
 
 def _list_with_default(out_size, defaults):
-    """out_size with the trailing `defaults` in place of None."""
+    """Return out_size with each None replaced by the value of `defaults` for the same trailing position.
+
+    An out_size that is not shorter than `defaults` raises ValueError; a number is returned unchanged.
+    """
     if isinstance(out_size, int):
         return out_size
     if len(defaults) <= len(out_size):
@@ -38,8 +41,9 @@ def _list_with_default(out_size, defaults):
 
 
 def _parse_to(*args, **kwargs):
-    """(device, dtype, non_blocking, memory_format) from the arguments of `to`: (device, dtype, ...), (dtype, ...) or
-    (tensor, ...).
+    """Return (device, dtype, non_blocking, memory_format) from the arguments of `to`.
+
+    The accepted forms are (device, dtype, ...), (dtype, ...) and (tensor, ...).
     """
 
     def bind(device=None, dtype=None, non_blocking=False, copy=False, *, memory_format=None):

@@ -1,4 +1,4 @@
-"""The `reduction` argument of losses, and the two that it replaced."""
+"""The `reduction` argument of losses, and the two older arguments that it replaced."""
 
 import warnings
 
@@ -6,7 +6,10 @@ _CODES = {"none": 0, "mean": 1, "sum": 2}
 
 
 def get_enum(reduction):
-    """The number that native functions take for a reduction."""
+    """Return the number that native functions take for a reduction.
+
+    An unknown reduction raises ValueError.
+    """
     if reduction == "elementwise_mean":
         warnings.warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.", stacklevel=2)
         reduction = "mean"
@@ -16,7 +19,7 @@ def get_enum(reduction):
 
 
 def legacy_get_string(size_average, reduce, emit_warning=True):
-    """The reduction that size_average and reduce mean; None stands for True."""
+    """Return the reduction that size_average and reduce mean, where None means True."""
     ret = "none" if reduce is not None and not reduce else "mean" if size_average is None or size_average else "sum"
     if emit_warning:
         warnings.warn(
@@ -26,5 +29,5 @@ def legacy_get_string(size_average, reduce, emit_warning=True):
 
 
 def legacy_get_enum(size_average, reduce, emit_warning=True):
-    """get_enum of legacy_get_string."""
+    """Return the number of the reduction that size_average and reduce mean."""
     return get_enum(legacy_get_string(size_average, reduce, emit_warning))

@@ -1,5 +1,6 @@
-"""Products of matrices in float8 with scales for tensors, rows or blocks: their options are known, and the products are
-not supported.
+"""Scaled float8 matrix products, with scales for tensors, rows or blocks.
+
+The option types exist, but the products are not supported and raise NotImplementedError.
 """
 
 import enum
@@ -8,7 +9,7 @@ __all__ = ["ScalingType", "SwizzleType", "scaled_grouped_mm", "scaled_mm"]
 
 
 class ScalingType(enum.IntEnum):
-    """What one scale belongs to: a whole tensor, a row, or a block of so many rows and columns."""
+    """What one scale applies to: a whole tensor, a row, or a block of the given rows and columns."""
 
     TensorWise = 0
     RowWise = 1
@@ -19,7 +20,7 @@ class ScalingType(enum.IntEnum):
 
 
 class SwizzleType(enum.IntEnum):
-    """How the scales of blocks lie in memory."""
+    """How the scales of blocks are laid out in memory."""
 
     NO_SWIZZLE = 0
     SWIZZLE_32_4_4 = 1

@@ -1,4 +1,4 @@
-"""Names for the argument types of layers: a number, or a tuple of n of them."""
+"""Types of layer arguments: a number, or a tuple of n numbers."""
 
 from typing import TypeVar, Union
 

@@ -1,4 +1,4 @@
-"""The functional interface: operators of the namespace nn.functional, resolved when first asked for."""
+"""The functional interface: the operators of the namespace nn.functional, resolved on first access."""
 
 import importlib as _importlib
 
@@ -17,7 +17,7 @@ from . import _reduction as _Reduction, grad  # noqa: F401
 from ._arguments import _list_with_default, _pair, _single, _triple  # noqa: F401
 from ._scaled import ScalingType, SwizzleType, scaled_grouped_mm, scaled_mm  # noqa: F401
 
-# functions of the root namespace that are here as well, the same objects
+# Functions of the root namespace that this module exports as well; they are the same objects.
 _ROOT = frozenset(
     """celu_ conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc avg_pool1d
  adaptive_avg_pool1d channel_shuffle native_channel_shuffle pixel_shuffle pixel_unshuffle pairwise_distance pdist
@@ -26,15 +26,16 @@ _ROOT = frozenset(
 
 
 def _none_or_dtype(input):
-    """The dtype of a tensor, or None for None."""
+    """Return the dtype of a tensor, or None for None; any other input raises RuntimeError."""
     if input is None or isinstance(input, Tensor):
         return None if input is None else input.dtype
     raise RuntimeError("input to _none_or_dtype() must be None or torch.Tensor")
 
 
 def _mha_shape_check(query, key, value, key_padding_mask, attn_mask, num_heads):
-    """Whether the arguments of multi-head attention are a batch; AssertionError where their numbers of dimensions do
-    not fit.
+    """Whether the inputs of multi-head attention are batched.
+
+    AssertionError is raised if the numbers of dimensions do not fit together.
     """
     dims = query.dim()
     if dims not in (2, 3):
@@ -57,7 +58,7 @@ def _mha_shape_check(query, key, value, key_padding_mask, attn_mask, num_heads):
 
 
 def __getattr__(name):
-    if name == "__all__":  # what `from torch.nn.functional import *` gives
+    if name == "__all__":  # the names that `from torch.nn.functional import *` imports
         return [n for n in __dir__() if n[:1] != "_"]
     if name[:2] != "__":
         f = _registry.function("torch" if name in _ROOT else "nn.functional", name)

@@ -1,4 +1,4 @@
-"""Gradients of convolutions by themselves."""
+"""Gradients of convolutions with respect to input or weight, computed without a graph."""
 
 from mindtorch_proxy.runtime.ops import conv as _conv
 

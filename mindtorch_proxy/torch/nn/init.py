@@ -1,4 +1,4 @@
-"""Initial values of parameters."""
+"""Initialization of parameters, in-place and outside autograd."""
 
 import functools
 import math
@@ -37,7 +37,7 @@ __all__ = [
 
 
 def _overridable(function):
-    """Let a tensor's class with __torch_function__ take over."""
+    """Decorator: let a tensor class with __torch_function__ override the function."""
 
     @functools.wraps(function)
     def wrapper(tensor, *args, **kwargs):
@@ -49,7 +49,10 @@ def _overridable(function):
 
 
 def calculate_gain(nonlinearity, param=None):
-    """The recommended gain for a nonlinearity; `param` is the slope of leaky_relu."""
+    """Return the recommended gain for a nonlinearity; `param` is the negative slope of leaky_relu.
+
+    An unknown nonlinearity, or a `param` that is not a number, raises ValueError.
+    """
     gains = {"sigmoid": 1, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4, "linear": 1} | {
         f"conv{kind}{n}d": 1 for kind in ("", "_transpose") for n in (1, 2, 3)
     }
@@ -63,7 +66,7 @@ def calculate_gain(nonlinearity, param=None):
 
 
 def _no_grad_uniform_(tensor, a, b, generator=None):
-    """tensor.uniform_(a, b), outside autograd."""
+    """Call tensor.uniform_(a, b) outside autograd."""
     with torch.no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
@@ -71,20 +74,20 @@ def _no_grad_uniform_(tensor, a, b, generator=None):
 @_overridable
 @torch.no_grad()
 def uniform_(tensor, a=0.0, b=1.0, generator=None):
-    """Fill with uniform values from a to b."""
+    """Fill the tensor with values drawn uniformly from [a, b)."""
     return tensor.uniform_(a, b, generator=generator)
 
 
 @_overridable
 @torch.no_grad()
 def normal_(tensor, mean=0.0, std=1.0, generator=None):
-    """Fill with normal values."""
+    """Fill the tensor with values drawn from a normal distribution."""
     return tensor.normal_(mean, std, generator=generator)
 
 
 @torch.no_grad()
 def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
-    """Fill with normal values, drawn again while outside [a, b]."""
+    """Fill the tensor with values of a normal distribution truncated to [a, b]."""
     if tensor.is_meta:
         return tensor
 
@@ -98,13 +101,14 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
             stacklevel=2,
         )
     if cdf((b - mean) / std) - cdf((a - mean) / std) > 0.3:
-        # The bounds as the tensor's dtype rounds them
+        # Use the bounds as rounded to the tensor's dtype.
         low, high = (tensor.new_tensor(x, device="cpu").item() for x in (a, b))
         tensor.normal_(mean, std, generator=generator)
         while (outside := (tensor < low) | (tensor > high)).any():
             tensor.copy_(torch.where(outside, torch.empty_like(tensor).normal_(mean, std, generator=generator), tensor))
         return tensor
-    # Little of the bell lies inside: accept uniform values with the probability of their density over its peak
+    # Little of the distribution is inside [a, b], so use rejection sampling: accept uniform values with probability
+    # density / peak density.
     peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
     chance = torch.empty_like(tensor)
 
@@ -123,25 +127,25 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
 @_overridable
 @torch.no_grad()
 def constant_(tensor, val):
-    """Fill with one value."""
+    """Fill the tensor with the value `val`."""
     return tensor.fill_(val)
 
 
 @torch.no_grad()
 def ones_(tensor):
-    """Fill with ones."""
+    """Fill the tensor with ones."""
     return tensor.fill_(1.0)
 
 
 @torch.no_grad()
 def zeros_(tensor):
-    """Fill with zeros."""
+    """Fill the tensor with zeros."""
     return tensor.zero_()
 
 
 @torch.no_grad()
 def eye_(tensor):
-    """Make a matrix the identity."""
+    """Fill a matrix with the identity; a tensor that is not 2-D raises ValueError."""
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     return tensor.copy_(torch.eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))
@@ -149,7 +153,10 @@ def eye_(tensor):
 
 @torch.no_grad()
 def dirac_(tensor, groups=1):
-    """Make a convolution's weight pass its input on, in each group."""
+    """Fill a convolution's weight so that each group passes its input channels through unchanged.
+
+    The tensor must have 3, 4 or 5 dimensions and dim 0 must be divisible by groups; otherwise ValueError is raised.
+    """
     dimensions = tensor.ndimension()
     if dimensions not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
@@ -187,19 +194,25 @@ def _xavier_std(tensor, gain):
 
 @torch.no_grad()
 def xavier_uniform_(tensor, gain=1.0, generator=None):
-    """Glorot's uniform initial values."""
+    """Fill the tensor with Glorot's uniform initialization.
+
+    The bounds are gain * sqrt(6 / (fan_in + fan_out)). Fewer than 2 dimensions raise ValueError.
+    """
     bound = math.sqrt(3.0) * _xavier_std(tensor, gain)
     return tensor.uniform_(-bound, bound, generator=generator)
 
 
 @torch.no_grad()
 def xavier_normal_(tensor, gain=1.0, generator=None):
-    """Glorot's normal initial values."""
+    """Fill the tensor with Glorot's normal initialization.
+
+    The standard deviation is gain * sqrt(2 / (fan_in + fan_out)). Fewer than 2 dimensions raise ValueError.
+    """
     return tensor.normal_(0.0, _xavier_std(tensor, gain), generator=generator)
 
 
 def _kaiming_std(tensor, a, mode, nonlinearity):
-    """The standard deviation, or None for a tensor without elements."""
+    """Return the standard deviation of He's initialization, or None for a tensor without elements."""
     if 0 in tensor.shape:
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=4)
         return None
@@ -209,7 +222,11 @@ def _kaiming_std(tensor, a, mode, nonlinearity):
 @_overridable
 @torch.no_grad()
 def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
-    """He's uniform initial values."""
+    """Fill the tensor with He's uniform initialization.
+
+    The bounds are gain * sqrt(3 / fan), where `mode` selects fan_in or fan_out. Fewer than 2 dimensions raise
+    ValueError.
+    """
     std = _kaiming_std(tensor, a, mode, nonlinearity)
     if std is None:
         return tensor
@@ -219,14 +236,21 @@ def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", gene
 
 @torch.no_grad()
 def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
-    """He's normal initial values."""
+    """Fill the tensor with He's normal initialization.
+
+    The standard deviation is gain / sqrt(fan), where `mode` selects fan_in or fan_out. Fewer than 2 dimensions raise
+    ValueError.
+    """
     std = _kaiming_std(tensor, a, mode, nonlinearity)
     return tensor if std is None else tensor.normal_(0, std, generator=generator)
 
 
 @torch.no_grad()
 def orthogonal_(tensor, gain=1, generator=None):
-    """A (semi-)orthogonal matrix; dimensions after the first are flattened."""
+    """Fill the tensor with a (semi-)orthogonal matrix; dimensions after the first are flattened.
+
+    Fewer than 2 dimensions raise ValueError.
+    """
     if tensor.ndimension() < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     if tensor.numel() == 0 or tensor.is_meta:
@@ -242,7 +266,10 @@ def orthogonal_(tensor, gain=1, generator=None):
 
 @torch.no_grad()
 def sparse_(tensor, sparsity, std=0.01, generator=None):
-    """A matrix of normal values with a fraction of each column zero."""
+    """Fill a matrix with normal values, and set the fraction `sparsity` of each column to zero.
+
+    A tensor that is not 2-D raises ValueError.
+    """
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     if tensor.is_meta:

@@ -1,4 +1,4 @@
-"""Tensors that a Module registers by themselves when assigned: parameters and buffers."""
+"""Parameters and buffers: tensors that a Module registers when they are assigned to it."""
 
 from collections import OrderedDict
 
@@ -16,7 +16,10 @@ __all__ = [
 
 
 def _marked_by(mark):
-    """Metaclass: tensors of a user's own class count as instances where they carry the mark."""
+    """Return a metaclass whose isinstance check also accepts tensors that have the attribute `mark` set.
+
+    This covers tensors of a user's class, which keep that class.
+    """
 
     class Marked(type(torch.Tensor)):
         def __instancecheck__(self, instance):
@@ -35,7 +38,11 @@ _ParameterMeta, _BufferMeta = _marked_by("_is_param"), _marked_by("_is_buffer")
 
 
 class Parameter(torch.Tensor, metaclass=_ParameterMeta):
-    """A tensor that is a module's parameter: registered when assigned, and requires a gradient by default."""
+    """A tensor that a Module registers as a parameter; it requires a gradient by default.
+
+    A tensor of a user's class keeps that class and is only marked as a parameter; it raises RuntimeError if its
+    detach() returns another class.
+    """
 
     _mark = "_is_param"
 
@@ -44,7 +51,7 @@ class Parameter(torch.Tensor, metaclass=_ParameterMeta):
             data = torch.empty(0)
         if type(data) in (torch.Tensor, Parameter):
             return torch.Tensor._make_subclass(cls, data, requires_grad)
-        # A tensor of a user's class keeps that class and is marked instead
+        # Keep the class of a tensor subclass, and mark the tensor instead.
         t = data.detach().requires_grad_(requires_grad)
         if type(t) is not type(data):
             raise RuntimeError(
@@ -72,7 +79,7 @@ class Parameter(torch.Tensor, metaclass=_ParameterMeta):
 
 
 class UninitializedTensorMixin:
-    """A parameter or buffer of unknown shape, as lazy modules have them."""
+    """A parameter or buffer of unknown shape, as used by lazy modules."""
 
     _allowed_methods = [
         getattr(torch.Tensor, name)
@@ -99,14 +106,14 @@ class UninitializedTensorMixin:
     ]
 
     def materialize(self, shape, device=None, dtype=None):
-        """Become a tensor of this shape, with uninitialised values."""
+        """Turn into a tensor of this shape, with uninitialized values."""
         data = self.data
         self.data = torch.empty(shape, device=device or data.device, dtype=dtype or data.dtype)
         self.__class__ = self.cls_to_become
 
     @property
     def shape(self):
-        """RuntimeError: the shape is not known before ``materialize``."""
+        """Raise RuntimeError: the shape is unknown before ``materialize``."""
         raise RuntimeError(
             "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
             "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. "
@@ -114,7 +121,7 @@ class UninitializedTensorMixin:
         )
 
     def share_memory_(self):
-        """Fails: there is no memory yet."""
+        """Raise RuntimeError: there is no memory yet."""
         raise RuntimeError(
             "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters "
             "before calling `module.share_memory()`."
@@ -142,12 +149,12 @@ class UninitializedTensorMixin:
 
 
 def is_lazy(param):
-    """Whether the parameter or buffer has no shape yet."""
+    """Whether the parameter or buffer is still uninitialized."""
     return isinstance(param, UninitializedTensorMixin)
 
 
 class UninitializedParameter(UninitializedTensorMixin, Parameter):
-    """A parameter whose shape a lazy module finds at its first call."""
+    """A parameter whose shape a lazy module infers at its first call."""
 
     cls_to_become = Parameter
 
@@ -175,7 +182,7 @@ class Buffer(torch.Tensor, metaclass=_BufferMeta):
 
 
 class UninitializedBuffer(UninitializedTensorMixin, torch.Tensor):
-    """A buffer whose shape a lazy module finds at its first call."""
+    """A buffer whose shape a lazy module infers at its first call."""
 
     cls_to_become = torch.Tensor
 

@@ -1,4 +1,4 @@
-"""Choosing the implementation of scaled_dot_product_attention."""
+"""Selection of the implementation of scaled_dot_product_attention."""
 
 import contextlib
 import warnings
@@ -44,7 +44,11 @@ def _sdpa_kernel(backends):
 
 @contextlib.contextmanager
 def sdpa_kernel(backends, set_priority=False):
-    """Allow only these implementations; there is one here for all, so the choice changes no result."""
+    """Context manager that allows only the given implementations.
+
+    There is only one implementation here, so the choice does not change results. An argument other than an SDPBackend
+    or a list raises AssertionError.
+    """
     if not isinstance(backends, (list, SDPBackend)):
         raise AssertionError(
             "Backend must be an instance of SDPBackend or a list of SDPBackend instances, "
@@ -58,11 +62,11 @@ def sdpa_kernel(backends, set_priority=False):
         _sdpa_kernel(previous)
 
 
-_implementations, _active = {}, None  # name -> the function that activates it; (name, what can remove it again)
+_implementations, _active = {}, None  # {name: register_fn}; (name, handle with remove())
 
 
 def register_flash_attention_impl(impl, *, register_fn):
-    """Make an implementation of flash attention known.
+    """Register an implementation of flash attention under the name `impl`.
 
     ``register_fn`` installs its kernels and returns a handle with ``remove()``, or None.
     """
@@ -70,17 +74,20 @@ def register_flash_attention_impl(impl, *, register_fn):
 
 
 def list_flash_attention_impls():
-    """The names of the implementations that were registered."""
+    """Return the sorted names of the registered implementations."""
     return sorted(_implementations)
 
 
 def current_flash_attention_impl():
-    """The name of the active implementation; None: the built-in one."""
+    """Return the name of the active implementation, or None for the built-in one."""
     return _active and _active[0]
 
 
 def activate_flash_attention_impl(impl):
-    """Install the kernels of a registered implementation, in place of the one before. ValueError for an unknown one."""
+    """Install the kernels of a registered implementation in place of the active one.
+
+    An unknown name raises ValueError.
+    """
     global _active
     if impl not in _implementations:
         raise ValueError(
@@ -92,7 +99,7 @@ def activate_flash_attention_impl(impl):
 
 
 def restore_flash_attention_impl(_raise_warn=True):
-    """Back to the built-in implementation."""
+    """Restore the built-in implementation; warn if no other was active."""
     global _active
     if _active is None:
         if _raise_warn:

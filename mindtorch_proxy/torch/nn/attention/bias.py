@@ -1,4 +1,4 @@
-"""Causal masks for scaled_dot_product_attention, made only where they are needed."""
+"""Causal masks for scaled_dot_product_attention, allocated only where they are needed."""
 
 from enum import IntEnum
 
@@ -8,14 +8,17 @@ __all__ = ["causal_upper_left", "causal_lower_right", "CausalVariant", "CausalBi
 
 
 class CausalVariant(IntEnum):
-    """Which corner of the mask the diagonal starts or ends in."""
+    """The corner of the mask that the diagonal starts or ends in."""
 
     UPPER_LEFT = 1
     LOWER_RIGHT = 2
 
 
 class CausalBias(torch.Tensor):
-    """A causal mask by its variant and its two lengths; as a tensor it is empty."""
+    """A causal mask, described by its variant and the numbers of queries and keys.
+
+    The tensor itself is empty.
+    """
 
     def __new__(cls, variant, seq_len_q, seq_len_kv):
         return torch.Tensor._make_subclass(cls, torch.empty(0))
@@ -31,7 +34,7 @@ class CausalBias(torch.Tensor):
 
     @staticmethod
     def _dispatch(query, key, value, attn_mask, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
-        """Attention under such a mask."""
+        """Run scaled_dot_product_attention with this mask; is_causal=True raises ValueError."""
         if is_causal:
             raise ValueError("CausalBias should not be used with causal=True")
         upper = attn_mask.variant is CausalVariant.UPPER_LEFT or attn_mask.seq_len_q == attn_mask.seq_len_kv
@@ -63,10 +66,13 @@ def _made(variant, size):
 
 
 def causal_upper_left(*size):
-    """A causal mask of (queries, keys) whose diagonal starts in the upper left corner."""
+    """Return a causal mask of size (queries, keys) whose diagonal starts in the upper left corner."""
     return _made(CausalVariant.UPPER_LEFT, size)
 
 
 def causal_lower_right(*size):
-    """A causal mask of (queries, keys) whose diagonal ends in the lower right corner: the last query sees every key."""
+    """Return a causal mask of size (queries, keys) whose diagonal ends in the lower right corner.
+
+    The last query attends to every key.
+    """
     return _made(CausalVariant.LOWER_RIGHT, size)

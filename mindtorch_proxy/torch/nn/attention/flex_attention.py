@@ -1,5 +1,6 @@
-"""Attention with a score function and a mask function of (batch, head, query, key) positions, evaluated densely by
-broadcasting.
+"""Attention with a score function and a mask function of the (batch, head, query, key) positions.
+
+Both functions are evaluated densely, by broadcasting tensors of positions.
 """
 
 import itertools
@@ -26,21 +27,21 @@ _mask_mod_signature = Callable[[torch.Tensor, torch.Tensor, torch.Tensor, torch.
 
 
 class AuxRequest(NamedTuple):
-    """Which results beside the output flex_attention shall return."""
+    """The results that flex_attention should return besides the output."""
 
     lse: bool = False
     max_scores: bool = False
 
 
 class AuxOutput(NamedTuple):
-    """What was asked for by an AuxRequest; None for what was not."""
+    """The results requested by an AuxRequest; a result that was not requested is None."""
 
     lse: torch.Tensor | None = None
     max_scores: torch.Tensor | None = None
 
 
 def noop_mask(batch, head, token_q, token_kv):
-    """Everything may attend to everything."""
+    """A mask function that lets every query attend to every key."""
     return batch.new_ones((), dtype=torch.bool, device=batch.device)
 
 
@@ -54,7 +55,11 @@ def _positions(B, H, q_len, kv_len, device):
 
 
 def create_mask(mod_fn, B, H, Q_LEN, KV_LEN, device=None):
-    """The (B, H, Q_LEN, KV_LEN) tensor of a mask function (bool) or of a score function applied to zeros."""
+    """Evaluate a mask function, or a score function on zeros, for all positions.
+
+    The result has the shape (B, H, Q_LEN, KV_LEN), where None for B or H counts as 1. It is a bool tensor for a mask
+    function. A function of 5 arguments is a score function.
+    """
     b, h, q, k = _positions(B, H, Q_LEN, KV_LEN, device)
     shape = (B or 1, H or 1, Q_LEN, KV_LEN)
     n = mod_fn.__code__.co_argcount if hasattr(mod_fn, "__code__") else 4
@@ -92,7 +97,7 @@ def _sliced(*positions):
 
 
 def _dense(number, indices):
-    """Which of a row's blocks are listed, as 0 and 1."""
+    """Convert lists of blocks to a tensor of 0 and 1: whether each block of a row is listed."""
     listed = torch.arange(indices.shape[-1], device=number.device) < number.unsqueeze(-1)
     return torch.zeros(indices.shape, dtype=torch.int32, device=number.device).scatter_add(
         -1, indices.to(torch.int64), listed.to(torch.int32)
@@ -100,9 +105,12 @@ def _dense(number, indices):
 
 
 class BlockMask:
-    """A mask function with the blocks it leaves out: kv_num_blocks and kv_indices list, for each row of blocks, those
-    with some elements,
-    full_kv_... those with all; q_... and full_q_... the same for each column."""
+    """A mask function together with lists of the blocks that are not empty.
+
+    For each row of blocks, kv_num_blocks and kv_indices list the blocks where the mask lets some elements through, and
+    full_kv_num_blocks and full_kv_indices those where it lets all through. The attributes that begin with q_ and
+    full_q_ list the same for each column of blocks.
+    """
 
     _TENSORS = (
         "kv_num_blocks",
@@ -150,7 +158,7 @@ class BlockMask:
         seq_lengths=None,
         compute_q_blocks=True,
     ):
-        """A mask from the number of blocks in each row and their columns."""
+        """Create a mask from the number of blocks in each row and their column indices."""
         size = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else tuple(BLOCK_SIZE)
         lengths = seq_lengths or (kv_indices.shape[-2] * size[0], kv_indices.shape[-1] * size[1])
         return cls(
@@ -170,7 +178,10 @@ class BlockMask:
         return (*self.kv_num_blocks.shape[:-1], *self.seq_lengths)
 
     def __getitem__(self, index):
-        """The mask of some batches, heads and rows of blocks, whose dimensions stay."""
+        """Return the mask of some batches, heads and rows of blocks; indexed dimensions are kept with size 1.
+
+        The result has no mask_mod of its own; it must be assigned before use.
+        """
         index = [
             slice(i + n, i + n + 1) if isinstance(i, int) and i < 0 else slice(i, i + 1) if isinstance(i, int) else i
             for i, n in zip(index if isinstance(index, tuple) else (index,), self.kv_num_blocks.shape)
@@ -179,30 +190,33 @@ class BlockMask:
         return BlockMask(self.seq_lengths, *part[:2], self.BLOCK_SIZE, _sliced, *part[2:], self.q_indices is not None)
 
     def to_dense(self):
-        """Which blocks have any element, as 0 and 1."""
+        """Return an int32 tensor of 0 and 1: whether each block has any element."""
         dense = _dense(self.kv_num_blocks, self.kv_indices)
         return dense if self.full_kv_indices is None else dense | _dense(self.full_kv_num_blocks, self.full_kv_indices)
 
     def sparsity(self):
-        """The percentage of elements in no listed block."""
+        """Return the percentage of elements that are in no listed block."""
         blocks = self.kv_num_blocks.sum().item() + (
             0 if self.full_kv_num_blocks is None else self.full_kv_num_blocks.sum().item()
         )
         return 100 * (1 - blocks * self.BLOCK_SIZE[0] * self.BLOCK_SIZE[1] / self.numel())
 
     def numel(self):
-        """The product of the sizes."""
+        """Return the product of the sizes."""
         return math.prod(self.shape)
 
     def to(self, device):
-        """The mask on another device."""
+        """Return the mask with its tensors on another device."""
         move = [t if t is None else t.to(device) for t in (getattr(self, name) for name in self._TENSORS[:4])]
         return BlockMask(
             self.seq_lengths, *move[:2], self.BLOCK_SIZE, self.mask_mod, *move[2:], self.q_indices is not None
         )
 
     def to_string(self, grid_size=(20, 20), limit=4):
-        """A picture of the blocks, of at most `limit` pairs of batch and head; grid_size -1 shows each block."""
+        """Return a text picture of the blocks for at most `limit` pairs of batch and head.
+
+        grid_size limits the size of a picture; -1 shows every block.
+        """
         dense = self.to_dense().float()
         rows, columns = dense.shape[-2:]
         r, c = (
@@ -245,7 +259,7 @@ class BlockMask:
 
 
 def _blocks(dense):
-    """(number of set blocks in each row, block numbers with the set ones first)."""
+    """Return the number of set blocks in each row, and the block indices with the set ones first."""
     order = torch.argsort(dense.to(torch.int32), dim=-1, descending=True, stable=True)
     return dense.sum(-1).to(torch.int32), order.to(torch.int32)
 
@@ -261,7 +275,7 @@ def create_block_mask(
     _compile=False,
     separate_full_blocks=True,
 ):
-    """The BlockMask of a mask function."""
+    """Evaluate a mask function for all positions and return its BlockMask."""
     qb, kb = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else BLOCK_SIZE
     mask = create_mask(mask_mod, B, H, Q_LEN, KV_LEN, device)
     pad = torch.nn.functional.pad(mask.to(torch.int32), (0, -KV_LEN % kb, 0, -Q_LEN % qb))
@@ -287,9 +301,14 @@ def flex_attention(
     *,
     return_aux=None,
 ):
-    """softmax(score_mod(q k^T * scale)) v over the positions that block_mask leaves.
+    """Compute softmax(score_mod(q k^T * scale)) v over the positions that block_mask lets through.
 
-    (B, H, L, E), (B, Hkv, S, E), (B, Hkv, S, Ev) -> (B, H, L, Ev).
+    Inputs of shape (B, H, L, E), (B, Hkv, S, E) and (B, Hkv, S, Ev) give an output (B, H, L, Ev). Inputs that are not
+    4-D raise NotImplementedError. Different numbers of heads raise ValueError, unless enable_gqa is set. Scores are
+    computed in at least float32.
+
+    return_aux selects further results, which are returned as (output, AuxOutput); return_lse is its older form and
+    returns (output, lse). Giving both raises ValueError.
     """
     if query.dim() != 4 or key.dim() != 4 or value.dim() != 4:
         raise NotImplementedError("NYI: query, key, and value must be 4D tensors")

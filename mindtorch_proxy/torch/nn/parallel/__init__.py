@@ -1,4 +1,4 @@
-"""Running a module on several devices, and in several processes."""
+"""Running a module on several devices or in several processes."""
 
 from importlib import import_module
 
@@ -23,7 +23,7 @@ def __dir__():
 
 
 def __getattr__(name):
-    if name in ("DistributedDataParallel", "distributed"):  # torch.distributed is loaded when it is wanted
+    if name in ("DistributedDataParallel", "distributed"):  # imports torch.distributed lazily
         module = import_module(f"{__name__}.distributed")
         globals()["DistributedDataParallel"] = module.DistributedDataParallel
         return globals()[name]

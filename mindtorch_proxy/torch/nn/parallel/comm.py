@@ -1,4 +1,4 @@
-"""Tensors from one device to several and back, within a process."""
+"""Copying tensors from one device to several and back, within one process."""
 
 import torch
 from torch._utils import _flatten_dense_tensors, _take_tensors, _unflatten_dense_tensors
@@ -7,7 +7,10 @@ __all__ = ["broadcast", "broadcast_coalesced", "reduce_add", "reduce_add_coalesc
 
 
 def _device(place):
-    """A device; a number is that of an accelerator."""
+    """Return the torch.device for `place`, where a number means that accelerator.
+
+    A number raises RuntimeError if no accelerator is available.
+    """
     if isinstance(place, int):
         accelerator = torch.accelerator.current_accelerator()
         if accelerator is None:
@@ -24,7 +27,10 @@ def _either(devices, out):
 
 
 def broadcast(tensor, devices=None, *, out=None):
-    """Copies of a tensor: on these devices, the first of which has it, or into the tensors of out."""
+    """Copy a tensor to each of the devices, or into the tensors of `out`; return a tuple.
+
+    The tensor should be on the first device already.
+    """
     _either(devices, out)
     if out is None:
         return tuple(tensor.to(_device(d)) for d in devices)
@@ -34,12 +40,15 @@ def broadcast(tensor, devices=None, *, out=None):
 
 
 def broadcast_coalesced(tensors, devices, buffer_size=10485760):
-    """Copies of tensors on these devices: a tuple for each device."""
+    """Copy tensors to each of the devices; return a list with one tuple of tensors per device."""
     return [tuple(t.to(_device(d)) for t in tensors) for d in devices]
 
 
 def reduce_add(inputs, destination=None):
-    """The sum of tensors on several devices, on one of them (the first's, if none is named)."""
+    """Sum tensors from several devices on `destination`, by default the device of the first tensor.
+
+    Tensors of different sizes raise ValueError.
+    """
     inputs = list(inputs)
     place = inputs[0].device if destination is None else _device(destination)
     if any(t.size() != inputs[0].size() for t in inputs):
@@ -51,7 +60,10 @@ def reduce_add(inputs, destination=None):
 
 
 def reduce_add_coalesced(inputs, destination=None, buffer_size=10485760):
-    """reduce_add of the first, the second, ... of each list of tensors, many of them at once as one."""
+    """Sum the tensors at each position of several lists of tensors.
+
+    Up to buffer_size bytes of tensors are flattened and summed as one.
+    """
     results = []
     for group in zip(*(_take_tensors(tensors, buffer_size) for tensors in inputs)):
         flat = reduce_add([_flatten_dense_tensors(tensors) for tensors in group], destination)
@@ -60,7 +72,10 @@ def reduce_add_coalesced(inputs, destination=None, buffer_size=10485760):
 
 
 def scatter(tensor, devices=None, chunk_sizes=None, dim=0, streams=None, *, out=None):
-    """Pieces of a tensor along dim: one for each device, of equal or of the given sizes, or into the tensors of out."""
+    """Split a tensor along `dim` into one piece per device, or into the tensors of `out`.
+
+    The pieces have equal sizes, or the given chunk_sizes; chunk_sizes together with `out` raises RuntimeError.
+    """
     _either(devices, out)
     if out is not None:
         if chunk_sizes is not None:
@@ -75,7 +90,10 @@ def scatter(tensor, devices=None, chunk_sizes=None, dim=0, streams=None, *, out=
 
 
 def gather(tensors, dim=0, destination=None, *, out=None):
-    """Tensors of several devices as one along dim, on one device or in out."""
+    """Concatenate tensors from several devices along `dim`, on `destination` or in `out`.
+
+    destination=-1 means the CPU; `destination` together with `out` raises RuntimeError.
+    """
     if out is not None:
         if destination is not None:
             raise RuntimeError(

@@ -16,12 +16,12 @@ T = TypeVar("T", bound=Module)
 
 
 def _accelerators():
-    """The number of accelerators that this process sees."""
+    """Return the number of accelerators that this process sees."""
     return torch.accelerator.device_count() if torch.accelerator.is_available() else 0
 
 
 class DataParallel(Module, Generic[T]):
-    """Splits a batch over accelerators; with one of them or none it just calls the module."""
+    """Split each batch over the accelerators; with at most one, just call the module."""
 
     def __init__(
         self,
@@ -51,24 +51,24 @@ class DataParallel(Module, Generic[T]):
         return self.module(*inputs, **kwargs)
 
     def replicate(self, module, device_ids):
-        """Copies of the module on the devices."""
+        """Return copies of the module on the devices."""
         return replicate(module, device_ids, not torch.is_grad_enabled())
 
     def scatter(self, inputs, kwargs, device_ids):
-        """The parts of a batch, one for each device."""
+        """Split a batch into one part per device."""
         return scatter_kwargs(inputs, kwargs, device_ids, dim=self.dim)
 
     def parallel_apply(self, replicas, inputs, kwargs):
-        """The results of the copies."""
+        """Call the copies and return their results."""
         return parallel_apply(replicas, inputs, kwargs, self.device_ids[: len(replicas)])
 
     def gather(self, outputs, output_device):
-        """The results on one device."""
+        """Concatenate the results on one device."""
         return gather(outputs, output_device, dim=self.dim)
 
 
 def data_parallel(module, inputs, device_ids=None, output_device=None, dim=0, module_kwargs=None):
-    """Call the module as DataParallel would."""
+    """Call the module as DataParallel would; raise RuntimeError if there is no accelerator."""
     if not _accelerators():
         raise RuntimeError("device type could not be determined")
     inputs = inputs if isinstance(inputs, tuple) else () if inputs is None else (inputs,)

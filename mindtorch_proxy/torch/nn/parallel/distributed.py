@@ -1,6 +1,6 @@
-"""Data parallelism over processes: each has a replica and a share of the batch.
+"""Data parallelism over processes: each process has a replica and a share of the batch.
 
-Gradients are averaged while backward goes on.
+Gradients are averaged while the backward pass is running.
 """
 
 import copy
@@ -29,7 +29,7 @@ _MB = 1 << 20
 
 
 class _BufferCommHookLocation(Enum):
-    """When buffers are synchronized."""
+    """When buffers are synchronized: before or after forward."""
 
     PRE_FORWARD = auto()
     POST_FORWARD = auto()
@@ -43,7 +43,7 @@ class _BufferCommHook:
 
 
 def _find_tensors(obj):
-    """All tensors in lists, tuples, dicts and dataclasses."""
+    """Yield all tensors in nested lists, tuples, dicts and dataclasses."""
     if isinstance(obj, torch.Tensor):
         yield obj
         return
@@ -58,13 +58,17 @@ def _find_tensors(obj):
 
 
 class _DDPSink(torch.autograd.Function):
-    """Stands after forward's outputs, so that its backward runs before all others and sees which outputs have a
-    gradient.
+    """Identity applied to the outputs of forward.
+
+    Its backward runs before that of the module, and finds out which outputs have a gradient.
     """
 
     @staticmethod
     def forward(ctx, ddp, *inputs):
-        """The inputs; copies of them, since they may be changed in place."""
+        """Return copies of the inputs, because the caller may change them in-place.
+
+        Without _ddp_sink_clone, the inputs themselves are returned.
+        """
         ctx.set_materialize_grads(False)
         ctx.ddp = ddp
         ctx.edges = [t.grad_fn if isinstance(t, torch.Tensor) else None for t in inputs]
@@ -74,7 +78,10 @@ class _DDPSink(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, *grads):
-        """The gradients."""
+        """Return the gradients unchanged, after telling the reducer which outputs have none.
+
+        With a static graph, queue the delayed all-reduce instead, in the first iteration.
+        """
         ddp = ctx.ddp()
         if ddp.static_graph:
             if not ddp._static_graph_delay_allreduce_enqueued:
@@ -89,7 +96,7 @@ class _DDPSink(torch.autograd.Function):
 
 
 class _DDPJoinHook(JoinHook):
-    """A replica without inputs adds zeros to the others' gradients."""
+    """Take part in the collectives with zero gradients after this replica has run out of inputs."""
 
     def __init__(self, ddp, divide_by_initial_world_size):
         if not isinstance(ddp, DistributedDataParallel):
@@ -99,7 +106,7 @@ class _DDPJoinHook(JoinHook):
         ddp._divide_by_initial_world_size = divide_by_initial_world_size
 
     def main_hook(self):
-        """The collectives of one forward and backward."""
+        """Run the collectives that match one forward and backward pass of the other replicas."""
         ddp = self.ddp
         ddp.reducer._push_all_rebuilt_params()
         ddp.reducer._rebuild_buckets()
@@ -113,25 +120,28 @@ class _DDPJoinHook(JoinHook):
             ddp._match_unused_params_allreduce()
 
     def post_hook(self, is_last_joiner):
-        """The replica that trained last is that of all."""
+        """Copy the parameters and buffers of the replica that trained last to all others."""
         self.ddp._sync_final_model(is_last_joiner)
 
 
 def _limits(bucket_cap_mb, bucket_cap_mb_list):
-    """(bytes of the first bucket, bytes of the others, bytes of each or nothing)."""
+    """Return the bytes of the first bucket, of the other buckets, and of each bucket if they are listed."""
     if bucket_cap_mb_list:
         each = [int(mb * _MB) for mb in bucket_cap_mb_list]
         return max(each), max(each), each
-    if bucket_cap_mb is None:  # a small first bucket: the first gradients leave early
+    if bucket_cap_mb is None:  # a small first bucket lets communication start early
         return dist._DEFAULT_FIRST_BUCKET_BYTES, 25 * _MB, []
     return int(bucket_cap_mb * _MB), int(bucket_cap_mb * _MB), []
 
 
 class DistributedDataParallel(Module, Joinable):
-    """A module of which each process has a replica: gradients are averaged in backward, buffers are rank 0's.
+    """Replicate a module in each process; gradients are averaged in backward, buffers come from rank 0.
 
-    Gradients travel in buckets, each as soon as its last one is there. Arguments are PyTorch's; of them
-    ``mixed_precision`` and ``delay_all_reduce_named_params`` are not supported.
+    Gradients are communicated in buckets, each as soon as all its gradients are computed. The arguments are those of
+    PyTorch; ``mixed_precision`` and ``delay_all_reduce_named_params`` raise NotImplementedError.
+
+    A module without parameters that require a gradient, or with uninitialized parameters, raises RuntimeError;
+    parameters on devices of several types raise ValueError.
     """
 
     _active_ddp_module = None
@@ -214,7 +224,7 @@ class DistributedDataParallel(Module, Joinable):
         if static_graph:
             self._set_static_graph()
 
-    # -- making one
+    # -- construction
 
     def _choose_group(self, process_group, device_mesh):
         if process_group and device_mesh is not None:
@@ -258,7 +268,7 @@ class DistributedDataParallel(Module, Joinable):
         self.device_ids = self.output_device = None
 
     def _choose_buffers(self, broadcast_buffers, forward_sync_buffers):
-        """Whether buffers are synchronized at the start; in forward as said by the arguments."""
+        """Set forward_sync_buffers, and return whether to synchronize buffers at construction."""
         if broadcast_buffers is not None:
             if forward_sync_buffers is not None:
                 text = (
@@ -279,7 +289,7 @@ class DistributedDataParallel(Module, Joinable):
 
     @property
     def broadcast_buffers(self):
-        """forward_sync_buffers, by its old name."""
+        """The old name of forward_sync_buffers."""
         return self.forward_sync_buffers
 
     @broadcast_buffers.setter
@@ -287,7 +297,7 @@ class DistributedDataParallel(Module, Joinable):
         self.forward_sync_buffers = value
 
     def _build_params_for_reducer(self):
-        """(parameters that need gradients, whether each will have a sparse one)."""
+        """Return the parameters that require gradients, and whether each will have a sparse gradient."""
         found = {}
         for module_name, module in self.module.named_modules():
             sparse = isinstance(module, (torch.nn.Embedding, torch.nn.EmbeddingBag)) and module.sparse
@@ -300,7 +310,7 @@ class DistributedDataParallel(Module, Joinable):
         return list(found), [sparse for sparse, _ in found.values()]
 
     def _assign_modules_buffers(self):
-        """Buffers may be replaced between two forwards."""
+        """List the module's buffers again, because they may be replaced between two forward passes."""
         self.named_module_buffers = {
             name: b for name, b in self.module.named_buffers() if name not in self.parameters_to_ignore
         }
@@ -308,8 +318,8 @@ class DistributedDataParallel(Module, Joinable):
 
     def _ddp_init_helper(self, parameters, expect_sparse_gradient, static_graph):
         rebuilt = self._bucket_list or [self._first_bucket_bytes, self.bucket_bytes_cap]
-        # the order in which gradients come is not known before the first backward; where parameters may be unused it
-        # never is
+        # The order in which gradients become ready is unknown before the first backward, and always if parameters may
+        # be unused.
         first = [1 << 62] if static_graph or not self.find_unused_parameters else rebuilt
         indices, limits = dist._compute_bucket_assignment_by_size(parameters, first, expect_sparse_gradient)
         self.reducer = dist.Reducer(
@@ -368,9 +378,9 @@ class DistributedDataParallel(Module, Joinable):
 
     @contextmanager
     def no_sync(self):
-        """Forward passes within, and their backward passes, leave gradients to each process.
+        """Context manager in which backward passes accumulate gradients without averaging them.
 
-        The next pass outside averages what has accumulated.
+        The next pass outside of it averages the accumulated gradients. The forward pass must be inside as well.
         """
         before, self.require_backward_grad_sync = self.require_backward_grad_sync, False
         try:
@@ -380,7 +390,7 @@ class DistributedDataParallel(Module, Joinable):
 
     @classmethod
     def _get_active_ddp_module(cls):
-        """The replica whose forward is running."""
+        """Return the replica whose forward is running."""
         return cls._active_ddp_module
 
     @contextmanager
@@ -431,7 +441,7 @@ class DistributedDataParallel(Module, Joinable):
         return tree_unflatten(flat, spec)
 
     def forward(self, *inputs, **kwargs):
-        """The module's forward, on this process's share of the batch."""
+        """Run the module's forward on this process's share of the batch."""
         with torch.autograd.profiler.record_function("DistributedDataParallel.forward"):
             inputs, kwargs = self._pre_forward(*inputs, **kwargs)
             with self._inside_ddp_forward():
@@ -439,13 +449,13 @@ class DistributedDataParallel(Module, Joinable):
             return self._post_forward(output)
 
     def to_kwargs(self, inputs, kwargs, device_id):
-        """Arguments on a device."""
+        """Move the arguments to a device."""
         return _to_kwargs(inputs, kwargs, torch.device(self.device_type, device_id), False)
 
     # -- buffers
 
     def will_sync_module_buffers(self):
-        """Whether the next forward starts with rank 0's buffers."""
+        """Whether the next forward synchronizes the buffers."""
         return self.require_forward_param_sync and self.forward_sync_buffers and len(self.modules_buffers) > 0
 
     def _check_sync_bufs_post_fwd(self):
@@ -463,14 +473,14 @@ class DistributedDataParallel(Module, Joinable):
         )
 
     def _find_common_rank(self, input_rank, rank_cond):
-        """The largest of the ranks for which a condition holds."""
+        """Return the largest rank whose condition holds, over all ranks."""
         rank = torch.tensor([input_rank if rank_cond else -1], device=self.device)
         dist.all_reduce(rank, op=dist.ReduceOp.MAX, group=self.process_group)
         return rank.item()
 
     def _sync_buffers(self):
         with torch.no_grad():
-            # a rank without inputs has old buffers
+            # A rank that has run out of inputs has outdated buffers.
             source = self._find_common_rank(self._distributed_rank, True) if self._join_config.enable else 0
             self._assign_modules_buffers()
             with torch.autograd._unsafe_preserve_version_counter(tuple(self.modules_buffers)):
@@ -486,7 +496,7 @@ class DistributedDataParallel(Module, Joinable):
             self.reducer._install_post_backward_futures(futures)
 
     def _default_broadcast_coalesced(self, bufs=None, bucket_size=None, authoritative_rank=0):
-        """Buffers, as a rank has them."""
+        """Broadcast the buffers of the authoritative rank."""
         self._distributed_broadcast_coalesced(
             self.modules_buffers if bufs is None else bufs,
             self.broadcast_bucket_size if bucket_size is None else bucket_size,
@@ -499,28 +509,32 @@ class DistributedDataParallel(Module, Joinable):
     # -- uneven inputs
 
     def join(self, divide_by_initial_world_size=True, enable=True, throw_on_early_termination=False):
-        """``with model.join():`` around a loop over inputs of which the ranks have different numbers."""
+        """Context manager for a training loop in which the ranks have different numbers of inputs.
+
+        Use it as ``with model.join():`` around the loop.
+        """
         return Join(
             [self], enable, throw_on_early_termination, divide_by_initial_world_size=divide_by_initial_world_size
         )
 
     def join_hook(self, **kwargs):
-        """What this replica does without inputs."""
+        """Return the hook that runs after this replica has run out of inputs."""
         return _DDPJoinHook(self, divide_by_initial_world_size=kwargs.get("divide_by_initial_world_size", True))
 
     @property
     def join_device(self):
-        """The parameters' device."""
+        """The device of the parameters."""
         return self.device
 
     @property
     def join_process_group(self):
-        """The group."""
+        """The process group."""
         return self.process_group
 
     def _check_global_requires_backward_grad_sync(self, is_joined_rank):
-        """Whether those that train average gradients in this iteration: they tell it, and those without inputs hear
-        it.
+        """Tell the joined ranks whether gradients are averaged in this iteration.
+
+        A rank that is still training only sends the information and gets None; a joined rank gets the answer.
         """
         syncs = torch.tensor([float(not is_joined_rank and self.require_backward_grad_sync)], device=self.device)
         work = dist.all_reduce(syncs, group=self.process_group, async_op=True)
@@ -555,25 +569,29 @@ class DistributedDataParallel(Module, Joinable):
     # -- hooks
 
     def register_comm_hook(self, state, hook):
-        """Have ``hook(state, bucket)`` reduce the gradients of each bucket: it gives a Future of one tensor."""
+        """Use ``hook(state, bucket)`` to reduce the gradients of each bucket.
+
+        It must return a Future of one tensor. A hook that is not callable raises TypeError, and wrong annotations raise
+        ValueError.
+        """
         self._check_comm_hook(hook)
         self.logger._set_comm_hook_name(hook.__qualname__)
         self._comm_hooks.append((hook, state))
         dist._register_comm_hook(self.reducer, state, hook)
 
     def _register_builtin_comm_hook(self, comm_hook_type):
-        """Have a hook of PyTorch's own reduce the gradients."""
+        """Use one of PyTorch's built-in hooks to reduce the gradients."""
         self.logger._set_comm_hook_name(str(comm_hook_type))
         dist._register_builtin_comm_hook(self.reducer, comm_hook_type)
 
     def _register_buffer_comm_hook(self, state, hook, comm_hook_location=_BufferCommHookLocation.POST_FORWARD):
-        """Have ``hook(state, {name: buffer})`` synchronize buffers."""
+        """Use ``hook(state, {name: buffer})`` to synchronize buffers."""
         if not callable(hook):
             raise AssertionError(f"hook must be callable, got {type(hook).__name__}")
         self.buffer_hook = _BufferCommHook(hook, state, comm_hook_location)
 
     def _log_and_throw(self, err_type, err_msg):
-        """Raise an error, which the data about this model remember."""
+        """Raise an error after recording it in the logging data of this model."""
         if self.logger is not None:
             self.logger.set_error_and_log(f"{err_type}: {err_msg}")
         raise err_type(err_msg)
@@ -593,7 +611,7 @@ class DistributedDataParallel(Module, Joinable):
                 ValueError, "Communication hook: return annotation should be torch.futures.Future[torch.Tensor]."
             )
 
-    # -- the rest
+    # -- other internals that callers of PyTorch use
 
     @property
     def _distributed_rank(self):
@@ -601,21 +619,21 @@ class DistributedDataParallel(Module, Joinable):
 
     @staticmethod
     def _get_data_parallel_params(module, named_params=False):
-        """The parameters that are averaged."""
+        """Yield the parameters whose gradients are averaged."""
         for p in module.named_parameters() if named_params else module.parameters():
             if not hasattr(p, "_ddp_ignored"):
                 yield p
 
     @staticmethod
     def _set_params_and_buffers_to_ignore_for_model(module, params_and_buffers_to_ignore):
-        """Leave some parameters and buffers, by name, to each process; before the module is wrapped."""
+        """Exclude the named parameters and buffers from synchronization; call it before wrapping the module."""
         module._ddp_params_and_buffers_to_ignore = params_and_buffers_to_ignore
         for name, tensor in [*module.named_parameters(), *module.named_buffers()]:
             if name in params_and_buffers_to_ignore:
                 tensor._ddp_ignored = True
 
     def _get_ddp_logging_data(self):
-        """What is known about this model, its buckets and its group."""
+        """Return the logging data about this model, its buckets and its group as a dict."""
         data = self.logger._get_ddp_logging_data()
         return {**data.strs_map, **data.ints_map}
 
@@ -625,7 +643,7 @@ class DistributedDataParallel(Module, Joinable):
         self.reducer._set_ddp_runtime_logging_sample_rate(sample_rate)
 
     def _set_static_graph(self):
-        """All iterations have the same graph, each parameter is used as often in each of them, or never."""
+        """Declare that the graph, and the use of each parameter in it, is the same in all iterations."""
         if self.static_graph:
             warnings.warn("You've set static_graph to be True, no need to set it again.", stacklevel=2)
             return
@@ -642,15 +660,15 @@ class DistributedDataParallel(Module, Joinable):
             )
 
     def _remove_autograd_hooks(self):
-        """No longer watch the parameters."""
+        """Remove the reducer's hooks from the parameters."""
         self.reducer._remove_autograd_hooks()
 
     def _check_reducer_finalized(self):
-        """RuntimeError if the last backward did not reach all parameters."""
+        """Raise RuntimeError if the last backward did not reach all parameters."""
         self.reducer._check_reducer_finalized()
 
     def _update_process_group(self, new_process_group):
-        """Average over another group from now on."""
+        """Average gradients over another process group from now on."""
         self._has_rebuilt_buckets = False
         self.reducer._reset_state()
         if not dist._rank_not_in_group(new_process_group):
@@ -658,5 +676,5 @@ class DistributedDataParallel(Module, Joinable):
             self.reducer._update_process_group(new_process_group)
 
     def _set_ddp_sink_clone(self, val):
-        """Whether outputs are copied where they are watched: needed if they are changed in place."""
+        """Set whether _DDPSink copies the outputs, which is needed if they are changed in-place."""
         self._ddp_sink_clone = val

@@ -1,4 +1,4 @@
-"""Several modules at once, a thread for each."""
+"""Running several modules at once, each in its own thread."""
 
 import sys
 import threading
@@ -10,7 +10,7 @@ __all__ = ["get_a_var", "parallel_apply"]
 
 
 def get_a_var(obj):
-    """A tensor of a nested structure, or None."""
+    """Return any tensor of a nested structure, or None if there is none."""
     if isinstance(obj, torch.Tensor):
         return obj
     for part in obj if isinstance(obj, (list, tuple)) else obj.items() if isinstance(obj, dict) else ():
@@ -21,7 +21,11 @@ def get_a_var(obj):
 
 
 def parallel_apply(modules, inputs, kwargs_tup=None, devices=None):
-    """What each module gives for its inputs and named arguments; gradients, autocast as where it is called."""
+    """Call each module with its inputs and keyword arguments, and return the results.
+
+    The threads use the caller's gradient mode and CPU autocast state. An exception in a module is raised again in the
+    caller. Different lengths of the arguments raise AssertionError.
+    """
     if len(modules) != len(inputs):
         raise AssertionError(f"The number of modules {len(modules)} is not equal to the number of inputs {len(inputs)}")
     kwargs_tup = ({},) * len(modules) if kwargs_tup is None else kwargs_tup

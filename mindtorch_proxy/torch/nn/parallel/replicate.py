@@ -1,4 +1,4 @@
-"""Copies of a module on several devices, whose gradients come back to the original's parameters."""
+"""Copies of a module on several devices, whose gradients flow back to the original parameters."""
 
 from . import comm
 
@@ -6,7 +6,7 @@ __all__ = ["replicate"]
 
 
 def replicate(network, devices, detach=False):
-    """A copy of the network for each device; with detach the copies' tensors have no graph."""
+    """Return a copy of the network for each device; with `detach` the copies' tensors have no graph."""
     modules = list(network.modules())
     index = {m: i for i, m in enumerate(modules)}
     tensors = {id(t): t for m in modules for t in (*m._parameters.values(), *m._buffers.values()) if t is not None}
@@ -22,7 +22,7 @@ def replicate(network, devices, detach=False):
             for name, p in m._parameters.items():
                 if p is None:
                     copy._parameters[name] = None
-                else:  # no leaves, so plain attributes
+                else:  # not leaves, so they become plain attributes
                     copy.__dict__[name] = copy._former_parameters[name] = moved[id(p)]
             for name, b in m._buffers.items():
                 copy._buffers[name] = None if b is None else moved[id(b)].detach()

@@ -1,4 +1,4 @@
-"""Nested arguments split over devices, and nested results put together again."""
+"""Splitting nested arguments over devices, and joining nested results."""
 
 import torch
 
@@ -8,7 +8,7 @@ __all__ = ["scatter", "scatter_kwargs", "gather"]
 
 
 def is_namedtuple(obj):
-    """Whether an object is of a class that namedtuple made."""
+    """Whether the object is an instance of a class created by namedtuple."""
     return isinstance(obj, tuple) and hasattr(obj, "_asdict") and hasattr(obj, "_fields")
 
 
@@ -16,7 +16,7 @@ _is_namedtuple = is_namedtuple
 
 
 def scatter(inputs, target_gpus, dim=0):
-    """For each device the same structure: tensors in pieces along dim, everything else as it is."""
+    """Return the same structure for each device: tensors are split along `dim`, other objects are shared."""
     n = len(target_gpus)
 
     def split(obj):
@@ -34,7 +34,7 @@ def scatter(inputs, target_gpus, dim=0):
 
 
 def scatter_kwargs(inputs, kwargs, target_gpus, dim=0):
-    """scatter of positional and of named arguments: as many of the one as of the other."""
+    """Scatter positional and keyword arguments, and pad both results to the same length."""
     args = scatter(inputs, target_gpus, dim) if inputs else []
     named = scatter(kwargs, target_gpus, dim) if kwargs else []
     n = max(len(args), len(named))
@@ -42,8 +42,9 @@ def scatter_kwargs(inputs, kwargs, target_gpus, dim=0):
 
 
 def gather(outputs, target_device, dim=0):
-    """The devices' results as one: tensors one after the other along dim, numbers as a tensor of them, in their
-    structure.
+    """Join the results of all devices into one nested structure on target_device.
+
+    Tensors are concatenated along `dim`, and 0-D tensors into a vector. Tensors on the CPU raise AssertionError.
     """
 
     def join(parts):

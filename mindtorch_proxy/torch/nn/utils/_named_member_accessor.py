@@ -1,4 +1,4 @@
-"""Tensors and submodules of a module by their dotted names: looked up, set, swapped."""
+"""Access to the tensors and submodules of a module by dotted name: get, set and swap."""
 
 import torch
 
@@ -10,7 +10,10 @@ def _tables(module):
 
 
 def _of_module(module, name):
-    """What a module holds under a name, in which table, or in none."""
+    """Return the value of a module's attribute and the table that holds it, or None for the table.
+
+    A missing attribute gives _MISSING.
+    """
     for table in _tables(module):
         if name in table:
             return table[name], table
@@ -33,7 +36,10 @@ def _check(module, name, tensor):
 
 
 def _put(module, name, tensor, before, table):
-    """Write a tensor, None, or nothing where _of_module() has found `before`."""
+    """Store a tensor or None under a name, or delete the name if `tensor` is _MISSING.
+
+    `before` and `table` are the results of _of_module.
+    """
     if tensor is not _MISSING:
         if table is None:
             setattr(module, name, tensor)
@@ -46,13 +52,17 @@ def _put(module, name, tensor, before, table):
 
 
 def set_tensor(module, name, tensor):
-    """Put a tensor, or None, in the place of a parameter, buffer or attribute."""
+    """Set a parameter, buffer or attribute of a module to a tensor or None."""
     _check(module, name, tensor)
     _put(module, name, tensor, *_of_module(module, name))
 
 
 def swap_tensor(module, name, tensor, allow_missing=False):
-    """Put a tensor, or None, or with allow_missing nothing (what an earlier swap gave), in a place; what was there."""
+    """Set a parameter, buffer or attribute to a tensor or None, and return the previous value.
+
+    With allow_missing, the previous value may be missing; the result of such a swap can be passed back to delete the
+    name.
+    """
     if not isinstance(module, torch.nn.Module):
         raise TypeError(f"{module} is not an instance of torch.nn.Module")
     if tensor is not _MISSING and tensor is not None and not isinstance(tensor, torch.Tensor):
@@ -69,7 +79,7 @@ def swap_tensor(module, name, tensor, allow_missing=False):
 
 
 def swap_submodule(module, name, submodule):
-    """Put a module in the place of a submodule; what was there."""
+    """Replace a submodule and return the previous one."""
     if not isinstance(module, torch.nn.Module):
         raise TypeError(f"{module} is not an instance of torch.nn.Module")
     if not isinstance(submodule, torch.nn.Module):
@@ -88,14 +98,14 @@ def swap_submodule(module, name, submodule):
 
 
 class NamedMemberAccessor:
-    """A module's tensors and submodules by dotted names; submodules that have been looked up are remembered."""
+    """Access to a module's tensors and submodules by dotted name; looked up submodules are cached."""
 
     def __init__(self, module):
         self.module = module
         self.memo = {}
 
     def get_submodule(self, name):
-        """The submodule of a name."""
+        """Return the submodule with this dotted name."""
         if not name:
             return self.module
         if name not in self.memo:
@@ -111,14 +121,14 @@ class NamedMemberAccessor:
         return self.memo[name]
 
     def swap_submodule(self, path, value):
-        """Put a module in a place; what was there. Remembered submodules below it are forgotten."""
+        """Replace a submodule, return the previous one, and drop cached submodules below it."""
         prefix, _, attr = path.rpartition(".")
         before = swap_submodule(self.get_submodule(prefix), attr, value)
         self.memo = {k: m for k, m in self.memo.items() if k != path and not k.startswith(path + ".")}
         return before
 
     def get_tensor(self, name):
-        """The tensor of a name."""
+        """Return the tensor with this dotted name."""
         prefix, _, attr = name.rpartition(".")
         owner = self.get_submodule(prefix)
         try:
@@ -130,12 +140,12 @@ class NamedMemberAccessor:
         return tensor
 
     def set_tensor(self, name, value):
-        """Put a tensor in a place."""
+        """Set the tensor with this dotted name."""
         prefix, _, attr = name.rpartition(".")
         set_tensor(self.get_submodule(prefix), attr, value)
 
     def del_tensor(self, name):
-        """Remove a tensor."""
+        """Delete the tensor with this dotted name."""
         prefix, _, attr = name.rpartition(".")
         owner = self.get_submodule(prefix)
         try:
@@ -144,35 +154,39 @@ class NamedMemberAccessor:
             raise AttributeError(f"{owner._get_name()} has no attribute `{name}`") from e
 
     def swap_tensor(self, name, value, allow_missing=False):
-        """Put a tensor in a place; what was there."""
+        """Replace the tensor with this dotted name and return the previous one."""
         prefix, _, attr = name.rpartition(".")
         return swap_tensor(self.get_submodule(prefix), attr, value, allow_missing=allow_missing)
 
     def get_tensors(self, names):
-        """The tensors of names."""
+        """Return the tensors with these names as a list."""
         return [self.get_tensor(name) for name in names]
 
     def set_tensors(self, names, values):
-        """Put tensors in places."""
+        """Set the tensors with these names."""
         for name, value in zip(names, values):
             self.set_tensor(name, value)
 
     def set_tensors_dict(self, named_tensors):
-        """Put tensors in places, {name: tensor}."""
+        """Set the tensors of a dict {name: tensor}."""
         for name, value in named_tensors.items():
             self.set_tensor(name, value)
 
     def del_tensors(self, names):
-        """Remove tensors."""
+        """Delete the tensors with these names."""
         for name in names:
             self.del_tensor(name)
 
     def swap_tensors(self, names, values, allow_missing=False):
-        """Put tensors in places; what was there."""
+        """Replace the tensors with these names and return the previous ones as a list."""
         return [self.swap_tensor(name, value, allow_missing=allow_missing) for name, value in zip(names, values)]
 
     def swap_tensors_dict(self, named_tensors, allow_missing=False):
-        """Put tensors in places; ({name: what was there}, names that held nothing). All or none of them."""
+        """Replace the tensors of a dict {name: tensor}.
+
+        Return the previous values as {name: value}, and a list of the names that were missing. On an error, or if names
+        are missing without allow_missing, restore all tensors and raise RuntimeError.
+        """
         before, missing = {}, []
         try:
             for name, tensor in named_tensors.items():
@@ -191,24 +205,24 @@ class NamedMemberAccessor:
         return before, missing
 
     def check_keys(self, keys):
-        """(names of the module's tensors that are not among the keys, keys that name none)."""
+        """Return the module's tensor names that are not in `keys`, and the keys that name no tensor."""
         keys = set(keys)
         names = {name for name, _ in self.named_tensors(remove_duplicate=False)}
         return sorted(names - keys), sorted(keys - names)
 
     def named_parameters(self, remove_duplicate=True):
-        """The module's parameters with their names."""
+        """Yield (name, parameter) pairs of the module."""
         yield from self.module.named_parameters(remove_duplicate=remove_duplicate)
 
     def named_buffers(self, remove_duplicate=True):
-        """The module's buffers with their names."""
+        """Yield (name, buffer) pairs of the module."""
         yield from self.module.named_buffers(remove_duplicate=remove_duplicate)
 
     def named_tensors(self, remove_duplicate=True):
-        """Parameters, then buffers, with their names."""
+        """Yield (name, tensor) pairs of the module: first the parameters, then the buffers."""
         yield from self.named_parameters(remove_duplicate=remove_duplicate)
         yield from self.named_buffers(remove_duplicate=remove_duplicate)
 
     def named_modules(self, remove_duplicate=True):
-        """The module and its submodules with their names."""
+        """Yield (name, module) pairs of the module and its submodules."""
         yield from self.module.named_modules(remove_duplicate=remove_duplicate)

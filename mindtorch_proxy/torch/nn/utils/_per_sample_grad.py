@@ -1,4 +1,4 @@
-"""Gradients of each sample: what backward leaves in a parameter's ``grad_sample``."""
+"""Per-sample gradients, which backward leaves in ``grad_sample`` of each parameter."""
 
 import functools
 
@@ -9,8 +9,9 @@ from ..modules.batchnorm import _BatchNorm
 
 
 class _ForEachSample(torch.autograd.Function):
-    """A parameter once for each sample; backward adds the samples' gradients to its ``grad_sample``, and nothing to its
-    ``grad``.
+    """Expand a parameter to one copy per sample.
+
+    Its backward adds the gradients of the samples to ``grad_sample`` of the parameter, and nothing to ``grad``.
     """
 
     @staticmethod
@@ -64,24 +65,24 @@ def _looked_at(module, batch_size, loss_reduction):
 
 
 def call_for_per_sample_grads(module, *, batch_size=None, loss_reduction="sum", batch_first=True):
-    """A function that runs a module on a batch. A backward pass through its result leaves in each parameter that learns
-    the gradients of each sample, ``grad_sample``, of the parameter's shape behind a first dimension for the samples;
-    ``grad`` stays as it is.
+    """Return a function that runs a module on a batch and yields per-sample gradients in backward.
 
-    The module runs for one sample at a time, by ``torch.vmap``; tensors that have not the batch's size are given to
-    each.
+    A backward pass through its result stores the gradients in ``grad_sample`` of each parameter that requires a
+    gradient. Its shape is that of the parameter with a first dimension for the samples. ``grad`` is not changed.
+
+    ``torch.vmap`` runs the module for each sample. Tensors without the size of the batch are passed to every sample.
 
     Args:
-        module: a module that treats its samples apart from each other; other than PyTorch's kernels, it may hold
-            layers of any kind that do so.
-        batch_size: by default that of the tensors among the arguments.
-        loss_reduction: "mean" if the loss is a mean over the samples, whose gradients are multiplied by their
-            number then; or "sum".
-        batch_first: whether the samples lie along the first dimension; else along the second.
+        module: a module that treats its samples independently. In PyTorch only some layers are supported; here layers
+            of any kind are.
+        batch_size: the number of samples, by default that of the tensors among the arguments.
+        loss_reduction: "sum", or "mean" if the loss is a mean over the samples; the gradients are then multiplied by
+            the number of samples.
+        batch_first: whether the samples are along the first dimension; otherwise they are along the second.
 
     Raises:
-        RuntimeError: other arguments; batch normalization in training, which mixes samples; a ``grad_sample`` that
-            is there already.
+        RuntimeError: for invalid arguments, for batch normalization that uses statistics of the batch and so mixes
+            samples, and if a ``grad_sample`` exists already.
     """
     _looked_at(module, batch_size, loss_reduction)
     dim = 0 if batch_first else 1

@@ -1,4 +1,4 @@
-"""Clipping gradients."""
+"""Gradient clipping."""
 
 import types
 import warnings
@@ -18,7 +18,7 @@ def _grads(parameters):
 
 @torch.no_grad()
 def _get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=None):
-    """The norm of all tensors as if they were one vector."""
+    """Return the norm of all tensors, as if they were concatenated into one vector."""
     tensors, norm_type = _listed(tensors), float(norm_type)
     if not tensors:
         return torch.tensor(0.0)
@@ -36,7 +36,7 @@ def _get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=No
 
 @torch.no_grad()
 def _clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
-    """Scale the gradients, whose norm is total_norm, to max_norm at most."""
+    """Scale the gradients so that their norm, which is total_norm, becomes at most max_norm."""
     grads = _grads(parameters)
     if grads:
         factor = torch.clamp(float(max_norm) / (total_norm + 1e-6), max=1.0)
@@ -46,7 +46,10 @@ def _clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
 
 @torch.no_grad()
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
-    """Scale the gradients of all parameters so that their norm is max_norm at most; returns the norm before."""
+    """Scale the gradients of all parameters so that their total norm is at most max_norm.
+
+    Return the norm before scaling.
+    """
     generator = isinstance(parameters, types.GeneratorType)
     parameters = _listed(parameters)
     if generator and not parameters:
@@ -57,7 +60,7 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
 
 
 def clip_grad_norm(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
-    """Deprecated: clip_grad_norm_."""
+    """Deprecated: use clip_grad_norm_."""
     warnings.warn(
         "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
         FutureWarning,
@@ -68,6 +71,6 @@ def clip_grad_norm(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False
 
 @torch.no_grad()
 def clip_grad_value_(parameters, clip_value, foreach=None):
-    """Clamp every element of the gradients to [-clip_value, clip_value]."""
+    """Clamp every element of the gradients to [-clip_value, clip_value], in-place."""
     for grad in _grads(parameters):
         grad.clamp_(min=-float(clip_value), max=float(clip_value))

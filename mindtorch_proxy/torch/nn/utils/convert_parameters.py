@@ -1,4 +1,4 @@
-"""Parameters as one vector and back."""
+"""Conversion between parameters and one vector."""
 
 import torch
 
@@ -11,7 +11,7 @@ def _check_param_device(param, old_param_device):
 
 
 def parameters_to_vector(parameters):
-    """All parameters, flattened and joined."""
+    """Flatten all parameters and concatenate them into one vector."""
     device, flat = None, []
     for param in parameters:
         device = _check_param_device(param, device)
@@ -20,7 +20,10 @@ def parameters_to_vector(parameters):
 
 
 def vector_to_parameters(vec, parameters):
-    """Make the parameters views of consecutive slices of the vector."""
+    """Make the parameters views of consecutive slices of the vector.
+
+    A `vec` that is not a tensor raises TypeError.
+    """
     if not isinstance(vec, torch.Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {torch.typename(vec)}")
     device, start = None, 0

@@ -1,4 +1,4 @@
-"""Folding batch normalization into the layer before it."""
+"""Fusion of batch normalization into the layer before it."""
 
 import copy
 
@@ -30,18 +30,21 @@ def _fused_weights(w, b, mean, var, eps, bn_w, bn_b, shape):
 
 
 def fuse_conv_bn_eval(conv, bn, transpose=False):
-    """A convolution that does the work of both modules in evaluation."""
+    """Return a convolution that computes the same as both modules in evaluation mode."""
     return _fuse(conv, bn, fuse_conv_bn_weights, transpose)
 
 
 def fuse_conv_bn_weights(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, transpose=False):
-    """Weight and bias of the fused convolution."""
+    """Return the weight and bias of the fused convolution."""
     shape = [1, -1] if transpose else [-1, 1]
     return _fused_weights(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, shape + [1] * (conv_w.dim() - 2))
 
 
 def fuse_linear_bn_eval(linear, bn):
-    """A linear layer that does the work of both modules in evaluation."""
+    """Return a linear layer that computes the same as both modules in evaluation mode.
+
+    bn.num_features must be linear.out_features or 1; otherwise AssertionError is raised.
+    """
     if linear.out_features != bn.num_features and bn.num_features != 1:
         raise AssertionError(
             "To fuse, linear.out_features == bn.num_features or bn.num_features == 1, got linear.out_features="
@@ -51,5 +54,5 @@ def fuse_linear_bn_eval(linear, bn):
 
 
 def fuse_linear_bn_weights(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b):
-    """Weight and bias of the fused linear layer."""
+    """Return the weight and bias of the fused linear layer."""
     return _fused_weights(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, [-1, 1])

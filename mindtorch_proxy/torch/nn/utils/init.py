@@ -1,4 +1,4 @@
-"""Modules without initial values."""
+"""Creation of modules without initializing their parameters."""
 
 import inspect
 
@@ -6,7 +6,10 @@ import torch
 
 
 def skip_init(module_cls, *args, **kwargs):
-    """Make a module whose parameters are uninitialised memory."""
+    """Create a module whose parameters are uninitialized memory.
+
+    RuntimeError is raised if module_cls is not a Module, or if it has no `device` argument.
+    """
     if not issubclass(module_cls, torch.nn.Module):
         raise RuntimeError(f"Expected a Module; got {module_cls}")
     if "device" not in inspect.signature(module_cls).parameters:

@@ -13,10 +13,10 @@ def _convert(module, classes, memory_format):
 
 
 def convert_conv2d_weight_memory_format(module, memory_format):
-    """Bring the weights of all 2d convolutions in the module to the memory format."""
+    """Convert the weights of all 2d convolutions in the module to the memory format."""
     return _convert(module, (torch.nn.Conv2d, torch.nn.ConvTranspose2d), memory_format)
 
 
 def convert_conv3d_weight_memory_format(module, memory_format):
-    """Bring the weights of all 3d convolutions in the module to the memory format."""
+    """Convert the weights of all 3d convolutions in the module to the memory format."""
     return _convert(module, (torch.nn.Conv3d, torch.nn.ConvTranspose3d), memory_format)

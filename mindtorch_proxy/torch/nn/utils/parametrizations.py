@@ -1,4 +1,4 @@
-"""Parametrizations: orthogonal, spectral norm, weight norm."""
+"""Ready-made parametrizations: orthogonal, spectral norm and weight norm."""
 
 from enum import Enum, auto
 
@@ -20,7 +20,7 @@ def _is_orthogonal(Q, eps=None):
 
 
 def _make_orthogonal(A):
-    """The orthogonal factor of A, with the signs of Householder's reflections."""
+    """Return the orthogonal factor of A, with signs as given by Householder reflections."""
     X, tau = torch.geqrf(A)
     return torch.linalg.householder_product(X, tau) * X.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
 
@@ -67,7 +67,12 @@ class _Orthogonal(Module):
 
     @torch.no_grad()
     def right_inverse(self, Q):
-        """With trivialization: keep Q as the base, and start from its neutral element."""
+        """Return the original tensor for an orthogonal Q.
+
+        With trivialization, Q becomes the base and the original is reset to the neutral element. Another shape raises
+        ValueError. Without trivialization only "householder" can be assigned to; the other maps raise
+        NotImplementedError.
+        """
         if Q.shape != self.shape:
             raise ValueError(
                 f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape {Q.shape}."
@@ -105,7 +110,11 @@ def _weight_of(module, name):
 
 
 def orthogonal(module, name="weight", orthogonal_map=None, *, use_trivialization=True):
-    """Keep a matrix (or batch of them) orthogonal: orthogonal_map is "matrix_exp", "cayley" or "householder"."""
+    """Parametrize a matrix, or a batch of matrices, so that it stays orthogonal.
+
+    orthogonal_map is "matrix_exp", "cayley" or "householder"; another name, or a tensor with fewer than 2 dimensions,
+    raises ValueError.
+    """
     weight = _weight_of(module, name)
     if weight.ndim < 2:
         raise ValueError(f"Expected a matrix or batch of matrices. Got a tensor of {weight.ndim} dimensions.")
@@ -128,12 +137,12 @@ class _WeightNorm(Module):
         return torch._weight_norm(weight_v, weight_g, self.dim)
 
     def right_inverse(self, weight):
-        """The norms and the direction."""
+        """Return the norms and the direction of the weight."""
         return torch.norm_except_dim(weight, 2, self.dim), weight
 
 
 def weight_norm(module, name="weight", dim=0):
-    """Store a weight as norms (original0) and direction (original1)."""
+    """Parametrize a weight by its norms (original0) and its direction (original1)."""
     parametrize.register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
     def rename_old_keys(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
@@ -177,16 +186,16 @@ class _SpectralNorm(Module):
         matrix = _as_matrix(weight, self.dim)
         if self.training:
             self._power_method(matrix, self.n_power_iterations)
-        # Copies: the next power iteration must not change what backward needs
+        # Use copies, because the next power iteration must not change tensors that backward needs.
         return weight / torch.vdot(self._u.clone(), torch.mv(matrix, self._v.clone()))
 
     def right_inverse(self, value):
-        """The value itself: it is normalized when read."""
+        """Return the value itself; it is normalized when it is read."""
         return value
 
 
 def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=None):
-    """Divide a weight by its largest singular value, found by power iteration."""
+    """Parametrize a weight as itself divided by its largest singular value, found by power iteration."""
     weight = _weight_of(module, name)
     parametrization = _SpectralNorm(weight, n_power_iterations, _default_dim(module) if dim is None else dim, eps)
     return parametrize.register_parametrization(module, name, parametrization)

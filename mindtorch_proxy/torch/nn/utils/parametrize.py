@@ -1,4 +1,4 @@
-"""Parametrizations: tensors of a module that are computed from others whenever they are read."""
+"""Parametrizations: tensors of a module that are computed from other tensors whenever they are read."""
 
 import copyreg
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ _cache = {}
 
 @contextmanager
 def cached():
-    """Compute each parametrized tensor once while the context lasts."""
+    """Context manager in which each parametrized tensor is computed only once."""
     global _cache_enabled
     _cache_enabled += 1
     try:
@@ -54,7 +54,7 @@ def _maybe_set(dest, src):
 
 
 def _inverse(module, value):
-    """module.right_inverse(value), or the value where the module does not implement it."""
+    """Return module.right_inverse(value), or `value` if the module does not implement it."""
     try:
         return module.right_inverse(value) if hasattr(module, "right_inverse") else value
     except NotImplementedError:
@@ -71,7 +71,7 @@ _INVERTING = (
 
 
 def _check_same(new, old, by, refusal, before, after, what="", got="Got"):
-    """Raise unless `new`, which `by` gave, is a tensor with dtype and shape of `old`."""
+    """Raise unless `new`, the result of `by`, is a tensor with the dtype and shape of `old`."""
     if not isinstance(new, Tensor):
         raise ValueError(f"{by} must return a tensor. {got} {type(new).__name__}{'.' * (got == 'Got')}")
     for name in ("dtype", "shape"):
@@ -83,8 +83,9 @@ def _check_same(new, old, by, refusal, before, after, what="", got="Got"):
 
 
 class ParametrizationList(ModuleList):
-    """The parametrizations of one tensor, applied in order, with the tensor (`original`) or tensors (`original0`...)
-    they start from.
+    """The parametrizations of one tensor, applied in order.
+
+    It also holds the tensor (`original`) or tensors (`original0`, `original1`, ...) that they start from.
     """
 
     def __init__(self, modules, original, unsafe=False):
@@ -134,7 +135,7 @@ class ParametrizationList(ModuleList):
 
     @torch.no_grad()
     def right_inverse(self, value):
-        """Set the originals so that the parametrized tensor becomes this value."""
+        """Set the original tensors so that the parametrized tensor takes this value."""
         for module in reversed(list(self)):
             if not hasattr(module, "right_inverse"):
                 raise RuntimeError(f"parametrization {type(module).__name__} does not implement right_inverse.")
@@ -172,7 +173,10 @@ class ParametrizationList(ModuleList):
 
 
 def _deepcopy(self, memo):
-    """Copy a parametrized module: its class is its own, which the pickle protocol of the original class would lose."""
+    """Copy a parametrized module.
+
+    Its class exists only for this module, so the pickle protocol of the original class would lose it.
+    """
     if id(self) not in memo:
         replica = memo[id(self)] = self.__new__(type(self))
         replica.__dict__ = deepcopy(self.__dict__, memo)
@@ -190,7 +194,7 @@ def _getstate(self):
 
 
 def _inject_new_class(module):
-    """Give the module a class of its own, on which properties can be set."""
+    """Give the module a class of its own, so that properties can be set on it."""
     cls = type(module)
     body = {"__getstate__": _getstate} | ({} if hasattr(cls, "__deepcopy__") else {"__deepcopy__": _deepcopy})
     module.__class__ = type(f"Parametrized{cls.__name__}", (cls,), body)
@@ -216,7 +220,10 @@ def _inject_property(module, tensor_name):
 
 
 def register_parametrization(module, tensor_name, parametrization, *, unsafe=False):
-    """Make module.<tensor_name> the result of parametrization(original)."""
+    """Replace module.<tensor_name> by parametrization(original), computed whenever it is read.
+
+    Unless `unsafe` is set, the parametrization must keep dtype and shape.
+    """
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
         if not unsafe:
@@ -256,7 +263,7 @@ def register_parametrization(module, tensor_name, parametrization, *, unsafe=Fal
 
 
 def is_parametrized(module, tensor_name=None):
-    """Whether the tensor, or any tensor of the module, is parametrized."""
+    """Whether the tensor is parametrized; without a name, whether any tensor of the module is."""
     parametrizations = getattr(module, "parametrizations", None)
     if not isinstance(parametrizations, ModuleDict):
         return False
@@ -264,7 +271,10 @@ def is_parametrized(module, tensor_name=None):
 
 
 def remove_parametrizations(module, tensor_name, leave_parametrized=True):
-    """Make the tensor an ordinary one again, with the parametrized value or the original one."""
+    """Turn a parametrized tensor into an ordinary one, with the parametrized or the original value.
+
+    A tensor that is not parametrized raises ValueError.
+    """
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
     parametrizations = module.parametrizations[tensor_name]
@@ -291,12 +301,12 @@ def remove_parametrizations(module, tensor_name, leave_parametrized=True):
 
 
 def type_before_parametrizations(module):
-    """The module's class as it was before parametrization."""
+    """Return the class that the module had before it was parametrized."""
     return type(module).__bases__[0] if is_parametrized(module) else type(module)
 
 
 def transfer_parametrizations_and_params(from_module, to_module, tensor_name=None):
-    """Give to_module the parametrizations of from_module and the tensors they start from."""
+    """Copy the parametrizations of from_module and their original tensors to to_module."""
     if is_parametrized(from_module):
         for name in list(from_module.parametrizations) if tensor_name is None else [tensor_name]:
             source = from_module.parametrizations[name]

@@ -1,4 +1,4 @@
-"""Pruning: a parameter is replaced by its original times a mask, renewed before each forward."""
+"""Pruning: a parameter is replaced by its original times a mask, recomputed before each forward."""
 
 import numbers
 from abc import ABC, abstractmethod
@@ -28,7 +28,7 @@ __all__ = [
 
 
 class BasePruningMethod(ABC):
-    """A way to choose what is pruned: subclasses write compute_mask.
+    """Base of the methods that choose what is pruned; subclasses define compute_mask.
 
     PRUNING_TYPE is "unstructured", "structured" or "global".
     """
@@ -41,10 +41,10 @@ class BasePruningMethod(ABC):
 
     @abstractmethod
     def compute_mask(self, t, default_mask):
-        """The mask of a tensor, of what default_mask has left."""
+        """Return the mask of a tensor, restricted to what default_mask keeps."""
 
     def apply_mask(self, module):
-        """The original parameter times its mask."""
+        """Return the original parameter multiplied by its mask."""
         if self._tensor_name is None:
             raise AssertionError(f"Module {module} has to be pruned")
         original = getattr(module, self._tensor_name + "_orig")
@@ -52,7 +52,7 @@ class BasePruningMethod(ABC):
 
     @classmethod
     def apply(cls, module, name, *args, importance_scores=None, **kwargs):
-        """Prune a parameter of a module, on top of what pruned it before; returns the method."""
+        """Prune a parameter in addition to earlier pruning, and return the method."""
         before = [
             (k, hook)
             for k, hook in module._forward_pre_hooks.items()
@@ -97,7 +97,10 @@ class BasePruningMethod(ABC):
         return method
 
     def prune(self, t, default_mask=None, importance_scores=None):
-        """A tensor with what is pruned set to zero."""
+        """Return the tensor with the pruned elements set to zero.
+
+        importance_scores must have the shape of the tensor; otherwise AssertionError is raised.
+        """
         scores = t if importance_scores is None else importance_scores
         if scores.shape != t.shape:
             raise AssertionError("importance_scores should have the same shape as tensor t")
@@ -118,7 +121,7 @@ class BasePruningMethod(ABC):
 
 
 class PruningContainer(BasePruningMethod):
-    """Several methods for one parameter, each applied to what those before it left."""
+    """Several pruning methods for one parameter, each applied to what the earlier ones kept."""
 
     def __init__(self, *args):
         self._pruning_methods: tuple = ()
@@ -132,7 +135,10 @@ class PruningContainer(BasePruningMethod):
                 self.add_pruning_method(method)
 
     def add_pruning_method(self, method):
-        """One more method, for the same parameter."""
+        """Add a method for the same parameter.
+
+        An object that is not a pruning method raises TypeError, and a method for another parameter raises ValueError.
+        """
         if not isinstance(method, BasePruningMethod) and method is not None:
             raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
         if method is not None and self._tensor_name != method._tensor_name:
@@ -156,7 +162,7 @@ class PruningContainer(BasePruningMethod):
         mask = default_mask.clone().to(dtype=t.dtype)
         if method.PRUNING_TYPE == "unstructured":
             where = kept
-        elif method.PRUNING_TYPE == "structured":  # the channels of which something is left
+        elif method.PRUNING_TYPE == "structured":  # the channels that are not completely pruned
             dim = getattr(method, "dim", -1) % t.dim()
             left = kept.sum(dim=tuple(d for d in range(t.dim()) if d != dim)) != 0
             where = tuple(left if d == dim else slice(None) for d in range(t.dim()))
@@ -169,7 +175,7 @@ class PruningContainer(BasePruningMethod):
 
 
 class Identity(BasePruningMethod):
-    """Prunes nothing, but makes the mask."""
+    """A method that adds a mask of ones but prunes nothing."""
 
     @classmethod
     def apply(cls, module, name):
@@ -180,8 +186,9 @@ class Identity(BasePruningMethod):
 
 
 def _validate_pruning_amount_init(amount):
-    """Raise TypeError or ValueError unless ``amount`` is a share (float in [0, 1]) or a number of units (int, not
-    negative).
+    """Raise TypeError or ValueError unless ``amount`` is valid.
+
+    It must be a fraction (float in [0, 1]) or a number of units (non-negative int).
     """
     if not isinstance(amount, numbers.Real):
         raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
@@ -195,18 +202,18 @@ def _validate_pruning_amount_init(amount):
 
 
 def _validate_pruning_amount(amount, tensor_size):
-    """Raise ValueError where a number of units is larger than there are."""
+    """Raise ValueError if ``amount`` is a number of units above the number that exist."""
     if isinstance(amount, numbers.Integral) and amount > tensor_size:
         raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={tensor_size}")
 
 
 def _compute_nparams_toprune(amount, tensor_size):
-    """How many of ``tensor_size`` units a valid ``amount`` means."""
+    """Return how many of ``tensor_size`` units a valid ``amount`` stands for."""
     return amount if isinstance(amount, numbers.Integral) else round(amount * tensor_size)
 
 
 def _validate_structured_pruning(t):
-    """Raise ValueError unless ``t`` has channels: two dimensions at least."""
+    """Raise ValueError if ``t`` has fewer than two dimensions, and so no channels."""
     if t.dim() < 2:
         raise ValueError(
             f"Structured pruning can only be applied to multidimensional tensors. Found tensor of shape {t.shape} "
@@ -226,13 +233,13 @@ class _Amount(BasePruningMethod):
         self.amount = amount
 
     def _count(self, size):
-        """How many of `size` units are pruned."""
+        """Return how many of `size` units are pruned."""
         _validate_pruning_amount(self.amount, size)
         return int(_compute_nparams_toprune(self.amount, size))
 
 
 class RandomUnstructured(_Amount):
-    """Elements at random: a number of them (int) or a share (float)."""
+    """Prune random elements: a number of them (int) or a fraction (float)."""
 
     @classmethod
     def apply(cls, module, name, amount):
@@ -246,7 +253,7 @@ class RandomUnstructured(_Amount):
 
 
 class L1Unstructured(_Amount):
-    """The elements of the smallest magnitude: a number of them (int) or a share (float)."""
+    """Prune the elements with the smallest magnitude: a number of them (int) or a fraction (float)."""
 
     @classmethod
     def apply(cls, module, name, amount, importance_scores=None):
@@ -283,7 +290,7 @@ class _Structured(_Amount):
 
 
 class RandomStructured(_Structured):
-    """Channels along a dimension at random."""
+    """Prune random channels along a dimension."""
 
     @classmethod
     def apply(cls, module, name, amount, dim=-1):
@@ -294,7 +301,7 @@ class RandomStructured(_Structured):
 
 
 class LnStructured(_Structured):
-    """The channels along a dimension with the smallest norm of order n."""
+    """Prune the channels along a dimension with the smallest norm of order n."""
 
     def __init__(self, amount, n, dim=-1):
         super().__init__(amount, dim)
@@ -309,7 +316,7 @@ class LnStructured(_Structured):
 
 
 class CustomFromMask(BasePruningMethod):
-    """A mask that is given."""
+    """Prune with a given mask."""
 
     PRUNING_TYPE = "global"
 
@@ -329,43 +336,43 @@ class CustomFromMask(BasePruningMethod):
 
 
 def identity(module, name):
-    """Make the mask of a parameter without pruning it; returns the module."""
+    """Add a mask of ones to a parameter without pruning it, and return the module."""
     Identity.apply(module, name)
     return module
 
 
 def random_unstructured(module, name, amount):
-    """Prune elements at random; returns the module."""
+    """Prune random elements of a parameter and return the module."""
     RandomUnstructured.apply(module, name, amount)
     return module
 
 
 def l1_unstructured(module, name, amount, importance_scores=None):
-    """Prune the elements of the smallest magnitude; returns the module."""
+    """Prune the elements of a parameter with the smallest magnitude and return the module."""
     L1Unstructured.apply(module, name, amount=amount, importance_scores=importance_scores)
     return module
 
 
 def random_structured(module, name, amount, dim):
-    """Prune channels at random; returns the module."""
+    """Prune random channels of a parameter and return the module."""
     RandomStructured.apply(module, name, amount, dim)
     return module
 
 
 def ln_structured(module, name, amount, n, dim, importance_scores=None):
-    """Prune the channels with the smallest norm; returns the module."""
+    """Prune the channels of a parameter with the smallest norm of order n and return the module."""
     LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
     return module
 
 
 def custom_from_mask(module, name, mask):
-    """Prune by a given mask; returns the module."""
+    """Prune a parameter with a given mask and return the module."""
     CustomFromMask.apply(module, name, mask)
     return module
 
 
 def global_unstructured(parameters, pruning_method, importance_scores=None, **kwargs):
-    """Prune (module, name) pairs together, by one ranking of all their elements."""
+    """Prune the parameters given as (module, name) pairs by one ranking of all their elements."""
     if not isinstance(parameters, Iterable):
         raise TypeError("global_unstructured(): parameters is not an Iterable")
     if importance_scores is not None and not isinstance(importance_scores, dict):
@@ -403,7 +410,10 @@ def _hook(module, name):
 
 
 def remove(module, name):
-    """Make the pruning of a parameter permanent; returns the module. ValueError where it is not pruned."""
+    """Make the pruning of a parameter permanent and return the module.
+
+    A parameter that is not pruned raises ValueError.
+    """
     found = _hook(module, name)
     if found is None:
         raise ValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed")
@@ -413,5 +423,5 @@ def remove(module, name):
 
 
 def is_pruned(module):
-    """Whether some parameter of the module, or of one below it, is pruned."""
+    """Whether any parameter of the module or of its submodules is pruned."""
     return any(isinstance(hook, BasePruningMethod) for m in module.modules() for hook in m._forward_pre_hooks.values())

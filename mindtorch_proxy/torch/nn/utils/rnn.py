@@ -29,7 +29,7 @@ class PackedSequence_(NamedTuple):
 
 
 def bind(optional, fn):
-    """fn of a value that may be None."""
+    """Apply fn to a value, or return None if the value is None."""
     return None if optional is None else fn(optional)
 
 
@@ -42,7 +42,10 @@ def _caster(dtype):
 
 
 class PackedSequence(PackedSequence_):
-    """Sequences, longest first, stored step by step: batch_sizes says how many are still running at each step."""
+    """A batch of sequences sorted from the longest, stored step by step.
+
+    batch_sizes is the number of sequences that are still running at each step.
+    """
 
     def __new__(cls, data, batch_sizes=None, sorted_indices=None, unsorted_indices=None):
         if batch_sizes is None:
@@ -62,11 +65,11 @@ class PackedSequence(PackedSequence_):
         return type(self)(data, self.batch_sizes, bind(self.sorted_indices, fn), bind(self.unsorted_indices, fn))
 
     def pin_memory(self):
-        """A copy in page-locked memory."""
+        """Return a copy in page-locked memory."""
         return self._move(self.data.pin_memory(), lambda t: t.pin_memory())
 
     def to(self, *args, **kwargs):
-        """The sequences with another dtype or on another device."""
+        """Return the sequences with another dtype or on another device."""
         data = self.data.to(*args, **kwargs)
         if data is self.data:
             return self
@@ -78,11 +81,11 @@ class PackedSequence(PackedSequence_):
         return self.to(*args, **(kwargs if example.device.type == device else kwargs | {"device": device}))
 
     def cuda(self, *args, **kwargs):
-        """The sequences on the GPU."""
+        """Return the sequences on the GPU."""
         return self._to_device("cuda", args, kwargs)
 
     def cpu(self, *args, **kwargs):
-        """The sequences on the CPU."""
+        """Return the sequences on the CPU."""
         return self._to_device("cpu", args, kwargs)
 
     double, float, half, long, int, short, char, byte = map(
@@ -91,16 +94,16 @@ class PackedSequence(PackedSequence_):
 
     @property
     def is_cuda(self):
-        """Whether the data lie on a GPU."""
+        """Whether the data are on a GPU."""
         return self.data.is_cuda
 
     def is_pinned(self):
-        """Whether the data lie in page-locked memory."""
+        """Whether the data are in page-locked memory."""
         return self.data.is_pinned()
 
 
 def invert_permutation(permutation):
-    """The permutation that undoes this one."""
+    """Return the inverse permutation, or None for None."""
     if permutation is None:
         return None
     return torch.empty_like(permutation).scatter_(
@@ -109,7 +112,10 @@ def invert_permutation(permutation):
 
 
 def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True):
-    """Pack padded sequences of these lengths."""
+    """Pack a batch of padded sequences with the given lengths into a PackedSequence.
+
+    The lengths must be in descending order, unless enforce_sorted=False.
+    """
     lengths = torch.as_tensor(lengths, dtype=torch.int64, device=None if isinstance(lengths, torch.Tensor) else "cpu")
     order = None
     if not enforce_sorted:
@@ -141,7 +147,10 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
 
 
 def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_length=None):
-    """The padded sequences and their lengths."""
+    """Return the padded sequences of a PackedSequence and their lengths.
+
+    A total_length below the longest sequence raises ValueError.
+    """
     sizes = sequence.batch_sizes.tolist()
     longest = len(sizes)
     if total_length is not None and total_length < longest:
@@ -161,7 +170,7 @@ def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_le
 
 
 def _pad_rows(t, size, value, side="right"):
-    """The tensor with rows of `value` up to this size."""
+    """Pad the first dimension of a tensor to `size` with `value`."""
     if t.size(0) == size:
         return t
     fill = t.new_full((size - t.size(0), *t.shape[1:]), value)
@@ -169,7 +178,10 @@ def _pad_rows(t, size, value, side="right"):
 
 
 def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="right"):
-    """Stack sequences of different lengths, padded to the longest."""
+    """Stack sequences of different lengths, padded to the longest one.
+
+    Sequences that are not an iterable, or an unknown padding_side, raise RuntimeError.
+    """
     if not isinstance(sequences, Iterable):
         raise RuntimeError(
             f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}"
@@ -191,7 +203,7 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="
 
 
 def unpad_sequence(padded_sequences, lengths, batch_first=False):
-    """The sequences of pad_sequence again."""
+    """Return the list of sequences that pad_sequence padded."""
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
     if len(padded_sequences) != len(lengths):
@@ -201,12 +213,12 @@ def unpad_sequence(padded_sequences, lengths, batch_first=False):
 
 
 def pack_sequence(sequences, enforce_sorted=True):
-    """Pack a list of sequences."""
+    """Pack a list of sequences into a PackedSequence."""
     lengths = torch.as_tensor([s.size(0) for s in sequences])
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 
 def unpack_sequence(packed_sequences):
-    """The list of sequences again."""
+    """Return the list of sequences in a PackedSequence."""
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)

@@ -1,4 +1,4 @@
-"""Spectral normalization by a hook; parametrizations.spectral_norm replaces it."""
+"""Spectral normalization by a forward pre-hook; parametrizations.spectral_norm replaces it."""
 
 import torch
 
@@ -10,23 +10,24 @@ __all__ = ["SpectralNorm", "spectral_norm", "remove_spectral_norm"]
 
 
 def _as_matrix(weight, dim):
-    """The weight with `dim` first and all other dimensions flattened."""
+    """Return the weight as a matrix: `dim` first, all other dimensions flattened."""
     if dim != 0:
         weight = weight.permute(dim, *(d for d in range(weight.dim()) if d != dim))
     return weight.reshape(weight.size(0), -1)
 
 
 def _default_dim(module):
-    """The dimension of the output channels."""
+    """Return the dimension of the output channels: 1 for transposed convolutions, else 0."""
     return int(isinstance(module, (torch.nn.ConvTranspose1d, torch.nn.ConvTranspose2d, torch.nn.ConvTranspose3d)))
 
 
 class SpectralNorm:
-    """The hook: computes `name` as name_orig over its largest singular value, by power iteration on name_u and
-    name_v.
+    """Forward pre-hook that divides a weight by its largest singular value.
+
+    `name` is computed as name_orig over the singular value, which is found by power iteration on name_u and name_v.
     """
 
-    _version = 1  # what state dicts note: since 1 they hold name_v and no longer `name`
+    _version = 1  # version of state dicts: since 1 they have name_v instead of `name`
 
     def __init__(self, name="weight", n_power_iterations=1, dim=0, eps=1e-12):
         if n_power_iterations <= 0:
@@ -39,11 +40,11 @@ class SpectralNorm:
         self.eps = eps
 
     def reshape_weight_to_matrix(self, weight):
-        """The weight as a matrix, `dim` first."""
+        """Return the weight as a matrix with `dim` first."""
         return _as_matrix(weight, self.dim)
 
     def compute_weight(self, module, do_power_iteration):
-        """The normalized weight."""
+        """Return the normalized weight."""
         weight, u, v = (getattr(module, self.name + suffix) for suffix in ("_orig", "_u", "_v"))
         matrix = self.reshape_weight_to_matrix(weight)
         if do_power_iteration:
@@ -51,11 +52,11 @@ class SpectralNorm:
                 for _ in range(self.n_power_iterations):
                     v.copy_(F.normalize(torch.mv(matrix.t(), u), dim=0, eps=self.eps))
                     u.copy_(F.normalize(torch.mv(matrix, v), dim=0, eps=self.eps))
-                u, v = u.clone(), v.clone()  # the next iteration must not change what backward needs
+                u, v = u.clone(), v.clone()  # the next iteration must not change tensors for backward
         return weight / torch.dot(u, torch.mv(matrix, v))
 
     def remove(self, module):
-        """Make the weight a parameter again."""
+        """Turn the weight back into a parameter."""
         with torch.no_grad():
             weight = self.compute_weight(module, do_power_iteration=False)
         for suffix in ("", "_u", "_v", "_orig"):
@@ -67,7 +68,11 @@ class SpectralNorm:
 
     @staticmethod
     def apply(module, name, n_power_iterations, dim, eps):
-        """Rename the parameter and register the hooks."""
+        """Rename the parameter to name_orig and register the hooks.
+
+        A second hook on the same parameter raises RuntimeError; a parameter that is None or uninitialized raises
+        ValueError.
+        """
         if _find_hook(module._forward_pre_hooks, SpectralNorm, name) is not None:
             raise RuntimeError(f"Cannot register two spectral_norm hooks on the same parameter {name}")
         fn = SpectralNorm(name, n_power_iterations, dim, eps)
@@ -96,7 +101,7 @@ class SpectralNorm:
 
 
 class SpectralNormStateDictHook:
-    """Notes the hook's version in the metadata of a state dict, under spectral_norm."""
+    """State dict hook that stores the hook's version in the metadata, under spectral_norm."""
 
     def __init__(self, fn):
         self.fn = fn
@@ -110,7 +115,10 @@ class SpectralNormStateDictHook:
 
 
 class SpectralNormLoadStateDictPreHook:
-    """Makes name_v for state dicts of before version 1, which hold the normalized weight in its place."""
+    """Hook that computes name_v for state dicts from before version 1.
+
+    Those hold the normalized weight instead of name_v.
+    """
 
     def __init__(self, fn):
         self.fn = fn
@@ -121,7 +129,7 @@ class SpectralNormLoadStateDictPreHook:
         if version is not None and version >= 1:
             return
         if version is None and key not in state_dict and all(key + s in state_dict for s in ("_orig", "_u", "_v")):
-            return  # of version 1, without its metadata
+            return  # a state dict of version 1 that lost its metadata
         missing = [key + s for s in ("_orig", "", "_u") if key + s not in state_dict]
         if missing:
             if strict:
@@ -131,17 +139,17 @@ class SpectralNormLoadStateDictPreHook:
             original, weight, u = state_dict[key + "_orig"], state_dict.pop(key), state_dict[key + "_u"]
             matrix = fn.reshape_weight_to_matrix(original)
             v = torch.linalg.pinv(matrix) @ u
-            # scaled so that u, v give the singular value by which the weight was divided
+            # scaled so that u and v give the singular value that the weight was divided by
             state_dict[key + "_v"] = v * ((original / weight).mean() / torch.dot(u, torch.mv(matrix, v)))
 
 
 def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=None):
-    """Divide the weight by its largest singular value at every forward."""
+    """Divide the weight by its largest singular value before every forward; return the module."""
     SpectralNorm.apply(module, name, n_power_iterations, _default_dim(module) if dim is None else dim, eps)
     return module
 
 
 def remove_spectral_norm(module, name="weight"):
-    """Undo spectral_norm."""
+    """Undo spectral_norm and return the module."""
     _remove_hook(module, SpectralNorm, name, "spectral_norm")
     return module

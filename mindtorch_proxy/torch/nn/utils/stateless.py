@@ -1,4 +1,4 @@
-"""Calling a module with other tensors in the place of its parameters and buffers."""
+"""Calling a module with other tensors in place of its parameters and buffers."""
 
 import contextlib
 import warnings
@@ -11,7 +11,10 @@ __all__ = ["functional_call"]
 
 
 def _swap(module, name, tensor):
-    """Give a module a tensor, something that stands for one, None or nothing under a name; what it had there."""
+    """Replace a module's attribute and return the previous value.
+
+    The new value is a tensor, an object with __torch_function__, None, or _MISSING to delete the attribute.
+    """
     if (
         tensor is not None
         and tensor is not _MISSING
@@ -28,7 +31,7 @@ def _swap(module, name, tensor):
 
 
 def _tied_names(module):
-    """{name: all names of the same tensor} for tensors that have several."""
+    """Return {name: all names of the same tensor} for each tensor that has several names."""
     names = {}
     for name, tensor in (
         *module.named_parameters(remove_duplicate=False),
@@ -39,7 +42,10 @@ def _tied_names(module):
 
 
 def _untie(module, tensors):
-    """The given tensors also under the other names of those they replace."""
+    """Return the given tensors also under the other names of the tensors that they replace.
+
+    Different tensors for names of the same tensor raise ValueError.
+    """
     tied, result = _tied_names(module), dict(tensors)
     for name, tensor in tensors.items():
         for other in tied.get(name, ()):
@@ -77,7 +83,7 @@ def _reparametrize_module(module, parameters_and_buffers, tie_weights=False, str
             originals[name] = owner, key, _swap(owner, key, tensor)
         yield
     finally:
-        # A forward may have put a new tensor there (batch statistics): the caller's dict gets it
+        # A forward may have assigned a new tensor, such as batch statistics: store it in the caller's dict.
         for name, (owner, key, original) in originals.items():
             now = _swap(owner, key, original)
             if name in parameters_and_buffers and now is not _MISSING:
@@ -85,7 +91,7 @@ def _reparametrize_module(module, parameters_and_buffers, tie_weights=False, str
 
 
 def functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, tie_weights=True, strict=False):
-    """Deprecated: torch.func.functional_call."""
+    """Deprecated: use torch.func.functional_call."""
     warnings.warn(
         "`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in a future "
         "version of PyTorch. Please use `torch.func.functional_call` instead.",

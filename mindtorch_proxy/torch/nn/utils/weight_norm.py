@@ -1,4 +1,4 @@
-"""Weight normalization by a hook; parametrizations.weight_norm replaces it."""
+"""Weight normalization by a forward pre-hook; parametrizations.weight_norm replaces it."""
 
 import warnings
 
@@ -10,19 +10,19 @@ __all__ = ["WeightNorm", "weight_norm", "remove_weight_norm"]
 
 
 class WeightNorm:
-    """The hook: computes `name` from name_g (the norms) and name_v (the direction) before every forward."""
+    """Forward pre-hook that computes `name` from name_g (the norms) and name_v (the direction)."""
 
     def __init__(self, name, dim):
         self.name = name
         self.dim = -1 if dim is None else dim
 
     def compute_weight(self, module):
-        """The weight from its norms and direction."""
+        """Return the weight computed from its norms and direction."""
         return torch._weight_norm(getattr(module, self.name + "_v"), getattr(module, self.name + "_g"), self.dim)
 
     @staticmethod
     def apply(module, name, dim):
-        """Split the parameter and register the hook."""
+        """Split the parameter into name_g and name_v and register the hook."""
         warnings.warn(
             "`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`.",
             FutureWarning,
@@ -45,7 +45,7 @@ class WeightNorm:
         return fn
 
     def remove(self, module):
-        """Make the weight a parameter again."""
+        """Turn the weight back into a parameter."""
         weight = self.compute_weight(module)
         for name in (self.name, self.name + "_g", self.name + "_v"):
             delattr(module, name)
@@ -56,7 +56,7 @@ class WeightNorm:
 
 
 def _find_hook(hooks, cls, name):
-    """The key of the hook of this class for the tensor `name`."""
+    """Return the key of the hook of this class for the tensor `name`, or None."""
     return next((key for key, hook in hooks.items() if isinstance(hook, cls) and hook.name == name), None)
 
 
@@ -68,12 +68,12 @@ def _remove_hook(module, cls, name, what):
 
 
 def weight_norm(module, name="weight", dim=0):
-    """Deprecated: parametrizations.weight_norm."""
+    """Deprecated: use parametrizations.weight_norm."""
     WeightNorm.apply(module, name, dim)
     return module
 
 
 def remove_weight_norm(module, name="weight"):
-    """Undo weight_norm."""
+    """Undo weight_norm and return the module."""
     _remove_hook(module, WeightNorm, name, "weight_norm")
     return module
