@@ -1,4 +1,4 @@
-"""Optimizers."""
+"""Optimizers and learning rate schedulers."""
 
 from . import lr_scheduler, swa_utils
 from ._adafactor import Adafactor

@@ -8,7 +8,7 @@ __all__ = ["Adafactor"]
 
 
 class Adafactor(_ParameterwiseOptimizer):
-    """Adaptive steps whose second moments are kept as one row and one column for a matrix."""
+    """Adaptive learning rates whose second moments for a matrix are stored as one row and one column."""
 
     _complex = False
 
@@ -59,7 +59,7 @@ class Adafactor(_ParameterwiseOptimizer):
         }
 
     def _decay(self, p, grad, group, lr):
-        return grad  # _update decays, after it has taken the norm of the parameter
+        return grad  # _update applies the decay, after computing the parameter's norm
 
     def _update(self, param, grad, state, group, lr, step):
         eps1, eps2 = group["eps"]

@@ -1,4 +1,4 @@
-"""The optimizers' steps as functions."""
+"""The steps of the optimizers as functions over lists of tensors."""
 
 from .adadelta import adadelta  # noqa: F401
 from .adagrad import adagrad  # noqa: F401

@@ -10,7 +10,10 @@ __all__ = ["Muon"]
 
 
 def _zeropower_via_newtonschulz(grad, ns_coefficients, ns_steps, eps):
-    """The nearly orthogonal factor of a matrix, by an iteration in bfloat16."""
+    """Approximate the orthogonal factor of a matrix by Newton-Schulz iteration in bfloat16.
+
+    A gradient that is not 2-D, 100 or more steps, or a wrong number of coefficients raise ValueError.
+    """
     if ns_steps >= 100:
         raise ValueError("Number of steps must be less than 100 for computational efficiency")
     if grad.dim() != 2:
@@ -29,7 +32,7 @@ def _zeropower_via_newtonschulz(grad, ns_coefficients, ns_steps, eps):
 
 
 def _adjust_lr(lr, adjust_lr_fn, param_shape):
-    """The rate for a matrix of this shape."""
+    """Return the learning rate for a matrix of this shape."""
     rows, columns = param_shape[:2]
     if adjust_lr_fn == "match_rms_adamw":
         return lr * 0.2 * math.sqrt(max(rows, columns))
@@ -37,7 +40,10 @@ def _adjust_lr(lr, adjust_lr_fn, param_shape):
 
 
 class Muon(_ParameterwiseOptimizer):
-    """Momentum whose matrices are made orthogonal; for 2D parameters alone."""
+    """Momentum updates that are made orthogonal, for 2-D parameters only.
+
+    A parameter with another number of dimensions raises ValueError.
+    """
 
     _complex, _decoupled, _scalars = False, True, ()
 

@@ -6,7 +6,7 @@ __all__ = ["Adadelta", "adadelta"]
 
 
 class Adadelta(_ParameterwiseOptimizer):
-    """Steps in the ratio of averaged squared updates and gradients."""
+    """Steps scaled by the ratio of the averages of squared updates and squared gradients."""
 
     def __init__(
         self,

@@ -8,7 +8,7 @@ __all__ = ["Adagrad", "adagrad"]
 
 
 class Adagrad(_ParameterwiseOptimizer):
-    """Steps over the root of the sum of squared gradients."""
+    """Steps divided by the root of the sum of all squared gradients."""
 
     _sparse = True
 
@@ -48,7 +48,7 @@ class Adagrad(_ParameterwiseOptimizer):
         }
 
     def share_memory(self):
-        """Move the state to shared memory."""
+        """Move the sums in the state to shared memory."""
         for group in self.param_groups:
             for p in group["params"]:
                 self.state[p]["sum"].share_memory_()

@@ -8,7 +8,7 @@ __all__ = ["Adam", "adam"]
 
 
 class Adam(_ParameterwiseOptimizer):
-    """Adam: steps of the averaged gradient over the root of its averaged square."""
+    """Steps of the averaged gradient divided by the root of the averaged squared gradient."""
 
     _sparse_hint = ", please consider SparseAdam instead"
 
@@ -50,7 +50,10 @@ class Adam(_ParameterwiseOptimizer):
         return {"step": self._scalar(0.0, p, group)} | {name: self._zeros(p) for name in names}
 
     def _in_one_pass(self, group, lr):
-        """Whether the step is _adam_'s: all numbers are numbers, and nothing is differentiated."""
+        """Whether torch._adam_step_ can run the whole step.
+
+        It cannot for amsgrad, for options that are tensors, and for a differentiable optimizer.
+        """
         numbers = (lr, group["weight_decay"], *group["betas"])
         return not (group["amsgrad"] or group["differentiable"] or any(isinstance(n, torch.Tensor) for n in numbers))
 
@@ -90,7 +93,7 @@ class Adam(_ParameterwiseOptimizer):
             square = highest.copy_(torch.maximum(highest.clone() if group["differentiable"] else highest, square))
         denominator = (square.sqrt() / (1 - beta2**step) ** 0.5).add_(group["eps"])
         if group["differentiable"]:
-            average = average.clone()  # the next step changes it, and backward needs it
+            average = average.clone()  # backward needs it, and the next step changes it
         _addcdiv_(param, average, denominator, -(lr / (1 - beta1**step)))
 
 

@@ -8,7 +8,7 @@ __all__ = ["Adamax", "adamax"]
 
 
 class Adamax(_ParameterwiseOptimizer):
-    """Adam with the infinity norm."""
+    """The variant of Adam that uses the infinity norm."""
 
     def __init__(
         self,

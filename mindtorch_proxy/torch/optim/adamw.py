@@ -7,7 +7,7 @@ __all__ = ["AdamW", "adamw"]
 
 
 class AdamW(Adam):
-    """Adam with weight decay apart from the gradient."""
+    """Adam with decoupled weight decay: the parameter decays directly, not through the gradient."""
 
     def __init__(
         self,

@@ -16,7 +16,7 @@ __all__ = ["ASGD", "asgd"]
 
 
 class ASGD(_ParameterwiseOptimizer):
-    """Stochastic gradient descent that keeps the average of the parameters ("ax" in the state)."""
+    """Stochastic gradient descent that also averages the parameters ("ax" in the state)."""
 
     _scalars = ("step", "eta", "mu")
 
@@ -55,7 +55,7 @@ class ASGD(_ParameterwiseOptimizer):
             average.copy_(param)
         else:
             average.add_(param.sub(average).mul_(mu))
-        # Through float32 always: a loaded state has the dtype of the parameter
+        # Always compute through float32, because a loaded state has the dtype of the parameter.
         state["eta"].copy_(torch.as_tensor(lr / (1 + lambd * lr * step) ** group["alpha"]))
         mu.copy_(torch.as_tensor(1 / max(1, step - group["t0"])))
 

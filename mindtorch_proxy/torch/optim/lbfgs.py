@@ -8,7 +8,7 @@ __all__ = ["LBFGS"]
 
 
 def _cubic_interpolate(x1, f1, g1, x2, f2, g2, bounds=None):
-    """The minimum of the cubic through two points with these values and slopes, within bounds."""
+    """Return the minimum, within bounds, of the cubic through two points with these values and slopes."""
     low, high = bounds or sorted((x1, x2))
     d1 = g1 + g2 - 3 * (f1 - f2) / (x1 - x2)
     square = d1**2 - g1 * g2
@@ -23,9 +23,9 @@ def _cubic_interpolate(x1, f1, g1, x2, f2, g2, bounds=None):
 
 
 def _strong_wolfe(obj_func, x, t, d, f, g, gtd, c1=1e-4, c2=0.9, tolerance_change=1e-9, max_ls=25):
-    """A step t along d that satisfies the strong Wolfe conditions: (loss, gradient, t, evaluations).
+    """Search a step t along d that satisfies the strong Wolfe conditions.
 
-    A point is (t, loss, gradient, slope along d).
+    Return (loss, gradient, t, number of evaluations). Internally, a point is (t, loss, gradient, slope along d).
     """
 
     def evaluate(t):
@@ -36,7 +36,7 @@ def _strong_wolfe(obj_func, x, t, d, f, g, gtd, c1=1e-4, c2=0.9, tolerance_chang
     start = previous = 0, f, g.clone(), gtd
     point = evaluate(t)
     evaluations, iteration, done = 1, 0, False
-    # Phase 1: step on until two points enclose a minimum
+    # Phase 1: increase t until two points enclose a minimum
     while iteration < max_ls:
         t, f_new, _, slope = point
         if f_new > f + c1 * t * gtd or iteration > 1 and f_new >= previous[1]:
@@ -56,7 +56,7 @@ def _strong_wolfe(obj_func, x, t, d, f, g, gtd, c1=1e-4, c2=0.9, tolerance_chang
     else:
         bracket = [start, point]
 
-    # Phase 2: narrow the bracket; its first point is the lower one
+    # Phase 2: narrow the bracket, whose first point has the lower loss
     bracket.sort(key=lambda p: p[1])
     stalled = False
     while not done and iteration < max_ls:
@@ -65,7 +65,7 @@ def _strong_wolfe(obj_func, x, t, d, f, g, gtd, c1=1e-4, c2=0.9, tolerance_chang
         if abs(high[0] - low[0]) * d_norm < tolerance_change:
             break
         t = _cubic_interpolate(low[0], low[1], low[3], high[0], high[1], high[3])
-        # A step that stays near one end twice is moved inwards
+        # If the step is near one end twice, move it inwards.
         margin = 0.1 * (right - left)
         if min(right - t, t - left) < margin:
             if stalled or t >= right or t <= left:
@@ -100,7 +100,7 @@ _ORDER = (
     "H_diag",
     "prev_flat_grad",
     "prev_loss",
-)  # of the state, as PyTorch's files have it
+)  # order of the state's entries in PyTorch's files
 
 
 class LBFGS(Optimizer):
@@ -158,7 +158,7 @@ class LBFGS(Optimizer):
 
     @staticmethod
     def _direction(state, grad, t, history_size):
-        """The next direction, from the differences of gradients and steps so far."""
+        """Return the next direction, from the stored differences of gradients and steps."""
         if state["n_iter"] == 1:
             state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)
             return grad.neg()
@@ -185,7 +185,7 @@ class LBFGS(Optimizer):
 
     @torch.no_grad()
     def step(self, closure):
-        """Iterate up to max_iter times; returns the loss at the start."""
+        """Run up to max_iter iterations and return the loss at the start."""
         closure, group = torch.enable_grad()(closure), self.param_groups[0]
         lr, line_search = _number(_to_scalar(group["lr"])), group["line_search_fn"]
         state = self.state[self._params[0]]

@@ -1,4 +1,4 @@
-"""Learning rates that change over time."""
+"""Learning rate schedulers."""
 
 import math
 import types
@@ -45,7 +45,10 @@ def _copied(x):
 
 
 def _format_param(name, optimizer, param):
-    """One value for each group."""
+    """Return a list with one value for each parameter group.
+
+    A list of another length raises ValueError.
+    """
     n = len(optimizer.param_groups)
     if not isinstance(param, (list, tuple)):
         param = [param] * n
@@ -79,7 +82,7 @@ def _state_without(obj, *names):
 
 @contextmanager
 def _flag(obj, name):
-    """Set an attribute while the context lasts."""
+    """Context manager that sets an attribute to True and back to False."""
     setattr(obj, name, True)
     try:
         yield
@@ -88,7 +91,7 @@ def _flag(obj, name):
 
 
 class LRScheduler:
-    """Base class: step() sets the rates that get_lr computes for last_epoch."""
+    """Base class of the schedulers: step() sets the learning rates that get_lr computes for last_epoch."""
 
     _get_lr_called_within_step = False
     _is_initial = False
@@ -113,7 +116,7 @@ class LRScheduler:
 
     @staticmethod
     def _track_steps(optimizer):
-        """Make optimizer.step note that it was called."""
+        """Wrap optimizer.step so that it records that it was called."""
         if hasattr(optimizer.step, "_wrapped_by_lr_sched"):
             return
         func, owner = optimizer.step.__func__, ref(optimizer)
@@ -133,29 +136,29 @@ class LRScheduler:
             self.step()
 
     def state_dict(self):
-        """All attributes but the optimizer."""
+        """Return all attributes except the optimizer as a dict."""
         return _state_without(self, "optimizer")
 
     def load_state_dict(self, state_dict):
-        """Take the attributes of state_dict."""
+        """Set the attributes from a state_dict."""
         self.__dict__.update(state_dict)
 
     def get_last_lr(self):
-        """The rates that step set last."""
+        """Return the learning rates that the last step set, one for each group."""
         return self._last_lr
 
     def get_lr(self):
-        """The rates for last_epoch; each scheduler defines it."""
+        """Compute the learning rates for last_epoch; each scheduler defines it."""
         raise NotImplementedError
 
     def _current(self, factor=None):
-        """The rates of the groups, times a factor."""
+        """Return the current learning rates of the groups, multiplied by a factor if it is given."""
         if factor is None:
             return _param_groups_val_list(self.optimizer, "lr")
         return [group["lr"] * factor for group in self.optimizer.param_groups]
 
     def step(self, epoch=None):
-        """Go to the next epoch and set its rates."""
+        """Advance to the next epoch and set its learning rates."""
         if self._step_count == 1:
             if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
                 warnings.warn(
@@ -200,11 +203,14 @@ def _warn_get_lr_called_within_step(lr_scheduler):
 
 
 class _LRScheduler(LRScheduler):
-    """The former name of LRScheduler."""
+    """The old name of LRScheduler."""
 
 
 class _LambdaScheduler(LRScheduler):
-    """One function for each group; callable objects are saved by their attributes, functions not at all."""
+    """Base of the schedulers with one function for each group.
+
+    state_dict saves the attributes of callable objects; plain functions are not saved.
+    """
 
     def __init__(self, optimizer, lr_lambda, last_epoch=-1):
         self.optimizer = optimizer
@@ -228,7 +234,7 @@ class _LambdaScheduler(LRScheduler):
 
 
 class LambdaLR(_LambdaScheduler):
-    """The initial rate times a function of the epoch."""
+    """Set the learning rate to the initial one times a function of the epoch."""
 
     def get_lr(self):
         _warn_get_lr_called_within_step(self)
@@ -236,7 +242,7 @@ class LambdaLR(_LambdaScheduler):
 
 
 class MultiplicativeLR(_LambdaScheduler):
-    """The last rate times a function of the epoch."""
+    """Multiply the learning rate by a function of the epoch."""
 
     def __init__(self, optimizer, lr_lambda, last_epoch=-1):
         for f in lr_lambda if isinstance(lr_lambda, (list, tuple)) else [lr_lambda]:
@@ -252,9 +258,10 @@ class MultiplicativeLR(_LambdaScheduler):
 
 
 class _FactorScheduler(LRScheduler):
-    """Schedulers that multiply.
+    """Base of the schedulers that multiply the learning rate by a factor.
 
-    `_factor()` for the step to this epoch (None for no change), `_total_factor()` from the start on.
+    `_factor()` is the factor of the step to this epoch, or None for no change. `_total_factor()` is the factor relative
+    to the initial learning rate.
     """
 
     def get_lr(self):
@@ -267,7 +274,7 @@ class _FactorScheduler(LRScheduler):
 
 
 class StepLR(_FactorScheduler):
-    """Times gamma every step_size epochs."""
+    """Multiply the learning rate by gamma every step_size epochs."""
 
     def __init__(self, optimizer, step_size, gamma=0.1, last_epoch=-1):
         self.step_size = step_size
@@ -282,7 +289,7 @@ class StepLR(_FactorScheduler):
 
 
 class MultiStepLR(_FactorScheduler):
-    """Times gamma at each milestone."""
+    """Multiply the learning rate by gamma at each milestone."""
 
     def __init__(self, optimizer, milestones, gamma=0.1, last_epoch=-1):
         self.milestones = Counter(milestones)
@@ -297,7 +304,10 @@ class MultiStepLR(_FactorScheduler):
 
 
 class ConstantLR(_FactorScheduler):
-    """Times a factor until total_iters."""
+    """Multiply the learning rate by a constant factor for the first total_iters epochs.
+
+    A factor outside [0, 1] raises ValueError.
+    """
 
     def __init__(self, optimizer, factor=1.0 / 3, total_iters=5, last_epoch=-1):
         if factor > 1.0 or factor < 0:
@@ -316,7 +326,11 @@ class ConstantLR(_FactorScheduler):
 
 
 class LinearLR(_FactorScheduler):
-    """Times a factor that goes from start_factor to end_factor in total_iters epochs."""
+    """Multiply the learning rate by a factor that changes linearly over total_iters epochs.
+
+    The factor goes from start_factor, which must be in (0, 1], to end_factor, which must be in [0, 1]; other values
+    raise ValueError.
+    """
 
     def __init__(self, optimizer, start_factor=1.0 / 3, end_factor=1.0, total_iters=5, last_epoch=-1):
         if start_factor > 1.0 or start_factor <= 0:
@@ -342,7 +356,7 @@ class LinearLR(_FactorScheduler):
 
 
 class ExponentialLR(_FactorScheduler):
-    """Times gamma every epoch."""
+    """Multiply the learning rate by gamma every epoch."""
 
     def __init__(self, optimizer, gamma, last_epoch=-1):
         self.gamma = gamma
@@ -356,7 +370,10 @@ class ExponentialLR(_FactorScheduler):
 
 
 class PolynomialLR(_FactorScheduler):
-    """Down to zero in total_iters epochs, by a power of the way left."""
+    """Decay the learning rate to zero over total_iters epochs.
+
+    The factor is the remaining fraction of total_iters to the given power.
+    """
 
     def __init__(self, optimizer, total_iters=5, power=1.0, last_epoch=-1):
         self.total_iters = total_iters
@@ -375,7 +392,7 @@ class PolynomialLR(_FactorScheduler):
 
 
 class _CompositeScheduler(LRScheduler):
-    """Schedulers made of others, which save their own state."""
+    """Base of the schedulers that consist of other schedulers, whose state is saved with them."""
 
     def _check_schedulers(self, schedulers, optimizer, purpose=""):
         name = type(self).__name__
@@ -410,7 +427,7 @@ class _CompositeScheduler(LRScheduler):
 
 
 class SequentialLR(_CompositeScheduler):
-    """One scheduler after the other, changing at the milestones."""
+    """Run several schedulers one after the other, switching at the milestones."""
 
     def __init__(self, optimizer, schedulers, milestones, last_epoch=-1):
         self._check_schedulers(schedulers, optimizer)
@@ -424,7 +441,7 @@ class SequentialLR(_CompositeScheduler):
         self._milestones = milestones
         self.last_epoch = last_epoch + 1
         self.optimizer = optimizer
-        for group in optimizer.param_groups:  # undo the first steps of the schedulers
+        for group in optimizer.param_groups:  # undo the initial steps of the schedulers
             _update_param_group_val(group, "lr", group["initial_lr"])
         self.recursive_undo()
         first = schedulers[bisect_right(milestones, 0)]
@@ -432,7 +449,7 @@ class SequentialLR(_CompositeScheduler):
         self._last_lr = first.get_last_lr()
 
     def recursive_undo(self, sched=None):
-        """Take back one epoch of all schedulers within."""
+        """Take back one epoch of all nested schedulers."""
         sched = self if sched is None else sched
         if hasattr(sched, "_schedulers"):
             for s in sched._schedulers:
@@ -452,7 +469,7 @@ class SequentialLR(_CompositeScheduler):
 
 
 class ChainedScheduler(_CompositeScheduler):
-    """All schedulers at every step."""
+    """Run all given schedulers at every step."""
 
     def __init__(self, schedulers, optimizer=None):
         self.optimizer = self._check_schedulers(schedulers, optimizer, " to be chained")
@@ -466,7 +483,7 @@ class ChainedScheduler(_CompositeScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Along half a cosine from the initial rate to eta_min in T_max epochs, and back."""
+    """Anneal the learning rate along a cosine, from the initial one to eta_min in T_max epochs and back."""
 
     def __init__(self, optimizer, T_max, eta_min=0.0, last_epoch=-1):
         self.T_max = T_max
@@ -498,7 +515,7 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Reduces the rate when a metric has stopped improving."""
+    """Reduce the learning rate when a metric has stopped improving."""
 
     def __init__(
         self,
@@ -573,7 +590,7 @@ class ReduceLROnPlateau(LRScheduler):
 
     @property
     def in_cooldown(self):
-        """Whether the epochs after a reduction, which do not count, are still going on."""
+        """Whether the cooldown after a reduction is still running; its epochs do not count as bad ones."""
         return self.cooldown_counter > 0
 
     def _is_better(self, a, best):
@@ -597,10 +614,13 @@ class ReduceLROnPlateau(LRScheduler):
 
 
 class _MomentumScheduler(LRScheduler):
-    """Schedulers that may move the momentum (or the first beta) against the rate."""
+    """Base of the schedulers that can cycle the momentum, or the first beta, inversely to the learning rate."""
 
     def _start_momentum(self, base_momentum, max_momentum, last_epoch):
-        """Check and set the momentums of the groups; returns both lists."""
+        """Check and set the momentum of each group; return the lists of base and maximum momentums.
+
+        An optimizer without momentum or betas raises ValueError.
+        """
         optimizer = self.optimizer
         if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
             raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
@@ -624,7 +644,7 @@ class _MomentumScheduler(LRScheduler):
 
 
 class CyclicLR(_MomentumScheduler):
-    """Up and down between two rates."""
+    """Cycle the learning rate up and down between two bounds."""
 
     def __init__(
         self,
@@ -674,7 +694,7 @@ class CyclicLR(_MomentumScheduler):
             }[self.mode]
 
     def scale_fn(self, x):
-        """The height of a cycle or iteration."""
+        """Return the amplitude of a cycle or iteration."""
         return (self._scale_fn_ref if self._scale_fn_custom is None else self._scale_fn_custom)(x)
 
     @staticmethod
@@ -714,7 +734,10 @@ class CyclicLR(_MomentumScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Along half a cosine to eta_min and up at once, in periods of T_0, T_0 * T_mult, ... epochs."""
+    """Anneal the learning rate along a cosine to eta_min, then restart at the initial one.
+
+    The periods have T_0, T_0 * T_mult, T_0 * T_mult^2, ... epochs.
+    """
 
     def __init__(self, optimizer, T_0, T_mult=1, eta_min=0.0, last_epoch=-1):
         if T_0 <= 0 or not isinstance(T_0, int):
@@ -760,7 +783,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
 
 class OneCycleLR(_MomentumScheduler):
-    """Up to max_lr and down far below the initial rate, once."""
+    """Increase the learning rate to max_lr once, then decrease it far below the initial one."""
 
     def __init__(
         self,

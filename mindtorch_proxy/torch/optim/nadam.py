@@ -43,7 +43,7 @@ class NAdam(_ParameterwiseOptimizer):
         average.lerp_(grad, 1 - beta1)
         square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
         root = square.div(1 - beta2**step).sqrt_()
-        if group["differentiable"]:  # backward needs both, and reaches the product
+        if group["differentiable"]:  # backward needs both, and differentiates the product
             product, denominator = state["mu_product"], root.add(group["eps"])
             param.addcdiv_(grad * (-lr * (1.0 - mu) / (1.0 - product)), denominator)
             param.addcdiv_(average * (-lr * next_mu / (1.0 - product * next_mu)), denominator)

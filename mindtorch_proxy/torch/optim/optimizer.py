@@ -1,4 +1,4 @@
-"""The base class of optimizers."""
+"""The base class of optimizers, and what the individual optimizers share."""
 
 import functools
 import inspect
@@ -23,7 +23,7 @@ _global_optimizer_post_hooks = OrderedDict()
 
 
 class _RequiredParameter:
-    """The default of an option that every parameter group must give."""
+    """The default of an option that every parameter group must specify."""
 
     def __repr__(self):
         return "<required parameter>"
@@ -33,7 +33,7 @@ required = _RequiredParameter()
 
 
 def _use_grad_for_differentiable(func):
-    """Run a step without autograd, or with it where the optimizer is differentiable."""
+    """Decorator: run a step without autograd, or with it if the optimizer is differentiable."""
 
     @functools.wraps(func)
     def step(self, *args, **kwargs):
@@ -44,17 +44,21 @@ def _use_grad_for_differentiable(func):
 
 
 def _get_scalar_dtype(is_fused=None):
-    """The dtype of step counters."""
+    """Return the dtype of step counters."""
     return torch.float64 if not is_fused and torch.get_default_dtype() == torch.float64 else torch.float32
 
 
 def _get_capturable_supported_devices(supports_xla=True):
-    """The types of devices whose steps PyTorch can capture in a graph."""
+    """Return the types of devices whose steps PyTorch can capture in a graph."""
     return ["cuda", "xpu", "hpu", torch._C._get_privateuse1_backend_name(), *(["xla"] if supports_xla else [])]
 
 
 def _default_to_fused_or_foreach(params, differentiable, use_fused=False):
-    """(fused, foreach) where the user chose neither: both are for accelerators; fused is possible on CPU."""
+    """Return the defaults of (fused, foreach) when the user chose neither.
+
+    foreach is always False here. fused is True only if use_fused is set, the step is not differentiable and all
+    parameters are plain floating point tensors.
+    """
     fused = (
         use_fused
         and not differentiable
@@ -64,8 +68,9 @@ def _default_to_fused_or_foreach(params, differentiable, use_fused=False):
 
 
 def _view_as_real(params, *state_and_grads):
-    """Put in the place of each complex parameter of a list, and of what belongs to it in the others, its view of real
-    numbers.
+    """Replace each complex parameter of a list by its real view, in-place.
+
+    The entries at the same position of the other lists are replaced as well.
     """
     for i, p in enumerate(params):
         if torch.is_complex(p):
@@ -74,7 +79,7 @@ def _view_as_real(params, *state_and_grads):
 
 
 def _stack_if_compiling(x):
-    """Tensors as one while torch.compile traces, else as they are."""
+    """Stack the tensors while torch.compile traces; otherwise return them unchanged."""
     return torch.stack(x) if torch.compiler.is_compiling() else x
 
 
@@ -95,7 +100,10 @@ def _add_hook(table, hook, prepend=False):
 
 
 def register_optimizer_step_pre_hook(hook):
-    """Call hook(optimizer, args, kwargs) before the step of every optimizer."""
+    """Call hook(optimizer, args, kwargs) before the step of every optimizer.
+
+    A result other than None must be a tuple (args, kwargs), which replaces the arguments.
+    """
     return _add_hook(_global_optimizer_pre_hooks, hook)
 
 
@@ -118,17 +126,21 @@ _HOOK_TABLES = tuple(
 
 
 class Optimizer:
-    """Base class: parameter groups with their options, and a state for each parameter."""
+    """Base class of optimizers: parameter groups with their options, and a state for each parameter.
+
+    A tensor instead of an iterable of parameters raises TypeError, and an empty list raises ValueError.
+    """
 
     def _accelerator_graph_capture_health_check(self):
-        """Whether a step may be captured in an accelerator's graph: none is ever captured here."""
+        """Do nothing: steps are never captured in a graph here."""
 
     _cuda_graph_capture_health_check = _accelerator_graph_capture_health_check
 
     @staticmethod
     def _group_tensors_by_device_and_dtype(tensorlistlist, with_indices=False):
-        """Parallel lists of tensors, parted by device and dtype of the first list's: {(device, dtype): (lists,
-        indices)}.
+        """Group parallel lists of tensors by device and dtype of the first list's tensors.
+
+        The result is {(device, dtype): (lists, indices)}; indices are empty without with_indices.
         """
         groups = {}
         for i, row in enumerate(zip(*tensorlistlist)):
@@ -176,7 +188,7 @@ class Optimizer:
 
     @staticmethod
     def profile_hook_step(func):
-        """Wrap a class's step: run the hooks around it."""
+        """Wrap the step of a class so that it runs the hooks before and after it."""
 
         @functools.wraps(func)
         def wrapper(*args, **kwargs):
@@ -204,7 +216,10 @@ class Optimizer:
             cls.step.hooked = True
 
     def register_step_pre_hook(self, hook):
-        """Call hook(optimizer, args, kwargs) before every step."""
+        """Call hook(optimizer, args, kwargs) before every step.
+
+        A result other than None must be a tuple (args, kwargs), which replaces the arguments.
+        """
         return _add_hook(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook):
@@ -216,11 +231,11 @@ class Optimizer:
         return _add_hook(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
     def register_state_dict_post_hook(self, hook, prepend=False):
-        """Call hook(optimizer, state_dict) after state_dict; a value it returns replaces the dict."""
+        """Call hook(optimizer, state_dict) after state_dict; a result other than None replaces the dict."""
         return _add_hook(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook, prepend=False):
-        """Call hook(optimizer, state_dict) before loading; a value it returns replaces the dict."""
+        """Call hook(optimizer, state_dict) before loading; a result other than None replaces the dict."""
         return _add_hook(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook, prepend=False):
@@ -228,7 +243,7 @@ class Optimizer:
         return _add_hook(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
     def state_dict(self):
-        """The state and the groups, with parameters as numbers in their order."""
+        """Return {"state": ..., "param_groups": ...}, in which parameters are numbered in their order."""
         for hook in self._optimizer_state_dict_pre_hooks.values():
             hook(self)
         numbers, start, groups = {}, 0, []
@@ -247,7 +262,11 @@ class Optimizer:
 
     @staticmethod
     def _process_value_according_to_param_policy(param, value, param_id, param_groups, key=None):
-        """A loaded tensor with the dtype and on the device that the state of `param` has."""
+        """Convert a loaded tensor of the state to the device and dtype that `param` requires.
+
+        A "step" is left unchanged, unless the group is capturable or fused; other tensors take the dtype of a floating
+        point `param`.
+        """
         group = next((g for g in param_groups if param_id in g["params"]), {})
         if key == "step":
             on_device = group.get("capturable", False) or group.get("fused", False)
@@ -255,7 +274,10 @@ class Optimizer:
         return value.to(dtype=param.dtype if param.is_floating_point() else value.dtype, device=param.device)
 
     def load_state_dict(self, state_dict):
-        """Take the state and the options of state_dict; the parameters stay."""
+        """Load the state and the options of state_dict; the parameters are not changed.
+
+        A different number of groups, or of parameters in a group, raises ValueError.
+        """
         state_dict = state_dict.copy()
         for hook in self._optimizer_load_state_dict_pre_hooks.values():
             output = hook(self, state_dict)
@@ -297,7 +319,7 @@ class Optimizer:
             hook(self)
 
     def zero_grad(self, set_to_none=True):
-        """Reset the gradients of all parameters."""
+        """Set the gradients of all parameters to None, or to zero with set_to_none=False."""
         for group in self.param_groups:
             for p in group["params"]:
                 if p.grad is not None:
@@ -309,11 +331,15 @@ class Optimizer:
                         p.grad.requires_grad_(False).zero_()
 
     def step(self, closure=None):
-        """Update the parameters; `closure` computes the loss again."""
+        """Update the parameters; `closure` recomputes the loss and returns it."""
         raise NotImplementedError
 
     def add_param_group(self, param_group):
-        """Add a group: a dict with "params" (tensors or (name, tensor) pairs) and options."""
+        """Add a group: a dict with "params" (tensors or (name, tensor) pairs) and options.
+
+        A group that is not a dict, a set of parameters, or a parameter that is not a tensor raises TypeError. A
+        parameter that is not a leaf, or is in another group already, raises ValueError.
+        """
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         params = param_group["params"]
@@ -358,11 +384,11 @@ class Optimizer:
         self.param_groups.append(param_group)
 
 
-# ---- optimizers that update one parameter after the other
+# ---- optimizers that update one parameter at a time
 
 
 def _check_options(lr, betas=(), **positive):
-    """Raise unless all options are in their ranges."""
+    """Raise ValueError unless all options are in their ranges."""
     if isinstance(lr, torch.Tensor) and lr.numel() != 1:
         raise ValueError("Tensor lr must be 1-element")
     if not 0.0 <= lr:
@@ -376,29 +402,32 @@ def _check_options(lr, betas=(), **positive):
 
 
 def _options(arguments):
-    """The defaults of an optimizer from the locals() of its __init__."""
+    """Return the defaults of an optimizer from the locals() of its __init__."""
     return {k: v for k, v in arguments.items() if k not in ("self", "params", "__class__")}
 
 
 def _number(x):
-    """The number in an option that may be a tensor; one that requires grad stays a tensor."""
+    """Return the number in an option that may be a tensor; a tensor that requires grad is returned unchanged."""
     return x.item() if isinstance(x, torch.Tensor) and not x.requires_grad else x
 
 
 def _add_(param, value, alpha):
-    """param += alpha * value, where alpha may be a tensor that requires grad."""
+    """Compute param += alpha * value in-place, where alpha may be a tensor that requires grad."""
     return param.addcmul_(value, alpha) if isinstance(alpha, torch.Tensor) else param.add_(value, alpha=alpha)
 
 
 def _addcdiv_(param, a, b, value):
-    """param += value * a / b, where value may be a tensor that requires grad."""
+    """Compute param += value * a / b in-place, where value may be a tensor that requires grad."""
     return param.addcdiv_(a * value, b) if isinstance(value, torch.Tensor) else param.addcdiv_(a, b, value=value)
 
 
 class _ParameterwiseOptimizer(Optimizer):
-    """What the common optimizers share; a subclass has `_new_state` and `_update`, for one parameter."""
+    """Common base of the optimizers that update each parameter on its own.
 
-    _scalars = ("step",)  # entries of the state that are tensors of one number
+    A subclass defines `_new_state` and `_update`, both for a single parameter.
+    """
+
+    _scalars = ("step",)  # entries of the state that are one-element tensors
     _sparse, _complex, _as_real, _decoupled, _sparse_hint = False, True, True, False, ""
 
     def __init__(self, params, options):
@@ -413,7 +442,7 @@ class _ParameterwiseOptimizer(Optimizer):
         super().__setstate__(state)
         for group in self.param_groups:
             for name, value in self.defaults.items():
-                if value is None or isinstance(value, bool):  # a switch that may be newer than the state
+                if value is None or isinstance(value, bool):  # an option that may not exist yet in an old state
                     group.setdefault(name, value)
             for p in group["params"]:
                 values = self.state.get(p, {})
@@ -436,7 +465,7 @@ class _ParameterwiseOptimizer(Optimizer):
 
     @_use_grad_for_differentiable
     def step(self, closure=None):
-        """Update the parameters once; `closure` computes the loss first."""
+        """Update the parameters once; `closure` computes the loss before the update, and is returned."""
         loss = None
         if closure is not None:
             with torch.enable_grad():
@@ -448,7 +477,11 @@ class _ParameterwiseOptimizer(Optimizer):
         return loss
 
     def _checked(self, p, group):
-        """(parameter, gradient, state), where a step is possible."""
+        """Return (parameter, gradient, state), after creating the state if it is missing.
+
+        Sparse gradients, complex parameters and parameters that `fused` does not support raise RuntimeError;
+        `capturable` on an unsupported device raises AssertionError.
+        """
         grad, state = p.grad, self.state.get(p)
         if grad.is_sparse and not self._sparse:
             raise RuntimeError(f"{type(self).__name__} does not support sparse gradients" + self._sparse_hint)
@@ -475,12 +508,12 @@ class _ParameterwiseOptimizer(Optimizer):
         return p, grad, state
 
     def _apply_all(self, rows, group, lr):
-        """One step of the parameters of a group."""
+        """Run one step for all parameters of a group."""
         for p, grad, state in rows:
             self._apply(p, grad, state, group, lr)
 
     def _apply(self, p, grad, state, group, lr):
-        """One step of one parameter, whose state there is."""
+        """Run one step for one parameter, whose state exists already."""
         if group.get("maximize"):
             grad = -grad
         step = None
@@ -495,7 +528,7 @@ class _ParameterwiseOptimizer(Optimizer):
         self._update(param, grad, state, group, lr, step)
 
     def _decay(self, p, grad, group, lr):
-        """Decay the parameter, or add the decay to the gradient."""
+        """Apply the weight decay to the parameter or to its gradient; return the gradient."""
         decay = _number(group.get("weight_decay", 0))
         if isinstance(decay, torch.Tensor):
             return grad.addcmul(p.clone(), decay)
@@ -507,7 +540,7 @@ class _ParameterwiseOptimizer(Optimizer):
         return grad
 
 
-# ---- the same as functions over lists
+# ---- the steps of optimizers as functions over lists
 
 
 _PAIRS = {
@@ -518,10 +551,10 @@ _PAIRS = {
 
 
 def _functional(cls, lists, optional, options, **fixed):
-    """An optimizer's step as a function over lists of parameters, gradients and states.
+    """Return an optimizer's step as a function over lists of parameters, gradients and states.
 
-    lists: the arguments that are lists; those after the second as "argument:entry of the state". optional: arguments
-    with a default, "name=value". options: the arguments that must be given by name. fixed: options that are no
+    lists: the arguments that are lists; after the second, each is "argument:entry of the state". optional: the
+    arguments with a default, as "name=value". options: the keyword-only arguments. fixed: the options that are not
     arguments.
     """
     lists = [name.partition(":")[::2] for name in lists.split()]

@@ -6,7 +6,7 @@ __all__ = ["RAdam", "radam"]
 
 
 class RAdam(_ParameterwiseOptimizer):
-    """Adam with a rectified adaptive rate: plain momentum until its variance is known."""
+    """Adam with a rectified adaptive learning rate: plain momentum while its variance is too large."""
 
     def __init__(
         self,

@@ -6,7 +6,7 @@ __all__ = ["RMSprop", "rmsprop"]
 
 
 class RMSprop(_ParameterwiseOptimizer):
-    """Steps over the root of the averaged squared gradient, or of its variance."""
+    """Steps divided by the root of the averaged squared gradient, or of its variance with `centered`."""
 
     def __init__(
         self,

@@ -8,8 +8,9 @@ __all__ = ["Rprop", "rprop"]
 
 
 class Rprop(_ParameterwiseOptimizer):
-    """Steps of their own size for each element, that grows while the gradient keeps its sign and shrinks when it
-    changes.
+    """Steps with a separate size for each element.
+
+    A step size grows while the gradient keeps its sign, and shrinks when the sign changes.
     """
 
     def __init__(

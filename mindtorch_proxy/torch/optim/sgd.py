@@ -35,8 +35,9 @@ class SGD(_ParameterwiseOptimizer):
         return {"momentum_buffer": None} if group["momentum"] != 0 else {}
 
     def _in_one_pass(self, group, lr):
-        """Whether the step is _sgd_step_'s: there is momentum, all numbers are numbers, and nothing is
-        differentiated.
+        """Whether torch._sgd_step_ can run the whole step.
+
+        It needs momentum, options that are not tensors, and an optimizer that is not differentiable.
         """
         numbers = (lr, group["momentum"], group["dampening"], group["weight_decay"])
         return (

@@ -8,7 +8,7 @@ __all__ = ["SparseAdam"]
 
 
 class SparseAdam(_ParameterwiseOptimizer):
-    """Adam that updates only the rows in a sparse gradient."""
+    """The variant of Adam that updates only the rows in a sparse gradient."""
 
     _sparse = True
     _scalars = ()

@@ -1,4 +1,4 @@
-"""Stochastic weight averaging."""
+"""Stochastic weight averaging and exponential moving averages."""
 
 import itertools
 import math
@@ -25,7 +25,7 @@ def _check_decay(decay):
 
 
 def get_ema_multi_avg_fn(decay=0.999):
-    """The exponential moving average of lists of parameters, in place."""
+    """Return a function that updates exponential moving averages of lists of parameters in-place."""
     _check_decay(decay)
 
     @torch.no_grad()
@@ -40,7 +40,7 @@ def get_ema_multi_avg_fn(decay=0.999):
 
 
 def get_swa_multi_avg_fn():
-    """The equal average of lists of parameters, in place."""
+    """Return a function that updates equally weighted averages of lists of parameters in-place."""
 
     @torch.no_grad()
     def swa_update(averaged_param_list, current_param_list, num_averaged):
@@ -55,7 +55,7 @@ def get_swa_multi_avg_fn():
 
 
 def get_ema_avg_fn(decay=0.999):
-    """The exponential moving average of one parameter."""
+    """Return a function that computes the exponential moving average of one parameter."""
     _check_decay(decay)
 
     @torch.no_grad()
@@ -66,7 +66,7 @@ def get_ema_avg_fn(decay=0.999):
 
 
 def get_swa_avg_fn():
-    """The equal average of one parameter."""
+    """Return a function that computes the equally weighted average of one parameter."""
 
     @torch.no_grad()
     def swa_update(averaged_param, current_param, num_averaged):
@@ -76,7 +76,7 @@ def get_swa_avg_fn():
 
 
 class AveragedModel(torch.nn.Module):
-    """A copy of a model that keeps the average of its parameters."""
+    """A copy of a model that holds the running average of its parameters."""
 
     def __init__(self, model, device=None, avg_fn=None, multi_avg_fn=None, use_buffers=False):
         super().__init__()
@@ -94,7 +94,7 @@ class AveragedModel(torch.nn.Module):
         return self.module(*args, **kwargs)
 
     def update_parameters(self, model):
-        """Take the model's present parameters into the average."""
+        """Update the average with the current parameters of the model."""
 
         def tensors(module):
             return itertools.chain(module.parameters(), module.buffers() if self.use_buffers else ())
@@ -120,7 +120,7 @@ class AveragedModel(torch.nn.Module):
 
 @torch.no_grad()
 def update_bn(loader, model, device=None):
-    """Compute the statistics of batch normalization layers anew from the data."""
+    """Recompute the running statistics of all batch normalization layers from the data of a loader."""
     momenta = {m: m.momentum for m in model.modules() if isinstance(m, torch.nn.modules.batchnorm._BatchNorm)}
     if not momenta:
         return
@@ -138,7 +138,7 @@ def update_bn(loader, model, device=None):
 
 
 class SWALR(LRScheduler):
-    """Anneals the rate of each group to swa_lr and keeps it there."""
+    """Anneal the learning rate of each group to swa_lr and keep it there."""
 
     def __init__(self, optimizer, swa_lr, anneal_epochs=10, anneal_strategy="cos", last_epoch=-1):
         for rate, group in zip(_format_param("swa_lr", optimizer, swa_lr), optimizer.param_groups):
@@ -152,7 +152,7 @@ class SWALR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def anneal_func(self, t):
-        """The part of the way at time t, both from 0 to 1."""
+        """Return the annealed fraction at time t; both are between 0 and 1."""
         return (1 - math.cos(math.pi * t)) / 2 if self._anneal_strategy == "cos" else t
 
     def get_lr(self):
