@@ -1,4 +1,4 @@
-"""torch.ao: models whose modules compute with integers."""
+"""torch.ao: quantized modules and the tools that quantize models."""
 
 from importlib import import_module as _import_module
 

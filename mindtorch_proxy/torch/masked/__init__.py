@@ -1,7 +1,7 @@
-"""torch.masked: reductions and normalisations that leave out what a mask does not name. Of sparse ones sum, prod, amax,
-amin and mean.
+"""torch.masked: reductions and normalizations that ignore masked out elements.
 
-MaskedTensor keeps the mask beside its data, and goes through operators with both.
+Only sum, prod, amax, amin and mean support sparse tensors. MaskedTensor keeps data and mask together, and operators
+apply to both.
 """
 
 from ._ops import (  # noqa: F401

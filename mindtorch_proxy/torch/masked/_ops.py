@@ -1,4 +1,4 @@
-"""The masked operators: the mask's complement is filled with the operator's identity."""
+"""Masked operators: masked out elements are filled with the identity of the operator."""
 
 import torch
 
@@ -29,7 +29,7 @@ _IDENTITY = {
 
 
 def _reduction_identity(op_name, input, *args):
-    """The identity of a reduction of the input as a tensor without dimensions, None where there is none.
+    """Return the identity of a reduction of the input as a 0-D tensor, or None if there is none.
 
     args: the order of a norm.
     """
@@ -53,7 +53,7 @@ def _reduction_identity(op_name, input, *args):
 
 
 def _canonical_dim(dim, ndim):
-    """Sorted non-negative dimensions; all for None and ()."""
+    """Return the dimensions sorted and non-negative; None and () mean all dimensions."""
     if dim is None or dim == ():
         return tuple(range(ndim))
     ndim, dims = max(ndim, 1), []
@@ -67,7 +67,7 @@ def _canonical_dim(dim, ndim):
 
 
 def _input_mask(input, *args, mask=None, **kwargs):
-    """The mask in the shape and layout of the input; args, kwargs: the operator's."""
+    """Return the mask in the shape and layout of the input; args and kwargs are those of the operator."""
     if input.layout not in (torch.strided, torch.sparse_coo, torch.sparse_csr):
         raise ValueError(f"_input_mask expects strided or sparse COO or sparse CSR tensor but got {input.layout}")
     if mask is None:
@@ -82,7 +82,7 @@ def _input_mask(input, *args, mask=None, **kwargs):
 
 
 def _output_mask(op, input, *args, **kwargs):
-    """Which elements of op(input, *args, **kwargs) any unmasked one went into."""
+    """Return which elements of op(input, *args, **kwargs) depend on at least one unmasked element."""
     name = op.__name__
     if name in _ELEMENTWISE:
         return _input_mask(input, *args, **kwargs)
@@ -101,7 +101,10 @@ _REDUCTIONS = {"sum", "prod", "amax", "amin", "argmax", "argmin", "mean", "media
 
 
 def _where(mask, input, fill_value):
-    """input where the mask says so, fill_value elsewhere; of a sparse one only what is masked in."""
+    """Return input where the mask is True and fill_value elsewhere.
+
+    For a sparse tensor, only elements that the mask specifies as True are in the result.
+    """
     if mask.layout is torch.strided:
         return torch.where(mask, input, fill_value)
     return _sparse.where(mask, input, fill_value)
@@ -117,7 +120,10 @@ def _fill(identity, input, mask):
 
 
 def _combine_input_and_mask(op, input, mask, *args):
-    """The input, filled with the operator's identity where it is masked out; args: the order of a norm."""
+    """Return the input with masked out elements filled with the operator's identity.
+
+    args: the order of a norm.
+    """
     if not callable(op):
         raise ValueError(f"_combine_input_and_mask expected masked operation (got {type(op).__name__} object)")
     name = op.__name__
@@ -135,7 +141,7 @@ def _widened(input, dtype):
 
 
 def sum(input, dim=None, *, keepdim=False, dtype=None, mask=None):
-    """The masked sum."""
+    """Return the sum of the unmasked elements over the given dimensions."""
     x, dims, dtype = _fill("sum", input, mask), _canonical_dim(dim, input.ndim), _widened(input, dtype)
     if x.layout is not torch.strided:
         return _sparse.reduced("sum", x, dims, bool(keepdim), dtype, 0)
@@ -143,7 +149,7 @@ def sum(input, dim=None, *, keepdim=False, dtype=None, mask=None):
 
 
 def prod(input, dim=None, *, keepdim=False, dtype=None, mask=None):
-    """The masked product."""
+    """Return the product of the unmasked elements over the given dimensions."""
     x, dtype = _fill("prod", input, mask), _widened(input, dtype)
     if x.layout is not torch.strided:
         return _sparse.reduced("prod", x, _canonical_dim(dim, input.ndim), bool(keepdim), dtype, 1)
@@ -194,7 +200,10 @@ def _count(input, dim, keepdim, mask):
 
 
 def mean(input, dim=None, *, keepdim=False, dtype=None, mask=None):
-    """The masked mean."""
+    """Return the mean of the unmasked elements over the given dimensions.
+
+    A dtype that is neither floating point nor complex raises ValueError.
+    """
     source, dtype = ("Input", input.dtype) if dtype is None else ("Optional", dtype)
     if not (dtype.is_floating_point or dtype.is_complex):
         raise ValueError(
@@ -215,7 +224,10 @@ def _sparse_mean(input, dim, keepdim, dtype, mask):
 
 
 def median(input, dim=-1, *, keepdim=False, dtype=None, mask=None):
-    """The masked median (the lower of two)."""
+    """Return the median of the unmasked elements along a dimension; of two candidates it is the lower one.
+
+    Without a floating point dtype, a fully masked out row raises ValueError.
+    """
     x = input if torch.is_floating_point(input) else input.to(torch.float)
     result = torch.nanmedian(_fill("median", x, mask), _canonical_dim(dim, input.ndim)[0], keepdim).values
     if x is input:
@@ -226,25 +238,28 @@ def median(input, dim=-1, *, keepdim=False, dtype=None, mask=None):
 
 
 def logsumexp(input, dim=None, *, keepdim=False, dtype=None, mask=None):
-    """The masked log(sum(exp))."""
+    """Return log(sum(exp)) of the unmasked elements over the given dimensions."""
     return torch.logsumexp(_fill("logsumexp", input, mask), _canonical_dim(dim, input.ndim), keepdim=keepdim).to(
         dtype or input.dtype
     )
 
 
 def logaddexp(input, other, *, dtype=None, input_mask=None, other_mask=None):
-    """log(exp(input) + exp(other)), each under a mask of its own."""
+    """Return log(exp(input) + exp(other)), where each operand has its own mask."""
     return torch.logaddexp(_fill("amax", input, input_mask), _fill("amax", other, other_mask)).to(dtype or input.dtype)
 
 
 def norm(input, ord=2.0, dim=None, *, keepdim=False, dtype=None, mask=None):
-    """The masked vector norm."""
+    """Return the vector norm of the unmasked elements over the given dimensions."""
     x = _fill(_norm_identity(ord), input, mask)
     return torch.linalg.vector_norm(x, ord, _canonical_dim(dim, input.ndim), bool(keepdim), dtype=dtype or input.dtype)
 
 
 def var(input, dim=None, unbiased=None, *, correction=None, keepdim=False, dtype=None, mask=None):
-    """The masked variance."""
+    """Return the variance of the unmasked elements over the given dimensions.
+
+    Giving both unbiased and correction raises AssertionError.
+    """
     if unbiased is not None and correction is not None:
         raise AssertionError("Only one of unbiased and correction may be given")
     correction = float(correction) if correction is not None else 1.0 if unbiased is None else float(unbiased)
@@ -261,7 +276,7 @@ def var(input, dim=None, unbiased=None, *, correction=None, keepdim=False, dtype
 
 
 def std(input, dim=None, unbiased=None, *, correction=None, keepdim=False, dtype=None, mask=None):
-    """The masked standard deviation."""
+    """Return the standard deviation of the unmasked elements over the given dimensions."""
     return torch.sqrt(var(input, dim, unbiased, correction=correction, keepdim=keepdim, dtype=dtype, mask=mask))
 
 
@@ -281,6 +296,6 @@ softmax, log_softmax, softmin = (
 
 
 def normalize(input, ord, dim, *, eps=1e-12, dtype=None, mask=None):
-    """The input divided by its masked norm."""
+    """Divide the input by the norm of its unmasked elements along `dim`, which is at least eps."""
     length = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
     return _fill("sum", input, mask) / torch.maximum(length, length.new_full([], eps))

@@ -1,10 +1,10 @@
-"""Sparse tensors under masks: what is not specified is masked out, and stays out of the result."""
+"""Masked operators on sparse tensors: unspecified elements are masked out and stay unspecified."""
 
 import torch
 
 
 def conform(mask, like):
-    """A mask in the layout of what it masks, of dtype bool."""
+    """Convert a mask to bool and to the layout of the tensor `like` that it masks."""
     if like.layout is torch.strided:
         return mask.to_dense().to(torch.bool)
     if like.layout is torch.sparse_coo:
@@ -17,7 +17,7 @@ def conform(mask, like):
 
 
 def broadcast(mask, shape):
-    """A mask of any layout in a shape that it can be expanded to."""
+    """Expand a mask of any layout to a shape."""
     if mask.layout is torch.strided:
         return torch.broadcast_to(mask, shape)
     expanded = torch.broadcast_to(mask.to_dense(), shape)
@@ -29,7 +29,7 @@ def broadcast(mask, shape):
 
 
 def _numbers(indices, sizes):
-    """Positions as single numbers, by which they are sorted as their dimensions are."""
+    """Convert indices to flat positions, which sort in the same order."""
     number = torch.zeros(indices.shape[1:], dtype=torch.int64, device=indices.device)
     for row, size in zip(indices, sizes):
         number = number * size + row
@@ -37,8 +37,9 @@ def _numbers(indices, sizes):
 
 
 def where(mask, input, fill_value):
-    """input where the mask says so: specified is what is masked in, zero where input does not specify it, fill_value
-    beside it in a dense part.
+    """Return a sparse tensor of the elements that the mask specifies as True.
+
+    An element that the input does not specify is zero. Masked out elements of a dense part are fill_value.
     """
     if input.layout is torch.sparse_csr:
         return where(mask.to_sparse(), input.to_sparse(), fill_value).to_sparse_csr()
@@ -58,7 +59,10 @@ def where(mask, input, fill_value):
 
 
 def _product_by_group(values, group, groups):
-    """Products of the values of each group, factor by factor, for dtypes that scattered reductions do not take."""
+    """Return the product of the values in each group, for dtypes that scatter reductions do not support.
+
+    Factors are multiplied one rank at a time.
+    """
     order = group.argsort(stable=True)
     ordered = group[order]
     first = torch.searchsorted(ordered, torch.arange(groups, device=group.device))
@@ -86,7 +90,10 @@ def _along_dense(name, values, dims, keepdim):
 
 
 def reduced(name, input, dims, keepdim, dtype, identity):
-    """The sum, prod, amax or amin of what is specified; identity: where nothing is."""
+    """Return the sum, prod, amax or amin of the specified elements.
+
+    The result is `identity` where no element is specified. A CSR tensor with keepdim=False raises RuntimeError.
+    """
     if input.layout is torch.sparse_csr:
         if not keepdim:
             raise RuntimeError("reduction operations on CSR tensors with keepdim=False is unsupported")
@@ -115,7 +122,7 @@ def reduced(name, input, dims, keepdim, dtype, identity):
 
 
 def divided(total, count):
-    """The quotient of two sparse tensors that specify the same elements."""
+    """Divide two sparse tensors that specify the same elements."""
     if total.layout is torch.sparse_csr:
         return torch.sparse_csr_tensor(
             total.crow_indices(), total.col_indices(), total.values() / count.values(), total.shape

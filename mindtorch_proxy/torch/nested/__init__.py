@@ -1,4 +1,4 @@
-"""torch.nested: tensors of tensors of different sizes, of layout torch.strided or torch.jagged."""
+"""torch.nested: tensors made of tensors of different sizes, with layout torch.strided or torch.jagged."""
 
 from mindtorch_proxy.runtime.ops.nested import (
     as_nested_tensor,

@@ -479,8 +479,8 @@ class _ParameterwiseOptimizer(Optimizer):
     def _checked(self, p, group):
         """Return (parameter, gradient, state), after creating the state if it is missing.
 
-        Sparse gradients, complex parameters and parameters that `fused` does not support raise RuntimeError;
-        `capturable` on an unsupported device raises AssertionError.
+        Sparse gradients, complex parameters and `fused` raise RuntimeError where they are not supported; `capturable`
+        on an unsupported device raises AssertionError.
         """
         grad, state = p.grad, self.state.get(p)
         if grad.is_sparse and not self._sparse:

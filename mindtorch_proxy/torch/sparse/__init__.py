@@ -1,4 +1,4 @@
-"""torch.sparse: functions of sparse tensors, and the switch of the checks of their indices."""
+"""torch.sparse: functions of sparse tensors, and the switch that controls checks of their indices."""
 
 import functools
 
@@ -23,13 +23,14 @@ addmm, mm, softmax, log_softmax, spdiags, spsolve, sampled_addmm = (
 
 
 def sum(input, dim=None, dtype=None):
-    """The sum over all elements, or over dimensions: sparse where a sparse dimension remains."""
+    """Return the sum over all elements or over `dim`; it is sparse if a sparse dimension remains."""
     return torch._sparse_sum(input, dtype=dtype) if dim is None else torch._sparse_sum(input, dim, dtype=dtype)
 
 
 class check_sparse_tensor_invariants:
-    """Whether a sparse tensor's indices are compared with its size when it is made: a context, a decorator, a
-    setting.
+    """Whether the indices of new sparse tensors are checked against their size.
+
+    It can be used as a context manager, as a decorator, or through enable() and disable().
     """
 
     def __init__(self, enable=True):
@@ -42,12 +43,12 @@ class check_sparse_tensor_invariants:
 
     @staticmethod
     def enable():
-        """Check the indices of new sparse tensors."""
+        """Check the indices of new sparse tensors from now on."""
         torch._C._set_check_sparse_tensor_invariants(True)
 
     @staticmethod
     def disable():
-        """Take the indices of new sparse tensors as they are."""
+        """Do not check the indices of new sparse tensors from now on."""
         torch._C._set_check_sparse_tensor_invariants(False)
 
     def __enter__(self):
@@ -75,7 +76,10 @@ class check_sparse_tensor_invariants:
 
 
 class _LegacyMeta(type):
-    """torch.sparse.FloatTensor and its kin are tests for a dtype and the layout sparse_coo."""
+    """Metaclass of torch.sparse.FloatTensor and similar classes, whose isinstance checks dtype and layout.
+
+    Instances are tensors on the CPU with the layout torch.sparse_coo.
+    """
 
     def __instancecheck__(cls, x):
         return (
@@ -113,10 +117,9 @@ for _name, _dtype in (
 
 
 def as_sparse_gradcheck(gradcheck):
-    """A gradcheck whose functions may take and give sparse tensors: it sees their values as strided tensors of the same
-    places.
+    """Extend a gradcheck to functions that take or return sparse tensors, by passing strided tensors to it.
 
-    ``masked=True`` takes gradients at the specified places alone; otherwise inputs are checked at all places.
+    With ``masked=True``, gradients are taken only at specified elements; otherwise inputs are checked at all elements.
     """
 
     @functools.wraps(gradcheck)
@@ -126,7 +129,7 @@ def as_sparse_gradcheck(gradcheck):
         sparse = [isinstance(x, torch.Tensor) and x.layout is not torch.strided for x in inputs]
 
         def back(value, like):
-            """The sparse tensor of strided values, differentiably."""
+            """Convert strided values back to a sparse tensor, differentiably."""
             if masked:
                 return value.sparse_mask(like.coalesce() if like.layout is torch.sparse_coo else like)
             if like.layout is torch.sparse_coo:

@@ -1,7 +1,6 @@
-"""torch.sparse._triton_ops_meta: launch parameters of Triton's sparse kernels, as they were tuned, and the search that
-tunes them.
+"""torch.sparse._triton_ops_meta: tuned launch parameters of Triton's sparse kernels, and the search for them.
 
-PyTorch ships a table of those of NVIDIA's devices; here the table holds what `update` put in.
+PyTorch ships a table for NVIDIA devices; here the table holds only what `update` adds.
 """
 
 import itertools
@@ -16,11 +15,11 @@ _NAMES = {
 }
 _NAMES["_int_bsr_dense_addmm"] = _NAMES["bsr_dense_addmm"]
 _operation_device_version_data = {}
-_STABLE = 0.001  # timings this near to the best one count as equal
+_STABLE = 0.001  # timings within this fraction of the best count as equal
 
 
 def _get_device_name():
-    """The name of the accelerator that parameters are kept under; empty where there is none."""
+    """Return the name of the accelerator under which parameters are stored, or an empty string."""
     for module in (torch.cuda, torch.xpu):
         if module.is_available():
             return module.get_device_name()
@@ -28,9 +27,9 @@ def _get_device_name():
 
 
 def get_meta(op, key, device_name=None, version=(0, torch.float16, 0.5), exact=False):
-    """The parameters kept for an operation and the key of its arguments, by name, or None.
+    """Return the stored parameters of an operation for a key of its arguments, as a dict, or None.
 
-    A "*" in the key matches anything and gives a dict of all.
+    A "*" in the key matches anything, and the result is then a dict of all matches.
     """
     if device_name is None:
         device_name = _get_device_name()
@@ -50,7 +49,7 @@ def get_meta(op, key, device_name=None, version=(0, torch.float16, 0.5), exact=F
 
 
 def update(op, device_name, version, key, value):
-    """Keep parameters."""
+    """Store parameters; an empty value is skipped with a warning."""
     if not value:
         warnings.warn(f"skipping empty value for {op}: {device_name=} {version=} {key=}", stacklevel=2)
         return
@@ -62,17 +61,17 @@ def _key(parameters):
 
 
 class _Search:
-    """Times parameters, each once; failures are kept as their text."""
+    """Measure parameters, each set only once; a failure is stored as its error message."""
 
     def __init__(self, target_func, step_func, max_step, verbose, all_values):
         self.target_func, self.step_func, self.max_step, self.verbose = target_func, step_func, max_step, verbose
         self.values = {} if all_values is None else all_values
 
     def time(self, parameters):
-        """A timing, or the exception's text."""
+        """Return the timing of the parameters, or the message of the exception."""
         try:
             result = self.target_func(parameters)
-        except Exception as error:  # any failure of a kernel rules these parameters out, and no others
+        except Exception as error:  # a failing kernel rules out only these parameters
             result = str(error)
             if self.verbose and "out of resource" not in result:
                 print(f"{parameters=} lead to failure: {result}.")
@@ -80,12 +79,12 @@ class _Search:
         return result
 
     def moves(self, count):
-        """Steps of each parameter, the nearest first."""
+        """Return all steps in the parameter space as (distance, step), nearest first."""
         steps = itertools.product(range(-self.max_step, self.max_step + 1), repeat=count)
         return sorted((far, step) for step in steps if 0 < (far := sum(map(abs, step))) <= self.max_step)
 
     def moved(self, parameters, step):
-        """The parameters after a step, or None where one of them cannot be taken."""
+        """Return the parameters after a step, or None if one of them cannot change."""
         result = dict(parameters)
         for name, direction in zip(sorted(parameters), step, strict=True):
             if direction:
@@ -95,7 +94,7 @@ class _Search:
         return result
 
     def better(self, parameters, best):
-        """The first neighbour that is not known and beats `best`, with its timing."""
+        """Return the first unmeasured neighbour that beats `best`, with its timing, or None."""
         for _, step in self.moves(len(parameters)):
             near = self.moved(parameters, step)
             if near is None or _key(near) in self.values:
@@ -106,7 +105,7 @@ class _Search:
         return None
 
     def sensitivity(self, parameters, best):
-        """How much worse each parameter's neighbours are, in percent, the worst first."""
+        """Yield how much slower each parameter's neighbours are in percent, worst first."""
         rows = []
         for place, name in enumerate(sorted(parameters)):
             rises = []
@@ -125,8 +124,10 @@ class _Search:
 def minimize(
     target_func, initial_parameters, reference_parameters, step_func, max_step=2, verbose=False, all_values=None
 ):
-    """Walk from neighbour to neighbour to the least target: parameters, what that gains on the reference in percent,
-    the timing, what it depends on.
+    """Minimize the target by moving from neighbour to neighbour.
+
+    Return the parameters, their gain over the reference in percent, their timing, and a text about the sensitivity to
+    each parameter.
     """
     search = _Search(target_func, step_func, max_step, verbose, all_values)
     reference = search.time(reference_parameters)

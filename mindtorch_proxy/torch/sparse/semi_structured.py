@@ -1,7 +1,6 @@
-"""Matrices of which two in four elements are zero, as the units for matrices of NVIDIA's GPUs compute with them: known,
-and not supported.
+"""Matrices in which two of four elements are zero, as NVIDIA's tensor cores use them; not supported.
 
-The classes are here so that programs can ask whether a tensor is of one; none can be made.
+The classes exist so that isinstance checks work, but no instance can be created.
 """
 
 import torch
@@ -20,25 +19,25 @@ def _refused(name, tensor=None):
 
 
 class SparseSemiStructuredTensor(torch.Tensor):
-    """The base of both. Raises NotImplementedError when it is made."""
+    """Base of the semi-structured tensors; creating one raises NotImplementedError."""
 
     def __new__(cls, *args, **kwargs):
         raise _refused(cls.__name__)
 
     @classmethod
     def from_dense(cls, original_tensor):
-        """Raises NotImplementedError."""
+        """Raise NotImplementedError."""
         raise _refused(cls.__name__, original_tensor)
 
 
 class SparseSemiStructuredTensorCUTLASS(SparseSemiStructuredTensor):
-    """By CUTLASS. Raises NotImplementedError when it is made."""
+    """The tensor for CUTLASS; creating one raises NotImplementedError."""
 
 
 class SparseSemiStructuredTensorCUSPARSELT(SparseSemiStructuredTensor):
-    """By cuSPARSELt. Raises NotImplementedError when it is made."""
+    """The tensor for cuSPARSELt; creating one raises NotImplementedError."""
 
 
 def to_sparse_semi_structured(original_tensor, transposed=False):
-    """Raises NotImplementedError."""
+    """Raise NotImplementedError."""
     raise _refused("to_sparse_semi_structured", original_tensor)

@@ -1,4 +1,4 @@
-"""torch.ao.nn: modules of quantization."""
+"""torch.ao.nn: modules for quantization."""
 
 from importlib import import_module as _import_module
 

@@ -1,4 +1,4 @@
-"""torch.ao.quantization: observers, rounding in training, and models whose modules compute with integers."""
+"""torch.ao.quantization: observers, fake quantization, and the conversion of models to quantized modules."""
 
 from . import fake_quantize, observer, qconfig, utils  # noqa: F401
 from .fake_quantize import *
@@ -14,6 +14,6 @@ from .stubs import *
 
 
 def default_eval_fn(model, calib_data):
-    """Show a model the inputs of pairs (input, target)."""
+    """Call a model on the inputs of (input, target) pairs, so that its observers see them."""
     for data, _target in calib_data:
         model(data)

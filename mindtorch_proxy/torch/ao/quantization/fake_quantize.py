@@ -1,4 +1,4 @@
-"""Modules that round in floating point as integers would, so that a model learns to bear it."""
+"""Fake quantization: modules that round floating point values as quantization would, for training."""
 
 from abc import ABC, abstractmethod
 
@@ -21,7 +21,10 @@ _PER_CHANNEL = (torch.per_channel_affine, torch.per_channel_symmetric, torch.per
 
 
 class FakeQuantizeBase(ABC, nn.Module):
-    """Rounds and watches; both are switched on and off by buffers."""
+    """Base of the fake quantization modules.
+
+    Fake quantization and observation are switched on and off by buffers.
+    """
 
     def __init__(self):
         super().__init__()
@@ -37,26 +40,29 @@ class FakeQuantizeBase(ABC, nn.Module):
         pass
 
     def enable_fake_quant(self, enabled=True):
-        """Round."""
+        """Switch fake quantization on, or off with enabled=False."""
         self.fake_quant_enabled[0] = 1 if enabled else 0
 
     def disable_fake_quant(self):
-        """Do not round."""
+        """Switch fake quantization off."""
         self.enable_fake_quant(False)
 
     def enable_observer(self, enabled=True):
-        """Watch."""
+        """Switch the observer on, or off with enabled=False."""
         self.observer_enabled[0] = 1 if enabled else 0
 
     def disable_observer(self):
-        """Do not watch."""
+        """Switch the observer off."""
         self.enable_observer(False)
 
     with_args = classmethod(_with_args)
 
 
 class FakeQuantize(FakeQuantizeBase):
-    """Rounds to the integers that an observer's scale and zero point give."""
+    """Fake-quantize with the scale and zero point of an observer.
+
+    A quant_min above quant_max, or a range that does not fit the dtype, raises AssertionError.
+    """
 
     def __init__(
         self, observer=MovingAverageMinMaxObserver, quant_min=None, quant_max=None, is_dynamic=False, **observer_kwargs
@@ -88,7 +94,7 @@ class FakeQuantize(FakeQuantizeBase):
         )
 
     def calculate_qparams(self):
-        """(scale, zero point)"""
+        """Return (scale, zero point) of the observer."""
         return self.activation_post_process.calculate_qparams()
 
     def _observe(self, X):
@@ -120,7 +126,7 @@ class FakeQuantize(FakeQuantizeBase):
 
 
 class FixedQParamsFakeQuantize(FakeQuantize):
-    """Rounds with a scale and a zero point that are given."""
+    """Fake-quantize with a fixed scale and zero point; the observer must be a FixedQParamsObserver."""
 
     def __init__(self, observer):
         super().__init__(observer=observer)
@@ -130,7 +136,7 @@ class FixedQParamsFakeQuantize(FakeQuantize):
         self.scale, self.zero_point = self.activation_post_process.scale, self.activation_post_process.zero_point
 
     def calculate_qparams(self):
-        """(scale, zero point)"""
+        """Return the fixed (scale, zero point)."""
         return self.scale, self.zero_point
 
     def extra_repr(self):
@@ -143,8 +149,9 @@ class FixedQParamsFakeQuantize(FakeQuantize):
 
 
 def _choose(low, high, quant_min, quant_max, symmetric):
-    """(scale, zero point) as PyTorch's kernels choose them: in double precision, the zero point at the side that rounds
-    less.
+    """Return (scale, zero point) as PyTorch's fused kernels choose them.
+
+    They are computed in double precision, with the zero point from the bound that has the smaller rounding error.
     """
     low, high = torch.clamp(low, max=0).double(), torch.clamp(high, min=0).double()
     both = (low < 0) & (high > 0) & symmetric
@@ -162,7 +169,7 @@ def _choose(low, high, quant_min, quant_max, symmetric):
 
 
 class FusedMovingAvgObsFakeQuantize(FakeQuantize):
-    """FakeQuantize over moving averages, with the scale and zero point of PyTorch's fused kernel."""
+    """FakeQuantize with moving averages, and the scale and zero point of PyTorch's fused kernel."""
 
     def __init__(self, observer=MovingAverageMinMaxObserver, quant_min=0, quant_max=255, **observer_kwargs):
         super().__init__(observer, quant_min, quant_max, **observer_kwargs)

@@ -1,4 +1,4 @@
-"""Modules that are one operation of integers, in one."""
+"""Fusion of chains of modules that become a single quantized operation."""
 
 import copy
 
@@ -10,10 +10,10 @@ __all__ = ["fuse_known_modules", "fuse_modules", "fuse_modules_qat"]
 
 
 def fuse_known_modules(mod_list, is_qat, additional_fuser_method_mapping=None):
-    """The modules of a chain (a convolution or Linear, then BatchNorm, ReLU or both) as one, and Identity for each
-    other.
+    """Fuse a chain of modules; return the fused module, followed by an Identity for each other module.
 
-    AssertionError for another chain. Hooks before the first and behind the last stay.
+    A chain is a convolution or Linear, followed by BatchNorm, ReLU or both; any other chain raises AssertionError.
+    Forward pre-hooks of the first module and forward hooks of the last one are kept.
     """
     fused = get_fuser_method(tuple(type(m) for m in mod_list), additional_fuser_method_mapping)(is_qat, *mod_list)
     for hook in mod_list[0]._forward_pre_hooks.values():
@@ -40,12 +40,12 @@ def _fuse(model, modules_to_fuse, is_qat, inplace, fuser_func, config):
 
 
 def fuse_modules(model, modules_to_fuse, inplace=False, fuser_func=fuse_known_modules, fuse_custom_config_dict=None):
-    """A copy of a model (or the model itself) with the named chains of modules in one: see ``fuse_known_modules``."""
+    """Fuse the named chains of modules in a copy of the model, or in-place; see ``fuse_known_modules``."""
     return _fuse(model, modules_to_fuse, False, inplace, fuser_func, fuse_custom_config_dict)
 
 
 def fuse_modules_qat(
     model, modules_to_fuse, inplace=False, fuser_func=fuse_known_modules, fuse_custom_config_dict=None
 ):
-    """The same for training that rounds; batch normalization raises NotImplementedError."""
+    """Fuse modules for quantization aware training; batch normalization raises NotImplementedError."""
     return _fuse(model, modules_to_fuse, True, inplace, fuser_func, fuse_custom_config_dict)

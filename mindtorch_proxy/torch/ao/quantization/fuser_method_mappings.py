@@ -1,4 +1,4 @@
-"""How chains of modules become one."""
+"""Functions that fuse chains of modules."""
 
 from torch import nn
 from torch.ao.nn import intrinsic as nni
@@ -27,8 +27,9 @@ def _not_in_training(is_qat):
 
 
 def fuse_conv_bn(is_qat, conv, bn):
-    """A convolution with batch normalization folded in. NotImplementedError with `is_qat`, AssertionError where one is
-    in training and one is not.
+    """Fuse batch normalization into a convolution.
+
+    `is_qat` raises NotImplementedError; modules in different modes (training and evaluation) raise AssertionError.
     """
     _same_mode("Conv", conv, bn)
     _not_in_training(is_qat)
@@ -36,7 +37,10 @@ def fuse_conv_bn(is_qat, conv, bn):
 
 
 def fuse_conv_bn_relu(is_qat, conv, bn, relu):
-    """The same, and ReLU."""
+    """Fuse batch normalization into a convolution that is followed by ReLU.
+
+    It raises the errors of fuse_conv_bn, and NotImplementedError for a convolution without a fused form with ReLU.
+    """
     _same_mode("Conv", conv, bn, relu)
     _not_in_training(is_qat)
     if type(conv) not in _WITH_RELU or type(conv) is nn.Linear:
@@ -45,8 +49,9 @@ def fuse_conv_bn_relu(is_qat, conv, bn, relu):
 
 
 def fuse_linear_bn(is_qat, linear, bn):
-    """Linear with batch normalization folded in. NotImplementedError with `is_qat`, AssertionError where one is in
-    training and one is not.
+    """Fuse batch normalization into a Linear.
+
+    `is_qat` raises NotImplementedError; modules in different modes (training and evaluation) raise AssertionError.
     """
     _same_mode("Linear", linear, bn)
     _not_in_training(is_qat)
@@ -54,7 +59,10 @@ def fuse_linear_bn(is_qat, linear, bn):
 
 
 def fuse_convtranspose_bn(is_qat, convt, bn):
-    """A transposed convolution with batch normalization folded in. With `is_qat` an Exception, as in PyTorch."""
+    """Fuse batch normalization into a transposed convolution.
+
+    `is_qat` raises a plain Exception, as in PyTorch.
+    """
     _same_mode("ConvTranspose", convt, bn)
     if is_qat:
         raise Exception("Fusing ConvTranspose+BatchNorm not yet supported in QAT.")  # noqa: TRY002
@@ -62,7 +70,7 @@ def fuse_convtranspose_bn(is_qat, convt, bn):
 
 
 def _sequential_wrapper2(sequential):
-    """A function of two modules, which are one as they stand."""
+    """Return a fuser method that puts two modules into a sequential module unchanged."""
 
     def fuser_method(is_qat, m1, m2):
         return sequential(m1, m2)
@@ -85,7 +93,10 @@ for _conv, _turned, _norm in (
 
 
 def get_fuser_method(op_list, additional_fuser_method_mapping=None):
-    """The function ``f(is_qat, *modules)`` for a chain of types; AssertionError if there is none."""
+    """Return the function ``f(is_qat, *modules)`` for a chain of module types.
+
+    AssertionError is raised if there is none.
+    """
     method = {**_DEFAULT_OP_LIST_TO_FUSER_METHOD, **(additional_fuser_method_mapping or {})}.get(op_list)
     if method is None:
         raise AssertionError(f"did not find fuser method for: {op_list} ")

@@ -1,4 +1,4 @@
-"""Modules that watch tensors go by and say with which scale and zero point they fit into integers."""
+"""Observers: modules that record the range of tensors and compute the scale and zero point for it."""
 
 import functools
 import warnings
@@ -11,12 +11,15 @@ _SYMMETRIC = (torch.per_tensor_symmetric, torch.per_channel_symmetric)
 _RANGES = {torch.qint8: (-128, 127), torch.int8: (-128, 127), torch.quint8: (0, 255), torch.uint8: (0, 255)}
 _RANGES |= {torch.qint32: (-(2**31), 2**31 - 1), torch.int32: (-(2**31), 2**31 - 1)}
 
-_SPLIT = 16  # into how many parts HistogramObserver splits a bin before it puts it into others
-_LEFT_OUT = 1e-5  # which part of all values it leaves out at a time
+_SPLIT = 16  # number of parts into which HistogramObserver splits a bin to rebin it
+_LEFT_OUT = 1e-5  # fraction of all values that it excludes in one step of its search
 
 
 class _PartialWrapper:
-    """A class with some arguments given, or to be asked for when it is called: what a QConfig holds."""
+    """A class with some of its arguments bound, as a QConfig holds it.
+
+    Arguments in callable_args are computed by functions whenever the class is called.
+    """
 
     def __init__(self, p, callables=None):
         self.p, self.callable_args = p, callables or {}
@@ -29,27 +32,28 @@ class _PartialWrapper:
         return repr(self.p) + repr(self.callable_args)
 
     def with_args(self, **kwargs):
-        """The same with more arguments."""
+        """Return a wrapper with more bound arguments."""
         return _PartialWrapper(functools.partial(self.p, **kwargs), self.callable_args)
 
     def with_callable_args(self, **kwargs):
-        """The same with arguments that functions give when it is called."""
+        """Return a wrapper with more arguments that functions compute at each call."""
         return _PartialWrapper(self.p, {**self.callable_args, **kwargs})
 
 
 def _with_args(cls_or_self, **kwargs):
-    """The class with these arguments."""
+    """Return the class with these arguments bound."""
     return _PartialWrapper(functools.partial(cls_or_self, **kwargs))
 
 
 def _with_callable_args(cls_or_self, **kwargs):
-    """The class with arguments that functions give when it is called."""
+    """Return the class with arguments that functions compute at each call."""
     return _PartialWrapper(functools.partial(cls_or_self), kwargs)
 
 
 def _as_many(module, state_dict, prefix, names):
-    """Make a module's buffers as large as those that it is about to load: of how many channels, only what was seen has
-    told.
+    """Resize a module's buffers to the shapes in the state_dict that is about to be loaded.
+
+    The number of channels is not known before the observer has seen data.
     """
     for name in names:
         if (value := state_dict.get(prefix + name)) is not None:
@@ -57,7 +61,7 @@ def _as_many(module, state_dict, prefix, names):
 
 
 class ObserverBase(ABC, nn.Module):
-    """An observer: forward watches, calculate_qparams says scale and zero point."""
+    """Base of the observers: forward records a tensor, calculate_qparams returns scale and zero point."""
 
     def __init__(self, dtype, is_dynamic=False):
         super().__init__()
@@ -69,7 +73,7 @@ class ObserverBase(ABC, nn.Module):
 
     @abstractmethod
     def calculate_qparams(self, **kwargs):
-        """The scale and zero point for what was observed."""
+        """Return the scale and zero point for the observed values."""
         pass
 
     with_args = classmethod(_with_args)
@@ -77,7 +81,10 @@ class ObserverBase(ABC, nn.Module):
 
 
 class UniformQuantizationObserverBase(ObserverBase):
-    """An observer for integers at equal distances."""
+    """Base of the observers for uniform quantization.
+
+    An unsupported dtype raises AssertionError.
+    """
 
     def __init__(
         self,
@@ -110,7 +117,10 @@ class UniformQuantizationObserverBase(ObserverBase):
             )
 
     def _calculate_qparams(self, min_val, max_val):
-        """(scale, zero point) for values between two bounds, which are widened to hold 0."""
+        """Return (scale, zero point) for values between two bounds, which are widened to include 0.
+
+        Without observed values, warn and return the defaults 1.0 and 0.
+        """
         if not _seen(min_val, max_val):
             warnings.warn("must run observer before calling calculate_qparams. Returning default values.", stacklevel=2)
             return torch.tensor([1.0], device=min_val.device), torch.tensor([0], device=min_val.device)
@@ -129,7 +139,7 @@ class UniformQuantizationObserverBase(ObserverBase):
 
 
 def _seen(min_val, max_val):
-    """Whether any value has gone by."""
+    """Whether any value has been observed."""
     if (
         min_val.numel() == 0
         or max_val.numel() == 0
@@ -143,7 +153,7 @@ def _seen(min_val, max_val):
 
 
 class MinMaxObserver(UniformQuantizationObserverBase):
-    """The least and the greatest value of all that go by."""
+    """Record the minimum and maximum of all observed values."""
 
     def __init__(
         self,
@@ -178,11 +188,11 @@ class MinMaxObserver(UniformQuantizationObserverBase):
         return x_orig
 
     def calculate_qparams(self):
-        """(scale, zero point)"""
+        """Return (scale, zero point)."""
         return self._calculate_qparams(self.min_val, self.max_val)
 
     def reset_min_max_vals(self):
-        """Forget what has been seen."""
+        """Discard the recorded minimum and maximum."""
         self.min_val.fill_(float("inf"))
         self.max_val.fill_(float("-inf"))
 
@@ -191,7 +201,7 @@ class MinMaxObserver(UniformQuantizationObserverBase):
 
 
 class MovingAverageMinMaxObserver(MinMaxObserver):
-    """Averages of the least and the greatest values, in which the latest count averaging_constant."""
+    """Record moving averages of minimum and maximum; the newest tensor has weight averaging_constant."""
 
     def __init__(
         self, averaging_constant=0.01, dtype=torch.quint8, qscheme=torch.per_tensor_affine, reduce_range=False, **kwargs
@@ -208,7 +218,7 @@ class MovingAverageMinMaxObserver(MinMaxObserver):
 
 
 class PerChannelMinMaxObserver(UniformQuantizationObserverBase):
-    """The least and the greatest value of each channel."""
+    """Record the minimum and maximum of each channel."""
 
     def __init__(
         self,
@@ -243,7 +253,7 @@ class PerChannelMinMaxObserver(UniformQuantizationObserverBase):
         super()._load_from_state_dict(state_dict, prefix, *args)
 
     def reset_min_max_vals(self):
-        """Forget what has been seen."""
+        """Discard the recorded minima and maxima."""
         self.min_val, self.max_val = torch.rand(0), torch.rand(0)
 
     def forward(self, x_orig):
@@ -258,7 +268,7 @@ class PerChannelMinMaxObserver(UniformQuantizationObserverBase):
         return x_orig
 
     def calculate_qparams(self):
-        """(scales, zero points)"""
+        """Return (scales, zero points)."""
         return self._calculate_qparams(self.min_val, self.max_val)
 
     def extra_repr(self):
@@ -266,7 +276,10 @@ class PerChannelMinMaxObserver(UniformQuantizationObserverBase):
 
 
 class MovingAveragePerChannelMinMaxObserver(PerChannelMinMaxObserver):
-    """Averages of each channel's least and greatest values, in which the latest count averaging_constant."""
+    """Record moving averages of each channel's minimum and maximum.
+
+    The newest tensor has weight averaging_constant. Dynamic quantization raises NotImplementedError.
+    """
 
     def __init__(
         self,
@@ -288,7 +301,7 @@ class MovingAveragePerChannelMinMaxObserver(PerChannelMinMaxObserver):
 
 
 class FixedQParamsObserver(ObserverBase):
-    """Watches nothing: the scale and zero point are given."""
+    """An observer with a given scale and zero point, which records nothing."""
 
     def __init__(
         self,
@@ -312,14 +325,15 @@ class FixedQParamsObserver(ObserverBase):
         return X
 
     def calculate_qparams(self):
-        """(scale, zero point)"""
+        """Return the given (scale, zero point)."""
         return self.scale, self.zero_point
 
 
 class HistogramObserver(UniformQuantizationObserverBase):
-    """A histogram of all that goes by, over a range that grows.
+    """Record a histogram of all observed values, whose range grows as needed.
 
-    Scale and zero point are those with the least mean square error on it.
+    The scale and zero point are searched to minimize the squared error on the histogram. Only per-tensor schemes and
+    static quantization are supported; others raise NotImplementedError.
     """
 
     def __init__(
@@ -369,7 +383,7 @@ class HistogramObserver(UniformQuantizationObserverBase):
         return x_orig
 
     def _spread(self, low, high):
-        """The histogram over a wider range."""
+        """Return the recorded histogram rebinned to a wider range."""
         if bool(low == self.min_val) and bool(high == self.max_val):
             return self.histogram
         if bool(self.min_val == self.max_val):
@@ -384,8 +398,9 @@ class HistogramObserver(UniformQuantizationObserverBase):
         return torch.bincount(place, weights=values, minlength=self.bins)
 
     def _error(self, first, last):
-        """The square error when the bins between two are rounded to the integers, and what lies outside to the
-        nearest.
+        """Return the squared quantization error for a range that consists of the bins from first to last.
+
+        Values outside the range are rounded to its nearest bound.
         """
         width = (self.max_val.item() - self.min_val.item()) / self.bins
         step = width * (last - first + 1) / self.dst_nbins
@@ -406,7 +421,10 @@ class HistogramObserver(UniformQuantizationObserverBase):
         return (whole + norm(-half, end - (upper * step + step / 2))).sum().item()
 
     def _non_linear_param_search(self):
-        """The bounds: values are left out at the side where more bins hold less, as long as the error falls."""
+        """Search the best bounds.
+
+        In each step, values are excluded on the side where this removes more bins, for as long as the error decreases.
+        """
         counts = torch.cumsum(self.histogram, dim=0).tolist()
         total, width = self.histogram.sum().item(), (self.max_val - self.min_val) / self.bins
         alpha, beta, first, last, least = 0.0, 1.0, 0, self.bins - 1, float("inf")
@@ -429,7 +447,7 @@ class HistogramObserver(UniformQuantizationObserverBase):
         return self.min_val + width * first, self.min_val + width * (last + 1)
 
     def calculate_qparams(self):
-        """(scale, zero point)"""
+        """Return (scale, zero point); without observed values, warn and return the defaults 1.0 and 0."""
         if self._is_empty():
             warnings.warn(
                 "must run observer before calling calculate_qparams. Returning default scale and zero point",
@@ -443,7 +461,7 @@ class HistogramObserver(UniformQuantizationObserverBase):
 
 
 class PlaceholderObserver(ObserverBase):
-    """Watches nothing: says a dtype."""
+    """An observer that records nothing and only specifies a dtype."""
 
     def __init__(
         self,
@@ -466,12 +484,12 @@ class PlaceholderObserver(ObserverBase):
         return x
 
     def calculate_qparams(self):
-        """Nothing has been seen: an error."""
+        """Raise an Exception, because nothing is recorded."""
         raise Exception("calculate_qparams should not be called for PlaceholderObserver")  # noqa: TRY002
 
 
 class NoopObserver(ObserverBase):
-    """Watches nothing."""
+    """An observer that records nothing."""
 
     def __init__(self, dtype=torch.float16, custom_op_name=""):
         super().__init__(dtype=dtype, is_dynamic=False)
@@ -481,12 +499,12 @@ class NoopObserver(ObserverBase):
         return x
 
     def calculate_qparams(self):
-        """Nothing has been seen: an error."""
+        """Raise an Exception, because nothing is recorded."""
         raise Exception("calculate_qparams should not be called for NoopObserver")  # noqa: TRY002
 
 
 class RecordingObserver(ObserverBase):
-    """Keeps a copy of each tensor that goes by."""
+    """Record a copy of each observed tensor."""
 
     def __init__(self, dtype=torch.quint8):
         super().__init__(dtype=dtype, is_dynamic=False)
@@ -497,11 +515,11 @@ class RecordingObserver(ObserverBase):
         return x
 
     def calculate_qparams(self):
-        """No range is kept: an error."""
+        """Raise an Exception, because no range is recorded."""
         raise Exception("calculate_qparams should not be called for RecordingObserver")  # noqa: TRY002
 
     def get_tensor_value(self):
-        """The copies."""
+        """Return the recorded copies."""
         return self.tensor_val
 
 

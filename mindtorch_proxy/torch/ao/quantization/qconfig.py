@@ -1,4 +1,4 @@
-"""What makes the observers of a module's results and of its weights."""
+"""QConfig and its defaults: which observers a module's outputs and weights get."""
 
 from collections import namedtuple
 
@@ -30,7 +30,10 @@ from .observer import (
 
 
 class QConfig(namedtuple("QConfig", ["activation", "weight"])):
-    """What makes the observers of results and of weights."""
+    """The constructors of the observers for outputs (activation) and weights.
+
+    An observer instance instead of a class raises ValueError.
+    """
 
     __slots__ = ()
 
@@ -69,18 +72,24 @@ def _checked(backend, version, versions, function):
             f"Version number: {version} in {function} is not supported. Version number must be "
             f"{' or '.join(map(str, versions))}"
         )
-    return backend in ("fbgemm", "x86")  # they add up in 16 bits, so that results have one bit less
+    return backend in ("fbgemm", "x86")  # they accumulate in 16 bits, so outputs use one bit less
 
 
 def get_default_qconfig(backend="x86", version=0):
-    """The observers for models that are trained already, for a backend; AssertionError for an unknown one."""
+    """Return the default QConfig of a backend for post-training quantization.
+
+    An unknown backend or version raises AssertionError.
+    """
     reduce_range = _checked(backend, version, (0,), "get_default_qconfig")
     weight = default_weight_observer if backend == "qnnpack" else default_per_channel_weight_observer
     return QConfig(activation=HistogramObserver.with_args(reduce_range=reduce_range), weight=weight)
 
 
 def get_default_qat_qconfig(backend="x86", version=1):
-    """The modules for training that rounds as a backend would; AssertionError for an unknown one."""
+    """Return the default QConfig of a backend for quantization aware training.
+
+    An unknown backend or version raises AssertionError.
+    """
     narrow = _checked(backend, version, (0, 1), "get_default_qat_qconfig")
     options = {"observer": MovingAverageMinMaxObserver, "quant_min": 0, "quant_max": 255}
     if backend != "onednn":
@@ -97,7 +106,7 @@ def get_default_qat_qconfig(backend="x86", version=1):
 
 
 def activation_is_memoryless(qconfig):
-    """Whether results are watched anew each time, so that a module's input is what is watched."""
+    """Whether the activation observer keeps no history, so that a module's input is observed instead."""
     watched = qconfig.activation()
     watched = getattr(watched, "activation_post_process", watched)
     return getattr(watched, "averaging_constant", None) == 1 and not isinstance(watched, NoopObserver)

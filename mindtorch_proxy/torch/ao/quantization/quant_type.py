@@ -1,4 +1,4 @@
-"""When a model's tensors become integers."""
+"""The kinds of quantization."""
 
 import enum
 
@@ -6,7 +6,7 @@ __all__ = ["QuantType"]
 
 
 class QuantType(enum.IntEnum):
-    """At each call, beforehand, in training, or of weights alone."""
+    """When tensors are quantized: at each call, in advance, in training, or only the weights."""
 
     DYNAMIC = 0
     STATIC = 1

@@ -1,4 +1,4 @@
-"""Which module stands for which where a model comes to compute with integers."""
+"""Mappings from floating point modules to their quantized modules."""
 
 from torch import nn
 from torch.ao.nn import intrinsic as nni
@@ -39,13 +39,16 @@ _recurrent = {nn.LSTM, nn.GRU, nn.LSTMCell, nn.GRUCell, nn.RNNCell}
 _names = """
     ConvTranspose1d ConvTranspose2d ConvTranspose3d ELU GroupNorm Hardswish InstanceNorm1d InstanceNorm2d InstanceNorm3d
     LayerNorm LeakyReLU MultiheadAttention PReLU ReLU6 Sigmoid Softmax Tanh"""
-# what PyTorch has forms of integers for as well
+# modules for which PyTorch has quantized forms and this package has none
 _DYNAMIC_ABSENT = _recurrent | {nn.Embedding, nn.EmbeddingBag}
 _STATIC_ABSENT = _DYNAMIC_ABSENT | {getattr(nn, name) for name in _names.split()}
 
 
 def absent_from(mapping):
-    """The modules that PyTorch's table has and ours lacks: none for a table that is not ours."""
+    """Return the modules that PyTorch's mapping has and this package's lacks.
+
+    The result is empty for a mapping that is not one of the defaults.
+    """
     return (
         _STATIC_ABSENT
         if mapping is DEFAULT_STATIC_QUANT_MODULE_MAPPINGS
@@ -56,23 +59,24 @@ def absent_from(mapping):
 
 
 def get_default_static_quant_module_mappings():
-    """Which module of integers stands for which, where results are integers too."""
+    """Return a copy of the mapping to modules with quantized outputs."""
     return dict(DEFAULT_STATIC_QUANT_MODULE_MAPPINGS)
 
 
 def get_default_dynamic_quant_module_mappings():
-    """The same where results are floating point: the table itself, as in PyTorch."""
+    """Return the mapping to dynamically quantized modules, itself and not a copy, as in PyTorch."""
     return DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS
 
 
 def get_default_qat_module_mappings():
-    """Which module that rounds stands for which."""
+    """Return a copy of the mapping to modules for quantization aware training."""
     return dict(DEFAULT_QAT_MODULE_MAPPINGS)
 
 
 def _module_class(kind, known, additional):
-    """The class that stands for a class of floating point: NotImplementedError where PyTorch has one and we do not,
-    AssertionError where it has none.
+    """Return the quantized class of a floating point module class.
+
+    NotImplementedError is raised if only PyTorch has one, and AssertionError if there is none.
     """
     found = {**known, **(additional or {})}.get(kind)
     if found is None and kind in absent_from(known):
@@ -83,8 +87,9 @@ def _module_class(kind, known, additional):
 
 
 def get_static_quant_module_class(float_module_class, additional_static_quant_mapping=None, is_reference=False):
-    """The module of integers that stands for a class, where results are integers too; NotImplementedError with
-    `is_reference`.
+    """Return the quantized module class with quantized outputs for a floating point class.
+
+    `is_reference` raises NotImplementedError.
     """
     if is_reference:
         raise NotImplementedError("torch.ao.quantization: reference modules (any dtype, any device) are not supported")
@@ -92,5 +97,5 @@ def get_static_quant_module_class(float_module_class, additional_static_quant_ma
 
 
 def get_dynamic_quant_module_class(float_module_class, additional_dynamic_quant_mapping=None):
-    """The same where results are floating point."""
+    """Return the dynamically quantized module class for a floating point class."""
     return _module_class(float_module_class, DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS, additional_dynamic_quant_mapping)

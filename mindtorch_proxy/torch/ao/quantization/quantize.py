@@ -1,4 +1,4 @@
-"""Models whose modules compute with integers: prepared, shown data, converted."""
+"""Quantization of models: prepare them, run them on data, and convert them."""
 
 import copy
 import warnings
@@ -28,7 +28,7 @@ def _has_qconfig(module):
 
 
 def _on_device(qconfig, module):
-    """A configuration whose observers are made where the module's tensors are."""
+    """Return a qconfig whose observers are created on the device of the module's tensors."""
     devices = {t.device for t in (*module.parameters(), *module.buffers())}
     if qconfig is None or not devices:
         return qconfig
@@ -36,7 +36,7 @@ def _on_device(qconfig, module):
     def placed(made):
         try:
             made.with_args(factory_kwargs=None)()
-        except (AttributeError, TypeError):  # it takes no such argument
+        except (AttributeError, TypeError):  # it does not accept factory_kwargs
             return made
         return made.with_callable_args(factory_kwargs=lambda: {"device": next(iter(devices))})
 
@@ -44,7 +44,10 @@ def _on_device(qconfig, module):
 
 
 def propagate_qconfig_(module, qconfig_dict=None, prepare_custom_config_dict=None):
-    """Give each module within one its configuration: its own, that of its name or type in the dict, or its parent's."""
+    """Set the qconfig of a module and of all modules inside it.
+
+    A module keeps its own qconfig. Otherwise it gets that of its name or type in the dict, or else that of its parent.
+    """
 
     def give(m, parent, prefix):
         config = (qconfig_dict or {}).get(type(m), parent)
@@ -65,7 +68,7 @@ def _observed_before(module, input):
 
 
 def _watch(module):
-    """Have a module's results go through its configuration's observer."""
+    """Attach the observer of a module's qconfig to its output, or to its input if the observer is memoryless."""
     if not _has_qconfig(module) or isinstance(module, DeQuantStub):
         return
     module.add_module("activation_post_process", module.qconfig.activation())
@@ -92,8 +95,9 @@ def _add_observers(module, others):
 
 
 def prepare(model, inplace=False, allow_list=None, observer_non_leaf_module_list=None, prepare_custom_config_dict=None):
-    """A copy of a model (or the model itself) in which observers watch the results of all that has a configuration
-    (``module.qconfig``).
+    """Attach observers to the modules that have a ``qconfig``, in a copy of the model or in-place.
+
+    A warning is given if no module has a qconfig.
     """
     if not inplace:
         model = copy.deepcopy(model)
@@ -109,7 +113,7 @@ def prepare(model, inplace=False, allow_list=None, observer_non_leaf_module_list
 
 
 def add_quant_dequant(module):
-    """Put a QuantWrapper around each module within one that has a configuration and no module inside."""
+    """Wrap each innermost module that has a qconfig in a QuantWrapper, and return the module."""
     if next(module.children(), None) is None and _has_qconfig(module):
         return QuantWrapper(module)
     for name, child in module.named_children():
@@ -118,9 +122,9 @@ def add_quant_dequant(module):
 
 
 def swap_module(mod, mapping, custom_module_class_mapping, use_precomputed_fake_quant=False):
-    """The module that stands for one with a configuration, or the module itself.
+    """Return the module that replaces one with a qconfig, or the module itself if there is none.
 
-    NotImplementedError where PyTorch has one and we do not.
+    NotImplementedError is raised if only PyTorch has a replacement.
     """
     if not _has_qconfig(mod):
         return mod
@@ -148,7 +152,7 @@ def _convert(module, mapping):
 
 
 def _forget(module):
-    """Take configurations and observers away again."""
+    """Remove the qconfigs and observers of a module and its children."""
     for child in module.children():
         _forget(child)
     for hooks in (module._forward_hooks, module._forward_pre_hooks):
@@ -172,11 +176,11 @@ def convert(
     convert_custom_config_dict=None,
     use_precomputed_fake_quant=False,
 ):
-    """A copy of a prepared model (or the model itself) whose modules compute with integers.
+    """Replace the modules of a prepared model by quantized ones, in a copy or in-place.
 
-    Linear and convolutions, with or without ReLU, have such forms, and so have batch normalization, the stubs and
-    FloatFunctional; others that PyTorch has raise NotImplementedError, as `is_reference` does. Results are those of
-    exact sums, rounded once.
+    Linear and convolutions, with or without ReLU, batch normalization, the stubs and FloatFunctional can be converted.
+    Other modules that PyTorch converts raise NotImplementedError, and so does `is_reference`. Sums are computed exactly
+    and rounded once.
     """
     if is_reference:
         raise NotImplementedError(
@@ -191,7 +195,7 @@ def convert(
 
 
 def quantize(model, run_fn, run_args, mapping=None, inplace=False):
-    """prepare, ``run_fn(model, *run_args)`` for the observers, convert."""
+    """Prepare a model, call ``run_fn(model, *run_args)`` for its observers, and convert it."""
     if not inplace:
         model = copy.deepcopy(model)
     model.eval()
@@ -208,14 +212,12 @@ def _dynamic_default(dtype, error):
 
 
 def quantize_dynamic(model, qconfig_spec=None, dtype=torch.qint8, mapping=None, inplace=False):
-    """A copy of a model (or the model itself) whose weights are integers (or float16), and whose results are floating
-    point.
+    """Quantize the weights of a model, in a copy or in-place; outputs stay floating point.
 
     Args:
-        qconfig_spec: types or names of modules, or a dict of their configurations; by default Linear and recurrent
-        layers, of which Linear alone has such a
-            form (NotImplementedError for the others).
-        dtype: of the weights, torch.qint8 or torch.float16.
+        qconfig_spec: types or names of modules, or a dict of their qconfigs. The default is Linear and the recurrent
+            layers; only Linear can be converted, and the others raise NotImplementedError.
+        dtype: the dtype of the weights, torch.qint8 or torch.float16.
     """
     if qconfig_spec is None:
         config = _dynamic_default(
@@ -236,8 +238,9 @@ def quantize_dynamic(model, qconfig_spec=None, dtype=torch.qint8, mapping=None, 
 
 
 def prepare_qat(model, mapping=None, inplace=False):
-    """A copy of a model in training (or the model itself) whose weights and results are rounded as integers would be,
-    with gradients.
+    """Prepare a model for quantization aware training, in a copy or in-place.
+
+    Weights and outputs are fake-quantized, with gradients. A model that is not in training mode raises AssertionError.
     """
     if not model.training:
         raise AssertionError("prepare_qat only works on models in training mode")
@@ -250,7 +253,7 @@ def prepare_qat(model, mapping=None, inplace=False):
 
 
 def quantize_qat(model, run_fn, run_args, inplace=False):
-    """prepare_qat, ``run_fn(model, *run_args)`` for training, convert."""
+    """Prepare a model with prepare_qat, call ``run_fn(model, *run_args)`` to train it, and convert it."""
     if not inplace:
         model = copy.deepcopy(model)
     model.train()

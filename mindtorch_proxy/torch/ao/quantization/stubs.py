@@ -1,4 +1,4 @@
-"""Where a model's tensors become integers, and floating point again."""
+"""Modules that mark where tensors are quantized and dequantized."""
 
 from torch import nn
 
@@ -6,7 +6,7 @@ __all__ = ["DeQuantStub", "QuantStub", "QuantWrapper"]
 
 
 class QuantStub(nn.Module):
-    """Where a model's inputs are to become integers; until it is converted, what passes is watched."""
+    """Mark where an input is quantized; until the model is converted, its input is only observed."""
 
     def __init__(self, qconfig=None):
         super().__init__()
@@ -18,11 +18,11 @@ class QuantStub(nn.Module):
 
 
 class DeQuantStub(QuantStub):
-    """Where results are to become floating point again."""
+    """Mark where an output is dequantized."""
 
 
 class QuantWrapper(nn.Module):
-    """A module between both stubs."""
+    """A module between a QuantStub and a DeQuantStub."""
 
     def __init__(self, module):
         super().__init__()

@@ -1,4 +1,4 @@
-"""What a configuration asks for: dtypes, ranges, and when tensors become integers."""
+"""Properties of qconfigs: dtypes, integer ranges, and the kind of quantization."""
 
 import functools
 
@@ -29,34 +29,37 @@ _UNDERLYING |= {kind: kind for kind in (torch.uint8, torch.int8, torch.uint16, t
 
 
 def get_combined_dict(default_dict, additional_dict):
-    """Both dicts in one; where both have a key, the second one's value."""
+    """Merge two dicts; for a key in both, the value of the second one is used."""
     return {**default_dict, **additional_dict}
 
 
 def is_per_tensor(qscheme):
-    """Whether a tensor has one scale."""
+    """Whether the scheme has one scale for the whole tensor."""
     return qscheme in _PER_TENSOR
 
 
 def is_per_channel(qscheme):
-    """Whether each channel has a scale of its own."""
+    """Whether the scheme has a scale for each channel."""
     return qscheme in _PER_CHANNEL
 
 
 def getattr_from_fqn(obj, fqn):
-    """The attribute that names with dots between them lead to."""
+    """Return the attribute with this dotted name."""
     return functools.reduce(getattr, fqn.split("."), obj)
 
 
 def to_underlying_dtype(qdtype):
-    """The dtype of a quantized tensor's integers; AssertionError for one that has none."""
+    """Return the dtype of a quantized tensor's integers.
+
+    AssertionError is raised for a dtype that has none.
+    """
     if qdtype not in _UNDERLYING:
         raise AssertionError("Unsupported dtype: " + str(qdtype))
     return _UNDERLYING[qdtype]
 
 
 def get_qparam_dict(observer_or_fake_quant):
-    """The scheme, the dtype, the scale and so on that an observer, or a module that rounds, has found."""
+    """Return the scheme, dtype, scale and other parameters of an observer or fake quantization module."""
     from .observer import PlaceholderObserver
 
     watched = observer_or_fake_quant
@@ -71,14 +74,15 @@ def get_qparam_dict(observer_or_fake_quant):
         torch.per_tensor_symmetric: torch.per_tensor_affine,
         torch.per_channel_symmetric: torch.per_channel_affine,
     }
-    found["qscheme"] = symmetric.get(scheme, scheme)  # no tensor has a symmetric scheme
+    found["qscheme"] = symmetric.get(scheme, scheme)  # tensors never have a symmetric scheme
     found["scale"], found["zero_point"] = watched.calculate_qparams()
     return found | {name: getattr(watched, name) for name in ("quant_min", "quant_max") if hasattr(watched, name)}
 
 
 def get_swapped_custom_module_class(custom_module, custom_module_class_mapping, qconfig):
-    """Which class a mapping ``{QuantType: {class: class}}`` has for a module with a configuration; AssertionError if
-    none.
+    """Return the class for a module in a mapping ``{QuantType: {class: class}}``.
+
+    AssertionError is raised if the mapping has none.
     """
     known = custom_module_class_mapping.get(get_quant_type(qconfig), {})
     if type(custom_module) not in known:
@@ -95,62 +99,62 @@ def _given(qconfig, for_what):
 
 
 def activation_dtype(qconfig):
-    """The dtype of results."""
+    """Return the dtype of outputs."""
     return _given(qconfig, "determine activation dtype").activation().dtype
 
 
 def weight_dtype(qconfig):
-    """The dtype of weights."""
+    """Return the dtype of weights."""
     return _given(qconfig, "determine weight dtype").weight().dtype
 
 
 def get_qconfig_dtypes(qconfig):
-    """(dtype of results, dtype of weights, whether results become integers at each call)"""
+    """Return (dtype of outputs, dtype of weights, whether outputs are quantized dynamically)."""
     activation, weight = _given(qconfig, "extract dtypes").activation(), qconfig.weight()
     return activation.dtype, weight.dtype, getattr(activation, "is_dynamic", False)
 
 
 def activation_is_statically_quantized(qconfig):
-    """Whether results are integers, or float16 and the like, with a scale that is known beforehand."""
+    """Whether outputs have a quantized dtype or float16, and are not quantized dynamically."""
     return activation_dtype(qconfig) in _STATIC | {torch.float16} and not activation_is_dynamically_quantized(qconfig)
 
 
 def activation_is_dynamically_quantized(qconfig):
-    """Whether inputs become integers at each call."""
+    """Whether activations are quantized dynamically, at each call."""
     return get_qconfig_dtypes(qconfig)[2]
 
 
 def activation_is_int8_quantized(qconfig):
-    """Whether results are integers of 8 bits."""
+    """Whether outputs are 8-bit integers."""
     return activation_dtype(qconfig) in _BYTES
 
 
 def activation_is_int32_quantized(qconfig):
-    """Whether results are integers of 32 bits."""
+    """Whether outputs are 32-bit integers."""
     return activation_dtype(qconfig) in (torch.qint32, torch.int32)
 
 
 def weight_is_quantized(qconfig):
-    """Whether weights are of another dtype than those of training."""
+    """Whether weights are quantized or float16."""
     return weight_dtype(qconfig) in _STATIC - {torch.qint32} | {torch.float16, torch.quint4x2}
 
 
 def weight_is_statically_quantized(qconfig):
-    """Whether weights are integers of 8 bits."""
+    """Whether weights are 8-bit integers."""
     return weight_dtype(qconfig) in _BYTES
 
 
 def op_is_int8_dynamically_quantized(qconfig):
-    """Whether weights are signed integers of 8 bits, and inputs become unsigned ones at each call."""
+    """Whether weights are signed 8-bit integers, and activations are quantized dynamically to unsigned ones."""
     activation, weight, dynamic = get_qconfig_dtypes(qconfig)
     return activation in (torch.quint8, torch.uint8) and weight in (torch.qint8, torch.int8) and dynamic
 
 
 def get_quant_type(qconfig):
-    """The QuantType of a configuration.
+    """Return the QuantType of a qconfig.
 
     Raises:
-        Exception: its dtypes are those of none (PyTorch's class of error here).
+        Exception: if its dtypes match no type; PyTorch raises this class as well.
     """
     activation, weight, dynamic = get_qconfig_dtypes(_given(qconfig, "determine quant type"))
     static = _STATIC | {torch.quint4x2}
@@ -164,7 +168,7 @@ def get_quant_type(qconfig):
 
 
 def validate_qmin_qmax(quant_min, quant_max):
-    """AssertionError for a range of integers that does not hold 0, or no other."""
+    """Raise AssertionError for a range that does not include 0 or has fewer than two integers."""
     if not quant_min <= 0 <= quant_max:
         raise AssertionError("Used-specified quantization range must include 0.")
     if quant_min >= quant_max:

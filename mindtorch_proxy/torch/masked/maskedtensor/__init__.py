@@ -1,6 +1,6 @@
 """torch.masked.maskedtensor: tensors whose elements may be masked out.
 
-`core` has the class, the others what it does with each operator.
+`core` defines the class; the other modules define its operators.
 """
 
 from . import binary, operators, passthrough, reductions, unary  # noqa: F401  (each enters its operators in core's tables)

@@ -1,4 +1,4 @@
-"""Elementwise operators of two tensors: where both are masked, their masks are to be the same."""
+"""Elementwise operators of two tensors; if both are masked, their masks must be equal."""
 
 import torch
 
@@ -18,7 +18,10 @@ NATIVE_INPLACE_BINARY_FNS = [getattr(torch.ops.aten, name) for name in INPLACE_B
 
 
 def _second(a, b):
-    """The second operand's values, where both are sparse and specify the same elements."""
+    """Return the values of the second operand if both are sparse and specify the same elements.
+
+    Different indices or sizes raise ValueError; if one operand is not sparse, `b` is returned unchanged.
+    """
     if a.layout is torch.strided or not torch.is_tensor(b) or b.layout is not a.layout:
         return b
     layout = str(a.layout).removeprefix("torch.")

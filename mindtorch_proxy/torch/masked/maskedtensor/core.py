@@ -1,4 +1,7 @@
-"""MaskedTensor: a wrapper of data and a mask of the same shape and layout, True where an element counts."""
+"""MaskedTensor: a wrapper of data and a mask of the same shape and layout.
+
+The mask is True for the elements that count.
+"""
 
 import warnings
 
@@ -6,8 +9,8 @@ import torch
 
 from .. import _sparse
 
-FUNCTIONS: dict = {}  # what public functions do: function -> handler(function, *args, **kwargs)
-OPERATORS: dict = {}  # the same below autograd, by overload packet
+FUNCTIONS: dict = {}  # public functions: function -> handler(function, *args, **kwargs)
+OPERATORS: dict = {}  # handlers below autograd, keyed by overload packet
 _SPARSE = (torch.sparse_coo, torch.sparse_csr)
 _DTYPES = (torch.float16, torch.float32, torch.float64, torch.bool, torch.int8, torch.int16, torch.int32, torch.int64)
 _PROTOTYPE = (
@@ -18,7 +21,7 @@ _PROTOTYPE = (
 
 
 def on(table, *names):
-    """@on(OPERATORS, torch.ops.aten.cat): the handler of these functions."""
+    """Decorator that registers a handler for functions in a table: @on(OPERATORS, torch.ops.aten.cat)."""
 
     def deco(f):
         table.update(dict.fromkeys(names, f))
@@ -28,7 +31,7 @@ def on(table, *names):
 
 
 def is_masked_tensor(obj, /):
-    """Whether an object is a MaskedTensor."""
+    """Whether the object is a MaskedTensor."""
     return isinstance(obj, MaskedTensor)
 
 
@@ -41,7 +44,7 @@ def _maybe_get_mask(a):
 
 
 def _parts(t):
-    """The strided tensors that a sparse one is made of, values last."""
+    """Return the strided tensors that a sparse tensor consists of, values last."""
     return (
         (t.indices(), t.values()) if t.layout is torch.sparse_coo else (t.crow_indices(), t.col_indices(), t.values())
     )
@@ -63,7 +66,7 @@ def _masks_match(a, b):
 
 
 def mapped(value, f):
-    """Arguments with each masked tensor in them replaced by f of it."""
+    """Apply f to each masked tensor in nested arguments."""
     if is_masked_tensor(value):
         return f(value)
     if isinstance(value, dict):
@@ -72,7 +75,7 @@ def mapped(value, f):
 
 
 class MaskedTensor(torch.Tensor):
-    """Data under a mask; what is masked out takes no part in reductions."""
+    """A tensor with a mask; masked out elements do not take part in reductions."""
 
     @staticmethod
     def __new__(cls, data, mask, requires_grad=False):
@@ -149,15 +152,15 @@ class MaskedTensor(torch.Tensor):
         return MaskedTensor(self.get_data() < _get_data(other), self.get_mask())
 
     def to_tensor(self, value):
-        """The data as a plain tensor, `value` where it is masked out."""
+        """Return the data as a plain tensor, with masked out elements set to `value`."""
         return self.get_data().masked_fill(~self.get_mask(), value)
 
     def get_data(self):
-        """The data as a plain tensor, whatever the mask says; its gradient reaches this tensor."""
+        """Return the data as a plain tensor without applying the mask; gradients flow to this tensor."""
         return _GetData.apply(self)
 
     def get_mask(self):
-        """The mask."""
+        """Return the mask."""
         return self._masked_mask
 
     @property
@@ -165,11 +168,11 @@ class MaskedTensor(torch.Tensor):
         return self._masked_data.layout
 
     def is_sparse_coo(self):
-        """Whether the data are of layout torch.sparse_coo."""
+        """Whether the data have the layout torch.sparse_coo."""
         return self.layout is torch.sparse_coo
 
     def is_sparse_csr(self):
-        """Whether the data are of layout torch.sparse_csr."""
+        """Whether the data have the layout torch.sparse_csr."""
         return self.layout is torch.sparse_csr
 
     @property
@@ -177,7 +180,7 @@ class MaskedTensor(torch.Tensor):
         return self.layout in _SPARSE
 
     def is_contiguous(self, memory_format=torch.contiguous_format):
-        """Whether the data are contiguous; ValueError where they are sparse."""
+        """Whether the data are contiguous; sparse data raise ValueError."""
         if self.is_sparse:
             raise ValueError("MaskedTensors with sparse data do not have is_contiguous")
         return self._masked_data.is_contiguous(memory_format=memory_format)
@@ -202,7 +205,7 @@ def _indented(text):
 
 
 def _lines(data, mask):
-    """The elements of data, one row in a line, -- where they are masked out."""
+    """Format the elements one row per line, with -- for masked out elements."""
     if data.dim() > 1:
         return "[\n" + ",\n".join(_indented(_lines(d, m)) for d, m in zip(data, mask)) + "\n]"
     elements = [_spoken(d) for d in data]
@@ -232,7 +235,7 @@ class _GetData(torch.autograd.Function):
 
 
 class Combine(torch.autograd.Function):
-    """The data of a masked tensor, filled where it is masked out; the gradient comes back under the mask."""
+    """The data of a masked tensor with masked out elements filled; the gradient gets the same mask."""
 
     @staticmethod
     def forward(ctx, data, mask, fill):

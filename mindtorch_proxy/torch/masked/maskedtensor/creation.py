@@ -1,17 +1,18 @@
-"""The two makers of masked tensors: a leaf, as torch.tensor makes one, and a differentiable one, as torch.as_tensor
-does.
+"""Functions that create masked tensors.
+
+masked_tensor creates a leaf, like torch.tensor; as_masked_tensor is differentiable, like torch.as_tensor.
 """
 
 from .core import MaskedTensor
 
 
 def masked_tensor(data, mask, requires_grad=False):
-    """A leaf over copies of data and mask."""
+    """Create a leaf from copies of data and mask."""
     return MaskedTensor(data, mask, requires_grad)
 
 
 def as_masked_tensor(data, mask):
-    """A masked tensor whose gradient reaches `data`."""
+    """Create a masked tensor through which gradients flow to `data`."""
     return MaskedTensor._from_values(data, mask)
 
 

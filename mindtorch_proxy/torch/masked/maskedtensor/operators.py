@@ -1,6 +1,4 @@
-"""What masked tensors do with operators that are neither elementwise nor reductions: layouts, choices, softmax,
-copies.
-"""
+"""Operators of masked tensors that are neither elementwise nor reductions: layouts, where, softmax, copies."""
 
 import torch
 
@@ -20,7 +18,7 @@ _aten = torch.ops.aten
 
 
 def on_values(fn, data, args, kwargs):
-    """fn of data, of a sparse tensor's values."""
+    """Apply fn to the data, or to the values of sparse data."""
     if data.layout not in _SPARSE:
         return fn(data, *args, **kwargs)
     values = fn(data.values(), *args, **kwargs)
@@ -34,7 +32,7 @@ _TO = {torch.strided: "to_dense", torch.sparse_coo: "to_sparse", torch.sparse_cs
 
 
 class _ToLayout(torch.autograd.Function):
-    """Data and mask in another layout; the gradient comes back in the one before."""
+    """Convert data and mask to another layout; the gradient is converted back."""
 
     @staticmethod
     def forward(ctx, self, layout):
@@ -104,9 +102,9 @@ def _values(fn, self):
     return _all_in(self.get_data().values())
 
 
-# ------------------------------------------------------------------------------------------------ choices
+# ------------------------------------------------------------------------------------------------ where
 class _Where(torch.autograd.Function):
-    """The gradient of each operand is masked out where the other was taken."""
+    """torch.where, in which the gradient of an operand is masked out where the other one was chosen."""
 
     @staticmethod
     def forward(ctx, condition, self, other):

@@ -1,4 +1,4 @@
-"""Operators that do to the mask what they do to the data."""
+"""Operators that are applied to the mask in the same way as to the data."""
 
 import torch
 
@@ -12,7 +12,7 @@ PASSTHROUGH_FNS = [getattr(torch.ops.aten, name) for name in f"{_NAMES} im2col c
 
 
 def wrapped(data, mask):
-    """Results with theirs of the mask."""
+    """Combine the results for the data with those for the mask into masked tensors."""
     return type(data)(map(wrapped, data, mask)) if isinstance(data, (list, tuple)) else MaskedTensor(data, mask)
 
 

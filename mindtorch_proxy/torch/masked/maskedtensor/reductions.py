@@ -1,6 +1,6 @@
-"""Reductions: the functions of torch.masked under the tensor's own mask.
+"""Reductions of masked tensors, computed by the functions of torch.masked.
 
-The result is masked out where every element is.
+An element of the result is masked out if all its inputs are.
 """
 
 import warnings
@@ -18,7 +18,7 @@ def _all(data, *args, mask, **kwargs):
 
 
 def _position(self, name):
-    """The flat position of the extremum of a coordinate tensor."""
+    """Return the flat index of the extremum of a sparse COO tensor."""
     at = getattr(torch.masked, name)(self.get_data().values(), mask=self.get_mask().values())
     index = self.get_data().indices()[:, at.to(torch.int64)]
     flat = index.new_zeros(())

@@ -1,4 +1,4 @@
-"""Elementwise operators of one tensor: they leave the mask as it is."""
+"""Elementwise operators of one tensor, which keep the mask."""
 
 import torch
 

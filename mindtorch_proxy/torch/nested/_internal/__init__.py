@@ -1,3 +1,3 @@
-"""torch.nested._internal: the class of layout torch.jagged, which programs ask for by this name."""
+"""torch.nested._internal: the class for layout torch.jagged, which some programs import from here."""
 
 from . import nested_int, nested_tensor  # noqa: F401

@@ -1,4 +1,4 @@
-"""torch.nested._internal.nested_int: what stands behind the sizes of jagged dimensions."""
+"""torch.nested._internal.nested_int: the node of the symbolic sizes of jagged dimensions."""
 
 from mindtorch_proxy.runtime.symbolic import NestedIntNode
 

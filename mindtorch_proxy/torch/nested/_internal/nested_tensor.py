@@ -1,4 +1,7 @@
-"""torch.nested._internal.nested_tensor: the class of layout torch.jagged, and makers below those of torch.nested."""
+"""torch.nested._internal.nested_tensor: the class for layout torch.jagged, and functions that create it.
+
+torch.nested has the public forms of these functions.
+"""
 
 from mindtorch_proxy.runtime.ops.nested import JaggedTensor as NestedTensor
 from mindtorch_proxy.runtime.ops.nested import as_nested_tensor as _as_nested_tensor
@@ -11,8 +14,9 @@ from torch.nested._internal.nested_int import NestedIntNode  # noqa: F401
 
 
 def jagged_from_list(tensors, offsets, dtype=None, device=None):
-    """(the nested tensor of copies of tensors, its offsets): those given are of the same rows, whose shape it shares
-    then.
+    """Return a nested tensor with copies of the tensors, and its offsets.
+
+    If offsets are given, the result shares them, and so has the same symbolic size as other tensors with them.
     """
     made = _as_nested_tensor(list(tensors), dtype, device, _jagged)
     if offsets is not None:
@@ -21,23 +25,23 @@ def jagged_from_list(tensors, offsets, dtype=None, device=None):
 
 
 def jagged_from_tensor_and_lengths(tensor, starts, lengths):
-    """(a view of pieces of each row of a tensor, its offsets, its lengths)."""
+    """Return a view of a piece of each row of a tensor, its offsets and its lengths."""
     made = _view_of_pieces(tensor, starts.expand(tensor.shape[0]), lengths.expand(tensor.shape[0]))
     return made, made.offsets(), made.lengths()
 
 
 def nested_view_from_values_offsets(values, offsets, ragged_idx=1, min_seqlen=None, max_seqlen=None):
-    """The nested tensor whose rows stand in `values`: a view."""
+    """Return a nested tensor that is a view of `values`, in which its rows are contiguous."""
     return _from_jagged(values, offsets, None, ragged_idx, min_seqlen, max_seqlen)
 
 
 def nested_view_from_values_offsets_lengths(values, offsets, lengths, ragged_idx=1, min_seqlen=None, max_seqlen=None):
-    """The nested tensor whose rows stand in `values`, with holes: a view."""
+    """Return a nested tensor that is a view of `values`, in which there may be holes between rows."""
     return _from_jagged(values, offsets, lengths, ragged_idx, min_seqlen, max_seqlen)
 
 
 def buffer_from_jagged(jagged):
-    """The elements of all rows."""
+    """Return the tensor with the elements of all rows."""
     return jagged.values()
 
 

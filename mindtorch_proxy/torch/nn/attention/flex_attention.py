@@ -178,9 +178,9 @@ class BlockMask:
         return (*self.kv_num_blocks.shape[:-1], *self.seq_lengths)
 
     def __getitem__(self, index):
-        """Return the mask of some batches, heads and rows of blocks; indexed dimensions are kept with size 1.
+        """Return the mask of some batches, heads and rows of blocks; an int index keeps its dimension.
 
-        The result has no mask_mod of its own; it must be assigned before use.
+        The result has no mask_mod of its own; one must be assigned before use.
         """
         index = [
             slice(i + n, i + n + 1) if isinstance(i, int) and i < 0 else slice(i, i + 1) if isinstance(i, int) else i

@@ -1,4 +1,4 @@
-"""torch.ao.nn.intrinsic: modules that are one operation of integers, in one."""
+"""torch.ao.nn.intrinsic: modules that are fused, because they become a single quantized operation."""
 
 from importlib import import_module as _import_module
 
@@ -8,7 +8,7 @@ __all__ = ["ConvReLU1d", "ConvReLU2d", "ConvReLU3d", "LinearReLU"]
 
 
 class _FusedModule(nn.Sequential):
-    """A chain that is watched, and converted, as one module."""
+    """A chain of modules that is observed and converted as one module."""
 
 
 def _chain(name, first):

@@ -1,4 +1,4 @@
-"""torch.ao.nn.qat: layers whose weights are rounded as integers would be, with gradients."""
+"""torch.ao.nn.qat: layers with fake-quantized weights, for quantization aware training."""
 
 from torch import nn
 
@@ -6,7 +6,10 @@ __all__ = ["Conv1d", "Conv2d", "Conv3d", "Linear"]
 
 
 class _Rounded:
-    """A layer of floating point whose forward rounds its weight first."""
+    """A floating point layer whose forward fake-quantizes its weight.
+
+    A missing qconfig raises AssertionError.
+    """
 
     def __init__(self, *args, qconfig=None, **kwargs):
         super().__init__(*args, **kwargs)
@@ -16,14 +19,14 @@ class _Rounded:
 
     @classmethod
     def from_float(cls, mod, use_precomputed_fake_quant=False):
-        """The same layer, with the rounding of its configuration."""
+        """Return the same layer with the fake quantization of its qconfig."""
         layer = mod[0] if isinstance(mod, nn.Sequential) else mod
         new = cls(*cls._sizes(layer), qconfig=mod.qconfig)
         new.weight, new.bias = layer.weight, layer.bias
         return new
 
     def to_float(self):
-        """The layer of floating point."""
+        """Return the floating point layer."""
         new = self._float(*self._sizes(self))
         new.weight = nn.Parameter(self.weight.detach())
         if self.bias is not None:
@@ -32,7 +35,7 @@ class _Rounded:
 
 
 class Linear(_Rounded, nn.Linear):
-    """Linear with a rounded weight."""
+    """Linear with a fake-quantized weight."""
 
     _float = _FLOAT_MODULE = nn.Linear
 
@@ -55,18 +58,18 @@ class _RoundedConv(_Rounded):
 
 
 class Conv1d(_RoundedConv, nn.Conv1d):
-    """Conv1d with a rounded weight."""
+    """Conv1d with a fake-quantized weight."""
 
     _float = _FLOAT_MODULE = nn.Conv1d
 
 
 class Conv2d(_RoundedConv, nn.Conv2d):
-    """Conv2d with a rounded weight."""
+    """Conv2d with a fake-quantized weight."""
 
     _float = _FLOAT_MODULE = nn.Conv2d
 
 
 class Conv3d(_RoundedConv, nn.Conv3d):
-    """Conv3d with a rounded weight."""
+    """Conv3d with a fake-quantized weight."""
 
     _float = _FLOAT_MODULE = nn.Conv3d

@@ -1,8 +1,8 @@
-"""torch.ao.nn.quantized: modules that compute with integers."""
+"""torch.ao.nn.quantized: quantized modules."""
 
 from importlib import import_module as _import_module
 
-from torch.nn import MaxPool2d  # PyTorch serves the module of floating point under this name too
+from torch.nn import MaxPool2d  # PyTorch also exports the floating point module under this name
 
 from ._functional import FloatFunctional, QFunctional
 from ._layers import (

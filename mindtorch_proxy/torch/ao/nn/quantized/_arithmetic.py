@@ -1,13 +1,15 @@
-"""Products of quantized tensors: exact sums of integers (in double precision, which holds them), scaled and rounded
-once.
+"""Arithmetic of quantized tensors.
+
+Sums of integers are exact, because they are computed in double precision. They are scaled and rounded only once.
 """
 
 import torch
 
 
 def steps(q):
-    """How many steps each element lies from zero, and the step: a number, or a tensor for the channels of dimension
-    0.
+    """Return the integer values minus the zero point in double precision, and the scale.
+
+    The scale is a number, or for a per-channel tensor a tensor with the scales along dimension 0.
     """
     if q.qscheme() in (torch.per_tensor_affine, torch.per_tensor_symmetric):
         return q.int_repr().double() - q.q_zero_point(), q.q_scale()
@@ -18,9 +20,9 @@ def steps(q):
 
 
 def product(function, x, weight, bias, shape):
-    """``function(x, weight)`` plus the bias, of a quantized input and weight, in double precision.
+    """Compute ``function(x, weight)`` plus the bias in double precision, for a quantized input and weight.
 
-    `shape` broadcasts over the result's channels.
+    `shape` makes the scales and the bias broadcast over the channels of the result.
     """
     a, scale = steps(x)
     w, scales = steps(weight)
@@ -29,7 +31,7 @@ def product(function, x, weight, bias, shape):
 
 
 def rounded(x, scale, zero_point, relu=False):
-    """A tensor in double precision as torch.quint8."""
+    """Quantize a tensor in double precision to torch.quint8, with a fused ReLU if `relu` is set."""
     found = torch.round(x / scale) + zero_point
     return torch._make_per_tensor_quantized_tensor(
         found.clamp(zero_point if relu else 0, 255).to(torch.uint8), scale, zero_point
@@ -37,7 +39,7 @@ def rounded(x, scale, zero_point, relu=False):
 
 
 def convolution(function, x, weight, bias, sizes, scale, zero_point, relu=False):
-    """A convolution as torch.quint8; `sizes` are stride, padding, dilation and groups."""
+    """Compute a convolution as torch.quint8; `sizes` are stride, padding, dilation and groups."""
     dimensions = weight.dim() - 2
     found = product(
         lambda a, w: function(a, w, None, *sizes),
@@ -48,14 +50,14 @@ def convolution(function, x, weight, bias, sizes, scale, zero_point, relu=False)
     )
     order = {1: torch.contiguous_format, 2: torch.channels_last, 3: torch.channels_last_3d}[
         dimensions
-    ]  # as PyTorch's kernels leave it
+    ]  # the memory format of PyTorch's kernels
     return rounded(found.contiguous(memory_format=order), scale, zero_point, relu)
 
 
 def checked(x, name):
-    """The input of an operation of integers.
+    """Return the input of a quantized operation if it is torch.quint8.
 
-    NotImplementedError, in PyTorch's words, for a tensor of floating point.
+    Any other tensor raises NotImplementedError; for one that is not quantized the message starts like PyTorch's.
     """
     if not x.is_quantized:
         raise NotImplementedError(
@@ -67,7 +69,7 @@ def checked(x, name):
 
 
 class Scaled(torch.nn.Module):
-    """A module whose results have a scale and a zero point, which stand in its state."""
+    """A module whose output has a scale and a zero point, which are part of its state_dict."""
 
     def __init__(self):
         super().__init__()

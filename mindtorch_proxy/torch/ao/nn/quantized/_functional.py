@@ -1,4 +1,4 @@
-"""Operations as modules, so that observers can stand behind them."""
+"""Operations as modules, so that observers can be attached to them."""
 
 import torch
 from torch import nn
@@ -9,9 +9,9 @@ __all__ = ["FloatFunctional", "QFunctional"]
 
 
 class FloatFunctional(nn.Module):
-    """Operations of floating point as a module.
+    """Floating point operations as a module.
 
-    What comes out passes ``activation_post_process``, where an observer may stand.
+    Results pass through ``activation_post_process``, which can be an observer.
     """
 
     def __init__(self):
@@ -22,38 +22,38 @@ class FloatFunctional(nn.Module):
         raise RuntimeError("FloatFunctional is not intended to use the 'forward'. Please use the underlying operation")
 
     def add(self, x, y):
-        """x + y"""
+        """Return x + y, observed."""
         return self.activation_post_process(torch.add(x, y))
 
     def add_scalar(self, x, y):
-        """x + y, unobserved: y is a number."""
+        """Return x + y for a number y; the result is not observed."""
         return torch.add(x, y)
 
     def mul(self, x, y):
-        """x * y"""
+        """Return x * y, observed."""
         return self.activation_post_process(torch.mul(x, y))
 
     def mul_scalar(self, x, y):
-        """x * y, unobserved: y is a number."""
+        """Return x * y for a number y; the result is not observed."""
         return torch.mul(x, y)
 
     def cat(self, x, dim=0):
-        """Tensors one after the other."""
+        """Concatenate tensors along `dim`; the result is observed."""
         return self.activation_post_process(torch.cat(x, dim=dim))
 
     def add_relu(self, x, y):
-        """The positive part of x + y."""
+        """Return relu(x + y), observed."""
         return self.activation_post_process(nn.functional.relu(torch.add(x, y)))
 
     def matmul(self, x, y):
-        """x @ y"""
+        """Return x @ y, observed."""
         return self.activation_post_process(torch.matmul(x, y))
 
 
 class QFunctional(Scaled):
-    """The same of quantized tensors; what comes out has this module's scale and zero point.
+    """The operations of FloatFunctional for quantized tensors.
 
-    Operations with numbers raise NotImplementedError.
+    Results have the scale and zero point of this module. Operations with numbers raise NotImplementedError.
     """
 
     def __init__(self):
@@ -62,7 +62,7 @@ class QFunctional(Scaled):
 
     @classmethod
     def from_float(cls, mod, use_precomputed_fake_quant=False):
-        """From a FloatFunctional whose results an observer has watched."""
+        """Convert a FloatFunctional with an observer; another class raises AssertionError."""
         if type(mod) is not FloatFunctional:
             raise AssertionError("QFunctional.from_float expects an instance of FloatFunctional")
         new = cls()
@@ -83,29 +83,29 @@ class QFunctional(Scaled):
         return self.activation_post_process(torch.quantize_per_tensor(x, self.scale, self.zero_point, torch.quint8))
 
     def add(self, x, y):
-        """x + y"""
+        """Return x + y, quantized."""
         return self._quantized(x.dequantize() + y.dequantize())
 
     def mul(self, x, y):
-        """x * y"""
+        """Return x * y, quantized."""
         return self._quantized(x.dequantize() * y.dequantize())
 
     def cat(self, x, dim=0):
-        """Tensors one after the other."""
+        """Concatenate tensors along `dim`; the result is quantized."""
         return self._quantized(torch.cat([t.dequantize() for t in x], dim=dim))
 
     def add_relu(self, x, y):
-        """The positive part of x + y."""
+        """Return relu(x + y), quantized."""
         return self._quantized(nn.functional.relu(x.dequantize() + y.dequantize()))
 
     def matmul(self, x, y):
-        """x @ y"""
+        """Return x @ y, quantized."""
         return self._quantized(x.dequantize() @ y.dequantize())
 
     def add_scalar(self, x, y):
-        """x + y"""
+        """Raise NotImplementedError: operations with numbers are not supported."""
         raise NotImplementedError(f"quantized::add_scalar: {x.dtype} on {x.device} is not supported")
 
     def mul_scalar(self, x, y):
-        """x * y"""
+        """Raise NotImplementedError: operations with numbers are not supported."""
         raise NotImplementedError(f"quantized::mul_scalar: {x.dtype} on {x.device} is not supported")

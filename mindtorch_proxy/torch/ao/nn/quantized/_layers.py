@@ -1,4 +1,4 @@
-"""Layers whose weights and results are integers."""
+"""Layers with quantized weights and outputs."""
 
 import torch
 from torch import nn
@@ -23,7 +23,7 @@ __all__ = [
 
 
 def quantized_weight(weight, observer):
-    """A weight as torch.qint8, with the scale and zero point that an observer chooses."""
+    """Quantize a weight to torch.qint8 with the scale and zero point of an observer."""
     scale, zero_point = observer.calculate_qparams()
     if observer.qscheme in (torch.per_tensor_affine, torch.per_tensor_symmetric):
         return torch.quantize_per_tensor(weight.detach().float(), float(scale), int(zero_point), torch.qint8)
@@ -33,7 +33,7 @@ def quantized_weight(weight, observer):
 
 
 class Quantize(nn.Module):
-    """From floating point to integers."""
+    """Quantize a floating point input."""
 
     def __init__(self, scale, zero_point, dtype, factory_kwargs=None):
         super().__init__()
@@ -46,7 +46,7 @@ class Quantize(nn.Module):
 
     @staticmethod
     def from_float(mod, use_precomputed_fake_quant=False):
-        """From a QuantStub that has watched its input."""
+        """Convert a QuantStub whose observer has seen data."""
         scale, zero_point = mod.activation_post_process.calculate_qparams()
         return Quantize(scale.float().item(), zero_point.long().item(), mod.activation_post_process.dtype)
 
@@ -55,25 +55,28 @@ class Quantize(nn.Module):
 
 
 class DeQuantize(nn.Module):
-    """From integers to floating point."""
+    """Dequantize an input to floating point."""
 
     def forward(self, Xq):
         return Xq.dequantize()
 
     @staticmethod
     def from_float(mod, use_precomputed_fake_quant=False):
-        """From a DeQuantStub."""
+        """Convert a DeQuantStub."""
         return DeQuantize()
 
 
 class _Layer(Scaled):
-    """A weight of integers, a bias, and the scale and zero point of the results."""
+    """Base of the layers with a quantized weight, a bias, and a scale and zero point of the output."""
 
     _relu = False
 
     @classmethod
     def from_float(cls, mod, use_precomputed_fake_quant=False):
-        """From a layer whose results an observer has watched."""
+        """Convert a prepared floating point layer.
+
+        A layer without an observer, or a weight observer with another dtype than torch.qint8, raises AssertionError.
+        """
         if not hasattr(mod, "activation_post_process"):
             raise AssertionError(
                 f"Input float module must have activation_post_process attached: {type(mod).__name__} was not prepared"
@@ -95,7 +98,7 @@ class _Layer(Scaled):
 
 
 class LinearPackedParams(nn.Module):
-    """The weight and the bias of a Linear, as they stand in its state."""
+    """The weight and bias of a Linear, in the form in which its state_dict stores them."""
 
     _version = 3
 
@@ -111,7 +114,7 @@ class LinearPackedParams(nn.Module):
         )
 
     def set_weight_bias(self, weight, bias):
-        """Take a weight and a bias."""
+        """Set the weight and the bias."""
         self._packed_params = weight, bias
 
     def _weight_bias(self):
@@ -134,7 +137,10 @@ class LinearPackedParams(nn.Module):
 
 
 class Linear(_Layer):
-    """Linear of integers: input and result torch.quint8, weight torch.qint8 with one scale or one for each row."""
+    """Quantized Linear: input and output are torch.quint8, the weight is torch.qint8.
+
+    The weight has a single scale, or one scale for each row.
+    """
 
     _version = 3
     _FLOAT_MODULE = nn.Linear
@@ -162,15 +168,15 @@ class Linear(_Layer):
         return self._packed_params._weight_bias()
 
     def weight(self):
-        """The weight, quantized."""
+        """Return the quantized weight."""
         return self._weight_bias()[0]
 
     def bias(self):
-        """The bias, of floating point, or None."""
+        """Return the floating point bias, or None."""
         return self._weight_bias()[1]
 
     def set_weight_bias(self, w, b):
-        """Take a quantized weight and a bias."""
+        """Set a quantized weight and a bias."""
         self._packed_params.set_weight_bias(w, b)
 
     def _get_name(self):
@@ -193,7 +199,7 @@ class Linear(_Layer):
 
 
 class LinearReLU(Linear):
-    """Linear of integers, and ReLU."""
+    """Quantized Linear followed by ReLU."""
 
     _relu = True
     _FLOAT_MODULE = nni.LinearReLU
@@ -219,7 +225,7 @@ class _Conv(_Layer):
             )
         shape = self._float(
             in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias
-        )  # knows the sizes, and the words for them
+        )  # a float layer, which provides the sizes and their names
         for name in "in_channels out_channels kernel_size stride padding dilation groups padding_mode".split():
             setattr(self, name, getattr(shape, name))
         weight = torch._make_per_tensor_quantized_tensor(torch.zeros(shape.weight.shape, dtype=torch.int8), 1.0, 0)
@@ -231,18 +237,18 @@ class _Conv(_Layer):
         return *(getattr(layer, n) for n in names.split()), layer.bias is not None, layer.padding_mode
 
     def set_weight_bias(self, w, b):
-        """Take a quantized weight and a bias."""
+        """Set a quantized weight and a bias."""
         self._packed = w, b
 
     def _weight_bias(self):
         return self._packed
 
     def weight(self):
-        """The weight, quantized."""
+        """Return the quantized weight."""
         return self._packed[0]
 
     def bias(self):
-        """The bias, of floating point, or None."""
+        """Return the floating point bias, or None."""
         return self._packed[1]
 
     def _save_to_state_dict(self, destination, prefix, keep_vars):
@@ -275,7 +281,7 @@ class _Conv(_Layer):
 
 
 class _BatchNorm(nn.modules.batchnorm._BatchNorm):
-    """Batch normalization of integers, by the running statistics, in training too."""
+    """Base of quantized batch normalization, which always uses the running statistics, also in training."""
 
     def __init__(self, num_features, eps=1e-5, momentum=0.1, device=None, dtype=None):
         super().__init__(num_features, eps, momentum, True, True, device=device, dtype=dtype)
@@ -299,18 +305,18 @@ class _BatchNorm(nn.modules.batchnorm._BatchNorm):
 
     @classmethod
     def from_float(cls, mod, use_precomputed_fake_quant=False):
-        """From a BatchNorm whose results an observer has watched."""
+        """Convert a BatchNorm with an observer."""
         return cls._like(mod, *mod.activation_post_process.calculate_qparams())
 
     @classmethod
     def from_reference(cls, bn, output_scale, output_zero_point):
-        """From a BatchNorm, with this scale and zero point of the results."""
+        """Convert a BatchNorm, with the given scale and zero point of the output."""
         return cls._like(bn, output_scale, output_zero_point)
 
     def forward(self, input):
         if checked(input, f"quantized::batch_norm{self._dimensions}d").dim() != self._dimensions + 2:
             raise RuntimeError(f"Expecting the input tensor of rank {self._dimensions + 2}.")
-        order = {2: torch.channels_last, 3: torch.channels_last_3d}[self._dimensions]  # as PyTorch's kernels leave it
+        order = {2: torch.channels_last, 3: torch.channels_last_3d}[self._dimensions]  # as PyTorch's kernels return it
         found = nn.functional.batch_norm(
             input.dequantize(),
             self.running_mean,
@@ -327,54 +333,54 @@ class _BatchNorm(nn.modules.batchnorm._BatchNorm):
 
 
 class BatchNorm2d(_BatchNorm):
-    """BatchNorm2d of integers: input and result torch.quint8."""
+    """Quantized BatchNorm2d: input and output are torch.quint8."""
 
     _dimensions = 2
 
 
 class BatchNorm3d(_BatchNorm):
-    """BatchNorm3d of integers: input and result torch.quint8."""
+    """Quantized BatchNorm3d: input and output are torch.quint8."""
 
     _dimensions = 3
 
 
 class Conv1d(_Conv):
-    """Conv1d of integers: input and result torch.quint8, weight torch.qint8."""
+    """Quantized Conv1d: input and output are torch.quint8, the weight is torch.qint8."""
 
     _float, _function = nn.Conv1d, staticmethod(nn.functional.conv1d)
     _FLOAT_MODULE = nn.Conv1d
 
 
 class Conv2d(_Conv):
-    """Conv2d of integers: input and result torch.quint8, weight torch.qint8."""
+    """Quantized Conv2d: input and output are torch.quint8, the weight is torch.qint8."""
 
     _float, _function = nn.Conv2d, staticmethod(nn.functional.conv2d)
     _FLOAT_MODULE = nn.Conv2d
 
 
 class Conv3d(_Conv):
-    """Conv3d of integers: input and result torch.quint8, weight torch.qint8."""
+    """Quantized Conv3d: input and output are torch.quint8, the weight is torch.qint8."""
 
     _float, _function = nn.Conv3d, staticmethod(nn.functional.conv3d)
     _FLOAT_MODULE = nn.Conv3d
 
 
 class ConvReLU1d(Conv1d):
-    """Conv1d of integers, and ReLU."""
+    """Quantized Conv1d followed by ReLU."""
 
     _relu = True
     _FLOAT_MODULE = nni.ConvReLU1d
 
 
 class ConvReLU2d(Conv2d):
-    """Conv2d of integers, and ReLU."""
+    """Quantized Conv2d followed by ReLU."""
 
     _relu = True
     _FLOAT_MODULE = nni.ConvReLU2d
 
 
 class ConvReLU3d(Conv3d):
-    """Conv3d of integers, and ReLU."""
+    """Quantized Conv3d followed by ReLU."""
 
     _relu = True
     _FLOAT_MODULE = nni.ConvReLU3d

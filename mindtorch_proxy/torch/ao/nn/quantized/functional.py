@@ -1,4 +1,4 @@
-"""torch.ao.nn.quantized.functional: Linear and convolutions of integers as functions."""
+"""torch.ao.nn.quantized.functional: quantized Linear and convolutions as functions."""
 
 import torch
 from torch.nn import functional as F
@@ -10,8 +10,10 @@ __all__ = ["conv1d", "conv2d", "conv3d", "linear"]
 
 
 def linear(input, weight, bias=None, scale=None, zero_point=None):
-    """Linear of integers: the input torch.quint8, the weight torch.qint8; the result has the input's scale and zero
-    point where none is given.
+    """Compute a quantized Linear: the input is torch.quint8, the weight is torch.qint8.
+
+    The result has the scale and zero point of the input, unless others are given. Another input dtype raises
+    NotImplementedError.
     """
     scale = input.q_scale() if scale is None else scale
     zero_point = input.q_zero_point() if zero_point is None else zero_point

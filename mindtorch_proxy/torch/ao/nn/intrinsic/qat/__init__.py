@@ -1,4 +1,4 @@
-"""torch.ao.nn.intrinsic.qat: layers with ReLU whose weights are rounded as integers would be, with gradients."""
+"""torch.ao.nn.intrinsic.qat: layers with ReLU and fake-quantized weights, for quantization aware training."""
 
 import torch
 from torch.ao.nn import qat
@@ -12,16 +12,16 @@ class _ReLU:
 
 
 class LinearReLU(_ReLU, qat.Linear):
-    """Linear with a rounded weight, and ReLU."""
+    """Linear with a fake-quantized weight, followed by ReLU."""
 
 
 class ConvReLU1d(_ReLU, qat.Conv1d):
-    """Conv1d with a rounded weight, and ReLU."""
+    """Conv1d with a fake-quantized weight, followed by ReLU."""
 
 
 class ConvReLU2d(_ReLU, qat.Conv2d):
-    """Conv2d with a rounded weight, and ReLU."""
+    """Conv2d with a fake-quantized weight, followed by ReLU."""
 
 
 class ConvReLU3d(_ReLU, qat.Conv3d):
-    """Conv3d with a rounded weight, and ReLU."""
+    """Conv3d with a fake-quantized weight, followed by ReLU."""

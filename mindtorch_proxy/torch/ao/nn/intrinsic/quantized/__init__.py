@@ -1,4 +1,4 @@
-"""torch.ao.nn.intrinsic.quantized: layers of integers with ReLU."""
+"""torch.ao.nn.intrinsic.quantized: quantized layers followed by ReLU."""
 
 from torch.ao.nn.quantized import ConvReLU1d, ConvReLU2d, ConvReLU3d, LinearReLU
 

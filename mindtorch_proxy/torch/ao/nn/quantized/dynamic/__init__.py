@@ -1,4 +1,4 @@
-"""torch.ao.nn.quantized.dynamic: weights of integers, results of floating point."""
+"""torch.ao.nn.quantized.dynamic: modules with quantized weights and floating point outputs."""
 
 import torch
 from torch import nn
@@ -11,9 +11,10 @@ __all__ = ["Linear"]
 
 
 class Linear(_layers.Linear):
-    """Linear whose weight is torch.qint8, or float16.
+    """Dynamically quantized Linear, whose weight is torch.qint8 or float16.
 
-    The input is rounded to seven bits of its own range at each call, the result is float32.
+    With a torch.qint8 weight, the input is quantized to seven bits of its own range at each call, and the result has
+    the dtype of the input. With a float16 weight, the product is computed in float32.
     """
 
     _version = 4
@@ -40,7 +41,10 @@ class Linear(_layers.Linear):
 
     @classmethod
     def from_float(cls, mod, use_precomputed_fake_quant=False):
-        """From a layer of floating point, by its configuration or the default one."""
+        """Convert a floating point layer, using its qconfig or the default one.
+
+        A weight dtype other than torch.qint8 and float16 raises AssertionError.
+        """
         from torch.ao.quantization.qconfig import default_dynamic_qconfig
 
         layer = mod[0] if isinstance(mod, nni._FusedModule) else mod
@@ -60,7 +64,7 @@ class Linear(_layers.Linear):
 
 
 class LinearReLU(Linear):
-    """The same, and ReLU."""
+    """Dynamically quantized Linear followed by ReLU."""
 
     _relu = True
     _FLOAT_MODULE = nni.LinearReLU
