@@ -23,7 +23,7 @@ def _cubic_interpolate(x1, f1, g1, x2, f2, g2, bounds=None):
 
 
 def _strong_wolfe(obj_func, x, t, d, f, g, gtd, c1=1e-4, c2=0.9, tolerance_change=1e-9, max_ls=25):
-    """Search a step t along d that satisfies the strong Wolfe conditions.
+    """Search for a step t along d that satisfies the strong Wolfe conditions.
 
     Return (loss, gradient, t, number of evaluations). Internally, a point is (t, loss, gradient, slope along d).
     """

@@ -115,7 +115,7 @@ def get_qconfig_dtypes(qconfig):
 
 
 def activation_is_statically_quantized(qconfig):
-    """Whether outputs have a quantized dtype or float16, and are not quantized dynamically."""
+    """Whether outputs have an integer, float8 or float16 dtype and are not quantized dynamically."""
     return activation_dtype(qconfig) in _STATIC | {torch.float16} and not activation_is_dynamically_quantized(qconfig)
 
 

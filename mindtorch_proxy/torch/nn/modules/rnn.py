@@ -199,7 +199,7 @@ class RNNBase(Module):
         """Do nothing: here the weights need not share one block of memory."""
 
     def reset_parameters(self) -> None:
-        """Draw all weights uniformly from [-1 / sqrt(hidden_size), 1 / sqrt(hidden_size)]."""
+        """Draw new initial values."""
         bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
