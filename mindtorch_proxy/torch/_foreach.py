@@ -97,7 +97,7 @@ def _make(name):
         def run(input, tensors1, weight=None, weights=None, scalars=None):
             w = next(x for x in (weight, weights, scalars) if x is not None)
             return _each(lambda a, b, c: getattr(a, "lerp" + "_" * inplace)(b, c), (input, tensors1, w), {})
-    elif name in ("zero", "copy"):  # in place only
+    elif name in ("zero", "copy"):  # only the in-place variants exist
         return None
     elif base in _UNARY or base in _BINARY:
         f = _method(_BINARY.get(base, base), inplace)

@@ -13,7 +13,7 @@ def manual_seed(seed):
 
 
 def seed():
-    """Seed the default generator with a random seed and return the seed."""
+    """Seed the default generator with a random number from the operating system; return the seed."""
     return default_generator.seed()
 
 
@@ -53,7 +53,7 @@ def fork_rng(devices=None, enabled=True, _caller="fork_rng", _devices_kw="device
         raise RuntimeError(f"Device '{kind}' does not have a corresponding module registered as 'torch.{kind}'.")
     state = get_rng_state()
     for device in range(module.device_count()) if devices is None else devices:
-        module.get_rng_state(device)  # the state of the one generator, or an error
+        module.get_rng_state(device)  # raises an error for an invalid device
     try:
         yield
     finally:

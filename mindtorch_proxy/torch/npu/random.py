@@ -50,7 +50,7 @@ def manual_seed(seed):
 
 
 def seed():
-    """Seed the generator with a random seed; without an NPU, do nothing."""
+    """Seed the generator with a random number from the operating system; without an NPU, do nothing."""
     if available():
         torch.seed()
 

@@ -18,7 +18,7 @@ def make_tensor(
     exclude_zero=False,
     memory_format=None,
 ):
-    """Return a tensor with values drawn uniformly from [low, high), by default [-9, 9) clamped to the dtype's limits."""
+    """Return a tensor with values drawn uniformly from [low, high), by default [-9, 9), clamped to the dtype."""
     shape = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], Sequence) else tuple(shape)
     if noncontiguous and memory_format is not None:
         raise ValueError(

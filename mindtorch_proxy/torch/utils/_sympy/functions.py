@@ -46,7 +46,7 @@ __all__ = [
     "Where",
 ]
 _TIGHT = PRECEDENCE["Atom"] - 0.5
-_WIDE = 20  # a sum of more terms is too wide for SymPy's polynomial gcd, whose time explodes
+_WIDE = 20  # sums with more terms take too long in SymPy's polynomial gcd
 
 
 def _keep_float(f):
