@@ -36,7 +36,7 @@ from mindtorch_proxy.runtime.storage import UntypedStorage  # noqa: F401
 from mindtorch_proxy.runtime.tensor import Tensor  # noqa: F401
 from mindtorch_proxy.runtime.typed_storage import TypedStorage, LEGACY_STORAGES as _legacy_storages  # noqa: F401
 
-from ._runtime_names import detach, detach_  # noqa: F401  # these ask for overrides, unlike the runtime's own
+from ._runtime_names import detach, detach_  # noqa: F401  # overridable, unlike the runtime's own
 from .version import __version__  # noqa: F401
 
 if _os.environ.keys() & {"MINDTORCH_REPORT", "MINDTORCH_TIMES"}:

@@ -41,7 +41,7 @@ def _stand_ins(args):
 
 
 def _run(operator, name, args, kwargs):
-    """Run an operator, or return what an argument that is no tensor makes of the call in its __torch_function__."""
+    """Run an operator, or the __torch_function__ of arguments that are not tensors but have one."""
     found = tuple(_stand_ins((*args, *kwargs.values())))
     if found:
         return handle_torch_function(operator, found, *args, **kwargs)

@@ -200,8 +200,8 @@ threads = [threading.Thread(target=work, args=(n,)) for n in names]
 assert len(got) == len(names) and all(sys.modules[n] is m for n, m in got)
 print(sum(type(f).__name__ == "TorchFinder" for f in sys.meta_path))
 """
-    # a package and its child imported first by two threads meet CPython's own import deadlock, in PyTorch too;
-    # attributes do not
+    # Importing a package and its submodule in two threads can deadlock in CPython, also with PyTorch. Reading
+    # attributes cannot.
     assert python("-c", code) == "1"
 
 
