@@ -1,4 +1,4 @@
-"""What all tests use: subprocesses with a clean environment, and the oracle (real PyTorch, in a process of its own)."""
+"""Fixtures of all tests: subprocesses with a clean environment, and the oracle (real PyTorch in another process)."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import pytest
 
 from mindtorch_proxy.activate import child_environment
 
-if worker := os.environ.get("PYTEST_XDIST_WORKER"):  # MindSpore's threads in several processes fight for the cores
+if worker := os.environ.get("PYTEST_XDIST_WORKER"):  # else the processes' MindSpore threads compete for the cores
     cores = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {cores[int(worker.removeprefix("gw")) % len(cores)]})
 
@@ -25,34 +25,34 @@ from comparing import MACHINES, differences, tidy
 from naming import of_the_machine
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
-os.environ.setdefault("MINDTORCH_CHECK", "1")  # kernels give what meta functions promise
-os.environ.setdefault("MINDTORCH_TRACEBACK", "full")  # a failing test shows where
+os.environ.setdefault("MINDTORCH_CHECK", "1")  # check that results of kernels match the meta functions
+os.environ.setdefault("MINDTORCH_TRACEBACK", "full")  # show the package's own frames in failing tests
 
 
 def clean_environment(**extra):
-    """This process's environment without the activation that child processes inherit."""
+    """Return the environment of this process without the activation that child processes would inherit."""
     environment = os.environ | child_environment(active=False) | extra
     return {name: str(value) for name, value in environment.items() if value is not None}
 
 
 def pytest_collection_modifyitems(items):
-    """Tests that the ledger expects to fail must fail: one that passes fails the run."""
+    """Mark the tests in the ledger as expected failures; one that passes fails the run."""
     try:
         import tomllib
-    except ModuleNotFoundError:  # Python 3.10, where pytest brings it
+    except ModuleNotFoundError:  # Python 3.10, for which pytest installs tomli
         import tomli as tomllib
     ledger = tomllib.loads((REPOSITORY / "tests" / "ledger.toml").read_text())
     oracle = os.environ.get("MINDTORCH_ORACLE_PYTHON")
     for item in items:
         if (entry := ledger.get(item.nodeid)) and (
             oracle or item.nodeid.startswith("tests/differential/")
-        ):  # the latter has its answers recorded
+        ):  # for differential tests, the answers are recorded
             item.add_marker(pytest.mark.xfail(strict=True, reason=f"{entry['category']}: {entry['reason']}"))
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """The cases of a file go to one worker, which runs that file once; all other tests go wherever there is time."""
+    """Run all cases of a file in one worker, which executes the file once; distribute all other tests freely."""
     from xdist.scheduler import LoadScopeScheduling
 
     class Scheduling(LoadScopeScheduling):
@@ -81,9 +81,9 @@ def pytest_report_header(config):
 
 @pytest.fixture(scope="session")
 def python():
-    """python(*arguments, **variables): run this Python, not activated, and return its output.
+    """Provide python(*arguments, **variables), which runs this Python, not activated, and returns its output.
 
-    check=False returns the process.
+    With check=False, it returns the process.
     """
 
     def run(*arguments, check=True, executable=sys.executable, cwd="/", stdin="", timeout=300, **variables):
@@ -106,7 +106,7 @@ def python():
 
 @pytest.fixture(scope="session")
 def oracle_python():
-    """The Python with the real torch 2.13; without one, the test is skipped."""
+    """Provide the path of the Python with the real torch 2.13; skip the test if there is none."""
     path = os.environ.get("MINDTORCH_ORACLE_PYTHON")
     if not path:
         pytest.skip("MINDTORCH_ORACLE_PYTHON names no Python with the real torch")
@@ -115,10 +115,10 @@ def oracle_python():
 
 @pytest.fixture(scope="session")
 def oracle():
-    """oracle(function, name, folder) starts a program in the real torch's process and returns what waits for its
-    result; or None.
+    """Provide oracle(function, name, folder, module), which starts a program in the process with the real torch.
 
-    The program is a module of tests/models or tests/oracle.
+    It returns a function that waits for the result. The program is a module of tests/models or tests/oracle. Without a
+    real torch, the fixture is None.
     """
     path = os.environ.get("MINDTORCH_ORACLE_PYTHON")
     if not path:
@@ -139,7 +139,7 @@ def oracle():
             path = str(folder / f"{function}.pickle")
             assert path in map(str.strip, process.stdout), (
                 "the oracle has ended"
-            )  # lines of tests that failed early are skipped
+            )  # skip lines for tests that failed before they read their result
             found = pickle.loads(Path(path).read_bytes())
             assert not isinstance(found, str), f"the oracle failed:\n{found}"
             return found
@@ -153,11 +153,10 @@ def oracle():
 
 @pytest.fixture(scope="session")
 def answers(request, oracle, python, tmp_path_factory):
-    """answers(group, name): what the real torch gives, from its process or else as it was recorded; the test is skipped
-    where neither is there.
+    """Provide answers(group, name), which returns the results of the real torch, from its process or a recording.
 
-    The group is "cases", of which a name is a file in tests/differential/cases, or a module of tests/oracle with a
-    function of the same name.
+    If there is neither, the test is skipped. The group is "cases", with names of files in tests/differential/cases, or
+    a module of tests/oracle with a function of the same name.
     """
     known, fresh, recording_anew = {}, {}, request.config.getoption("--record")
 
@@ -196,13 +195,13 @@ def answers(request, oracle, python, tmp_path_factory):
 
 
 def _check_recording(group, name, recorded, fresh):
-    """Fail where the real torch gives something else than was recorded, but for what depends on the machine."""
+    """Fail if the real torch's results differ from the recorded ones, apart from what depends on the machine."""
     if group == "cases":
         for case in of_the_machine(name):
             recorded, fresh = ({k: v for k, v in answers.items() if k != case} for answers in (recorded, fresh))
     else:
-        # of the first samples, those of the same arguments, and of their results dtypes, shapes and errors: another
-        # processor draws and rounds otherwise, and some values mean nothing
+        # Compare samples with the same arguments, and of their results only dtypes, shapes and errors: another
+        # processor draws and rounds differently, and some values have no meaning.
         def structure(results):
             return {kind: tidy(result, values=False, strides=False) for kind, result in results.items()}
 

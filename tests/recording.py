@@ -1,9 +1,9 @@
-"""What the real torch gave, kept beside the tests: without a real torch they are compared with that.
+"""Recordings of the real torch's results, with which tests compare if there is no real torch.
 
-`python -m pytest --record -n 0 tests/differential tests/oracle` makes the recordings anew, with the real torch that
-MINDTORCH_ORACLE_PYTHON names.
-A recording is a ZIP file for each group of answers. Its entries are pickles of plain data: numbers, strings, NumPy's
-arrays, and lists, tuples and dictionaries of those.
+`python -m pytest --record -n 0 tests/differential tests/oracle` recreates the recordings, with the real torch of the
+Python in MINDTORCH_ORACLE_PYTHON.
+There is one ZIP file for each group of answers. Its entries are pickles of plain data: numbers, strings, NumPy arrays,
+and lists, tuples and dicts of those.
 """
 
 import io
@@ -14,8 +14,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent / "recorded"
 VERSION = "2.13.0"  # of the real torch
-_NOTHING = "(nothing)"  # the entry that lists the names for which the real torch gave nothing
-LIMIT = 6000  # bytes of an entry: of a list of samples as many are kept as have room
+_NOTHING = "(nothing)"  # the entry with the names for which the real torch has no samples
+LIMIT = 6000  # the maximum number of bytes of an entry; samples beyond it are dropped
 _CLASSES = {
     ("numpy.core.multiarray", "_reconstruct"),
     ("numpy.core.multiarray", "scalar"),
@@ -26,7 +26,7 @@ _CLASSES = {
 
 
 class _Reader(pickle.Unpickler):
-    """Reads plain data only, so that a recording can hold no code."""
+    """Reads only plain data, so that a recording cannot contain code."""
 
     def find_class(self, module, name):
         module = module.replace("numpy._core", "numpy.core")
@@ -40,7 +40,7 @@ def _packed(answer):
 
 
 def names(group):
-    """The names of the answers that a group's recording has."""
+    """Return the names of the answers in the recording of a group."""
     path = HERE / f"{group}.zip"
     if not path.exists():
         return []
@@ -49,7 +49,7 @@ def names(group):
 
 
 def read(group, name):
-    """The recorded answer, or None."""
+    """Return a recorded answer, or None."""
     if name not in names(group):
         return None
     with zipfile.ZipFile(HERE / f"{group}.zip") as archive:
@@ -57,23 +57,23 @@ def read(group, name):
 
 
 def has_nothing(group):
-    """The names for which the real torch gave nothing: operators that its own tests have no samples of."""
+    """Return the names without results: operators for which the real torch's own tests have no samples."""
     return frozenset(read(group, _NOTHING) or ())
 
 
 def write(group, answers):
-    """Keep these answers, {name: answer}, in a group's recording, beside those of other names that it has."""
+    """Write answers, {name: answer}, to the recording of a group; answers with other names are kept."""
     HERE.mkdir(exist_ok=True)
     answers = {name: read(group, name) for name in names(group) if name != _NOTHING} | answers
     answers[_NOTHING] = sorted(name for name, answer in answers.items() if not answer)
     with zipfile.ZipFile(HERE / f"{group}.zip", "w", zipfile.ZIP_STORED) as archive:
         for name in sorted(answers):
-            entry = zipfile.ZipInfo(name, (2026, 1, 1, 0, 0, 0))  # the same answers make the same file
+            entry = zipfile.ZipInfo(name, (2026, 1, 1, 0, 0, 0))  # a constant date: equal answers give an equal file
             archive.writestr(entry, _packed(answers[name]))
 
 
 def shortened(found):
-    """As many of a list of samples as have room in an entry; at least one."""
+    """Return as many of a list of samples as fit into an entry, at least one."""
     keep = len(found)
     while keep > 1 and len(_packed(found[:keep])) > LIMIT:
         keep = max(1, keep * 2 // 3)

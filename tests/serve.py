@@ -1,6 +1,6 @@
-"""The real torch's process: a line on standard input is a JSON list of module, function, name and folder.
+"""The process with the real torch: reads a JSON list of module, function, name and folder per line of standard input.
 
-The answer is the path of a pickle.
+For each line it calls the function, pickles its result to a file in the folder, and prints the path.
 """
 
 import importlib

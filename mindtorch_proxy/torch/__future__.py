@@ -5,7 +5,7 @@ _swap = False
 
 
 def set_overwrite_module_params_on_conversion(value):
-    """Whether Module.to and the like make new Parameters instead of changing .data."""
+    """Set whether Module.to and other conversions create new Parameters instead of changing .data."""
     global _overwrite
     _overwrite = value
 
@@ -15,9 +15,7 @@ def get_overwrite_module_params_on_conversion():
 
 
 def set_swap_module_params_on_conversion(value):
-    """Whether Module conversions and load_state_dict swap tensors (torch.utils.swap_tensors) instead of changing
-    .data.
-    """
+    """Set whether Module conversions and load_state_dict use torch.utils.swap_tensors instead of changing .data."""
     global _swap
     _swap = value
 

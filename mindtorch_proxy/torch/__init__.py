@@ -1,4 +1,4 @@
-"""The module served as `torch`: names, resolved when first asked for; submodules, imported when first asked for."""
+"""The module served as `torch`; its names are resolved, and its submodules imported, at their first use."""
 
 import importlib as _importlib
 import math as _math
@@ -8,7 +8,7 @@ from importlib.util import find_spec as _find_spec
 
 from mindtorch_proxy import installation as _installation
 
-_installation.check()  # says in a sentence what would otherwise end in a puzzle
+_installation.check()  # raise a clear error where a broken installation would cause an obscure one later
 
 from mindtorch_proxy.runtime import dtypes as _dt, device as _device, registry as _registry
 from mindtorch_proxy.runtime import (
@@ -36,7 +36,7 @@ from mindtorch_proxy.runtime.storage import UntypedStorage  # noqa: F401
 from mindtorch_proxy.runtime.tensor import Tensor  # noqa: F401
 from mindtorch_proxy.runtime.typed_storage import TypedStorage, LEGACY_STORAGES as _legacy_storages  # noqa: F401
 
-from ._runtime_names import detach, detach_  # noqa: F401  # they ask for overrides, which the runtime's own do not
+from ._runtime_names import detach, detach_  # noqa: F401  # overridable, unlike the runtime's own
 from .version import __version__  # noqa: F401
 
 if _os.environ.keys() & {"MINDTORCH_REPORT", "MINDTORCH_TIMES"}:
@@ -72,7 +72,7 @@ _lock = _new_lock()
 def __getattr__(name):
     if name == "__all__":  # what `from torch import *` gives
         return sorted(n for n in _names() - _SUBMODULES - {"torch"} if n[0] != "_" and hasattr(torch, n))
-    if name == "Storage":  # the class of the default dtype's
+    if name == "Storage":  # the storage class of the default dtype
         return _legacy_storages[_dt.LEGACY[_dt.get_default_dtype()] + "Storage"]
     if name[:2] != "__" or name == "__config__":
         f = _registry.function("torch", name)
@@ -81,8 +81,8 @@ def __getattr__(name):
             return f
         if name in _SUBMODULES:
             try:
-                # one thread at a time: packages import their children, and two orders of CPython's module locks would
-                # deadlock
+                # Import in one thread at a time. Packages import their submodules, so two threads could take CPython's
+                # module locks in different orders and deadlock.
                 with _lock:
                     return _importlib.import_module("torch." + name)
             except ModuleNotFoundError as err:
@@ -98,7 +98,7 @@ def __getattr__(name):
         if name in _LEGACY_TENSORS:
             value = globals()[name] = _legacy_tensor(name)
             return value
-    if name == "set_vital":  # in PyTorch too nothing but the warning is left of it
+    if name == "set_vital":  # in PyTorch too, it only warns
         _warnings.warn("'set_vital' is deprecated, please do not call", stacklevel=2)
         return lambda *args: None
     raise AttributeError(f"module 'torch' has no attribute '{name}'")
@@ -109,14 +109,15 @@ def _names():
 
 
 def __dir__():
-    """What is there and what is made or imported when it is asked for, so that a copy by these names is a copy of the
-    whole, submodules too.
+    """Return the existing names and those that are created or imported at their first use, submodules included.
+
+    So a copy of the module made with these names is complete.
     """
     found = (n for n in _SUBMODULES - {"npu", "onnx"} if n[0] != "_" and _find_spec("torch." + n) is not None)
     return sorted({*_names(), *found})
 
 
-# names that live in a module of the tree and are also torch.NAME
+# {NAME: module}: torch.NAME is torch.module.NAME
 _LAZY = {
     n: module
     for module, names in {
@@ -164,7 +165,7 @@ _LEGACY_TENSORS = {n + "Tensor": d for d, n in _dt.LEGACY.items()}
 
 
 class _LegacyMeta(type):
-    """FloatTensor and its kin are tests for a dtype; isinstance(x, torch.FloatTensor) works as in PyTorch."""
+    """The metaclass of torch.FloatTensor and the other legacy classes; isinstance tests the dtype and the device."""
 
     def __new__(meta, name, bases, names):
         if bases:
@@ -179,7 +180,7 @@ class _LegacyMeta(type):
 
 
 def _legacy_tensor(name, device_type="cpu"):
-    """torch.FloatTensor and the like: constructors of tensors of one dtype."""
+    """Create a legacy tensor class such as torch.FloatTensor, which constructs tensors of one dtype."""
 
     def new(cls, *args, device=None):  # noqa: F811
         return _legacy_new(args, cls.dtype, home, device)
@@ -203,7 +204,10 @@ def _legacy_tensor(name, device_type="cpu"):
 
 
 def _ask_classes(name, args, call):
-    """The first call with a class that has a __torch_dispatch__ brings torch._ops, which answers from then on."""
+    """Import torch._ops at the first call with a class that has a __torch_dispatch__, and pass the call on.
+
+    torch._ops replaces this handler when it is imported.
+    """
     _importlib.import_module("torch._ops")
     return _CLASSES.handler(name, args, call)
 

@@ -1,6 +1,6 @@
 """torch._classes: the namespaces of classes that C++ libraries register.
 
-None is built for this torch, so each name raises in PyTorch's words.
+No such library can be built for this torch, so each class name raises PyTorch's error.
 """
 
 import sys
@@ -38,7 +38,7 @@ class _Classes(types.ModuleType):
 
     @property
     def loaded_libraries(self):
-        """The paths of the libraries that were loaded."""
+        """Return the paths of the loaded libraries."""
         return torch.ops.loaded_libraries
 
     def load_library(self, path):

@@ -1,3 +1,3 @@
-"""Keeping functions out of the graphs that torch.compile makes: what code of torch's own calls it by."""
+"""torch._compile: the name under which torch's own code imports torch._dynamo.disable."""
 
 from torch._dynamo import disable as _disable_dynamo  # noqa: F401

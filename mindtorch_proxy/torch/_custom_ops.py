@@ -1,4 +1,4 @@
-"""torch._custom_ops: the older names of what torch.library has."""
+"""torch._custom_ops: older names of functions of torch.library."""
 
 import torch
 from torch.library import get_ctx
@@ -7,10 +7,10 @@ __all__ = ["impl", "impl_abstract", "get_ctx"]
 
 
 def impl(qualname, *, device_types=("cpu", "cuda"), func=None):
-    """Set the kernel for types of devices; a decorator without ``func``."""
+    """Register the kernel for the given device types; without ``func``, return a decorator."""
     return torch.library.impl(qualname, device_types, func)
 
 
 def impl_abstract(qualname, *, func=None):
-    """Set what gives the shapes and dtypes of the results; a decorator without ``func``."""
+    """Register the fake implementation, which computes shapes and dtypes; without ``func``, return a decorator."""
     return torch.library.register_fake(qualname, func)

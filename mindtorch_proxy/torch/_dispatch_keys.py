@@ -1,7 +1,6 @@
-"""PyTorch's dispatch keys: their names and numbers, sets of them, and what can be said of operators and tensors in
-their terms.
+"""PyTorch's dispatch keys: their names and numbers, sets of them, and queries about operators and tensors.
 
-There is no dispatcher with tables of kernels here: keys name devices and layers for whoever writes them down.
+There is no dispatcher with kernel tables here; keys only name devices and layers.
 """
 
 import enum
@@ -77,7 +76,7 @@ _DEVICES = {
 
 
 def _layer(key):
-    """Where a key stands among the layers: those of a kind of tensors together, and its device there."""
+    """Return the priority of a key for sorting: the number of its layer, then its number among the layer's devices."""
     for kind, first in _FIRST.items():
         if first < key <= first + len(_BACKENDS):
             return _OTHERS[{"": "Dense", "Autograd": "AutogradFunctionality"}.get(kind, kind)], int(key)
@@ -85,7 +84,7 @@ def _layer(key):
 
 
 class DispatchKeySet:
-    """A set of keys."""
+    """An immutable set of dispatch keys."""
 
     __module__ = "torch._C"
 
@@ -93,19 +92,19 @@ class DispatchKeySet:
         self._keys = frozenset((key,)) - {DispatchKey.Undefined} if isinstance(key, DispatchKey) else frozenset(key)
 
     def has(self, key):
-        """Whether a key is in it."""
+        """Whether the set contains a key."""
         return key in self._keys
 
     def add(self, key):
-        """The set with a key."""
+        """Return a new set with a key added."""
         return DispatchKeySet(self._keys | {key})
 
     def remove(self, key):
-        """The set without a key."""
+        """Return a new set with a key removed."""
         return DispatchKeySet(self._keys - {key})
 
     def highestPriorityTypeId(self):
-        """The key that is asked first."""
+        """Return the key with the highest priority."""
         return max(self._keys, default=DispatchKey.Undefined, key=_layer)
 
     def __or__(self, other):
@@ -131,7 +130,7 @@ class DispatchKeySet:
 
 
 def _dispatch_key_for_device(device_type):
-    """The name of a device's key."""
+    """Return the name of the dispatch key of a device type."""
     if device_type not in _DEVICES:
         raise RuntimeError(
             f"Expected one of {', '.join(_DEVICES)} device type at start of device string: {device_type}"
@@ -144,7 +143,7 @@ def _dispatch_key_name(key):
 
 
 def _dispatch_key_parse(name):
-    """The key of a name."""
+    """Return the dispatch key with a name."""
     try:
         return DispatchKey[name]
     except KeyError:
@@ -152,7 +151,7 @@ def _dispatch_key_parse(name):
 
 
 def _dispatch_keys(tensor):
-    """The keys that a tensor brings to a call."""
+    """Return the dispatch keys of a tensor."""
     name = _DEVICES[tensor.device.type]
     kinds = "" if tensor.layout.__str__() == "torch.strided" else "Sparse"
     recorded = () if tensor.is_inference() else ("ADInplaceOrView", "Autograd" + name)
@@ -161,7 +160,7 @@ def _dispatch_keys(tensor):
 
 
 def _dispatch_key_set(tensor):
-    """The same as text, with the layer of Python where the tensor's class answers operators."""
+    """Return the dispatch keys of a tensor as a string, with the Python keys for a class with __torch_dispatch__."""
     import torch
 
     keys = _dispatch_keys(tensor)
@@ -173,7 +172,7 @@ def _dispatch_key_set(tensor):
 
 
 def _overload(name):
-    """The overload of namespace::name.overload."""
+    """Return the overload with the name ``namespace::name.overload``."""
     import torch
 
     namespace, _, rest = name.partition("::")
@@ -198,5 +197,5 @@ def _dispatch_has_kernel_for_dispatch_key(name, key):
 
 
 def _dispatch_find_schema_or_throw(name, overload):
-    """The overload of these names; RuntimeError where there is none."""
+    """Return the schema of an overload; raise RuntimeError if there is none."""
     return _overload(f"{name}.{overload}" if overload else name)._schema

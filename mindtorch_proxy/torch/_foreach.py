@@ -1,4 +1,4 @@
-"""torch._foreach_*: an operator over lists of tensors, one call for each tensor."""
+"""torch._foreach_*: operators over lists of tensors, which call the plain operator once for each tensor."""
 
 from mindtorch_proxy.runtime.registry import LINALG, T, method
 from mindtorch_proxy.runtime.tensor import Tensor
@@ -20,7 +20,7 @@ _BINARY = {
 
 
 def _each(fn, lists, kwargs):
-    """fn over the rows of the lists; numbers and single tensors go to every row."""
+    """Call fn with the i-th element of each list, for all i; a number or a single tensor is passed to every call."""
     first = lists[0]
     rows = []
     for x in lists:
@@ -37,7 +37,7 @@ _OF_NUMBERS = {"maximum": "clamp_min", "minimum": "clamp_max"}
 
 
 def _method(name, inplace):
-    """The method behind an operator; in place by a copy where there is no such method."""
+    """Return the Tensor method for an operator; a missing in-place method is replaced by the plain one and copy_."""
     if name in _OF_NUMBERS:
         of_tensors, of_numbers = (method(n + "_" * (inplace and n != name)) for n in (name, _OF_NUMBERS[name]))
 
@@ -55,7 +55,7 @@ def _method(name, inplace):
 
 
 def _pointwise(name, inplace):
-    """addcmul and addcdiv: the scale is one number, a list of them, or a tensor of them."""
+    """Return the function for addcmul or addcdiv; the scale is a number, a list of numbers or a tensor."""
     f = method(name + "_") if inplace else getattr(T, name)
 
     def run(input, tensor1, tensor2, value=1, scalars=None):
@@ -97,7 +97,7 @@ def _make(name):
         def run(input, tensors1, weight=None, weights=None, scalars=None):
             w = next(x for x in (weight, weights, scalars) if x is not None)
             return _each(lambda a, b, c: getattr(a, "lerp" + "_" * inplace)(b, c), (input, tensors1, w), {})
-    elif name in ("zero", "copy"):  # in place only
+    elif name in ("zero", "copy"):  # only the in-place variants exist
         return None
     elif base in _UNARY or base in _BINARY:
         f = _method(_BINARY.get(base, base), inplace)

@@ -1,4 +1,4 @@
-"""torch._guards: which fake mode is active."""
+"""torch._guards: functions that find the active FakeTensorMode."""
 
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
@@ -6,16 +6,16 @@ from torch.utils._pytree import tree_leaves
 
 
 def active_fake_mode():
-    """The innermost FakeTensorMode that is on, or None."""
+    """Return the innermost active FakeTensorMode, or None."""
     return next(
         (mode for mode in reversed(_get_current_dispatch_mode_stack()) if isinstance(mode, FakeTensorMode)), None
     )
 
 
 def detect_fake_mode(inputs=None):
-    """The FakeTensorMode that is on, or that of the fake tensors among the inputs, or None.
+    """Return the active FakeTensorMode, else that of the fake tensors among the inputs, else None.
 
-    AssertionError if there are several.
+    Raise AssertionError if there are different ones.
     """
     found = [mode for mode in _get_current_dispatch_mode_stack() if isinstance(mode, FakeTensorMode)]
     found += [x.fake_mode for x in tree_leaves(inputs) if isinstance(x, FakeTensor)]

@@ -1,6 +1,4 @@
-"""Operators over functions: what a call does depends on the layer that it meets, and each layer has a rule of its
-own.
-"""
+"""Higher-order operators, whose arguments may be functions, with one implementation for each dispatch layer."""
 
 import abc
 import contextlib
@@ -22,8 +20,9 @@ _below = _Below()
 
 
 class AutoDispatchBelowAutograd:
-    """While it lives, or until the end of its block, calls meet no layer of autograd: nothing is recorded, and the
-    rules for Autograd are passed over.
+    """Disable autograd while this object exists, or until the end of its ``with`` block.
+
+    Nothing is recorded, and higher-order operators skip their rules for Autograd.
     """
 
     __module__, __qualname__ = "torch._C", "_AutoDispatchBelowAutograd"
@@ -44,24 +43,25 @@ class AutoDispatchBelowAutograd:
 
 
 class _VmapInterpreter:
-    """What a rule for vmap is handed: the level that runs, and a way below it."""
+    """The first argument of a rule for vmap: gives the current level and can leave it."""
 
     def level(self):
-        """The number of the level."""
+        """Return the number of the current vmap level."""
         return torch._C._functorch.current_level()
 
     def lower(self):
-        """Inside, the level does not run."""
+        """Return a context manager within which the current vmap level is off."""
         return torch._functorch.vmap._left()
 
 
 class HigherOrderOperator(OperatorBase, abc.ABC):
-    """An operator whose arguments may be functions. py_impl(key) registers a rule: for a DispatchKey, a class of
-    dispatch modes (called with the mode), a class of tensors, or torch._C._functorch.TransformType.Vmap (called with an
-    interpreter).
+    """An operator whose arguments may be functions.
 
-    A call asks, in this order: __torch_function__, the innermost vmap, Autograd, the dispatch mode on top, classes of
-    tensors, the device.
+    py_impl(key) registers a rule for a DispatchKey, a class of dispatch modes (the rule gets the mode), a tensor class,
+    or torch._C._functorch.TransformType.Vmap (the rule gets an interpreter).
+
+    A call tries, in this order: __torch_function__, the innermost vmap, Autograd, the topmost dispatch mode, the tensor
+    classes, the device.
     """
 
     _higher_order_ops: dict = {}
@@ -83,15 +83,15 @@ class HigherOrderOperator(OperatorBase, abc.ABC):
         return self._cacheable
 
     def has_kernel_for_dispatch_key(self, key):
-        """Whether there is a rule for a key."""
+        """Whether a rule is registered for a key."""
         return key in self._rules
 
     def fallthrough(self, dispatch_key):
-        """Pass a key over."""
+        """Make calls skip the rule for a key."""
         self._passed.add(dispatch_key)
 
     def py_impl(self, k):
-        """A decorator for the rule of a key, a mode's class or a tensor's class."""
+        """Return a decorator that registers the rule for a key, a mode class or a tensor class."""
 
         def register(fn):
             if k in self._rules:
@@ -182,7 +182,10 @@ def _in_vmap():
 
 
 class ExcludeDispatchKeyGuard:
-    """While it lives, the layers of a set of keys are passed over: of autograd, and of Python's modes and classes."""
+    """Skip the layers of a set of keys while this object exists: autograd, and __torch_dispatch__ of modes and classes.
+
+    Other keys have no effect.
+    """
 
     __module__, __qualname__ = "torch._C", "_ExcludeDispatchKeyGuard"
 

@@ -1,6 +1,6 @@
-"""Decorators that tell TorchScript what to compile.
+"""torch._jit_internal: decorators that tell TorchScript what to compile.
 
-Nothing is compiled here: they mark functions and change nothing else.
+Nothing is compiled here; the decorators only set an attribute of the function.
 """
 
 import builtins
@@ -21,7 +21,7 @@ class FunctionModifiers:
 
 
 def is_scripting():
-    """Whether TorchScript is compiling: never."""
+    """Whether TorchScript is compiling; always False."""
     return False
 
 
@@ -36,17 +36,17 @@ def _mark(fn, modifier):
 
 
 def export(fn):
-    """Mark a method that TorchScript would compile even if nothing calls it."""
+    """Mark a method as one that TorchScript would compile even if nothing calls it."""
     return _mark(fn, FunctionModifiers.EXPORT)
 
 
 def unused(fn):
-    """Mark a function that TorchScript would replace with an error."""
+    """Mark a function as one that TorchScript would replace with an error."""
     return _mark(fn, FunctionModifiers.UNUSED)
 
 
 def ignore(drop=False, **kwargs):
-    """Mark a function that TorchScript would leave to Python."""
+    """Mark a function as one that TorchScript would leave to Python."""
     if callable(drop):
         return _mark(drop, FunctionModifiers.IGNORE)
     if not isinstance(drop, bool):
@@ -65,11 +65,11 @@ def _overload(func):
 _overload_method = _drop = _overload
 
 
-boolean_dispatched = weakref.WeakKeyDictionary()  # functions made by boolean_dispatch: what of
+boolean_dispatched = weakref.WeakKeyDictionary()  # {function made by boolean_dispatch: its parts}
 
 
 def boolean_dispatch(arg_name, arg_index, default, if_true, if_false, module_name, func_name):
-    """A function that calls ``if_true`` or ``if_false`` by the value of one argument."""
+    """Return a function that calls ``if_true`` or ``if_false``, depending on the value of one argument."""
 
     def fn(*args, **kwargs):
         flag = args[arg_index] if arg_index < len(args) else kwargs.get(arg_name, default)
@@ -89,7 +89,7 @@ def boolean_dispatch(arg_name, arg_index, default, if_true, if_false, module_nam
 
 
 def _isinstance(obj, target_type):
-    """isinstance that also looks into containers: ``isinstance([1], List[int])``."""
+    """Whether obj is an instance of a type; also checks the elements of containers: ``_isinstance([1], List[int])``."""
     if isinstance(target_type, tuple):
         return any(_isinstance(obj, t) for t in target_type)
     origin, args = get_origin(target_type), get_args(target_type)
@@ -119,7 +119,7 @@ def __getattr__(name):
 
 
 class BroadcastingListCls:
-    """A list of so many values, for which TorchScript takes one value as well: an annotation."""
+    """An annotation for a list of fixed length, for which TorchScript also accepts a single value."""
 
     def __getitem__(self, types):
         return None

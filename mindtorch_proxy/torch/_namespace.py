@@ -1,13 +1,11 @@
-"""Modules of operators (torch.fft, torch.linalg, torch.special, torch.signal.windows): functions made when first asked
-for.
-"""
+"""Operator modules such as torch.fft, torch.linalg, torch.special: functions are created at their first use."""
 
 from mindtorch_proxy.runtime import ops  # noqa: F401  (fills the registry)
 from mindtorch_proxy.runtime.registry import function, names
 
 
 def serve(module, ns):
-    """Give a module, by its globals, the functions of an operator namespace."""
+    """Add a __getattr__ and a __dir__ for the functions of an operator namespace to the globals of a module."""
 
     def __getattr__(name):
         if name == "__all__":  # what `from MODULE import *` gives

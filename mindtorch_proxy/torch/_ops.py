@@ -22,7 +22,7 @@ from mindtorch_proxy.runtime.tensor import Tensor, is_dense
 
 
 def _missing(name, args, kwargs):
-    """The error of an operator that PyTorch has and this does not."""
+    """Return the error for an operator that PyTorch has and that is not supported here."""
     of = ", ".join(sorted({f"{t.dtype} on {t.device}" for t in tensors_of((*args, *kwargs.values()))})) or "no tensor"
     return NotImplementedError(f"{name} is not supported (arguments: {of})")
 
@@ -31,9 +31,7 @@ _PLAIN = frozenset({Tensor, int, float, bool, str, type(None)})
 
 
 def _stand_ins(args):
-    """What stands for tensors among arguments and in their lists without being one, as the values of a symbolic trace
-    do.
-    """
+    """Yield the arguments, also in lists, that have a __torch_function__ but are not tensors, such as fx proxies."""
     for a in args:
         cls = a.__class__
         if cls is list or cls is tuple:
@@ -43,7 +41,7 @@ def _stand_ins(args):
 
 
 def _run(operator, name, args, kwargs):
-    """An operator on its arguments, or what a stand-in among them makes of the call."""
+    """Run an operator, or the __torch_function__ of arguments that are not tensors but have one."""
     found = tuple(_stand_ins((*args, *kwargs.values())))
     if found:
         return handle_torch_function(operator, found, *args, **kwargs)
@@ -53,20 +51,20 @@ def _run(operator, name, args, kwargs):
 
 
 class OperatorBase:
-    """What OpOverload and HigherOrderOperator are: operators that have a name and are called."""
+    """The base class of OpOverload and HigherOrderOperator: a callable operator with a name."""
 
     def __call__(self, *args, **kwargs):
         raise NotImplementedError
 
     def name(self):
-        """The operator's name: each class says its own."""
+        """Return the name of the operator; subclasses implement it."""
         raise NotImplementedError
 
 
 class OpOverload(OperatorBase):
-    """One overload: torch.ops.aten.add.Tensor.
+    """One overload of an operator, such as torch.ops.aten.add.Tensor.
 
-    Calling it runs the operator with gradients, autocast, modes and the classes of its arguments, as torch.add does.
+    A call supports autograd, autocast, modes and tensor subclasses, as torch.add does.
     """
 
     def __init__(self, packet, schema, fn):
@@ -85,7 +83,7 @@ class OpOverload(OperatorBase):
         return _run(self, self._name, args, self._completed(args, kwargs))
 
     def _completed(self, args, kwargs):
-        """The keyword arguments with PyTorch's defaults."""
+        """Return the keyword arguments, completed with PyTorch's defaults where ours differ."""
         if not self._completing or len(args) >= len(self._schema.positional):
             return kwargs
         given = {a.name for a in self._schema.positional[: len(args)]} | kwargs.keys()
@@ -93,10 +91,10 @@ class OpOverload(OperatorBase):
 
     @functools.cached_property
     def _completing(self):
-        """{argument: PyTorch's default} where the function behind has another, or none."""
+        """Return {argument: PyTorch's default}, for arguments whose default is missing or different in our function."""
         try:
             parameters = inspect.signature(self._fn).parameters
-        except (TypeError, ValueError):  # no function, or one that does not tell
+        except (TypeError, ValueError):  # no function, or one without a signature
             return {}
         plain = {
             a.name: a.default_value
@@ -148,13 +146,11 @@ class OpOverload(OperatorBase):
         return any(a.alias_info is not None and not a.is_write for a in self._schema.arguments)
 
     def name(self):
-        """namespace::name.overload"""
+        """Return ``namespace::name.overload``."""
         return self._name
 
     def has_kernel_for_dispatch_key(self, key):
-        """Whether PyTorch decomposes the operator above its dispatcher (CompositeImplicitAutograd), or it has a kernel
-        here.
-        """
+        """Whether the operator is composite in PyTorch, for CompositeImplicitAutograd; else whether it is supported."""
         return (
             self._schema.implicit
             if str(key).rpartition(".")[2] == "CompositeImplicitAutograd"
@@ -162,7 +158,7 @@ class OpOverload(OperatorBase):
         )
 
     def decompose(self, *args, **kwargs):
-        """The operator as a function over others, where it is one; else NotImplemented."""
+        """Run the operator if it is CompositeImplicitAutograd in PyTorch, else return NotImplemented."""
         return self._fn(*args, **kwargs) if self._schema.implicit else NotImplemented
 
 
@@ -170,7 +166,7 @@ _NONE_FITS = "Overloaded torch operator invoked from Python failed to match any 
 
 
 class OpOverloadPacket:
-    """All overloads of a name: torch.ops.aten.add."""
+    """All overloads of an operator, such as torch.ops.aten.add."""
 
     def __init__(self, namespace, name, schemas, fn):
         self._namespace, self.__name__, self._schemas, self._fn = (
@@ -192,8 +188,9 @@ class OpOverloadPacket:
         return _run(self, self._qualified_op_name, args, kwargs)
 
     def _listed(self, args):
-        """The arguments; a tensor where tensors or None are wanted is taken apart, as in PyTorch, which reads it as a
-        sequence.
+        """Return the arguments with a tensor that was passed for a Tensor?[] unbound into a list.
+
+        PyTorch reads such a tensor as a sequence.
         """
         for i in self._list_positions:
             if i < len(args) and isinstance(args[i], Tensor):
@@ -211,11 +208,11 @@ class OpOverloadPacket:
 
     @property
     def op(self):
-        """What runs the overload that fits."""
+        """Return what runs the matching overload: the packet itself."""
         return self
 
     def overloads(self):
-        """The names of the overloads."""
+        """Return the names of the overloads."""
         return list(self._schemas)
 
     def __copy__(self):
@@ -268,10 +265,9 @@ def _find(namespace, name, overload):
     return getattr(_packet(namespace, name), overload)
 
 
-# ------------------------------------------------------------------------------------------------ from calls to
-# overloads
+# ---------------------------------------------------------------------------------------- from calls to overloads
 def called(name, args, call):
-    """(overload, args, kwargs) of a call below autograd, as PyTorch's dispatcher hands it on."""
+    """Return (overload, args, kwargs) for a call below autograd, as PyTorch passes it to __torch_dispatch__."""
     if isinstance(call.op, OpOverload):
         return call.op, *call.given
     found = call.resolve(args)
@@ -286,7 +282,7 @@ def called(name, args, call):
 
 
 def _runs(op, schema, suffix):
-    """What calls a declared operator that has no public function."""
+    """Return a function that calls a declared operator which has no public function."""
 
     def run(*args, **kwargs):
         values = values_of(op, schema, args, kwargs)
@@ -299,7 +295,7 @@ _made: dict = {}
 
 
 def _undeclared(name, call):
-    """The overload, torch.ops.mindtorch.NAME, of an operator that PyTorch does not have."""
+    """Return the overload torch.ops.mindtorch.NAME for an operator of ours that PyTorch does not have."""
     overload = _made.get((name, call.op))
     if overload is None:
         _, operator, variant = name.split(".")
@@ -323,14 +319,14 @@ def _runs_values(op, suffix):
 
 
 def _as_given(op, args):
-    """(args, kwargs): what follows a star by name, defaults left out."""
+    """Return (args, kwargs), with keyword-only arguments in kwargs unless they have their default."""
     declared = op.schema.args
     named = {a.name: v for a, v in zip(declared, args) if a.kwonly and v is not a.default}
     return tuple(v for a, v in zip(declared, args) if not a.kwonly), named
 
 
 def _ask_classes(name, args, call):
-    """The __torch_dispatch__ of the arguments' classes, subclasses first."""
+    """Call the __torch_dispatch__ of the arguments' classes, subclasses first, until one handles the call."""
     overload, given, named = called(name, args, call)
     classes = dispatching_classes((*given, *named.values()))
     for cls in classes:
@@ -346,7 +342,7 @@ def _ask_classes(name, args, call):
 
 
 def checked(overload, result, owner):
-    """What a __torch_dispatch__ gave, or PyTorch's errors for what cannot be an operator's result."""
+    """Return the result of a __torch_dispatch__; raise PyTorch's error if it is NotImplemented."""
     if result is NotImplemented:
         raise TypeError(
             f"Multiple dispatch failed for 'torch._ops.{overload}'; all __torch_dispatch__ handlers returned "
@@ -357,8 +353,9 @@ def checked(overload, result, owner):
 
 
 def rule(overload, owner, otherwise):
-    """What is called for a class or a mode: what torch.library registered for an operator, or its
-    __torch_dispatch__.
+    """Return the function that handles an operator for a class or a mode.
+
+    It is the one registered with torch.library.register_torch_dispatch, or else `otherwise`.
     """
     registered = getattr(overload._fn, "by_class", None)
     fn = registered and registered.get(owner if isinstance(owner, type) else type(owner))
@@ -366,7 +363,7 @@ def rule(overload, owner, otherwise):
 
 
 def dispatching_classes(args):
-    """The classes with a __torch_dispatch__ among the arguments', subclasses first."""
+    """Return the classes of the arguments that have a __torch_dispatch__, subclasses first."""
     found = []
     for t in tensors_of(args):
         cls = type(t)
@@ -394,11 +391,11 @@ def _convolution(
     cudnn_enabled,
     allow_tf32=True,
 ):
-    """aten::convolution; what is said of cuDNN changes nothing."""
+    """Run aten::_convolution as aten::convolution; the arguments for cuDNN have no effect."""
     return ops.aten.convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 
 
-# what the dispatcher's names call where torch's function of the name takes its arguments otherwise, or there is none
+# {name in the dispatcher: function}, where torch has no function of that name or one with other arguments
 _UNDER_OTHER_NAMES = {}
 
 
@@ -411,9 +408,9 @@ def _dispatched(name):
 
 
 def _loss(name, *parameters):
-    """A loss of torch.nn.functional whose reduction is a number to the dispatcher.
+    """Return a loss of torch.nn.functional with the dispatcher's signature, where reduction is a number.
 
-    parameters: of the schema, after the input and before reduction.
+    parameters: the schema's arguments between the input and reduction.
     """
 
     def run(self, *args, **kwargs):
@@ -435,7 +432,7 @@ _dispatched("multilabel_margin_loss")(_loss("multilabel_margin_loss", "target"))
 
 @_dispatched("stft")
 def _stft(self, n_fft, hop_length=None, win_length=None, window=None, *args, **kwargs):
-    """aten::stft: what is not said to be centred starts at the first element."""
+    """Run aten::stft; the overload without `center` is not centered."""
     names = ["center", "pad_mode", "normalized", "onesided", "return_complex", "align_to_window"]
     centred = len(args) > 1 and isinstance(args[1], str) or {"center", "pad_mode"} & kwargs.keys()
     given = dict(zip(names if centred else names[2:], args)) | kwargs
@@ -454,7 +451,10 @@ def _fractional_pool(n):
 
 
 def _of_geometry(name):
-    """A method that gives a tuple where the dispatcher's operator gives a list, or one number of it."""
+    """Return a function for size or stride that returns a list, as the dispatcher's operator does.
+
+    With a dim, it returns what the method returns: one number.
+    """
 
     def run(self, *dim, **named):
         found = getattr(self, name)(*dim, **named)
@@ -471,7 +471,7 @@ def _cdist(x1, x2, p=2.0, compute_mode=None):
 
 @_dispatched("nuclear_norm")
 def _nuclear_norm(self, *args, **kwargs):
-    if args and isinstance(args[0], bool):  # all but the overload with dimensions
+    if args and isinstance(args[0], bool):  # the overload without dimensions
         args, kwargs = (), {"keepdim": args[0]}
     return function("torch", "nuclear_norm")(self, *args, **kwargs)
 
@@ -492,7 +492,7 @@ def _embedding_bag(
     include_last=False,
     padding_idx=-1,
 ):
-    """aten::_embedding_bag: no padding is -1."""
+    """Run aten::_embedding_bag, for which a padding_idx of -1 means none."""
     padding = None if padding_idx == -1 else padding_idx
     return function("torch", "embedding_bag")(
         weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last, padding
@@ -500,9 +500,9 @@ def _embedding_bag(
 
 
 def _on_a_copy(name):
-    """aten::NAME for what is declared as NAME_ alone: that, on a copy.
+    """Return a function for aten::NAME of an operator that is only declared in place: it runs NAME_ on a copy.
 
-    Where no gradient flows through it, it is seen below autograd itself.
+    Without gradients, modes and classes with a __torch_dispatch__ see one call of aten::NAME.
     """
 
     def run(*args, **kwargs):
@@ -523,14 +523,18 @@ def _on_a_copy(name):
 
 
 def _agrees(op, name):
-    """Whether a gradient's operator takes what PyTorch's of the name does."""
+    """Whether PyTorch has a schema of this name with all required arguments of our operator.
+
+    Only checked for names that end in _backward.
+    """
     schemas = aten.schemas(name) if name.endswith("_backward") else ()
     return not schemas or any(set(s.by_name).issuperset(a.name for a in op.schema.args if a.required) for s in schemas)
 
 
 def _backward_of(name):
-    """A function for NAME_backward where it is NAME's product with a cotangent and no more: it takes that, and what
-    NAME takes.
+    """Return a function for NAME_backward that computes a vector-Jacobian product of NAME, or None.
+
+    This works where NAME_backward takes the gradient of the result and the arguments of NAME, and returns one tensor.
     """
     base = name.removesuffix("_backward")
     forward = next((s for s in aten.schemas(base) if not s.outs), None)
@@ -574,7 +578,7 @@ _UNDER_OTHER_NAMES |= {
 
 
 def _callable(name):
-    """The function behind a name of PyTorch's dispatcher, or None."""
+    """Return the function that implements a name of PyTorch's dispatcher, or None."""
     import torch
 
     if name in _UNDER_OTHER_NAMES:
@@ -591,7 +595,7 @@ def _callable(name):
             and (fn := function(ns, name) or method(name)) is not None
         ):
             return _completed(name, fn) if ns[:2] == "_C" else fn
-    if name in BY_HAND and callable(torch.Tensor.__dict__.get(name)):  # the class of the argument may have its own
+    if name in BY_HAND and callable(torch.Tensor.__dict__.get(name)):  # a subclass may override the method
         return lambda self, *args, **kwargs: getattr(self, name)(*args, **kwargs)
     fn = method(name) or torch.Tensor.__dict__.get(name) or getattr(torch, name, None)
     if not callable(fn) or isinstance(fn, type):
@@ -600,8 +604,9 @@ def _callable(name):
 
 
 def _asking(name):
-    """Decorates what runs an operator that torch has no function of: modes and classes with a __torch_function__ are
-    asked first.
+    """Return a decorator that makes a function overridable with __torch_function__, as the operator `name`.
+
+    It is for operators that torch has no public function of.
     """
 
     def asking(run):
@@ -618,14 +623,17 @@ def _asking(name):
 
 @functools.cache
 def _declarations():
-    """{PyTorch's name: operator} of operators that are declared under another, or that only formulas call."""
+    """Return {PyTorch's name: operator} for operators declared under another name and for internal operators."""
     found = [op for names in OPERATORS.values() for ops in names.values() for op in ops if op.fn is None]
     hidden = {op.name: op for op in found if op.namespace == "torch" and not op.is_function and not op.options.aten}
     return hidden | {op.options.aten.partition(".")[0]: op for op in found if op.options.aten}
 
 
 def _declared_as(name):
-    """What calls an operator of ours that PyTorch's dispatcher calls so, or None."""
+    """Return a function for an operator that PyTorch's dispatcher knows under `name`, or None.
+
+    An in-place name that is not declared runs the functional operator and copies the result.
+    """
     op = _declarations().get(name)
     if op is None and name[-1:] == "_" and (fn := _callable(name[:-1])) is not None:
         return lambda self, *args, **kwargs: self.copy_(fn(self, *args, **kwargs))
@@ -643,7 +651,7 @@ def _declared_as(name):
 
 
 def _completed(name, fn):
-    """A function without defaults, called with those of the schema."""
+    """Return a function that calls fn, which has no defaults, with the defaults of PyTorch's schema."""
     takes = sum(p.kind is p.POSITIONAL_OR_KEYWORD for p in inspect.signature(fn).parameters.values())
 
     def run(*args, **kwargs):
@@ -651,7 +659,7 @@ def _completed(name, fn):
         for schema in aten.schemas(name):
             if not schema.outs and schema.accepts(args, given):
                 leading = {a.name: a.default_value for a in schema.positional[:takes]} | schema.bound(args, given)
-                if leading.get("stride") == []:  # of windows: as far as they are wide
+                if leading.get("stride") == []:  # of pooling: the default is the kernel size
                     leading["stride"] = leading["kernel_size"]
                 names = [a.name for a in schema.positional[:takes]]
                 return fn(
@@ -689,9 +697,9 @@ class _Ops(types.ModuleType):
         return ns
 
     def load_library(self, path):
-        """Loads a shared library.
+        """Load a shared library.
 
-        What was built for PyTorch asks the linker for libtorch, which is not there: OSError, as where it does not fit.
+        A library that was built for PyTorch is linked against libtorch, which does not exist here: this raises OSError.
         """
         path = os.path.realpath(path)
         ctypes.CDLL(path)
@@ -703,6 +711,6 @@ sys.modules["torch.ops"] = ops
 
 
 def __getattr__(name):
-    if name == "HigherOrderOperator":  # its file imports torch's modules
+    if name == "HigherOrderOperator":  # imported late, because its module imports torch
         return importlib.import_module("torch._higher_order").HigherOrderOperator
     raise AttributeError(f"module 'torch._ops' has no attribute '{name}'")

@@ -1,6 +1,4 @@
-"""torch._weight_int8pack_mm and its like: products with weights that are integers of eight or four bits, the latter
-packed two to a byte.
-"""
+"""torch._weight_int8pack_mm and related functions: matrix products with 8-bit or packed 4-bit integer weights."""
 
 import functools
 import inspect
@@ -11,12 +9,13 @@ from mindtorch_proxy.runtime.dtypes import scalar_name
 
 _FLOATS = (torch.float32, torch.bfloat16, torch.float16)
 _GROUPS = (32, 64, 128, 256)
-_BLOCK = 64  # so many rows of a weight are packed together
+_BLOCK = 64  # the number of rows of a weight that are packed together
 
 
 def _operator(compute):
-    """A function over tensors with PyTorch's rules for an operator without a derivative: overrides are asked, a
-    backward pass raises RuntimeError.
+    """Make a function over tensors an operator without a derivative.
+
+    It respects __torch_function__, and its backward raises RuntimeError.
     """
     name, signature = compute.__name__, inspect.signature(compute)
 
@@ -45,7 +44,7 @@ def _need(ok, what):
 
 
 def _looked_at(name, a, b, dtype):
-    """The sizes (N of the weight, K of the input) of a product's operands, which are looked at in PyTorch's order."""
+    """Check the operands of a product in PyTorch's order; return (N of the weight, K of the input)."""
     n, k = b.size(0), a.size(1)
     _need(a.dtype in _FLOATS, f"{name} : expect A to be either 32-bit or 16-bit float tensor.")
     _need(b.dtype is dtype, f"{name} : expect B to be {str(dtype)[6:]} tensor.")
@@ -59,7 +58,7 @@ def _same_dtype(a, scales):
 
 @_operator
 def _weight_int8pack_mm(input, mat2, scales):
-    """``input @ mat2.T * scales`` for a weight of torch.int8 with one scale for each row.
+    """Return ``input @ mat2.T * scales`` for a torch.int8 weight with one scale for each row.
 
     Args:
         input: (M, K), float32, bfloat16 or float16.
@@ -79,7 +78,7 @@ def _weight_int8pack_mm(input, mat2, scales):
 
 
 def _nibbles(weight):
-    """A weight of four bits, in the order of its bytes, as pairs (those of the low halves, those of the high ones)."""
+    """Return the 4-bit values of a block that go into the low and the high halves of its packed bytes, in order."""
     if weight.size(0) < _BLOCK:
         return weight[0::2].t(), weight[1::2].t()
     low, middle, high, top = weight.t().split(_BLOCK // 4, dim=1)
@@ -88,12 +87,11 @@ def _nibbles(weight):
 
 @_operator
 def _convert_weight_to_int4pack_for_cpu(input, innerKTiles):
-    """A weight of integers from 0 to 15, two to a byte, in the order that PyTorch's kernels take on processors with
-    AVX-512.
+    """Pack a weight of integers from 0 to 15 two to a byte, in the order of PyTorch's kernels for AVX-512.
 
     Args:
         input: (N, K), torch.int32; 16 divides N, and 2 divides K.
-        innerKTiles: without meaning on the CPU.
+        innerKTiles: unused on the CPU.
 
     Raises:
         RuntimeError: another dtype or size.
@@ -111,7 +109,7 @@ def _convert_weight_to_int4pack_for_cpu(input, innerKTiles):
 
 
 def _unpacked(packed, k):
-    """The integers of a packed weight, (N, K)."""
+    """Return the integers of a packed weight as a tensor of shape (N, K)."""
     rows = []
     for block in packed.split(_BLOCK):
         n = block.size(0)
@@ -122,11 +120,11 @@ def _unpacked(packed, k):
 
 @_operator
 def _weight_int4pack_mm_for_cpu(input, mat2, qGroupSize, qScaleAndZeros):
-    """``input @ weight.T`` for a packed weight of four bits, whose values are ``(w - 8) * scale + zero``.
+    """Return ``input @ weight.T`` for a packed 4-bit weight, whose values are ``(w - 8) * scale + zero``.
 
     Args:
         input: (M, K), float32, bfloat16 or float16, contiguous.
-        mat2: (N, K / 2), of ``_convert_weight_to_int4pack_for_cpu``.
+        mat2: (N, K / 2), from ``_convert_weight_to_int4pack_for_cpu``.
         qGroupSize: how many columns share a scale: 32, 64, 128 or 256.
         qScaleAndZeros: (K / qGroupSize, N, 2), of the input's dtype.
 
@@ -145,7 +143,7 @@ def _weight_int4pack_mm_for_cpu(input, mat2, qGroupSize, qScaleAndZeros):
     _same_dtype(input, qScaleAndZeros)
     _need(
         sizes[0] * qGroupSize >= k, f"{name}: {sizes[0]} groups of {qGroupSize} are fewer than the {k} columns"
-    )  # PyTorch reads beyond the end
+    )  # PyTorch reads beyond the end of the scales here
     scales, zeros = qScaleAndZeros.float().repeat_interleave(qGroupSize, 0)[:k].permute(2, 1, 0)
     weight = (_unpacked(mat2, k).float() - 8) * scales + zeros
     return (input.float() @ weight.t()).to(input.dtype)

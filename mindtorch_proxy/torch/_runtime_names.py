@@ -1,4 +1,4 @@
-"""torch.NAME that are neither operators nor in a module of their own: predicates, settings, autocast's state."""
+"""Functions of torch that are neither operators nor in a module of their own: predicates, settings, autocast state."""
 
 import importlib
 import math
@@ -31,7 +31,7 @@ def is_storage(obj):
 
 
 def typename(obj):
-    """The name of an object's type, as old PyTorch spells it."""
+    """Return the name of an object's type; for tensors, in the legacy spelling such as ``torch.FloatTensor``."""
     if isinstance(obj, Tensor):
         return obj.type()
     cls = obj if isinstance(obj, type) else type(obj)
@@ -98,9 +98,7 @@ del _name, _to
 
 
 def _has_compatible_shallow_copy_type(input, from_):
-    """Whether a tensor may take another's place behind its own name, as ``input.data = from_`` does: both are dense,
-    both COO, both compressed, or alike.
-    """
+    """Whether ``input.data = from_`` is possible: both tensors are dense, both COO, both compressed, or alike."""
     _tensor_argument("_has_compatible_shallow_copy_type", "input", 1, input)
     _tensor_argument("_has_compatible_shallow_copy_type", "from", 2, from_)
     return _implementation(input) == _implementation(from_)
@@ -116,12 +114,12 @@ def _implementation(t):
 
 
 def result_type(tensor1, tensor2):
-    """The dtype of an arithmetic operation on the two."""
+    """Return the dtype that an arithmetic operation on the two promotes to."""
     return result_dtype((tensor1, tensor2))
 
 
 def set_default_tensor_type(t):
-    """Default dtype and device by a legacy tensor type. Deprecated."""
+    """Set the default dtype by a legacy tensor type. Deprecated."""
     if not isinstance(t, str) and not isinstance(getattr(t, "dtype", None), _dt.dtype):
         raise TypeError("invalid type object: only floating-point types are supported as the default type")
     _warn_once(
@@ -137,7 +135,7 @@ def set_default_tensor_type(t):
 
 
 def broadcast_shapes(*shapes):
-    """The common shape of shapes (tuples or ints)."""
+    """Return the shape that the given shapes (tuples or ints) broadcast to."""
     shapes = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
     common = [1] * max(map(len, shapes), default=0)
     for k, s in enumerate(shapes):
@@ -162,7 +160,7 @@ class _Settings:
 
 
 def use_deterministic_algorithms(mode, *, warn_only=False):
-    """Whether operators must be deterministic: those that are not raise, or warn."""
+    """Set whether operators must be deterministic; those that are not raise an error, or warn with warn_only."""
     if not isinstance(mode, bool):
         raise TypeError(
             f"_set_deterministic_algorithms(): argument 'mode' (position 1) must be bool, not {type(mode).__name__}"
@@ -185,12 +183,12 @@ def is_deterministic_algorithms_warn_only_enabled():
 
 
 def get_deterministic_debug_mode():
-    """0: deterministic algorithms are not asked for, 1: a warning where there is none, 2: an error."""
+    """Return what an operator without a deterministic algorithm does: 0 for nothing, 1 for warn, 2 for raise."""
     return 0 if not _DETERMINISM.enabled else 1 if _DETERMINISM.warn_only else 2
 
 
 def set_deterministic_debug_mode(debug_mode):
-    """0 or "default", 1 or "warn", 2 or "error": what an operator without a deterministic algorithm does."""
+    """Set what an operator without a deterministic algorithm does: 0 or "default", 1 or "warn", 2 or "error"."""
     if not isinstance(debug_mode, (int, str)):
         raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
     mode = {"default": 0, "warn": 1, "error": 2}.get(debug_mode) if isinstance(debug_mode, str) else debug_mode
@@ -204,7 +202,7 @@ def set_deterministic_debug_mode(debug_mode):
 
 
 def set_warn_always(b):
-    """Whether warnings are shown each time instead of once."""
+    """Set whether warnings are shown each time instead of once."""
     if not isinstance(b, bool):
         raise RuntimeError(f"setWarnOnlyOnce expects a bool, but got {type(b).__name__}")
     _WARNINGS.always = b
@@ -216,14 +214,14 @@ def is_warn_always_enabled():
 
 
 def get_num_threads():
-    """Threads of MindSpore's CPU kernels: the process's cores unless set."""
+    """Return the number of threads of a CPU kernel: by default the number of cores that the process may use."""
     import os
 
     return _Settings.threads or len(os.sched_getaffinity(0))
 
 
 def _thread_count(name, n):
-    """The error of a number of threads that cannot be."""
+    """Raise an error for an invalid number of threads."""
     if n.__class__ is not int:
         raise RuntimeError(f"{name} expects an int, but got {type(n).__name__}")
     if n <= 0:
@@ -233,9 +231,9 @@ def _thread_count(name, n):
 
 
 def set_num_threads(n):
-    """How many threads share a kernel.
+    """Set how many threads a CPU kernel uses.
 
-    On more than four cores it has effect on NumPy's products, and on MindSpore's kernels before the first of them.
+    On more than four cores, it affects NumPy's matrix products, and MindSpore's kernels if none has run yet.
     """
     _thread_count("set_num_threads", n)
     from mindtorch_proxy.runtime import threads
@@ -245,19 +243,19 @@ def set_num_threads(n):
 
 
 def get_num_interop_threads():
-    """The number of threads between operators."""
+    """Return the number of operators that may run at the same time: 1."""
     return 1
 
 
 def set_num_interop_threads(n):
-    """The number of threads between operators."""
+    """Set the number of operators that may run at the same time; only 1 is supported."""
     _thread_count("set_num_interop_threads", n)
     if n != 1:
         raise NotImplementedError(f"set_num_interop_threads({n}): operators run one at a time, on any device and dtype")
 
 
 def set_float32_matmul_precision(precision):
-    """How exact products of float32 matrices are: "highest", "high" or "medium"; others warn and change nothing."""
+    """Set the precision of float32 matrix products: "highest", "high" or "medium"; other values only warn."""
     if precision not in ("highest", "high", "medium"):
         kinds = "'highest', 'high', or 'medium'; the current setFloat32MatmulPrecision call will have no effect."
         warnings.warn(f"{precision} is not one of {kinds}", UserWarning, stacklevel=2)
@@ -266,17 +264,17 @@ def set_float32_matmul_precision(precision):
 
 
 def get_float32_matmul_precision():
-    """How exact products of float32 matrices are: "highest", "high" or "medium"."""
+    """Return the precision set for float32 matrix products: "highest", "high" or "medium"."""
     return _Settings.precision
 
 
 def set_anomaly_enabled(mode, check_nan=True):
-    """Switches anomaly detection: backward then says which operator made NaN."""
+    """Switch anomaly detection on or off; when on, backward reports the operator that produced NaN."""
     CONTEXT.anomaly, CONTEXT.anomaly_nan = mode, check_nan
 
 
 def get_device_module(device=None):
-    """The module of a type of device: ``torch.cpu``, ``torch.npu``, ..."""
+    """Return the module of a device type, such as ``torch.cpu`` or ``torch.npu``."""
     from mindtorch_proxy.runtime.device import ACCELERATOR, device as Device
 
     name = ACCELERATOR if device is None else Device(device).type
@@ -284,12 +282,12 @@ def get_device_module(device=None):
 
 
 def compiled_with_cxx11_abi():
-    """Whether C++ was compiled with the new ABI of the standard library: yes."""
+    """Whether the new ABI of the C++ standard library is used; always True."""
     return True
 
 
 def _check_with(error_type, cond, message):
-    """Raises error_type with what message() gives unless the bool is True."""
+    """Raise error_type with the text of message() unless cond, a bool, is True."""
     if not isinstance(cond, bool):
         if isinstance(cond, Tensor):
             raise TypeError(
@@ -329,7 +327,7 @@ def _check_tensor_all(cond, message=None):
 
 
 def _assert(condition, message):
-    """assert, as a function: a traced value is recorded instead of being asked."""
+    """Raise AssertionError unless the condition holds; for a traced value, record the check instead."""
     if type(condition) is not Tensor and has_torch_function((condition,)):
         return handle_torch_function(_assert, (condition,), condition, message)
     if not condition:
@@ -349,7 +347,7 @@ def _device_type(device_type, name):
 
 
 def is_autocast_available(device_type):
-    """Whether a type of device has autocast."""
+    """Whether a device type supports autocast."""
     return _device_type(device_type, "is_autocast_available") in (
         "cpu",
         "cuda",
@@ -364,68 +362,68 @@ def is_autocast_available(device_type):
 
 
 def set_autocast_enabled(device_type, enabled=None):
-    """Switches autocast for a type of device."""
+    """Switch autocast on or off for a device type; with one argument, for CUDA."""
     if enabled is None:
         device_type, enabled = "cuda", device_type
     _ac.set_enabled(_device_type(device_type, "set_autocast_enabled"), enabled)
 
 
 def is_autocast_enabled(device_type=None):
-    """Whether autocast is on for a type of device."""
+    """Whether autocast is on for a device type."""
     return _ac.is_enabled(device_type if device_type is None else _device_type(device_type, "is_autocast_enabled"))
 
 
 def get_autocast_dtype(device_type):
-    """The dtype that autocast computes in on a type of device."""
+    """Return the dtype that autocast casts to on a device type."""
     return _ac.get_dtype(_device_type(device_type, "get_autocast_dtype"))
 
 
 def set_autocast_dtype(device_type, dtype):
-    """The dtype that autocast computes in on a type of device."""
+    """Set the dtype that autocast casts to on a device type."""
     _ac.set_dtype(_device_type(device_type, "set_autocast_dtype"), dtype)
 
 
 def autocast_increment_nesting():
-    """One autocast context more; how many there are."""
+    """Enter an autocast context; return the nesting depth."""
     return _ac.nest(1)
 
 
 def autocast_decrement_nesting():
-    """One autocast context less; how many are left."""
+    """Leave an autocast context; return the remaining nesting depth."""
     return _ac.nest(-1)
 
 
 def set_autocast_cache_enabled(enabled):
-    """Whether autocast keeps the casts of weights."""
+    """Set the flag for caching casts of weights under autocast."""
     CONTEXT.autocast_cache = bool(enabled)
 
 
 def is_autocast_cache_enabled():
-    """Whether autocast keeps the casts of weights."""
+    """Whether the flag for caching casts of weights under autocast is set."""
     return CONTEXT.autocast_cache
 
 
 def clear_autocast_cache():
-    """Casts are made anew at each call here, so there is nothing to forget."""
+    """Do nothing: casts are not cached here."""
 
 
 def get_autocast_gpu_dtype():
-    """The dtype that autocast computes in on CUDA."""
+    """Return the dtype that autocast casts to on CUDA."""
     return _ac.get_dtype("cuda")
 
 
 def set_autocast_gpu_dtype(dtype):
-    """The dtype that autocast computes in on CUDA."""
+    """Set the dtype that autocast casts to on CUDA."""
     _ac.set_dtype("cuda", dtype)
 
 
 def get_autocast_cpu_dtype():
-    """The dtype that autocast computes in on the CPU."""
+    """Return the dtype that autocast casts to on the CPU."""
     return _ac.get_dtype("cpu")
 
 
 def set_autocast_cpu_dtype(dtype):
-    """The dtype that autocast computes in on the CPU."""
+    """Set the dtype that autocast casts to on the CPU."""
     _ac.set_dtype("cpu", dtype)
 
 
@@ -435,14 +433,14 @@ def is_autocast_cpu_enabled():
 
 
 def set_autocast_cpu_enabled(enabled):
-    """Switches autocast for the CPU."""
+    """Switch autocast on or off for the CPU."""
     _ac.set_enabled("cpu", enabled)
 
 
-# ---------------------------------------------------------------- symbolic numbers: shapes are concrete here, but for
-# jagged sizes
+# ---------------------------------------------------------------- symbolic numbers
+# Only sizes of jagged tensors are symbolic here; all other shapes are concrete.
 class SymFloat:
-    """A symbolic float. None is ever made: here each is a number."""
+    """A symbolic float. There are no instances: floats are always concrete here."""
 
     __module__ = "torch"
 
@@ -451,23 +449,23 @@ class SymFloat:
 
 
 class SymBool(SymFloat):
-    """A symbolic bool. None is ever made: here each is a truth value."""
+    """A symbolic bool. There are no instances: bools are always concrete here."""
 
     __module__ = "torch"
 
 
 def sym_int(a):
-    """A number as an int."""
+    """Return a number as an int, rounded toward zero."""
     return math.floor(a) if a >= 0 else math.ceil(a)
 
 
 def sym_float(a):
-    """A number as a float."""
+    """Return a number as a float."""
     return float(a)
 
 
 def sym_not(a):
-    """The opposite of a truth value."""
+    """Return the negation of a bool."""
     return not a
 
 
@@ -482,7 +480,7 @@ def sym_min(a, b):
 
 
 def sym_ite(b, t, f):
-    """``t`` if ``b``, else ``f``."""
+    """Return ``t`` if ``b`` is true, else ``f``."""
     return t if b else f
 
 
@@ -510,9 +508,7 @@ def sym_sum(args):
 def compile(
     model=None, *, fullgraph=False, dynamic=None, backend="inductor", mode=None, options=None, disable=False, name=None
 ):
-    """The model itself: no graph is captured yet, so a compiled callable runs eagerly, as under
-    TORCHDYNAMO_DISABLE=1.
-    """
+    """Call torch.compiler.compile with these arguments."""
     from torch.compiler import compile as f
 
     return f(model, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options, disable=disable)
@@ -525,7 +521,7 @@ __all__ = ["REGISTRY_FN", "_set_default_device"]
 
 
 class AcceleratorError(RuntimeError):
-    """An accelerator's call failed; ``error_code`` is its number."""
+    """The error of a failed call of an accelerator; ``error_code`` is its number."""
 
     def __init__(self, *args, error_code=None):
         super().__init__(*args)
@@ -536,23 +532,23 @@ AcceleratorError.__module__ = "torch"
 
 
 def is_distributed(src):
-    """Whether a tensor is spread over devices: never, as in PyTorch, whose DTensors say so by their class."""
+    """Whether a tensor is distributed; always False, as in PyTorch, where DTensor is recognized by its class."""
     _ = src.shape
     return False
 
 
 def is_vulkan_available():
-    """Whether Vulkan can be used: there is none here."""
+    """Whether Vulkan can be used; always False."""
     return False
 
 
 def as_strided_(input, size, stride, storage_offset=None):
-    """``Tensor.as_strided_``: the tensor itself, over its storage with these sizes and steps."""
+    """Set the sizes, strides and storage offset of the tensor in place, as ``Tensor.as_strided_`` does; return it."""
     return input.as_strided_(size, stride, storage_offset)
 
 
 def classproperty(func):
-    """A property of a class: what ``func(cls)`` gives, at the class and at its objects."""
+    """Return a descriptor for ``func(cls)``, which can be read from the class and from its instances."""
 
     class _Descriptor:
         def __get__(self, instance, owner=None):
@@ -561,5 +557,5 @@ def classproperty(func):
     return _Descriptor()
 
 
-has_lapack = has_spectral = True  # as far as programs ask: linear algebra and FFTs work
-has_mkl = has_openmp = False  # the libraries themselves are not here
+has_lapack = has_spectral = True  # linear algebra and FFTs are supported
+has_mkl = has_openmp = False  # the libraries are not used

@@ -1,4 +1,4 @@
-"""torch.Stream and torch.Event: the CPU has one stream, whose work is done when a call returns, and no events."""
+"""torch.Stream and torch.Event: the CPU has one stream, in which work is done when a call returns, and no events."""
 
 import torch
 
@@ -13,7 +13,7 @@ def _device(device):
 
 
 class Stream:
-    """A queue of work on a device; as a context manager the one that work goes to."""
+    """A queue of work on a device; as a context manager, it is the current stream."""
 
     __module__ = "torch"
     stream_id, device_index, device_type = 0, -1, 0
@@ -22,25 +22,25 @@ class Stream:
         self.device = _device(device)
 
     def query(self):
-        """Whether all work of the stream is done."""
+        """Whether all work of the stream is done; always True."""
         return True
 
     def synchronize(self):
-        """Wait for the work in this stream: it is done."""
+        """Wait for the work in this stream; it is always done."""
 
     def wait_event(self, event):
-        """Let work wait for an event: it is past."""
+        """Make later work wait for an event; there is nothing to wait for."""
 
     def wait_stream(self, stream):
-        """Let later work of this stream wait for what another stream has now."""
+        """Make later work wait for the present work of another stream; raises RuntimeError, as in PyTorch."""
         raise RuntimeError(_NO_EVENTS)
 
     def record_event(self, event=None):
-        """Mark the stream's present place; returns the event."""
+        """Record an event in the stream; raises RuntimeError, as in PyTorch."""
         raise RuntimeError(_NO_EVENTS)
 
     def is_capturing(self):
-        """Whether the stream records a graph: never."""
+        """Whether the stream captures a graph; always False."""
         return False
 
     def __enter__(self):
@@ -71,21 +71,21 @@ class Event:
         self.device, self._timing = _device(device), enable_timing
 
     def record(self, stream=None):
-        """Mark the present place of a stream, the current one unless given."""
+        """Record the event in a stream, by default the current one; raises RuntimeError, as in PyTorch."""
         raise RuntimeError(_NO_EVENTS)
 
     def query(self):
-        """Whether everything before the mark is done."""
+        """Whether the work before the event is done; always True."""
         return True
 
     def synchronize(self):
-        """Wait for what was recorded: nothing can be."""
+        """Wait for the event; it is never recorded, so there is nothing to wait for."""
 
     def wait(self, stream=None):
-        """Let a stream wait for this event: nothing was recorded."""
+        """Make a stream wait for this event; it is never recorded, so there is nothing to wait for."""
 
     def elapsed_time(self, end_event):
-        """The milliseconds between this mark and a later one."""
+        """Return the milliseconds between this event and a later one; raises ValueError, as in PyTorch."""
         raise ValueError(
             "Both events must be recorded before calculating elapsed time."
             if self._timing and end_event._timing

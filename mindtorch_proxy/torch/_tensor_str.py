@@ -1,4 +1,4 @@
-"""torch._tensor_str: how tensors print."""
+"""torch._tensor_str: the text form of tensors."""
 
 from mindtorch_proxy.runtime.printing import (  # noqa: F401
     PRINT_OPTS,

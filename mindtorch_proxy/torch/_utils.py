@@ -1,4 +1,4 @@
-"""torch._utils: what pickles of tensors call, and helpers that libraries import."""
+"""torch._utils: functions that pickled tensors call, and helpers that libraries import."""
 
 import functools
 import os
@@ -46,17 +46,17 @@ def _import_dotted_name(name):
 
 
 def _flatten_dense_tensors(tensors):
-    """The tensors' values one after the other."""
+    """Concatenate the values of the tensors into one flat tensor."""
     return torch._C._nn.flatten_dense_tensors(tensors)
 
 
 def _unflatten_dense_tensors(flat, tensors):
-    """Views of a flat tensor in the shapes of the given ones."""
+    """Return views of a flat tensor in the shapes of the given tensors."""
     return torch._C._nn.unflatten_dense_tensors(flat, tensors)
 
 
 def _reorder_tensors_as(tensors, ordered_tensors):
-    """The tensors in the order of the types of the others."""
+    """Reorder the tensors so that their types are in the order of those of ordered_tensors."""
     by_type = defaultdict(list)
     for t in tensors:
         by_type[t.type()].append(t)
@@ -65,7 +65,7 @@ def _reorder_tensors_as(tensors, ordered_tensors):
 
 
 def _take_tensors(tensors, size_limit):
-    """Groups of tensors of one type, each up to so many bytes."""
+    """Yield groups of tensors of one type, each of at most size_limit bytes (or a single larger tensor)."""
     groups = defaultdict(lambda: [[], 0])
     for t in tensors:
         kind, size = t.type(), t.numel() * t.element_size()
@@ -90,11 +90,11 @@ class ExceptionWrapper:
 
     def __init__(self, exc_info=None, where="in background"):
         exc_info = sys.exc_info() if exc_info is None else exc_info
-        # the traceback itself would hold its frames, and they this object
+        # keep only text: the traceback holds its frames, and these may hold this object
         self.exc_type, self.exc_msg, self.where = exc_info[0], "".join(traceback.format_exception(*exc_info)), where
 
     def reraise(self):
-        """Raise it here, with the original traceback in the message."""
+        """Raise the exception here, with the original traceback in the message."""
         msg = f"Caught {self.exc_type.__name__} {self.where}.\nOriginal {self.exc_msg}"
         if self.exc_type is KeyError:
             msg = KeyErrorMessage(msg)
@@ -108,7 +108,7 @@ class ExceptionWrapper:
 
 
 def cpu_count():
-    """How many CPUs this process may use."""
+    """Return the number of CPUs that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
 
@@ -135,12 +135,12 @@ def _get_devices_properties(device_ids):
 
 
 def get_current_device_index():
-    """The current CUDA device, -1 where there is none."""
+    """Return the index of the current CUDA device, or -1 if there is none."""
     return torch.cuda.current_device() if torch.cuda.device_count() > 0 else -1
 
 
 def _get_device_index(device, optional=False, allow_cpu=False):
-    """The index that a device, a string or an integer names."""
+    """Return the device index for a device, a string or an integer."""
     if isinstance(device, str):
         device = torch.device(device)
     index = device if isinstance(device, int) else None
@@ -175,12 +175,12 @@ class _ClassPropertyDescriptor:
 
 
 def classproperty(func):
-    """A property of the class."""
+    """Return a property of the class, computed by ``func(cls)``."""
     return _ClassPropertyDescriptor(func if isinstance(func, (classmethod, staticmethod)) else classmethod(func))
 
 
 def is_compiling():
-    """Deprecated: torch.compiler.is_compiling()."""
+    """Return torch.compiler.is_compiling(). Deprecated."""
     warnings.warn("`torch._utils.is_compiling` is deprecated. Use `torch.compiler.is_compiling` instead.", stacklevel=2)
     return torch.compiler.is_compiling()
 

@@ -1,6 +1,6 @@
-"""torch._vmap_internals: the vmap that autograd runs on.
+"""torch._vmap_internals: the vmap that autograd uses.
 
-It is none of torch.func's transforms: requires_grad_() and custom functions work in it.
+Unlike the transforms of torch.func, it allows requires_grad_() and custom autograd functions inside.
 """
 
 import functools
@@ -9,7 +9,7 @@ from ._functorch.vmap import _create_batched_inputs, _process_batched_inputs, _u
 
 
 def _vmap(func, in_dims=0, out_dims=0, allow_none_pass_through=False):
-    """``func`` made to work on batches. allow_none_pass_through: a tuple of results may hold None."""
+    """Vectorize ``func``. With allow_none_pass_through, a tuple of results may contain None."""
 
     @functools.wraps(func)
     def wrapped(*args):
@@ -25,5 +25,5 @@ def _vmap(func, in_dims=0, out_dims=0, allow_none_pass_through=False):
 
 
 def vmap(func, in_dims=0, out_dims=0):
-    """The same; torch.vmap takes its place."""
+    """Vectorize ``func``. torch.vmap replaces it."""
     return _vmap(func, in_dims, out_dims)

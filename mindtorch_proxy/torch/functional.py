@@ -1,4 +1,4 @@
-"""torch.functional: composite operators under their second name."""
+"""torch.functional: a second name for composite operators of torch."""
 
 import torch as _torch
 from mindtorch_proxy.runtime.registry import function as _function

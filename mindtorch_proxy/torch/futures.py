@@ -11,9 +11,9 @@ T = TypeVar("T")
 
 
 def _wait(event, timeout=None):
-    """Wait for an event. A thread that works off what others wait for (`_thread.work_one`) goes on with that meanwhile.
+    """Wait for an event; return whether it was set before the timeout.
 
-    It may be what sets the event.
+    A thread with `_thread.work_one` processes its queue of work meanwhile, since that work may set the event.
     """
     work_one = getattr(_thread, "work_one", None)
     if work_one is None:
@@ -42,7 +42,7 @@ def _check_not_none(*futures):
 
 
 class _BareFuture:
-    """What torch.Future names: a result that another thread may set."""
+    """torch.Future, the base class: a result that another thread may set."""
 
     def __init__(self, devices=None):
         self._event, self._value, self._error, self._callbacks, self._lock = (
@@ -58,14 +58,14 @@ class _BareFuture:
         return self._event.is_set()
 
     def wait(self):
-        """The result, when it is there; raises the error if there is one."""
+        """Wait for the result and return it, or raise the error."""
         _wait(self._event)
         if self._error is not None:
             raise self._error
         return self._value
 
     def value(self):
-        """The result, which must be there."""
+        """Return the result or raise the error; RuntimeError if the future is not done."""
         if not self.done():
             raise RuntimeError("Tried to retrieve value from an incomplete future")
         return self.wait()
@@ -86,9 +86,7 @@ class _BareFuture:
             self._run(callback)
 
     def _run(self, callback):
-        """Run a callback of somebody who asked for no result: its error is printed, and neither the setter nor the
-        other callbacks see it.
-        """
+        """Run a callback; print its error instead of raising it, so that other callbacks still run."""
         try:
             callback(self)
         except Exception as e:
@@ -102,9 +100,9 @@ class _BareFuture:
         self._finish(result, None)
 
     def add_done_callback(self, callback):
-        """Call ``callback(self)`` when done; at once if it is.
+        """Call ``callback(self)`` when the future is done, or now if it already is.
 
-        An error of the callback is printed and otherwise ignored; ``then`` keeps it.
+        An error of the callback is printed and otherwise ignored; use ``then`` to keep it.
         """
         _check_callable("add_done_callback", callback)
         with self._lock:
@@ -114,7 +112,7 @@ class _BareFuture:
         self._run(callback)
 
     def then(self, callback):
-        """A Future of what ``callback(self)`` returns when this one is done."""
+        """Return a Future for the result of ``callback(self)``, which is called when this one is done."""
         _check_callable("then", callback)
         after = type(self)()
 
@@ -148,7 +146,7 @@ class Future(_BareFuture, Generic[T]):
 
 
 def collect_all(futures):
-    """A Future that is done, with the list of them or the first one's error, when all are."""
+    """Return a Future that is done when all futures are, with their list as result, or with the first error in it."""
     futures, after = list(futures), Future()
     _check_not_none(*futures)
     left, lock = len(futures), threading.Lock()
@@ -170,5 +168,5 @@ def collect_all(futures):
 
 
 def wait_all(futures):
-    """The results of all, in order."""
+    """Wait for all futures and return their results in order."""
     return [f.wait() for f in collect_all(futures).wait()]

@@ -1,4 +1,4 @@
-"""torch.hub: entry points of local repositories, and state dicts by URL."""
+"""torch.hub: entry points of local repositories, and state dicts downloaded from a URL."""
 
 import hashlib
 import importlib.util
@@ -14,15 +14,13 @@ import torch
 
 
 class _Faketqdm:
-    """A bar of progress where the package tqdm is not installed: per cent, or bytes where the whole is not known, on
-    standard error.
-    """
+    """The progress bar without tqdm: prints a percentage to stderr, or bytes if the total is unknown."""
 
     def __init__(self, total=None, disable=False, unit=None, *args, **kwargs):
         self.total, self.disable, self.n = total, disable, 0
 
     def update(self, n):
-        """So much more is done."""
+        """Advance by n and print the progress."""
         if self.disable:
             return
         self.n += n
@@ -32,7 +30,7 @@ class _Faketqdm:
         sys.stderr.flush()
 
     def set_description(self, *args, **kwargs):
-        """The bar has no text."""
+        """Do nothing: the bar has no description."""
 
     def write(self, s):
         sys.stderr.write(f"{s}\n")
@@ -66,12 +64,12 @@ def _get_torch_home():
 
 
 def get_dir():
-    """Where downloads are kept."""
+    """Return the folder for downloads."""
     return _hub_dir if _hub_dir is not None else os.path.join(_get_torch_home(), "hub")
 
 
 def set_dir(d):
-    """Say where downloads are kept."""
+    """Set the folder for downloads."""
     global _hub_dir
     _hub_dir = os.path.expanduser(d)
 
@@ -105,13 +103,13 @@ def _entry(module, model):
 
 
 def list(github, force_reload=False, skip_validation=False, trust_repo="check", verbose=True):
-    """The entry points of a repository; only local paths can be read."""
+    """List the entry points of a repository; only local paths are supported."""
     module = _hubconf(github, "local" if os.path.isdir(github) else "github")
     return [n for n in dir(module) if callable(getattr(module, n)) and not n.startswith("_")]
 
 
 def help(github, model, force_reload=False, skip_validation=False, trust_repo="check"):
-    """The documentation of an entry point."""
+    """Return the docstring of an entry point."""
     return _entry(_hubconf(github, "local" if os.path.isdir(github) else "github"), model).__doc__
 
 
@@ -131,7 +129,7 @@ def load(
 
 
 def download_url_to_file(url, dst, hash_prefix=None, progress=True):
-    """Download to a file, checking the start of its SHA-256 if given."""
+    """Download a URL to a file; hash_prefix, if given, must be the start of the file's SHA-256."""
     digest = hashlib.sha256()
     directory = os.path.dirname(os.path.expanduser(dst)) or "."
     with (
@@ -159,7 +157,7 @@ def download_url_to_file(url, dst, hash_prefix=None, progress=True):
 def load_state_dict_from_url(
     url, model_dir=None, map_location=None, progress=True, check_hash=False, file_name=None, weights_only=False
 ):
-    """Load what a URL leads to, downloading it once."""
+    """Load a state dict from a URL, downloading it if it is not in model_dir yet."""
     model_dir = model_dir or os.path.join(get_dir(), "checkpoints")
     os.makedirs(model_dir, exist_ok=True)
     file_name = file_name or os.path.basename(urlparse(url).path)

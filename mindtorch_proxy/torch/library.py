@@ -1,6 +1,6 @@
-"""torch.library: operators written in Python: schemas, kernels by device, derivatives.
+"""torch.library: define operators in Python, with a schema, kernels by device, and derivatives.
 
-Reachable as torch.ops.NAMESPACE.NAME.
+They are available as torch.ops.NAMESPACE.NAME.
 """
 
 import contextlib
@@ -37,7 +37,10 @@ __all__ = [
 
 
 def _operator(op, early=False):
-    """The operator of a name, an overload or a definition; early: it may be defined later, what is said of it waits."""
+    """Return the operator for a name, an overload or a definition.
+
+    With early, an operator that is not defined yet is allowed; what is registered for it is kept until then.
+    """
     if isinstance(op, CustomOpDef):
         return op._operator
     if isinstance(op, OpOverloadPacket):
@@ -60,12 +63,12 @@ def _operator(op, early=False):
 
 
 def fallthrough_kernel():
-    """Stands for the kernel of a key that passes calls on to the next; it is not called."""
+    """A marker for Library.impl: calls skip this key. It is never called itself."""
     raise NotImplementedError("fallthrough_kernel() should never be called.")
 
 
 class Library:
-    """Operators of one namespace."""
+    """A collection of operator definitions and kernels in one namespace."""
 
     def __init__(self, ns, kind, dispatch_key=""):
         if kind not in ("IMPL", "DEF", "FRAGMENT"):
@@ -79,7 +82,7 @@ class Library:
         return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})>"
 
     def define(self, schema, alias_analysis="", *, tags=()):
-        """Define an operator by its schema ``name(arguments) -> results``; returns the name."""
+        """Define an operator by its schema ``name(arguments) -> results`` and return its name."""
         if self.kind == "IMPL":
             raise RuntimeError("def(): Cannot define schema in a library of kind IMPL")
         operator = _kernels.define(self.ns, schema, tags if isinstance(tags, (tuple, list)) else (tags,))
@@ -87,7 +90,7 @@ class Library:
         return schema.partition("(")[0].strip()
 
     def impl(self, op_name, fn, dispatch_key="", *, with_keyset=False, allow_override=True):
-        """Set the kernel for a dispatch key."""
+        """Register the kernel of an operator for a dispatch key."""
         if not callable(fn):
             raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
         if with_keyset:
@@ -114,7 +117,7 @@ class Library:
         self._set.append((operator, key))
 
     def _override(self, name, fn, key, allow_override):
-        """Another kernel for one of PyTorch's operators on one type of devices."""
+        """Replace the kernel of one of PyTorch's operators on one device type."""
         device = {v: k for k, v in _kernels.KEYS.items()}.get(key)
         if device is None:
             raise NotImplementedError(
@@ -137,7 +140,7 @@ class Library:
         _operator(f"{self.ns}::{op_name.rpartition('::')[2]}").by_class[torch_dispatch_class] = fn
 
     def fallback(self, fn, dispatch_key="", *, with_keyset=False):
-        """A kernel for every operator of a dispatch key: there is none here."""
+        """Register a kernel for all operators of a dispatch key; raises NotImplementedError."""
         raise NotImplementedError(
             "Library.fallback: there is no dispatcher with kernels for all operators of a key here"
         )
@@ -148,7 +151,7 @@ class Library:
         for name in self._defined:
             _kernels.forget(name.removesuffix(".default"))
         for place in self._overridden:
-            _KERNELS.pop(place, None)  # of two overrides by one library the second stood
+            _KERNELS.pop(place, None)  # the library may have overridden the same place twice
             _activate(-1, -1)
         self._defined, self._set, self._overridden = [], [], []
 
@@ -190,7 +193,7 @@ def define(qualname, schema, *, lib=None, tags=(), alias_analysis=""):
 
 
 def impl(qualname, types, func=None, *, lib=None):
-    """Set the kernel for types of devices (or "default"); a decorator without ``func``."""
+    """Register the kernel for device types (or "default"); without ``func``, return a decorator."""
     if isinstance(qualname, Library):  # impl(lib, name, dispatch_key): the older form
         library, name, key = qualname, types, func or ""
 
@@ -203,7 +206,7 @@ def impl(qualname, types, func=None, *, lib=None):
 
 
 def register_kernel(op, device_types, func=None, /, *, lib=None):
-    """Set the kernel for types of devices; None means all."""
+    """Register the kernel for device types; None means all. Without ``func``, return a decorator."""
     if func is None:
         return lambda f: register_kernel(op, device_types, f, lib=lib)
     for key in _dispatch_keys(device_types):
@@ -212,7 +215,7 @@ def register_kernel(op, device_types, func=None, /, *, lib=None):
 
 
 def register_fake(op, func=None, /, *, lib=None, _stacklevel=1, allow_override=True):
-    """Set what gives the shapes and dtypes of the results, for tensors without values."""
+    """Register the fake implementation, which computes the shapes and dtypes of the results without values."""
     if func is None:
         return lambda f: register_fake(op, f, lib=lib, allow_override=allow_override)
     operator = _operator(op, early=True)
@@ -227,14 +230,12 @@ def register_fake(op, func=None, /, *, lib=None, _stacklevel=1, allow_override=T
 
 
 def impl_abstract(qualname, func=None, *, lib=None, _stacklevel=1):
-    """register_fake, under its older name."""
+    """Call register_fake; this is its older name."""
     return register_fake(qualname, func, lib=lib)
 
 
 def register_autograd(op, backward, /, *, setup_context=None, lib=None):
-    """Set the derivative: ``backward(ctx, *grads)``, and ``setup_context(ctx, inputs, output)`` that saves what it
-    needs.
-    """
+    """Register the derivative: ``backward(ctx, *grads)``, and ``setup_context(ctx, inputs, output)`` to save values."""
     operator = _operator(op)
     if operator.schema.is_mutable:
         raise RuntimeError(
@@ -245,7 +246,7 @@ def register_autograd(op, backward, /, *, setup_context=None, lib=None):
 
 
 def register_torch_dispatch(op, torch_dispatch_class, func=None, /, *, lib=None):
-    """Set what is called for a class of tensors or of modes: func(mode or class, func, types, args, kwargs)."""
+    """Register a rule for a tensor class or a mode class: func(mode or class, func, types, args, kwargs)."""
     if func is None:
         return lambda f: register_torch_dispatch(op, torch_dispatch_class, f, lib=lib)
     _operator(op).by_class[torch_dispatch_class] = func
@@ -253,7 +254,7 @@ def register_torch_dispatch(op, torch_dispatch_class, func=None, /, *, lib=None)
 
 
 def register_vmap(op, func=None, /, *, lib=None):
-    """Set the operator under vmap: func(info, in_dims, *args, **kwargs) -> (result, out_dims)."""
+    """Register the vmap rule: func(info, in_dims, *args, **kwargs) -> (result, out_dims)."""
     if func is None:
         return lambda f: register_vmap(op, f, lib=lib)
     _operator(op).vmap = func
@@ -261,17 +262,17 @@ def register_vmap(op, func=None, /, *, lib=None):
 
 
 def register_autocast(op, device_type, cast_inputs, /, *, lib=None):
-    """Cast floating point arguments to a dtype where autocast is enabled for a type of devices."""
+    """Make autocast cast floating-point arguments to the dtype cast_inputs on a device type."""
     if device_type not in ("cpu", "cuda"):
         raise ValueError(f"Unknown device type: {device_type}")
     _operator(op).autocast[device_type] = cast_inputs
 
 
 class _FakeContext:
-    """What a fake implementation may ask for."""
+    """The context of a fake implementation."""
 
     def new_dynamic_size(self, *, min=0, max=None):
-        """A size that depends on values: there are no symbols here."""
+        """Return a new symbolic size that depends on values; raises NotImplementedError."""
         raise NotImplementedError(
             "FakeImplCtx.new_dynamic_size: sizes that depend on values need symbolic shapes, which are not here"
         )
@@ -280,12 +281,12 @@ class _FakeContext:
 
 
 def get_ctx():
-    """The context of the fake implementation that is running."""
+    """Return the context of the running fake implementation."""
     return _FakeContext()
 
 
 def get_kernel(op, dispatch_key):
-    """The kernel of an operator for a dispatch key."""
+    """Return the kernel of an operator for a dispatch key; raise RuntimeError if there is none."""
     operator, key = _operator(op), str(dispatch_key).rpartition(".")[2]
     if key not in operator.kernels:
         raise RuntimeError(f"{operator.name} has no kernel for {key}")
@@ -293,15 +294,12 @@ def get_kernel(op, dispatch_key):
 
 
 def triton_op(name, fn=None, /, *, mutates_args, schema=None):
-    """An operator over Triton kernels: there is no Triton for these devices.
-
-    RuntimeError, as where it is not installed.
-    """
+    """Define an operator that calls Triton kernels; raises RuntimeError, as in PyTorch without Triton."""
     raise RuntimeError("triton_op: Triton is not installed")
 
 
 def wrap_triton(triton_kernel, /):
-    """A Triton kernel for the use in triton_op: RuntimeError, as where Triton is not installed."""
+    """Wrap a Triton kernel for use in triton_op; raises RuntimeError, as in PyTorch without Triton."""
     raise RuntimeError("wrap_triton: Triton is not installed")
 
 
@@ -309,12 +307,12 @@ _CHECKS = ("test_schema", "test_autograd_registration", "test_faketensor", "test
 
 
 def opcheck(op, args, kwargs=None, *, test_utils=_CHECKS, raise_exception=True, atol=None, rtol=None):
-    """Check an operator on given arguments: {check: "SUCCESS" or the error}.
+    """Check an operator on the given arguments; return {check: "SUCCESS" or the error}.
 
-    test_schema: what is written to and shared is as the schema says. test_autograd_registration: gradients need a
-    formula.
-    test_faketensor: the fake implementation gives the shapes, dtypes and strides of the real results.
-    test_aot_dispatch_*: the operator can be captured, and gradients of the capture are the operator's.
+    test_schema: the operator mutates and aliases only the arguments for which its schema says so.
+    test_autograd_registration: an operator with gradients has a registered formula.
+    test_faketensor: the fake implementation returns the shapes, dtypes and strides of the real results.
+    test_aot_dispatch_*: the operator can be captured in a graph, with the same gradients.
     """
     from torch.testing._internal.optests.generate_tests import check
 

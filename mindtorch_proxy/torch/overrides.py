@@ -1,4 +1,4 @@
-"""torch.overrides: __torch_function__ for people who write tensor-likes and modes."""
+"""torch.overrides: the __torch_function__ protocol for authors of tensor-like classes and modes."""
 
 import functools
 import inspect
@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 
-_skip = threading.local()  # .once: the next question whether something overrides is answered with no
+_skip = threading.local()  # .once: the next has_torch_function returns False
 
 
 def has_torch_function(relevant_args):
@@ -51,22 +51,22 @@ def has_torch_function(relevant_args):
 
 
 def get_default_nowrap_functions():
-    """Getters whose results do not take the class of a subclass."""
+    """Return the getters whose results are not converted to the class of a tensor subclass."""
     return {Tensor._base.__get__, Tensor.grad.__get__}
 
 
 def has_torch_function_unary(a):
-    """Whether one argument has a ``__torch_function__`` of its own."""
+    """Whether a mode or the argument overrides ``__torch_function__``."""
     return has_torch_function((a,))
 
 
 def has_torch_function_variadic(*args):
-    """Whether any argument has a ``__torch_function__`` of its own."""
+    """Whether a mode or any argument overrides ``__torch_function__``."""
     return has_torch_function(args)
 
 
 def handle_torch_function(public_api, relevant_args, *args, **kwargs):
-    """Asks the arguments' ``__torch_function__`` for a result."""
+    """Call the ``__torch_function__`` of the modes and relevant_args, and return the result."""
     return _handle(public_api, relevant_args, *args, **kwargs)
 
 
@@ -76,7 +76,7 @@ def is_tensor_like(inp):
 
 
 def wrap_torch_function(dispatcher):
-    """Make a function overridable; dispatcher gives its relevant arguments."""
+    """Return a decorator that makes a function overridable; dispatcher returns the relevant arguments of a call."""
 
     def inner(func):
         @functools.wraps(func)
@@ -92,10 +92,9 @@ def wrap_torch_function(dispatcher):
 
 
 def redispatch_function(func, types, args, kwargs):
-    """What a function computes when its own ``__torch_function__`` step is left out; torch functions that it calls
-    still ask.
+    """Call a function without its own ``__torch_function__`` check; torch functions that it calls still check.
 
-    An operator of torch computes plain tensors.
+    A function of torch itself runs with __torch_function__ disabled, so that it returns plain tensors.
     """
     kwargs = kwargs or {}
     if (getattr(func, "__module__", None) or "torch").partition(".")[0] == "torch":
@@ -109,15 +108,16 @@ def redispatch_function(func, types, args, kwargs):
 
 
 class BaseTorchFunctionMode(TorchFunctionMode):
-    """A mode that changes nothing."""
+    """A mode that calls each function unchanged."""
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         return func(*args, **(kwargs or {}))
 
 
 def get_ignored_functions():
-    """Functions that never ask the ``__torch_function__`` of an argument: those without tensors among them, settings,
-    Tensor's constructors.
+    """Return the functions that never check ``__torch_function__``.
+
+    These are functions without tensor arguments, settings, and constructors of Tensor.
     """
     import torch
 
@@ -152,7 +152,7 @@ def get_ignored_functions():
 
 
 def get_overridable_functions():
-    """Namespace -> functions that ask __torch_function__."""
+    """Return {namespace: functions that check ``__torch_function__``}."""
     import torch
 
     return {
@@ -163,7 +163,7 @@ def get_overridable_functions():
 
 
 def get_testing_overrides():
-    """Overridable function -> a lambda that takes anything and returns -1, as PyTorch's own tests use it."""
+    """Return {overridable function: a function that takes any arguments and returns -1}, as for PyTorch's tests."""
     return {f: _override(f) for fs in get_overridable_functions().values() for f in fs}
 
 
@@ -176,7 +176,7 @@ def _override(f):
 
 
 def _takes_tensors(f):
-    """Whether a function of torch has an overload with a tensor, or tensors, among its arguments."""
+    """Whether a function of torch has an overload with a tensor or a list of tensors as an argument."""
     return any(
         "Tensor" in a.type
         for o in _registry.operators()
@@ -186,7 +186,7 @@ def _takes_tensors(f):
 
 
 def resolve_name(f):
-    """The dotted public name of a torch function."""
+    """Return the dotted public name of a torch function, or None."""
     if isinstance(f, types.MethodWrapperType) and isinstance(f.__self__, (property, types.MemberDescriptorType)):
         name = next((n for n in dir(Tensor) if inspect.getattr_static(Tensor, n, None) is f.__self__), None)
         return name and f"torch.Tensor.{name}.{f.__name__}"
@@ -201,7 +201,7 @@ def is_tensor_method_or_property(func):
 
 
 class enable_reentrant_dispatch:
-    """Inside a __torch_dispatch__: operators record gradients, and ask modes and classes, as above it."""
+    """Within a __torch_dispatch__, make operators record gradients and dispatch to modes and classes again."""
 
     def __enter__(self):
         self.recording, CONTEXT.grad = CONTEXT.grad, CONTEXT.recording

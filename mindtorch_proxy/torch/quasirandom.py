@@ -1,4 +1,4 @@
-"""torch.quasirandom: Sobol' sequences, with the direction numbers of Joe and Kuo that SciPy brings."""
+"""torch.quasirandom: Sobol' sequences, with the direction numbers of Joe and Kuo from SciPy."""
 
 import numpy as np
 import torch
@@ -8,11 +8,11 @@ __all__ = ["SobolEngine"]
 
 
 class SobolEngine:
-    """Points of a scrambled or plain Sobol' sequence in [0, 1)**dimension, in the order of the Gray code.
+    """Generates points of a scrambled or plain Sobol' sequence in [0, 1)**dimension, in Gray code order.
 
-    dimension: 1 to 21201. scramble: linear matrix scrambling and a digital shift, drawn with a generator of their own
-    of `seed`.
-    ValueError for other dimensions; draw(n) gives (n, dimension).
+    dimension: 1 to 21201; others raise ValueError.
+    scramble: whether to apply linear matrix scrambling and a digital shift, drawn with a separate generator.
+    seed: the seed of that generator.
     """
 
     MAXBIT = 30
@@ -22,7 +22,8 @@ class SobolEngine:
         if dimension > self.MAXDIM or dimension < 1:
             raise ValueError(f"Supported range of dimensionality for SobolEngine is [1, {self.MAXDIM}]")
         self.dimension, self.scramble, self.seed = dimension, scramble, seed
-        # SciPy's own attribute: it has no public name, and drawing the points that tell takes it 2**30 steps
+        # a private attribute of SciPy: there is no public one, and recovering the numbers from drawn points would take
+        # 2**30 steps
         self.sobolstate = torch.from_numpy(qmc.Sobol(dimension, scramble=False)._sv.astype(np.int64))
         self.shift = torch.zeros(dimension, dtype=torch.int64)
         if scramble:
@@ -42,12 +43,12 @@ class SobolEngine:
         self.sobolstate = ((matrices[:, :, :, None] * digits[:, None]).sum(2) % 2 * weights.flip(0)[:, None]).sum(1)
 
     def reset(self):
-        """Start anew; returns the engine."""
+        """Restart the sequence; return the engine."""
         self.num_generated, self.quasi = 0, self.shift.clone()
         return self
 
     def _points(self, first, n):
-        """Points `first` to `first + n` of the sequence as integers below 2**MAXBIT."""
+        """Return the n points of the sequence from index `first` on, as integers below 2**MAXBIT."""
         index = torch.arange(first, first + n)
         gray, points = (index ^ index >> 1)[:, None], self.shift.expand(n, -1).clone()
         for k in range((first + n).bit_length()):
@@ -55,7 +56,7 @@ class SobolEngine:
         return points
 
     def draw(self, n=1, out=None, dtype=None):
-        """The next n points: (n, dimension) of dtype, the default one if none is given."""
+        """Return the next n points as a tensor of shape (n, dimension), by default of the default dtype."""
         if n < (self.num_generated == 0):
             rest = n - (self.num_generated == 0)
             raise RuntimeError(f"Trying to create tensor with negative dimension {rest}: [{rest}, {self.dimension}]")
@@ -67,7 +68,7 @@ class SobolEngine:
         return result if out is None else out.resize_(result.shape).copy_(result)
 
     def draw_base2(self, m, out=None, dtype=None):
-        """The next 2**m points; ValueError where the points drawn so far and these together are no power of two."""
+        """Return the next 2**m points; raise ValueError if the total number of points drawn is not a power of two."""
         n = 2**m
         total = self.num_generated + n
         if total & (total - 1):
@@ -79,7 +80,7 @@ class SobolEngine:
         return self.draw(n, out, dtype)
 
     def fast_forward(self, n):
-        """Leave out n points; returns the engine."""
+        """Skip n points; return the engine."""
         self.num_generated += n
         self.quasi = self._points(self.num_generated - 1, 1)[0] if self.num_generated else self.quasi
         return self

@@ -8,12 +8,12 @@ from mindtorch_proxy.runtime.tensor import Tensor as _Tensor
 
 
 def manual_seed(seed):
-    """Seed every generator; returns the CPU's."""
+    """Seed the default generator and return it."""
     return default_generator.manual_seed(int(seed))
 
 
 def seed():
-    """Seed from the operating system; returns the seed."""
+    """Seed the default generator with a random number from the operating system; return the seed."""
     return default_generator.seed()
 
 
@@ -23,18 +23,21 @@ def initial_seed():
 
 
 def get_rng_state():
-    """The default generator's state as a ByteTensor."""
+    """Return the state of the default generator as a ByteTensor."""
     return default_generator.get_state()
 
 
 def set_rng_state(new_state: _Tensor):
-    """Restore a state of get_rng_state()."""
+    """Set the state of the default generator to one from get_rng_state()."""
     default_generator.set_state(new_state)
 
 
 @_contextlib.contextmanager
 def fork_rng(devices=None, enabled=True, _caller="fork_rng", _devices_kw="devices", device_type=None):
-    """Restore the random state on leaving. There is one generator on the host, which draws for every device."""
+    """Restore the random state at the end of the block.
+
+    There is a single generator, on the host, which is used for all devices.
+    """
     import torch
 
     kind = (
@@ -50,7 +53,7 @@ def fork_rng(devices=None, enabled=True, _caller="fork_rng", _devices_kw="device
         raise RuntimeError(f"Device '{kind}' does not have a corresponding module registered as 'torch.{kind}'.")
     state = get_rng_state()
     for device in range(module.device_count()) if devices is None else devices:
-        module.get_rng_state(device)  # the state of the one generator, or an error
+        module.get_rng_state(device)  # raises an error for an invalid device
     try:
         yield
     finally:
@@ -58,7 +61,7 @@ def fork_rng(devices=None, enabled=True, _caller="fork_rng", _devices_kw="device
 
 
 def thread_safe_generator():
-    """The generator of a data loader's worker thread, or None for the default one."""
+    """Return the generator of a DataLoader worker thread; always None, which means the default one."""
     return None
 
 

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable
 
 import torch
-import torch._utils  # noqa: F401 - what tensors' pickles may call
+import torch._utils  # noqa: F401 - defines functions that pickled tensors call
 from mindtorch_proxy.runtime.serialization import (  # noqa: F401
     DEFAULT_PROTOCOL,
     MAGIC_NUMBER,
@@ -80,7 +80,7 @@ __all__ = [
 MAP_LOCATION = Callable[[torch.types.Storage, str], torch.types.Storage] | torch.device | str | dict[str, str] | None
 FILE_LIKE = torch.types.FileLike
 
-for _public in __all__:  # pickles and messages name PyTorch's module
+for _public in __all__:  # pickles and error messages contain the name of PyTorch's module
     if _public in globals():
         globals()[_public].__module__ = __name__
 
@@ -91,31 +91,31 @@ LATE["torch.nested._internal.nested_tensor._rebuild_njt"] = lambda: torch.nested
 
 
 def validate_cuda_device(location):
-    """The index of a usable CUDA device."""
+    """Check that a location is a usable CUDA device and return its index."""
     return _validate_device(location, "cuda").index
 
 
 def validate_hpu_device(location):
-    """The index of a usable HPU device."""
+    """Check that a location is a usable HPU device and return its index."""
     return _validate_device(location, "hpu").index
 
 
 def normalize_storage_type(storage_type):
-    """The class of this name in torch."""
+    """Return the class of torch with the same name."""
     return getattr(torch, storage_type.__name__)
 
 
 def storage_to_tensor_type(storage):
-    """The legacy tensor class that goes with a storage's class."""
+    """Return the legacy tensor class for the class of a storage."""
     return getattr(torch, type(storage).__name__.replace("Storage", "Tensor"))
 
 
 class SourceChangeWarning(Warning):
-    """The source of a saved class has changed: PyTorch's older files, which held it, said so."""
+    """The warning that the source of a saved class has changed; only PyTorch's older files contain the source."""
 
 
 @contextlib.contextmanager
 def mkdtemp():
-    """A folder that is removed after the block."""
+    """Create a temporary folder that is removed after the block."""
     with tempfile.TemporaryDirectory() as path:
         yield path

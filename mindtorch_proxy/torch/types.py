@@ -1,4 +1,4 @@
-"""Names for annotations."""
+"""torch.types: type aliases for annotations."""
 
 import builtins
 import os

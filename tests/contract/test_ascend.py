@@ -1,4 +1,4 @@
-"""The Ascend column of the table, proved from the installed wheel without hardware."""
+"""Tests the Ascend column of the kernel table with the installed wheel, without hardware."""
 
 import os
 import subprocess
@@ -109,7 +109,7 @@ STAND_INS = [
         ("mode", (x, d, False))
         for x, d in (([[3, 1, 3, 1, 2], [5, 5, 4, 4, 4]], 1), ([[2.0, 1.0], [2.0, 3.0], [1.0, 3.0]], 0), (ZERO_D, 0))
     ],
-    # no subnormals: the threads of MindSpore's pool take them for zero, and which thread computes is not said
+    # no subnormals: threads of MindSpore's pool treat them as zero, and which thread computes is not defined
     ("frexp", (torch.tensor([0.0, -0.0, 1, -3, 2.3e-308, 1.7e308, I, -I, N, 0.5], dtype=torch.float64),)),
     ("frexp", (torch.tensor([1e-42, 3e38, -0.1], dtype=torch.float32),)),
     *[
@@ -233,7 +233,7 @@ def test_stand_ins_give_the_operator_s_results_by_operators_that_ascend_has(name
 @pytest.mark.parametrize("dtype", [torch.float32, torch.complex64, torch.float64], ids=str)
 def test_eigenvalues_and_vectors_by_operators_that_ascend_has(dtype):
     torch.manual_seed(0)
-    turned = torch.eye(4, dtype=dtype).roll(1, 0)  # its eigenvalues are all of one size
+    turned = torch.eye(4, dtype=dtype).roll(1, 0)  # its eigenvalues all have the same absolute value
     for a in (
         torch.randn(2, 5, 5, dtype=dtype),
         torch.randn(1, 1, dtype=dtype),
@@ -246,7 +246,7 @@ def test_eigenvalues_and_vectors_by_operators_that_ascend_has(dtype):
         torch.testing.assert_close(a.to(w.dtype) @ V, V * w.unsqueeze(-2), **tolerance)
         torch.testing.assert_close(V.abs().square().sum(-2), torch.ones_like(w.real), **tolerance)
         want = torch.linalg.eigvals(a)
-        for one, other in ((w, want), (want, w)):  # whatever their order
+        for one, other in ((w, want), (want, w)):  # compare regardless of their order
             nearest = (one.unsqueeze(-1) - other.unsqueeze(-2)).abs()
             assert not a.numel() or bool((nearest.amin(-1) < tolerance["atol"]).all())
     with pytest.raises(RuntimeError, match="should not contain infs or NaNs"):

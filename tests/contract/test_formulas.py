@@ -1,4 +1,4 @@
-"""What no import shows: formulas and composites know no memory and no device; every operator is complete."""
+"""Tests rules that imports do not show: formulas and composites use no memory or device; operators are complete."""
 
 import functools
 import importlib
@@ -18,8 +18,9 @@ ROOT = Path(ops.__file__).resolve().parents[2]
 
 
 def formulas():
-    """(operator, function) of every derivative, composite and decomposition; not those of methods that move tensors or
-    change the memory under them, as PyTorch's own of these names do.
+    """Yield (operator, function) for every derivative, composite and decomposition.
+
+    Methods that move tensors or change their memory, as PyTorch's do, are left out.
     """
     for o in operators():
         found = o.derivative.values() if isinstance(o.derivative, dict) else (o.derivative,)
@@ -28,9 +29,7 @@ def formulas():
 
 
 def reached(function, seen):
-    """The code that a function runs in runtime/: its own, what stands inside it, what it calls by name or holds in its
-    closure.
-    """
+    """Yield the code in runtime/ that a function runs: its own, nested functions, called names and closure values."""
     function = inspect.unwrap(getattr(function, "func", function))
     code = getattr(function, "__code__", None)
     if code is None or code in seen or not code.co_filename.startswith(str(ROOT / "runtime")):
@@ -52,7 +51,7 @@ def reached(function, seen):
             yield from reached(cell.cell_contents, seen)
 
 
-# the pipeline and autograd's engine: they may touch what formulas may not
+# the pipeline and autograd's engine, which may use what formulas may not
 BELOW = (
     ".tensor",
     ".backend",
@@ -68,8 +67,8 @@ BELOW = (
     ".modes",
     ".public",
 )
-# operators that make tensors from host data, read values on the host or change a tensor's memory, as PyTorch's own of
-# these names do
+# files of operators that create tensors from host data, read values on the host or change the memory of a tensor, as
+# PyTorch's do
 HOST = ("creation.py", "dlpack.py")
 
 
@@ -114,7 +113,7 @@ def test_every_operator_has_a_schema_and_a_meta_kernel():
 
 
 def test_every_primitive_operator_of_pytorch_that_is_differentiable_is_here(oracle_python, python):
-    """PyTorch's own list, from the real torch's wheel."""
+    """Compare with PyTorch's own list in the wheel of the real torch."""
     text = python(
         "-c",
         "import os, torchgen; print(open(os.path.join(os.path.dirname(torchgen.__file__), "
@@ -162,7 +161,7 @@ def test_nothing_but_the_door_imports_mindspore():
 
 def test_the_product_names_no_library_it_serves():
     named = re.compile(r"transformers|hugging ?face|safetensors|\baccelerate\b|\bpeft\b|diffusers|\btimm\b", re.I)
-    # PyTorch's own names: torch.distributed.checkpoint.hf_storage, and the format of files that it reads and writes
+    # names in PyTorch itself: torch.distributed.checkpoint.hf_storage, and its file format
     theirs = {"hf_storage.py", "_hf_utils.py", "_consolidate_hf_safetensors.py"}
     own = re.compile(r"HuggingFaceStorage(Reader|Writer)")
     files = [p for folder in ("mindtorch_proxy", "runtime", "backends", "stubs") for p in (ROOT / folder).rglob("*.py")]

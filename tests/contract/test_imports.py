@@ -1,4 +1,4 @@
-"""No file imports another in a circle, nor does a package of the runtime; imports inside functions count.
+"""Tests that there are no circular imports among files or among packages of the runtime; imports in functions count.
 
 tools/layers.py computes the graphs, and the table of layers in docs/architecture.md.
 """
@@ -55,7 +55,7 @@ def test_a_circle_of_packages_is_found():
 
 
 def test_a_circle_through_both_roots_is_found(tmp_path):
-    """By relative and by absolute names, inside a function and from a package, but not for types alone."""
+    """Imports count by relative and absolute names, in functions and from packages, but not under TYPE_CHECKING."""
     for path, text in {
         "mindtorch_proxy/torch/__init__.py": "from . import below, above",
         "mindtorch_proxy/torch/below.py": "import torch\ndef f():\n    from torch.utils import above",

@@ -1,4 +1,4 @@
-"""The tables of kernels: what they may say of dtypes."""
+"""Tests the dtypes in the kernel tables."""
 
 from itertools import combinations
 
@@ -30,7 +30,7 @@ def test_groups_are_named_where_they_are_whole():
 
 @pytest.mark.parametrize("rows", [table.kernels, table.quick_kernels])
 def test_the_order_of_rows_decides_nothing(rows):
-    """Kernels of one kind that are for the same arguments share no dtype."""
+    """Two kernels of one kind for the same arguments have no dtype in common."""
     for op in operators():
         for a, b in combinations([k for k in rows(op) if k.when is None], 2):
             if a.kind == b.kind and bool(a.above) == bool(b.above):

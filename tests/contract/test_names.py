@@ -1,6 +1,4 @@
-"""A fact about an operator stands in its declaration or in a backend's table entry: no list of operators' names beside
-them.
-"""
+"""Tests that facts about operators are in their declarations or in kernel tables, not in other lists of names."""
 
 import ast
 from pathlib import Path
@@ -15,10 +13,10 @@ from mindtorch_proxy.runtime.ops.memory import CONVERSIONS
 from mindtorch_proxy.runtime.registry import operators
 
 ROOT = Path(ops.__file__).resolve().parents[2]
-# Tensor.float() and Tensor.cpu() are no operators where a list names dtypes or devices
+# Lists of dtypes or devices do not refer to the operators Tensor.float() or Tensor.cpu().
 NAMES = {name for o in operators() for name in (o.name, o.full, *o.options.alias)} - {*CONVERSIONS, *TYPES}
-# what declares operators or enters kernels in a table; a list of names that such a call or its loop reads is a
-# declaration
+# Functions that declare operators or add kernels to a table. A list of names that is read by such a call, or by a loop
+# around it, is a declaration.
 DECLARING = {
     "op",
     "view",
@@ -35,7 +33,7 @@ DECLARING = {
     "provide",
 }
 MANY = 3
-# (file, the list) -> why it is no fact about operators that a declaration could hold
+# {(file, name of the list): why it is not a fact about operators that could be in a declaration}
 ALLOWED = {
     ("runtime/call/operators.py", "_BINARY"): "Python's operators and the functions behind them",
     ("runtime/call/operators.py", "_REFLECTED"): "Python's operators by their own names",
@@ -154,18 +152,18 @@ ALLOWED = {
 
 
 def declares(node, helpers):
-    """Whether a node holds a call that declares, by itself or through a function of its file."""
+    """Whether a node contains a call of a declaring function."""
     return any(
         isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id in helpers for n in ast.walk(node)
     )
 
 
 def lists_of_names(path):
-    """(line, name that is assigned, operators) of the lists that no declaration reads."""
+    """Yield (line, assigned name, operators) for the lists that no declaration reads."""
     tree = ast.parse(path.read_text())
     helpers = set(DECLARING)
     functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)]
-    for _ in range(2):  # functions that declare, and those that call them
+    for _ in range(2):  # functions of the file that declare, and those that call them
         helpers |= {f.name for f in functions if declares(f, helpers)}
     read = set()
     for n in ast.walk(tree):
@@ -223,8 +221,7 @@ def test_no_list_of_operators_beside_the_declarations(folder):
     )
 
 
-# kernels of our own, of which PyTorch has no operator: parts of others, and formulas that PyTorch computes within one
-# kernel
+# operators of our own that PyTorch does not have: parts of others, and formulas that PyTorch computes within one kernel
 NO_COUNTERPART = set(
     """_trunc_quotient _isclose _distinct _lu_permutation _draw _C._bernoulli _C.convolution_weight _C.norm_backward
     _C._nn.avg_pool1d_backward _lstm_layer _gru_layer _rnn_tanh_layer _rnn_relu_layer _lstm_layer_backward
@@ -255,7 +252,7 @@ def test_the_runtime_names_no_device_type():
         }
         if words:
             found[path.relative_to(ROOT).as_posix()] = words
-    # the default, Tensor.npu() and is_npu, PyTorch's table of autocast's types, what files call the host
+    # the default device, Tensor.npu() and is_npu, PyTorch's table of autocast dtypes, the name of the host in files
     assert set(found) <= {
         "runtime/device.py",
         "runtime/call/autocast.py",

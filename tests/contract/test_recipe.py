@@ -1,4 +1,4 @@
-"""docs/add-an-operator.md does what it says, by its text alone; docs/how-a-call-runs.md names functions that exist."""
+"""Tests that the steps in docs/add-an-operator.md work, and that functions named in the documents exist."""
 
 import ast
 import re
@@ -14,7 +14,7 @@ DOCS = REPOSITORY / "docs"
 
 @pytest.fixture
 def layout(tmp_path):
-    """The product as a wheel lays it out, to be changed."""
+    """Provide a copy of the package in the layout of a wheel, which tests may change."""
     for folder in ("mindtorch_proxy", "mindtorch_proxy/runtime", "mindtorch_proxy/backends", "mindtorch_proxy/stubs"):
         shutil.copytree(
             REPOSITORY / folder.removeprefix("mindtorch_proxy/"),
@@ -38,13 +38,13 @@ def test_the_recipe(layout, python):
         else:
             python("-m", "mindtorch_proxy", "-c", block, cwd=layout, PYTHONPATH=layout, executable=sys.executable)
             programs += 1
-            # an elementwise operator with a derivative, then a kernel of one device's own, then a reduction
+            # an elementwise operator with a derivative, then a kernel for one device, then a reduction
             assert statements <= 3 * programs
     assert programs == 3
 
 
 def references():
-    """(document, path, name) of every `path.py` `name()` in the documents."""
+    """Yield (path, name) for every `path.py` `name()` in the documents."""
     for document in sorted(DOCS.glob("*.md")):
         for path, name in re.findall(r"`([\w/]+\.py)`\)?,? `(\w+)(?:\(\))?`", document.read_text()):
             yield pytest.param(path, name, id=f"{document.name}: {path} {name}")

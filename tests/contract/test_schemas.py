@@ -1,5 +1,6 @@
-"""Every operator is declared with the arguments that PyTorch's operator of its name has in runtime/aten.txt: their
-names, their order, which are given by name alone, and their defaults.
+"""Tests that each operator is declared with the arguments of PyTorch's operator of that name in runtime/aten.txt.
+
+Names, order, keyword-only arguments and defaults are compared.
 """
 
 import pytest
@@ -11,11 +12,11 @@ from mindtorch_proxy.runtime.call.overload import name_of
 from mindtorch_proxy.runtime.device import contiguous_format, preserve_format, strided
 from mindtorch_proxy.runtime.registry import operators
 
-# torch.signal.windows is Python in PyTorch, and what lies in torch._C is for our own callers
+# torch.signal.windows is written in Python in PyTorch, and operators in torch._C are for our own callers
 NAMESPACES = ("torch", "Tensor", "linalg", "special", "fft", "nn.functional", "aten")
-ABOVE = ("requires_grad", "out", "as_tuple")  # what PyTorch's Python functions do above its operators
+ABOVE = ("requires_grad", "out", "as_tuple")  # arguments that PyTorch's Python functions handle above its operators
 
-# operator -> why its arguments are not those of PyTorch's operator
+# {operator: why its arguments differ from those of PyTorch's operator}
 EXCEPTIONS = {
     "copy_": "Tensor.copy_ is bound by hand in PyTorch, and calls its source `other`",
     "linalg.matrix_rank": "joins overloads of which one takes `hermitian` by name alone, the other by position too",
@@ -28,10 +29,10 @@ EXCEPTIONS = {
 
 
 def compared():
-    """The operators that programs call under PyTorch's names, and that PyTorch has below autograd.
+    """Yield the operators that programs call under PyTorch's names, and that PyTorch has below autograd.
 
-    Not those that are Python functions in PyTorch, whose arguments are its own, nor kernels of ours, which begin with
-    an underscore or have no function of their name.
+    Python functions of PyTorch are left out, since they have other arguments, and so are kernels of ours, which start
+    with an underscore or have no public function.
     """
     for op in operators():
         private = op.name.startswith("_") and op.namespace != "aten" or not (op.is_function or op.is_method)
@@ -44,7 +45,7 @@ def overloads(op):
 
 
 def parameters(arguments, method):
-    """(positional, keyword-only) {name: argument}; a method's tensor comes first, wherever it stands in the schema."""
+    """Return (positional, keyword-only), both {name: argument}; for a method, self is first."""
     found = [a for a in arguments if a.name not in ABOVE]
     if method:
         found.sort(key=lambda a: a.name != "self")
@@ -53,8 +54,10 @@ def parameters(arguments, method):
 
 
 def differences(op):
-    """What is different from PyTorch's overloads of the name that an operator stands for: those that have all that it
-    requires, and nothing that it has not. What some of them lack, it may lack as well: a default of it is our own.
+    """Yield the differences of an operator from the PyTorch overloads that it covers.
+
+    These have all arguments that it requires and none that it lacks. An argument that only some of them have needs a
+    default, which PyTorch does not determine.
     """
     ours, ours_by_name = parameters(op.schema.args, op.namespace == "Tensor")
     theirs = [parameters(s.arguments, op.namespace == "Tensor") for s in overloads(op)]
@@ -80,13 +83,13 @@ def differences(op):
 
 
 def same_default(ours, theirs):
-    """Whether two defaults are one, as a schema and a Python function write it."""
+    """Whether two defaults mean the same, although a schema and a Python function write them differently."""
     v, w = ours.default, theirs.default_value
-    if ours.name == "pin_memory":  # the Python functions say that memory is not pinned
+    if ours.name == "pin_memory":  # False in the Python functions, None in the schemas
         return v is False and w is None or v is w
-    if ours.name == "reduction":  # Mean: 0 to the Python functions, which is no reduction, and 1 to the operators
+    if ours.name == "reduction":  # the default, mean, is 0 in the Python functions and 1 in the schemas
         return (v, w) in ((0, 1), (w, w))
-    if isinstance(w, list):  # one number for all dimensions; none of them, as the Python functions write it
+    if isinstance(w, list):  # one number for all dimensions; [] is None in the Python functions
         return [*v] == w if isinstance(v, tuple) else [v] * len(w) == w if w else v is None
     if isinstance(v, dt.dtype):  # TorchScript's numbers for dtypes
         return (v, w) in ((dt.int64, 4), (dt.float32, 6))

@@ -1,4 +1,4 @@
-"""The signatures that a TypeError lists follow from PyTorch's schemas, and are those that PyTorch lists."""
+"""Tests that the signatures in a TypeError follow from PyTorch's schemas and are those that PyTorch lists."""
 
 import json
 
@@ -7,7 +7,7 @@ import pytest
 from mindtorch_proxy.runtime import ops  # noqa: F401
 from mindtorch_proxy.runtime.signatures import signatures
 
-# calls every method and function with arguments that fit nothing, and prints what its error says it expected
+# calls every method and function with invalid arguments, and prints the signatures in its error
 LISTED = """
 import json, warnings, torch
 warnings.simplefilter("ignore")
@@ -31,7 +31,7 @@ print(json.dumps([
 ]))
 """
 
-# what is read by no schema of its name
+# {name: why no schema of that name describes its arguments}
 OTHERWISE = {
     "dsmm": "PyTorch's mm under another name",
     "spmm": "PyTorch's mm under another name",

@@ -1,6 +1,4 @@
-"""The functions that make a tensor write out all of its slots, with what runtime.tensor.STARTS says a fresh one has in
-them.
-"""
+"""Tests that functions which create a tensor assign all of its slots, with the values of runtime.tensor.STARTS."""
 
 import ast
 import inspect
@@ -20,7 +18,7 @@ MAKERS = {
 MAKERS["the pipeline's text"] = ast.parse(
     "\n".join([*pipeline._WRAP, "out._ms = r"])
 )  # the last line follows the kernel
-# what a tensor over the memory of another one, or over none, takes for these slots
+# slots with other values in tensors that use the memory of another one, or none
 OTHERWISE = {
     "strided_view": {"_storage", "_stride", "_offset"},
     "alias": {"_ms", "_np", "_storage", "_stride", "_offset"},
@@ -34,7 +32,7 @@ def flat(target):
 
 
 def written(function):
-    """(slot, the expression that a maker assigns to it, or None) of the tensor that it makes."""
+    """Yield (slot, the assigned expression or None) for the tensor that a function creates."""
     for node in ast.walk(function):
         if isinstance(node, ast.Assign):
             for target in node.targets:

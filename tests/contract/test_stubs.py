@@ -1,8 +1,7 @@
-"""What stands in stubs/ would run on the real torch unchanged, and no package lies in both trees but torch and
-torch.utils.
+"""Tests that modules in stubs/ would run on the real torch unchanged.
 
-Stubs are the modules that fill gaps: _dynamo, distributions, utils.data, devices that are absent, settings, versions.
-They use names of torch alone and have no engine and no state of their own below them.
+Stubs are modules such as _dynamo, distributions, utils.data, missing devices, settings and versions. They only use
+names of torch, and not the engine below. No package is in both trees, except torch and torch.utils.
 """
 
 import ast
@@ -15,7 +14,7 @@ from mindtorch_proxy import finder
 STUBS = Path(finder.STUBS)
 SERVED = Path(finder.ROOTS[0])
 LIMIT = 12_000  # lines
-# what the oracle's process runs: each stub beside the real torch, and each private name of torch that stubs read
+# the program for the real torch: imports each stub beside it, and reads each private name of torch that stubs use
 PROGRAM = """
 import importlib, json, sys, types, warnings
 warnings.simplefilter("ignore")
@@ -41,14 +40,14 @@ for name in names:
 
 
 def modules():
-    """The stubs as names below torch."""
+    """Yield the stubs as module names below torch."""
     for path in sorted(STUBS.rglob("*.py")):
         parts = path.relative_to(STUBS).with_suffix("").parts
         yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def dotted(node):
-    """The dotted name that an expression is, or None."""
+    """Return the dotted name of an expression, or None if it is something else."""
     parts = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)
@@ -57,7 +56,7 @@ def dotted(node):
 
 
 def names_read(tree):
-    """The names of torch with a private part that a file reads or imports."""
+    """Yield the names of torch with a private part that a file reads or imports."""
     for node in ast.walk(tree):
         found = []
         if isinstance(node, ast.Attribute):
@@ -83,12 +82,12 @@ def test_stubs_run_beside_the_real_torch(oracle_python, python):
     assert names and python("-c", PROGRAM, executable=oracle_python, stdin=given) == ""
 
 
-# slots of a tensor and of a storage that hold memory or history
+# slots of tensors and storages for memory or autograd history
 ENGINE = {"_ms", "_np", "_storage", "_vc", "_acc", "_shape", "_stride", "_offset", "_array", "_edges"}
 
 
 def engine_names(tree):
-    """The engine's slots that a file reads or writes of anything but `self`."""
+    """Return the engine's slots that a file reads or writes of objects other than `self`."""
     return {
         n.attr
         for n in ast.walk(tree)
@@ -110,7 +109,7 @@ def test_stubs_touch_no_engine():
 
 
 def packages_above():
-    """The packages of the served tree that stand on operators alone, as .importlinter names them."""
+    """Return the packages of the served tree that may only use operators, according to .importlinter."""
     contracts = configparser.ConfigParser()
     contracts.read(SERVED.parents[1] / ".importlinter")
     return [
@@ -126,8 +125,8 @@ def test_packages_above_the_operators_touch_no_engine():
             if names := engine_names(ast.parse(path.read_text())):
                 found[path.relative_to(SERVED).as_posix()] = names
     assert found == {
-        "_functorch/_batched.py": {"_ms", "_np", "_storage"},  # a batched tensor has no memory: its slots are emptied
-        "distributed/rpc/_wire.py": {"_array"},  # a message carries the memory of storages
+        "_functorch/_batched.py": {"_ms", "_np", "_storage"},  # clears them: a batched tensor has no memory
+        "distributed/rpc/_wire.py": {"_array"},  # a message contains the memory of storages
     }
 
 
@@ -139,7 +138,7 @@ def test_stubs_are_few():
 
 
 def packages(root):
-    """The packages of a tree, as names below torch."""
+    """Return the packages of a tree as names below torch."""
     return {".".join(path.parent.relative_to(root).parts) for path in root.rglob("*.py")}
 
 

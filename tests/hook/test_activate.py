@@ -1,4 +1,4 @@
-"""python -m mindtorch_proxy, mindtorch-activate, children, pytest and IPython."""
+"""Tests python -m mindtorch_proxy, mindtorch-activate, child processes, pytest and IPython."""
 
 import os
 import shutil
@@ -214,9 +214,7 @@ def test_report_comes_from_the_runtime(python):
 
 
 def test_protobuf_before_mindspore(python):
-    """MindSpore's protobuf code asks for the pure Python implementation, which must be said before anything imports
-    protobuf.
-    """
+    """MindSpore needs protobuf's pure Python implementation, which must be selected before protobuf is imported."""
     name = "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"
     code = f"""
 import os, mindtorch_proxy
@@ -227,7 +225,7 @@ assert os.environ.get({name!r}) == before
 """
     with_none = {name: None}
     assert python("-c", code, **with_none) == "python"
-    assert python("-c", code, **{name: "upb"}) == "upb"  # what the user says stands
+    assert python("-c", code, **{name: "upb"}) == "upb"  # the user's value is kept
     assert python("-c", code, **{name: "python"}) == "python"
     with_onnx = "import onnx, torch; print((torch.ones(2) + 1).tolist())"
     pytest.importorskip("onnx")
@@ -235,7 +233,7 @@ assert os.environ.get({name!r}) == before
 
 
 def test_two_copies_do_not_mix(python, tmp_path):
-    """A hook that finds another checkout's runtime refuses, and says where both are."""
+    """install() raises an error that names both places if it finds the runtime of another checkout."""
     shutil.copytree(
         Path(ROOT) / "mindtorch_proxy", tmp_path / "mindtorch_proxy", ignore=shutil.ignore_patterns("__pycache__")
     )

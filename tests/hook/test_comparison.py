@@ -1,4 +1,4 @@
-"""python -m mindtorch_proxy compare: the first operator that parts from the real PyTorch's, with the program's line."""
+"""Tests python -m mindtorch_proxy compare: the first operator that differs from real PyTorch, and its line."""
 
 import pytest
 
@@ -82,7 +82,7 @@ def test_alignment():
     ]
     assert first_parting(ours, theirs, None)[0]["op"] == "b.default"
     assert first_parting(ours[:1], theirs, None) is None
-    # a constant that the other does not need is no beginning
+    # an extra constant on one side is not the start of the difference
     assert first_parting([record("full.default", [9.0], 1, True), *ours], theirs, None)[3] is None
 
 
@@ -104,7 +104,7 @@ def test_a_product_computed_the_other_way_round_does_not_part():
     )
     assert (
         found[0]["op"] == "sum.default" and found[3]["op"] == "mm.default"
-    )  # which is suspected, since something after it parts
+    )  # mm is the suspect, since an operator after it differs
 
 
 def test_tolerance_is_by_dtype():

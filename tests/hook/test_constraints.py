@@ -1,4 +1,4 @@
-"""The files for `pip install -c`, and the command that says which of them fits."""
+"""Tests the files for `pip install -c`, and the command that prints which one to use."""
 
 import configparser
 import os
@@ -32,12 +32,12 @@ PIP = (
 
 
 def lines(name):
-    """The lines of one file, without comments."""
+    """Return the lines of a file without comments."""
     return [line for line in (FOLDER / name).read_text().splitlines() if line and not line.startswith("#")]
 
 
 def pins(name):
-    """{package: specifier} of one file and of the one that it includes."""
+    """Return {package: specifier} for a file and those that it includes."""
     found = {}
     for line in lines(name):
         if line.startswith("-c "):
@@ -52,7 +52,7 @@ def pins(name):
 
 
 def declared(section, option):
-    """{package: specifier} of a list in setup.cfg; what stands there with a marker or an extra is left out."""
+    """Return {package: specifier} for a list in setup.cfg, without requirements that have a marker or an extra."""
     config = configparser.ConfigParser()
     config.read(ROOT / "setup.cfg")
     needs = [Requirement(line) for line in config[section][option].splitlines() if line and not line.startswith("#")]
@@ -60,7 +60,7 @@ def declared(section, option):
 
 
 def extras():
-    """{package: the specifiers that the extras give}."""
+    """Return {package: set of specifiers} for the extras in setup.cfg."""
     config = configparser.ConfigParser()
     config.read(ROOT / "setup.cfg")
     found = {}
@@ -100,7 +100,7 @@ def test_the_files_agree_with_setup_cfg():
             version in SpecifierSet(two["numpy"]),
         ) == (first, second)
     assert "3.0.0" not in wanted and "3.0.0" not in SpecifierSet(two["numpy"])
-    for name, needs in extras().items():  # no extra lets in what the files leave out
+    for name, needs in extras().items():  # no extra allows a version that the files exclude
         first = re.fullmatch(r"<(\S+)", base[name])[1] if name in base else None
         assert first is None or not any(SpecifierSet(need).contains(first) for need in needs), name
 
@@ -117,7 +117,7 @@ def test_the_first_command_of_the_readme_names_the_file():
     + [(n, "numpy<2", "numpy<3,>=2") for n in ("numpy2.txt", "numpy2-torch.txt")],
 )
 def test_pip_takes_the_files(name, kept_out, because, tmp_path):
-    """From any folder, by way of another file too; and it heeds them."""
+    """pip accepts the files from any folder, also when another file includes them, and applies them."""
     pytest.importorskip("pip")
 
     def pip(need):

@@ -1,4 +1,4 @@
-"""python -m mindtorch_proxy doctor, and what a broken installation says."""
+"""Tests python -m mindtorch_proxy doctor, and the messages of a broken installation."""
 
 import json
 import os
@@ -21,7 +21,7 @@ DOCTOR = (*RUN, "doctor", "--json")
 
 @pytest.fixture
 def bare(tmp_path):
-    """(a Python without any package, a folder that has ours, as a wheel lays it out, and takes others)."""
+    """Provide (a Python without packages, a folder with ours in the layout of a wheel, for further packages)."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "env"], check=True)
     folder = tmp_path / "packages"
     (folder / "mindtorch_proxy").mkdir(parents=True)
@@ -31,14 +31,14 @@ def bare(tmp_path):
 
 
 def package(folder, name, text, version="1.0", needs=()):
-    """Plant a package and what pip writes about it."""
+    """Create a package and the metadata that pip writes for it."""
     (folder / name).mkdir(parents=True)
     (folder / name / "__init__.py").write_text(text)
     metadata(folder, name, version, *needs)
 
 
 def metadata(folder, name, version, *needs):
-    """Plant what pip writes about a package; each of `needs` is a requirement."""
+    """Create the metadata that pip writes for a package; each of `needs` is a requirement."""
     info = folder / f"{name}-{version}.dist-info"
     info.mkdir(parents=True)
     requires = "".join(f"Requires-Dist: {need}\n" for need in needs)
@@ -46,7 +46,7 @@ def metadata(folder, name, version, *needs):
 
 
 def said(python, executable, folder, code="import torch; torch.ones(2) + 1"):
-    """What a program prints that needs a kernel, and what the doctor finds."""
+    """Return the message of a program that needs a kernel, and the problems that the doctor finds."""
     done = python(*RUN, "-c", code, executable=executable, check=False, PYTHONPATH=folder)
     report = json.loads(python(*DOCTOR, executable=executable, check=False, PYTHONPATH=folder).stdout)
     assert done.returncode == 1 and "Traceback" not in done.stderr, done.stderr
@@ -57,14 +57,14 @@ def said(python, executable, folder, code="import torch; torch.ones(2) + 1"):
 def test_no_numpy_no_mindspore(python, bare):
     executable, folder = bare
     message, found = said(python, executable, folder)
-    assert "NumPy does not load" in message and len(found) == 2  # and MindSpore is missing too
+    assert "NumPy does not load" in message and len(found) == 2  # the second problem is that MindSpore is missing
     assert message.strip().endswith(
         f": {executable} -m pip install -c {folder}/mindtorch_proxy/constraints/base.txt numpy"
     )
     package(folder, "numpy", "__version__ = '2.3.1'", "2.3.1")
     message, _ = said(python, executable, folder)
     assert "MindSpore is not installed" in message and "pip install mindspore==2.7.2" in message
-    # in an activated process it is an ImportError with that sentence, not an AttributeError of MindSpore's inside
+    # in an activated process it is an ImportError with that sentence, not an AttributeError inside MindSpore
     code = (
         "import mindtorch_proxy as m; m.install()\ntry:\n    import torch\nexcept ImportError as error:\n    "
         "print(error)"
@@ -81,7 +81,7 @@ LIBRARIES = (
         "numpy-financial>=9",
         "numpy>=3; extra == 'all'",
     ),
-    ("Pyarrow", "26.0.1"),  # pip compares names without regard to case
+    ("Pyarrow", "26.0.1"),  # pip ignores the case of names
     ("scikit_learn", "1.9.1", "numpy>=1.24.1"),
     ("old_one", "0.1", "numpy (<1.20)"),
     ("polars", "2.1.0"),
@@ -91,7 +91,7 @@ LIBRARIES = (
 def test_libraries_that_need_numpy_2_are_named_with_the_command_that_mends_them(monkeypatch, tmp_path):
     for library in LIBRARIES:
         metadata(tmp_path, *library)
-    metadata(tmp_path / "behind", "pandas", "2.3.3", "numpy>=1.22")  # hidden by the first
+    metadata(tmp_path / "behind", "pandas", "2.3.3", "numpy>=1.22")  # hidden by the pandas of the first folder
     monkeypatch.setattr(sys, "path", [str(tmp_path), str(tmp_path / "behind")])
     what, command = installation.library_problem("1.26.4").split(": ")
     assert what.split(", ") == [
@@ -108,7 +108,7 @@ def test_libraries_that_need_numpy_2_are_named_with_the_command_that_mends_them(
 
 
 def test_libraries_that_need_another_numpy_than_2_are_named(monkeypatch, tmp_path):
-    """MindSpore 2.7.2 says that it needs NumPy 1, and works with NumPy 2; of NumPy 3 nobody knows."""
+    """MindSpore 2.7.2 declares that it needs NumPy 1 but works with NumPy 2; NumPy 3 is untested."""
     metadata(tmp_path, "numpy", "2.4.6")
     metadata(tmp_path, "mindspore", "2.7.2", "numpy<2.0.0,>=1.20.0")
     metadata(tmp_path, "mindtorch_proxy", "0.1.0", "numpy<3,>=1.25")
@@ -139,7 +139,7 @@ def test_libraries_that_go_with_numpy_1_are_no_problem(monkeypatch, tmp_path):
 
 
 def test_without_packaging(monkeypatch, tmp_path):
-    """What can't be compared is said; every library of NumPy's is in the command then."""
+    """A message says that versions cannot be compared, and the command then contains every library that needs NumPy."""
     for library in LIBRARIES:
         metadata(tmp_path, *library)
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
@@ -230,7 +230,7 @@ def test_a_variable_without_effect_is_found(python):
 
 
 def test_the_first_kernel_says_what_takes_seconds(python):
-    """On a terminal alone, and the line goes away."""
+    """The message is only shown on a terminal, and removed afterwards."""
     code = "import torch; print((torch.ones(2) + 1).tolist())"
     master, slave = pty.openpty()
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""The finder and its metadata: on, off, beside another torch; install and uninstall."""
+"""Tests the finder and its metadata: on, off, beside another torch, and with install and uninstall."""
 
 import json
 import subprocess
@@ -15,7 +15,7 @@ PACKAGE = str(Path(mindtorch_proxy.__file__).parent)
 
 @pytest.fixture(params=["made up", "real"])
 def other_torch(request, tmp_path):
-    """(folder for PYTHONPATH, version) of another torch."""
+    """Provide (folder for PYTHONPATH, version) of another torch."""
     if request.param == "made up":
         (tmp_path / "torch").mkdir()
         (tmp_path / "torch/__init__.py").write_text("__version__ = '9.9'\n")
@@ -65,7 +65,7 @@ assert files and not [f for f in files if f.startswith(sys.argv[3])], files
 
 
 def test_a_submodule_only_the_other_torch_has_is_missing(python, tmp_path):
-    """Even where the other torch's finder looks at no path, as those of editable installs do."""
+    """This also holds if the other torch's finder ignores the path, as those of editable installs do."""
     (tmp_path / "torch").mkdir()
     (tmp_path / "torch/only_there.py").write_text("")
     code = """
@@ -200,8 +200,8 @@ threads = [threading.Thread(target=work, args=(n,)) for n in names]
 assert len(got) == len(names) and all(sys.modules[n] is m for n, m in got)
 print(sum(type(f).__name__ == "TorchFinder" for f in sys.meta_path))
 """
-    # a package and its child imported first by two threads meet CPython's own import deadlock, in PyTorch too;
-    # attributes do not
+    # Importing a package and its submodule in two threads can deadlock in CPython, also with PyTorch. Reading
+    # attributes cannot.
     assert python("-c", code) == "1"
 
 

@@ -1,4 +1,4 @@
-"""What setup.cfg says, beside what the rooms do."""
+"""Compares setup.cfg with what the packages contain and import."""
 
 import ast
 import configparser
@@ -10,9 +10,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 def imported(path):
-    """The distributions' names that a module imports, apart from those whose absence it answers (`except
-    ImportError`).
-    """
+    """Yield the top-level names that a module imports outside of try blocks, such as those for optional packages."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     optional = {
         id(n) for t in ast.walk(tree) if isinstance(t, ast.Try) and t.handlers for s in t.body for n in ast.walk(s)
@@ -24,8 +22,7 @@ def imported(path):
             yield node.module.partition(".")[0]
 
 
-# rich makes a table nicer where it is installed; torch.utils.tensorboard stands over tensorboard, and shows what others
-# have made
+# rich is used for tables if it is installed; torch.utils.tensorboard needs tensorboard, and others for some records
 OPTIONAL = {"rich", "tensorboard", "google", "PIL", "matplotlib", "moviepy"}
 
 

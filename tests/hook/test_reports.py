@@ -1,4 +1,4 @@
-"""mindtorch_proxy.report(): a table, a page, a file; times by operator; the variables that ask for it."""
+"""Tests mindtorch_proxy.report(): a table, a page, a file, times by operator, and the environment variables for it."""
 
 import json
 
@@ -19,7 +19,7 @@ def test_the_table_is_plain_rich_or_html(python):
     table, plain, markup = python(*RUN, "-c", code).split("==\n")
     for text in (table, plain, markup):
         assert "mm" in text and "pyboost" in text and "MatMul" in text and "primitives; copies and casts" in text
-    assert plain.startswith("operator  ") and "no CPU kernel" in plain  # why a later kind stands in
+    assert plain.startswith("operator  ") and "no CPU kernel" in plain  # the reason for a fallback
     assert "<td>mm</td>" in markup
     without = "import sys; sys.modules['rich'] = sys.modules['rich.console'] = None\n" + code
     assert python(*RUN, "-c", without).split("==\n")[0].startswith("operator  ")
@@ -30,7 +30,7 @@ def test_times_are_the_operators_own(python):
     times, rows = json.loads(python(*RUN, "-c", code))
     assert (
         0 < times["mm"] < 5 and "nonzero" not in times
-    )  # MindSpore's loading is no operator's, what ran outside is not timed
+    )  # the time for loading MindSpore is not an operator's, and operators outside the block are not timed
     assert rows[0][5] == max(row[5] or 0 for row in rows) > 0
     assert sum(times.values()) < 20
 

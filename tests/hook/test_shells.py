@@ -1,4 +1,4 @@
-"""Activation in real shells, conda's scripts, the .pth file's hint, metadata for pip, names after `python -i`."""
+"""Tests activation in real shells, conda's scripts, the hint of the .pth file, metadata for pip, and `python -i`."""
 
 import json
 import os
@@ -85,7 +85,7 @@ def test_a_shell_that_is_not_known(python):
 
 @pytest.fixture
 def own(tmp_path, python):
-    """ask(*arguments, **variables): what the Python of a fresh environment prints."""
+    """Provide ask(*arguments, **variables), which runs the Python of a new environment and returns what it prints."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "env"], check=True)
 
     def ask(*arguments, check=True, **variables):
@@ -154,7 +154,7 @@ def test_condas_scripts(own, python, tmp_path, shell):
     if not (executable := shutil.which(shell)):
         pytest.skip(f"{shell} is not installed")
     (tmp_path / "env/conda-meta").mkdir()
-    (tmp_path / "env/etc").mkdir()  # as every conda environment has it
+    (tmp_path / "env/etc").mkdir()  # exists in every conda environment
     before = everything(tmp_path / "env")
     own(*COMMAND, "--install")
     suffix = "fish" if shell == "fish" else "sh"
@@ -190,4 +190,4 @@ def test_os_has_no_more_variables_than_before(own):
     before = own("-c", "import os; print(sorted(os.environ))")
     own(*COMMAND, "--install")
     assert own("-c", "import os; print(sorted(os.environ))") == before
-    assert os.environ.get("MINDTORCH_ACTIVATE")  # the test's own process is activated: `own` is not
+    assert os.environ.get("MINDTORCH_ACTIVATE")  # this process is activated, while `own` is not

@@ -1,4 +1,4 @@
-"""What type checkers and editors see of `torch` after `mindtorch-activate --install --with-types`."""
+"""Tests what type checkers and editors see of `torch` after `mindtorch-activate --install --with-types`."""
 
 import ast
 import os
@@ -42,7 +42,7 @@ REVEALED = [
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory):
-    """The Python of an environment that has the stubs and nothing else."""
+    """Provide an environment that contains only the stubs."""
     folder = tmp_path_factory.mktemp("typed")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "env"], check=True)
     python = folder / "env/bin/python"
@@ -56,7 +56,7 @@ def environment(tmp_path_factory):
 
 
 def checked(lines, folder):
-    """(the types revealed, the lines with errors)."""
+    """Parse a type checker's output into (revealed types, lines with errors)."""
     revealed = [m[1] for m in re.findall(r"sample\.py:(\d+).*(?:Revealed type is|Type of .* is) \"(.*?)\"", lines)]
     return revealed, sorted({int(n) for n in re.findall(r"sample\.py:(\d+)(?::\d+)?:? -? ?error", lines)})
 
@@ -113,7 +113,7 @@ def test_jedi(environment):
 
 
 def test_every_operator_is_there(environment):
-    """Functions and methods of the registry have a line with types, overloads each their own."""
+    """Functions and methods of the registry have a line with types, and so has each overload."""
     import torch  # noqa: F401  (declares them)
 
     from mindtorch_proxy.runtime import registry
@@ -126,7 +126,7 @@ def test_every_operator_is_there(environment):
 
 
 def test_installed_and_removed(python, tmp_path):
-    """The command, in an environment that finds our packages where this one has them."""
+    """Run the command in an environment that uses the packages of this one."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "env"], check=True)
     site = next((tmp_path / "env").glob("lib/python*/site-packages"))
     (site / "packages.pth").write_text(

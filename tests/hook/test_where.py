@@ -1,4 +1,4 @@
-"""`python -m mindtorch_proxy where` names the declaration, the gradient, the kernels and the tests of a public name."""
+"""Tests that `python -m mindtorch_proxy where` shows the declaration, gradient, kernels and tests of a public name."""
 
 import ast
 import inspect
@@ -60,7 +60,7 @@ def test_a_function_leads_to_its_kernel():
     tree = ast.parse((ROOT / "backends/cpu/kernels/norm.py").read_text())
     made = next(n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == "norm_backward")
     at = re.findall(r"backends/cpu/kernels/norm.py:(\d+) norm_backward\(\)", found)
-    assert at and made.decorator_list[0].lineno <= int(at[0]) <= made.lineno  # from the decorator on
+    assert at and made.decorator_list[0].lineno <= int(at[0]) <= made.lineno  # starting at the decorator
     assert "native_layer_norm_backward" in found and "_C.norm_backward" in found
 
 

@@ -1,4 +1,4 @@
-"""`runner` is no part of the installed package."""
+"""Makes `runner`, which is not in the installed package, importable for these tests."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""run_test_v2.py against a small checkout of our own: crashes, hangs, categories, ledger, reports, exit codes."""
+"""Tests run_test_v2.py with a small checkout: crashes, hangs, categories, ledger, reports, exit codes."""
 
 import argparse
 import importlib.util
@@ -166,7 +166,7 @@ def test_pytest_arguments_node_ids_and_lists(checkout, tmp_path):
     file = checkout / "tests/models/bad/test_bad.py"
     assert "1 passed, 0 failed, 0 skipped" in run(f"{file}::BadTest::test_1_good", "--make-reports", "tests")
     assert "1 passed, 0 failed, 0 skipped" in run("tests/models/bad/test_bad.py", "-k", "test_1_good", cwd=checkout)
-    others = "".join(f"another/test_file.py::test_{i}\n" for i in range(8000))  # longer than a command line may be
+    others = "".join(f"another/test_file.py::test_{i}\n" for i in range(8000))  # too long for a command line
     (tmp_path / "only").write_text("# a comment\nbad/test_bad.py::test_parametrised[2]\n" + others)
     assert "1 passed, 0 failed, 0 skipped" in run(file, "--only", tmp_path / "only")
     assert "0 passed, 0 failed, 0 skipped" in run(file, "-k", "nothing", code=5)
@@ -224,7 +224,7 @@ def test_report_of_kernels_is_merged(checkout, tmp_path):
 
 
 def interrupted(checkout, tmp_path, number=signal.SIGINT, before=lambda process: None):
-    """A run that is interrupted in its second test: (exit status, standard error, results, the process of the test)."""
+    """Interrupt a run in its second test; return (exit status, standard error, results, pid of the test's process)."""
     pid = tmp_path / "pid"
     (checkout / "tests/models/good/test_long.py").write_text(
         f"import os, time\ndef test_a(): pass\ndef test_b():\n    open({str(pid)!r}, 'w').write(str(os.getpid()))\n  "
@@ -236,7 +236,7 @@ def interrupted(checkout, tmp_path, number=signal.SIGINT, before=lambda process:
         stderr=subprocess.PIPE,
         text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )  # what runs in the background of a shell ignores it
+    )  # restores SIGINT, which background processes of a shell ignore
     while not (pid.exists() and pid.read_text()):
         assert process.poll() is None
         time.sleep(0.1)
@@ -249,14 +249,14 @@ def interrupted(checkout, tmp_path, number=signal.SIGINT, before=lambda process:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_keeps_its_results_and_leaves_no_process(checkout, tmp_path, number):
     status, complaints, report, pid = interrupted(checkout, tmp_path, number)
-    assert (status, complaints) == (130, "")  # no stacks of the process that was ended
+    assert (status, complaints) == (130, "")  # no traceback of the terminated process
     assert [(t["id"].rpartition("::")[2], t["outcome"]) for t in report["tests"]] == [("test_a", "passed")]
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
 
 
 def test_a_reader_that_goes_away_does_not_end_the_run(checkout, tmp_path):
-    """Ctrl-C ends `cat` in `| cat` as well, and `| head` ends before the run does."""
+    """Ctrl-C also ends `cat` in `| cat`, and `| head` ends before the run does."""
     status, complaints, report, _ = interrupted(checkout, tmp_path, before=lambda process: process.stdout.close())
     assert (status, complaints) == (130, "") and report["counts"] == {"passed": 1}
     command = f"{sys.executable} {RUNNER} {checkout}/tests/models/good/test_good.py -v --json {tmp_path}/all.json"
@@ -268,7 +268,7 @@ def test_a_reader_that_goes_away_does_not_end_the_run(checkout, tmp_path):
 
 
 def plant(folder, version="5.1.0"):
-    """A checkout of some version, with a test that imports its package."""
+    """Create a checkout of a version, with a test that imports its package; return the folder."""
     (folder / "src/transformers").mkdir(parents=True)
     (folder / "src/transformers/__init__.py").write_text(f'__version__ = "{version}"\n')
     (folder / "tests/models/x").mkdir(parents=True)
@@ -279,7 +279,7 @@ def plant(folder, version="5.1.0"):
 
 
 def test_a_checkout_on_the_path_is_what_counts(tmp_path):
-    """Its metadata is another version's, or there is none; a relative path is meant from where the user is."""
+    """Its version is used even if metadata has another version or is missing; paths are relative to the user's cwd."""
     plant(tmp_path / "upstream")
     output = run("upstream/tests", "--json", tmp_path / "r.json", cwd=tmp_path, PYTHONPATH="upstream/src")
     assert "1 passed, 0 failed" in output
@@ -287,11 +287,11 @@ def test_a_checkout_on_the_path_is_what_counts(tmp_path):
 
 
 def test_the_version_without_metadata(tmp_path, monkeypatch):
-    """No package of this environment is seen (-S): the source says the version, on the path and installed editable."""
+    """Without site-packages (-S), the version is read from the source, on the path or of an editable install."""
     plant(tmp_path / "upstream")
     (tmp_path / "packages").mkdir()
     (tmp_path / "packages/editable.pth").write_text(f"{tmp_path}/upstream/src\n")
-    (tmp_path / "here/transformers").mkdir(parents=True)  # a folder that is called so, as a checkout is, is no package
+    (tmp_path / "here/transformers").mkdir(parents=True)  # a folder with that name is not yet a package
 
     def version(path, more=""):
         code = f"import sys; sys.path[:0] = {[str(RUNNER.parent), str(tmp_path / path)]!r}; {more}\n"

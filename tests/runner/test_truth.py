@@ -1,6 +1,6 @@
-"""run_test_v2.py tells what became of each file, in the terminal, in JUnit, in JSON and by its exit code.
+"""Tests what run_test_v2.py reports for each file in the terminal, JUnit, JSON and its exit code.
 
-What can be done with its results.
+Also tests what can be done with the results: groups of failures, reruns, comparisons and HTML pages.
 """
 
 import html
@@ -26,7 +26,7 @@ from runner.progress import Progress, span
 
 RUNNER = Path(__file__).resolve().parents[2] / "run_test_v2.py"
 SCHEMA = json.loads(Path(runner.__file__).with_name("results.schema.json").read_text())
-# file -> (outcome, part of why)
+# {file: (source, outcome, part of the reason)}
 FILES = {
     "a/test_ok.py": ("import torch\ndef test_1(): pass\ndef test_2(): assert [1, 2] == [1, 3]\n", "ran", ""),
     "b/test_dependency.py": (
@@ -72,7 +72,7 @@ def run(*arguments, code=0, cwd="/", **variables):
 
 @pytest.fixture(scope="module")
 def whole(checkout, tmp_path_factory):
-    """(output, JSON, JUnit, folder) of a run of all the files."""
+    """Run all files; provide (output, JSON, JUnit, folder)."""
     folder = tmp_path_factory.mktemp("results")
     reports = ("--json", folder / "r.json", "--junitxml", folder / "r.xml", "--html", folder / "r.html")
     output = run(checkout / "tests", "--jobs", 2, "--timeout", 25, "--test-timeout", 30, *reports, code=2)
@@ -144,7 +144,7 @@ def test_failures_are_grouped_by_cause_with_a_command(whole, checkout):
     assert "1 wrong value: assert [1, 2] == [1, 3]\n" in whole[0] and whole[1]["causes"][0].keys() >= {"cause", "count"}
     late = {"outcome": "failed", "category": "time-out"}
     failures = [late | {"id": f"a::{n}", "message": f"Failed: Timeout (>{n}.0s) from pytest-timeout."} for n in (8, 9)]
-    (group,) = groups(failures)  # shown with the numbers of the first
+    (group,) = groups(failures)  # shown with the numbers of the first failure
     assert (group["count"], group["cause"]) == (2, "Failed: Timeout (>8.0s) from pytest-timeout.")
     command = re.search(r"^ +(python\S* .*test_ok.py::test_2)$", whole[0], re.M)[1]
     done = subprocess.run(
@@ -164,7 +164,7 @@ def test_what_failed_can_be_run_again(checkout, whole, tmp_path):
     finally:
         (checkout / "tests/c/conftest.py").write_text("import absent_helper\n")
     assert output.rstrip().endswith("1 passed, 1 failed, 0 skipped"), output  # test_ok's test_1 passed before
-    # what passed before was not to run now, so it is not missed
+    # a test that passed before was not selected now, so it is not reported as missing
     assert "not run" not in output and output.count("0 newly failing") == 2
 
 
@@ -264,7 +264,7 @@ def test_progress_knows_what_is_left():
     progress = Progress([one := Run(10, 10), Run(0, 0)], live=False)
     progress.started = time.monotonic() - 100
     progress.ended.append(one)
-    assert 99 < progress.left() < 102  # the other file is taken for as long as this one
+    assert 99 < progress.left() < 102  # the other file is estimated to take as long as this one
     assert [span(s) for s in (5, 500, 7200)] == ["5 s", "8 min", "2.0 h"]
 
 
@@ -281,9 +281,9 @@ COLORS = {"light": [], "dark": ["--blink-settings=preferredColorScheme=0"]}
 @pytest.mark.slow
 @pytest.mark.parametrize("width, colors", [(1280, "light"), (390, "light"), (390, "dark")])
 def test_the_page_in_a_browser(whole, width, colors, tmp_path):
-    """In a frame of the width.
+    """Show the page in a frame with a width: there are no console messages, and no element is wider than the frame.
 
-    Chromium's own window is never narrower than 500 pixels. Nothing on the console, nothing sticks out.
+    A frame is used because Chromium's window is never narrower than 500 pixels.
     """
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if not browser:
@@ -299,7 +299,7 @@ def test_the_page_in_a_browser(whole, width, colors, tmp_path):
     kernels = {"kernels": [kernel | {"seconds": 12.3456, "why": "because " * 20}], "share": 0.5}
     (tmp_path / "kernels.html").write_text(render("Kernels", kernels=kernels))
     for page in (whole[3] / "r.html", tmp_path / "kernels.html"):
-        assert "http" not in page.read_text().split("<script type")[0]  # nothing comes from elsewhere
+        assert "http" not in page.read_text().split("<script type")[0]  # nothing is loaded from elsewhere
         (tmp_path / "frame.html").write_text(FRAME.format(page=page.as_uri(), width=width))
         flags = [
             "--headless",

@@ -1,4 +1,4 @@
-"""The documentation: its programs run, its site builds, its tables are true; what is built for PyPI works alone."""
+"""Tests the documentation (programs, site, tables), and that the distributions for PyPI work without the checkout."""
 
 import importlib.util
 import os
@@ -19,7 +19,7 @@ TRAIN = (
     "import torch\nmodel = torch.nn.Linear(4, 2)\nmodel(torch.ones(3, 4)).sum().backward()\nprint(f'trained "
     "{model.weight.grad[0, 0].item()}')\n"
 )
-# what a block's first line tells -> what makes it run by itself, or the test that runs it
+# {first line of a block: code to put before it}, then {page, or pattern of a command: what else runs it}
 CONTEXT = {"from mindtorch_proxy.runtime.call.dispatch import intercept": "import torch\nx = y = torch.ones(2)\n"}
 PYTHON_ELSEWHERE = {"add-an-operator": "tests/contract/test_recipe.py", "transcript": "tools/transcript.py"}
 COMMANDS_ELSEWHERE = {
@@ -45,12 +45,12 @@ def test_programs_of_the_pages(python, page, number):
     block = blocks(page)[number]
     if (
         block not in (ROOT / "runtime/ops/pointwise.py").read_text()
-    ):  # the declaration that how-a-call-runs shows, as it stands there
+    ):  # not a declaration that how-a-call-runs quotes from that file
         python("-m", "mindtorch_proxy", "-c", CONTEXT.get(block.partition("\n")[0], "") + block)
 
 
 def commands():
-    """The lines of all blocks of shell commands, without their comments, each once, but those that other tests run."""
+    """Return the lines of all blocks of shell commands, without comments, duplicates and those that other tests run."""
     lines = [
         line.partition(" #")[0].strip()
         for page in PAGES
@@ -124,7 +124,7 @@ def test_every_option_of_the_commands_is_documented(python):
 
 
 def test_messages_of_the_troubleshooting_page_exist():
-    """What stands in backquotes in its first column is said by the code, up to the parts that vary."""
+    """The messages in backquotes in the first column are in the code, apart from the parts that vary."""
     said = "".join(path.read_text() for room in ("mindtorch_proxy", "stubs") for path in (ROOT / room).rglob("*.py"))
     rows = re.findall(r"^\| `(.*?)`", (DOCS / "troubleshooting.md").read_text(), re.M)
     parts = [
@@ -156,10 +156,10 @@ def test_the_coverage_page_claims_nothing_that_is_absent(oracle_python):
 
 @pytest.mark.slow
 def test_wheel_and_sdist(tmp_path):
-    """Built, checked, and used from an environment that has the wheel alone in the place of the checkout."""
+    """Build and check both, and use the wheel in an environment that has it instead of the checkout."""
     pytest.importorskip("build")
     pytest.importorskip("twine")
-    source = tmp_path / "source"  # the checkout's own build/ may hold files that are gone
+    source = tmp_path / "source"  # the build/ of the checkout may contain deleted files
     source.mkdir()
     for name in "setup.py setup.cfg pyproject.toml MANIFEST.in README.md LICENSE run_test_v2.py".split():
         shutil.copy(ROOT / name, source)
@@ -187,7 +187,7 @@ def test_wheel_and_sdist(tmp_path):
     assert not [name for name in names if name.startswith(("tests/", "runner/", "tools/"))]
     sources = {
         name.partition("/")[2] for name in tarfile.open(files[0]).getnames()
-    }  # with the tests, which README's second command runs
+    }  # includes the tests, which the second command in README runs
     assert {
         "tests/conftest.py",
         "tests/hook/test_doctor.py",

@@ -1,4 +1,4 @@
-"""The tool that looks for names of torch in packages: what it finds in one of ours, what it says of it, its table."""
+"""Tests the tool that finds names of torch in packages: its findings in a small package, its report and its table."""
 
 import importlib.util
 import io
@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def load():
     spec = importlib.util.spec_from_file_location("imports", ROOT / "tools" / "imports.py")
     module = importlib.util.module_from_spec(spec)
-    sys.modules["imports"] = module  # dataclasses look there
+    sys.modules["imports"] = module  # needed by dataclasses
     spec.loader.exec_module(module)
     return module
 
@@ -25,7 +25,7 @@ imports = load()
 
 
 def planted(folder, files):
-    """A package of ours in a folder, of {path within it: source}."""
+    """Create a package in a folder from {path within it: source}; return the folder."""
     for name, source in {"__init__.py": "", **files}.items():
         path = folder / "planted" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -34,7 +34,7 @@ def planted(folder, files):
 
 
 def found(folder):
-    """({(file, line, name, kind)} of a folder, {name: (where, when, caught)} of it)."""
+    """Return ({(file, line, name, kind)}, {name: (where, when, caught)}) for the uses in a folder."""
     uses, unreadable = imports.uses(imports.read(folder))
     assert not unreadable
     places = {(use.path.rpartition("/")[2], use.line, use.name, use.kind) for use, _ in uses}
@@ -176,7 +176,7 @@ def test_names_are_torchs_where_they_are_bound_to_it(tmp_path):
 
 
 def test_what_does_not_stand_for_torch_at_the_end_is_not_followed_into_functions(tmp_path):
-    """`nn` is something else when a method runs; what stands in for a torch that is missing changes nothing."""
+    """A name that the module rebinds does not mean torch in functions, unless the new value is a fallback like None."""
     source = "from torch import a, b\ntry:\n    from torch import c\nexcept ImportError:\n    c = Other()\n"
     source += "a = 1\nb = None\ndef f():\n    a.no, b.yes, c.yes\n"
     assert names(planted(tmp_path, {"m.py": source})) == {"torch.a", "torch.b", "torch.b.yes", "torch.c", "torch.c.yes"}
@@ -291,7 +291,10 @@ def test_an_error_is_caught_where_the_handler_names_it(caught, kind, error, read
 
 
 def test_modules_of_the_package(tmp_path):
-    """Relative names are the package's own, and bring torch too; "import" is what runs when the package is imported."""
+    """Relative imports are the package's own modules, through which names of torch may come.
+
+    "import" marks names that are used when the package is imported.
+    """
     modules = {
         "__init__.py": "from .compat import T, nn\nfrom .sub import module\nT.first",
         "compat.py": "import torch as T\nfrom torch import nn\nfrom .torch import own\nown.no",
@@ -384,7 +387,7 @@ def function():
 
 
 def survey(folder, capsys, *arguments):
-    """(exit status, report, what was printed) of the tool on the package that lies in a folder."""
+    """Run the tool on the package in a folder; return (exit status, report, printed text)."""
     status = imports.main([str(folder), "--json", str(folder / "report.json"), *map(str, arguments)])
     return status, json.loads((folder / "report.json").read_text()), capsys.readouterr().out
 

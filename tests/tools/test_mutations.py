@@ -1,4 +1,4 @@
-"""The tool that plants faults: its table fits the tree, and it says truly whether tests notice."""
+"""Tests the tool that inserts faults: its table matches the tree, and it reports correctly whether tests fail."""
 
 import importlib.util
 import json
@@ -89,7 +89,7 @@ def git(folder, *arguments):
 
 @pytest.fixture
 def tiny(tmp_path):
-    """A repository of a function, its tests and faults, with the tool in it."""
+    """Provide a small repository with a function, its tests, a table of faults and the tool."""
     files = {
         "tiny.py": ADDITION,
         "test_tiny.py": TESTS,

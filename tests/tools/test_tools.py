@@ -1,4 +1,4 @@
-"""The probe of primitives, and what it and the kernel table have written."""
+"""Tests the probe of primitives, and the files written by it and by the tool for the kernel table."""
 
 import importlib.util
 import os
@@ -53,7 +53,7 @@ def test_the_installed_version_chooses_its_dtypes(probe):
 
 
 def test_references_are_sound(probe):
-    """Every recipe's arguments can be made, and its reference computes numbers of them."""
+    """The arguments of each recipe can be created, and its reference computes numbers from them."""
     np = probe.np
     for name, several in probe.recipes().items():
         for _, arguments, init, reference in several:

@@ -1,4 +1,4 @@
-"""torch._C: the names that Python code reaches for below torch."""
+"""torch._C: names of PyTorch's C++ module that Python code uses."""
 
 import ctypes as _ctypes
 import enum as _enum
@@ -86,7 +86,7 @@ _OF_TORCH = frozenset(
     set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype
     set_num_interop_threads set_num_threads""".split()
 )
-_FILES = frozenset({"_distributed_c10d", "_profiler"})  # of the folder, imported when first asked for
+_FILES = frozenset({"_distributed_c10d", "_profiler"})  # submodules in this folder, imported at their first use
 _OF_GRAPHS = frozenset(
     """Graph Node Value Block Use JitType TensorType ListType OptionalType TupleType DictType ClassType IntType
     FloatType BoolType StringType NoneType ComplexType NumberType AnyType DeviceObjType InferredType
@@ -95,13 +95,13 @@ _OF_GRAPHS = frozenset(
 
 
 def _get_tracing_state():
-    """The tracer that makes a graph in this thread (it takes scopes by push_scope), or None."""
+    """Return the tracer that records a graph in this thread (it has push_scope for scopes), or None."""
     tracer = _modules.get("torch.jit._tracer")
     return tracer and tracer.current()
 
 
 def _is_tracing():
-    """Whether a trace is being made in this thread."""
+    """Whether this thread is tracing."""
     return _get_tracing_state() is not None
 
 
@@ -124,7 +124,7 @@ def _set_fwd_grad_enabled(mode):
 
 
 def _sdp_switch(kind, setter, getter):
-    """The two functions of a setting of scaled_dot_product_attention."""
+    """Return the setter and the getter of a setting of scaled_dot_product_attention."""
 
     def change(enabled):
         if not isinstance(enabled, bool):
@@ -157,26 +157,24 @@ has_spectral = has_lapack = True
 
 
 def _get_accelerator(check_available=None):
-    """The accelerator that is in use, or the CPU's device."""
+    """Return the device of the current accelerator, or of the CPU."""
     from torch.accelerator import current_accelerator
 
     return current_accelerator(check_available=True) or device("cpu")
 
 
 def _storage_id(t):
-    """A number for the storage behind a tensor."""
+    """Return a number that identifies the storage of a tensor."""
     return t.untyped_storage()._cdata
 
 
 def _has_storage(t):
-    """Whether a tensor has a storage: those of sparse layouts have none of their own."""
+    """Whether a tensor has a storage; tensors with a sparse layout have none."""
     return str(t.layout) == "torch.strided"
 
 
 class _EnablePythonDispatcher:
-    """While it lives, operators ask for rules in Python first: here all are written in Python, and are asked at all
-    times.
-    """
+    """Enables the Python dispatcher in PyTorch; does nothing here, where all operators are written in Python."""
 
     def __enter__(self):
         return self
@@ -190,28 +188,28 @@ def _storage_Use_Count(cdata):
 
 
 def _debug_only_display_vmap_fallback_warnings(enabled):
-    """Whether vmap says so where it calls a function for each sample, for want of a rule: it does not, unless told."""
+    """Set whether vmap warns when it has no rule for an operator and calls it for each sample."""
     from torch._functorch.vmap import FALLBACK
 
     FALLBACK.warns = bool(enabled)
 
 
 def _debug_only_are_vmap_fallback_warnings_enabled():
-    """Whether vmap says so where it calls a function for each sample."""
+    """Whether vmap warns when it has no rule for an operator and calls it for each sample."""
     from torch._functorch.vmap import FALLBACK
 
     return FALLBACK.warns
 
 
 def _are_functorch_transforms_active():
-    """Whether a transform of torch.func (vmap, grad, ...) runs."""
+    """Whether a transform of torch.func (vmap, grad, ...) is active."""
     from torch._functorch.vmap import _LEVELS
 
     return bool(_LEVELS)
 
 
 def _log_api_usage_once(name):
-    """PyTorch counts API use for its own fleet; there is no such counter here."""
+    """Do nothing: API use is not counted here."""
 
 
 def _cuda_getDeviceCount():
@@ -219,21 +217,21 @@ def _cuda_getDeviceCount():
 
 
 def _current_autograd_node():
-    """The node whose backward is running."""
+    """Return the node whose backward is running, or None."""
     from mindtorch_proxy.runtime.context import CONTEXT
 
     return CONTEXT.node if CONTEXT.depth else None
 
 
 def _current_graph_task_id():
-    """A number for the backward pass that is running, -1 outside."""
+    """Return the number of the running backward pass, or -1 outside of one."""
     from mindtorch_proxy.runtime.context import CONTEXT
 
     return CONTEXT.backward.id if CONTEXT.depth else -1
 
 
 def _will_engine_execute_node(node):
-    """Whether the backward that is running in this thread runs a node."""
+    """Whether the backward pass that is running in this thread will execute a node."""
     from mindtorch_proxy.runtime.context import CONTEXT
     from mindtorch_proxy.runtime.autograd import will_execute
     from mindtorch_proxy.runtime.autograd.graph import Node
@@ -254,12 +252,12 @@ def _len_torch_dispatch_stack():
 
 
 def _get_dispatch_stack_at(index):
-    """The mode at a place of the thread's stack, counted from the outermost."""
+    """Return the mode at an index of the thread's stack, counted from the outermost."""
     return _dispatch_modes()[index]
 
 
 def _unset_dispatch_mode(key):
-    """Take PyTorch's own mode of a key from the stack; None where there is none."""
+    """Remove PyTorch's own mode with a key from the stack and return it, or None if there is none."""
     dispatch = _import_module("torch.utils._python_dispatch")
     return dispatch._pop_mode(key) if dispatch._get_dispatch_mode(key) is not None else None
 
@@ -272,7 +270,7 @@ def is_anomaly_enabled():
 
 
 def is_anomaly_check_nan_enabled():
-    """Whether anomaly detection looks for NaN."""
+    """Whether anomaly detection checks for NaN."""
     from mindtorch_proxy.runtime.autograd import is_anomaly_check_nan_enabled as f
 
     return f()
@@ -280,7 +278,7 @@ def is_anomaly_check_nan_enabled():
 
 def _get_privateuse1_backend_name():
     name = _privateuse1_name()
-    return "npu" if name == "privateuseone" else name  # Ascend has that place in PyTorch
+    return "npu" if name == "privateuseone" else name  # torch_npu uses PrivateUse1 for Ascend
 
 
 def _len_torch_function_stack():
@@ -290,12 +288,12 @@ def _len_torch_function_stack():
 
 
 def _set_print_stack_traces_on_fatal_signal(print):
-    """Whether a signal that ends the process has Python's stacks printed first."""
+    """Set whether a fatal signal prints Python's stack traces before the process ends."""
     (_faulthandler.enable if print else _faulthandler.disable)()
 
 
 def set_flush_denormal(mode):
-    """False: MindSpore's kernels offer no control of denormals."""
+    """Return False: MindSpore's kernels have no setting for denormals."""
     return False
 
 
@@ -303,25 +301,25 @@ _SET_NAME, _GET_NAME = 15, 16  # Linux's numbers for prctl
 
 
 def _set_thread_name(name):
-    """Name the thread that runs, for the system's lists of threads: the first 15 bytes count."""
+    """Set the name of the current thread in the operating system; it is cut to 15 bytes."""
     if not isinstance(name, str):
         raise TypeError(f"set_thread_name(): the name must be a string, not {type(name).__name__}")
     _ctypes.CDLL(None).prctl(_SET_NAME, _ctypes.create_string_buffer(name.encode()), 0, 0, 0)
 
 
 def _get_thread_name():
-    """The name of the thread that runs."""
+    """Return the name of the current thread in the operating system."""
     name = _ctypes.create_string_buffer(16)
     _ctypes.CDLL(None).prctl(_GET_NAME, name, 0, 0, 0)
     return name.value.decode(errors="replace")
 
 
 def _get_cudnn_enabled():
-    """What torch.backends.cudnn.enabled says."""
+    """Return torch.backends.cudnn.enabled."""
     return _import_module("torch.backends.cudnn").enabled
 
 
-# module: the prefix of its names, where its operators are
+# {module: (the prefix of its names, the namespaces of its operators, ...)}
 _OPERATORS = {
     "_nn": ("", "nn.functional", "_C._nn"),
     "_fft": ("fft_", "fft"),
@@ -333,7 +331,7 @@ _OPERATORS = {
 
 
 class _Operators(_ModuleType):
-    """torch._C._nn and its like: operators under the names that PyTorch's pickles have for them."""
+    """A module such as torch._C._nn: operators under the names that PyTorch's pickles contain."""
 
     def __getattr__(self, name):
         prefix, *namespaces = _OPERATORS[self.__name__.rpartition(".")[2]]
@@ -350,7 +348,7 @@ _VariableFunctionsClass = _VariableFunctions  # noqa: F821
 
 
 class _Elsewhere(_ModuleType):
-    """A module of torch._C whose names another module of the tree has."""
+    """A module of torch._C that forwards to another module of the tree."""
 
     def __init__(self, name, where):
         super().__init__(name)
@@ -369,7 +367,7 @@ _functorch = _modules["torch._C._functorch"] = _Elsewhere("torch._C._functorch",
 
 
 def _parse_to(*args, **kwargs):
-    """(device, dtype, non_blocking, memory_format) from the arguments of `to`."""
+    """Return (device, dtype, non_blocking, memory_format) from the arguments of `to`."""
     return _import_module("torch.nn._arguments")._parse_to(*args, **kwargs)
 
 
@@ -377,7 +375,7 @@ _nn._parse_to = _parse_to  # noqa: F821
 
 
 def _enumeration(name, members, doc):
-    """An enumeration with PyTorch's numbers, printed without them."""
+    """Create an enumeration with the numbers of PyTorch's; its str() does not contain the number."""
     made = _enum.Enum(name, members, module="torch._C")
     made.__doc__ = doc
     made.__str__ = lambda self: f"{name}.{self.name}"
@@ -413,28 +411,28 @@ _autograd.DeviceType = _enumeration(
 
 
 def _saved_tensors_hooks_is_enabled():
-    """Whether nobody has disabled the hooks of saved tensors."""
+    """Whether hooks of saved tensors are enabled."""
     from mindtorch_proxy.runtime.context import CONTEXT
 
     return CONTEXT.saved_hooks_disabled is None
 
 
 def _top_saved_tensors_default_hooks(ignore_is_tracing):
-    """The innermost pair of hooks of saved tensors, or None."""
+    """Return the innermost pair of hooks of saved tensors, or None."""
     from mindtorch_proxy.runtime.context import CONTEXT
 
     return CONTEXT.saved_hooks[-1] if CONTEXT.saved_hooks else None
 
 
 def _get_current_graph_task_keep_graph():
-    """Whether the backward pass that is running keeps the graph; true outside."""
+    """Whether the running backward pass keeps the graph; True outside of one."""
     from mindtorch_proxy.runtime.context import CONTEXT
 
     return not CONTEXT.depth or CONTEXT.backward.keep_graph
 
 
 def _unsafe_set_version_counter(tensors, versions):
-    """Set the version counters of tensors: gradients may be silently wrong afterwards."""
+    """Set the version counters of tensors; gradients may silently be wrong afterwards."""
     if len(tensors) != len(versions):
         raise RuntimeError(f"tensors_len={len(tensors)}, versions_len={len(versions)}")
     for t, version in zip(tensors, versions):
@@ -463,7 +461,7 @@ _functions.__getattr__ = lambda name: _function_class(name)
 
 
 def _function_class(name):
-    """Classes of nodes that are made or named by themselves."""
+    """Return a node class that programs use directly: AccumulateGrad, DelayedError or UndefinedGrad."""
     from mindtorch_proxy.runtime.autograd import function, graph
 
     where = {"AccumulateGrad": graph, "DelayedError": function, "UndefinedGrad": function}.get(name)
@@ -473,7 +471,7 @@ def _function_class(name):
 
 
 class _WeakTensorRef:
-    """Tells whether a tensor is gone."""
+    """A weak reference to a tensor, which only tells whether the tensor still exists."""
 
     def __init__(self, tensor):
         self._ref = _weakref(tensor)
@@ -490,7 +488,7 @@ class _TorchScriptOnly:
 
 
 class ScriptObject(_TorchScriptOnly):
-    """An object of a compiled class: a name for isinstance, never made."""
+    """An object of a compiled class; only for isinstance, since none can be created."""
 
 
 def _check_sparse_tensor_invariants():
@@ -502,28 +500,28 @@ def _set_check_sparse_tensor_invariants(enabled):
 
 
 def _jit_clear_class_registry():
-    """Forget compiled classes: there are none, since nothing is compiled."""
+    """Do nothing: there are no compiled classes."""
 
 
 def _dispatch_isTensorSubclassLike(t):
-    """Whether a tensor's class answers operators below autograd."""
+    """Whether the class of a tensor has a __torch_dispatch__."""
     return type(t) in _dispatching
 
 
 def _jit_get_all_schemas():
-    """The schemas of PyTorch's operators."""
+    """Return the schemas of PyTorch's operators."""
     return [schema for name in _aten.names() for schema in _aten.schemas(name)]
 
 
 def _jit_get_schemas_for_operator(name):
-    """The schemas of one operator's overloads, by "aten::name"."""
+    """Return the schemas of the overloads of an operator, given as "aten::name"."""
     namespace, _, name = name.partition("::")
     packet = getattr(getattr(_import_module("torch").ops, namespace), name, None)
     return [] if packet is None else [getattr(packet, o)._schema for o in packet.overloads()]
 
 
 def _is_torch_function_mode_enabled():
-    """Whether a mode with a __torch_function__ is asked in this thread."""
+    """Whether a TorchFunctionMode is active in this thread."""
     return _len_torch_function_stack() > 0
 
 
@@ -533,12 +531,12 @@ def _is_alias_of(tensor, other):
 
 
 def _jit_get_operation(name):
-    """(function, names of the overloads) of an operator by "aten::name"; (None, None) if there is none."""
+    """Return (function, overload names) of an operator, given as "aten::name"; (None, None) if there is none."""
     namespace, _, short = name.partition("::")
     packet = getattr(getattr(_import_module("torch").ops, namespace), short, None)
     return (None, None) if packet is None else (packet.op, ["" if o == "default" else o for o in packet.overloads()])
 
 
 def parse_schema(text):
-    """The schema that a text says."""
+    """Parse the text of a schema."""
     return _aten.FunctionSchema(text)

@@ -1,6 +1,6 @@
-"""What PyTorch has in C++ of torch.distributed, where some programs import it from."""
+"""torch._C._distributed_c10d: names of torch.distributed that are C++ in PyTorch and that some programs import here."""
 
-import torch.distributed.distributed_c10d  # the others of it, in their order
+import torch.distributed.distributed_c10d  # first, so that its modules are imported in their order
 from torch.distributed._collectives import _make_nccl_premul_sum
 from torch.distributed._errors import DistBackendError, DistError, DistNetworkError, DistStoreError, QueueEmptyError
 from torch.distributed._fake import FakeProcessGroup, FakeWork
@@ -49,7 +49,7 @@ from torch.distributed._world import (
 
 
 def _create_work_from_future(future):
-    """A Work that is done when a future is."""
+    """Return a Work that is done when the future is."""
     work = Work()
 
     def done(finished):
@@ -63,7 +63,7 @@ def _create_work_from_future(future):
 
 
 def __getattr__(name):
-    if name == "ProcessGroupGloo":  # loads what the backend needs
+    if name == "ProcessGroupGloo":  # imported late, because it loads what the backend needs
         from torch.distributed._gloo import ProcessGroupGloo
 
         return ProcessGroupGloo

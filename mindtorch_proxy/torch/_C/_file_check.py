@@ -1,4 +1,4 @@
-"""FileCheck: what a text holds, in which order."""
+"""FileCheck: checks that a text contains given parts in a given order."""
 
 import re
 
@@ -6,8 +6,9 @@ __all__ = ["FileCheck"]
 
 
 class FileCheck:
-    """Collects checks; run(text) asks them in order, each behind what the one before found, and raises RuntimeError at
-    the first that fails.
+    """Collects checks, which run(text) applies in order.
+
+    Each check starts after the match of the one before. RuntimeError at the first one that fails.
     """
 
     __module__ = "torch._C"
@@ -20,36 +21,36 @@ class FileCheck:
         return self
 
     def check(self, text):
-        """The text comes."""
+        """Require the text."""
         return self._add("CHECK", text)
 
     def check_not(self, text):
-        """The text does not come before what the next check finds."""
+        """Forbid the text before the match of the next check."""
         return self._add("CHECK-NOT", text)
 
     def check_same(self, text):
-        """The text comes in the same line."""
+        """Require the text in the same line."""
         return self._add("CHECK-SAME", text)
 
     def check_next(self, text):
-        """The text comes in the next line."""
+        """Require the text in the next line."""
         return self._add("CHECK-NEXT", text)
 
     def check_count(self, text, count, exactly=False):
-        """The text comes so many times; exactly: and not once more."""
+        """Require the text `count` times; with exactly, forbid it before the match of the next check."""
         self._add("CHECK-COUNT", text, count)
         return self.check_not(text) if exactly else self
 
     def check_dag(self, text):
-        """The text comes; neighbours of this kind in any order."""
+        """Require the text; consecutive checks of this kind may match in any order."""
         return self._add("CHECK-DAG", text)
 
     def check_regex(self, pattern):
-        """What fits a regular expression comes."""
+        """Require a match of a regular expression."""
         return self._add("CHECK-REGEX", pattern)
 
     def run(self, text, *rest):
-        """Ask the checks of a text. With two texts the first one is a program whose comments hold the checks."""
+        """Apply the checks to a text. With two texts (checks in comments of the first), raise NotImplementedError."""
         if rest:
             raise NotImplementedError("FileCheck.run with checks in comments is not supported: say them with check()")
         text = str(text)

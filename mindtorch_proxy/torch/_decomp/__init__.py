@@ -1,8 +1,8 @@
-"""Tables of decompositions: functions that compute an operator by others, by overload.
+"""Tables of decompositions, {overload: function}; a function computes the operator with other operators.
 
-`make_fx(f, decomposition_table=...)` traces by them. The tables hold what programs register; PyTorch's own functions
-are not here, so that `core_aten_decompositions()`, which is made of them, raises NotImplementedError. Source:
-``torch/_decomp/__init__.py`` of PyTorch 2.13.
+`make_fx(f, decomposition_table=...)` uses them. The tables contain what programs register. PyTorch's own decompositions
+are not available, so `core_aten_decompositions()` raises NotImplementedError. Source: ``torch/_decomp/__init__.py`` of
+PyTorch 2.13.
 """
 
 from torch._ops import OperatorBase, OpOverloadPacket
@@ -38,16 +38,16 @@ def _overloads(op):
 
 
 def register_decomposition(aten_op, registry=None, *, type="post_autograd", unsafe=False):
-    """A decorator that enters a function as the decomposition of operators.
+    """Return a decorator that registers a function as the decomposition of operators.
 
     Args:
-        aten_op: an overload, a packet (all its overloads are meant), or any nesting of those in lists and dictionaries.
-        registry: the table to enter it in; None means the one that `type` names.
+        aten_op: an overload, a packet (which means all its overloads), or any nesting of those in lists and dicts.
+        registry: the table for it; None means the one named by `type`.
         type: "post_autograd", "pre_autograd" or "meta".
-        unsafe: accepted as in PyTorch, whose wrapper for out= parameters it leaves away; there is no such wrapper here.
+        unsafe: ignored; in PyTorch it omits a wrapper for out= parameters, which does not exist here.
 
     Raises:
-        RuntimeError: for an overload that the table has already.
+        RuntimeError: for an overload that is already in the table.
     """
     table = _table(type) if registry is None else registry
 
@@ -62,20 +62,20 @@ def register_decomposition(aten_op, registry=None, *, type="post_autograd", unsa
 
 
 def get_decompositions(aten_ops, type="post_autograd"):
-    """``{overload: function}`` of those among the operators that have a decomposition."""
+    """Return ``{overload: function}`` for those of the operators that have a decomposition."""
     table = _table(type)
     return {op: table[op] for given in aten_ops for op in _overloads(given) if op in table}
 
 
 def remove_decompositions(decompositions, aten_ops):
-    """Take the operators' decompositions out of a table; what has none there is passed over."""
+    """Remove the decompositions of operators from a table; operators without one are ignored."""
     for given in aten_ops:
         for op in _overloads(given):
             decompositions.pop(op, None)
 
 
 def core_aten_decompositions():
-    """Raises NotImplementedError: PyTorch's own decompositions into its core operators are not here."""
+    """Raise NotImplementedError: PyTorch's own decompositions into core operators are not available."""
     raise NotImplementedError(
         "torch._decomp.core_aten_decompositions: PyTorch's table of decompositions into core operators (any dtype, "
         "any device)"

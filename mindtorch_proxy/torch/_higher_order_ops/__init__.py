@@ -1,4 +1,4 @@
-"""Operators that take functions, run step by step."""
+"""torch._higher_order_ops: operators whose arguments are functions, run eagerly."""
 
 from torch._higher_order_ops.associative_scan import associative_scan
 from torch._higher_order_ops.cond import cond

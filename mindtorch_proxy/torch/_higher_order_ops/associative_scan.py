@@ -7,7 +7,7 @@ __all__ = ["associative_scan"]
 
 
 def associative_scan(combine_fn, xs, dim, reverse=False, combine_mode="pointwise"):
-    """All prefixes of xs along a dimension, joined by an associative function, in a logarithmic number of steps."""
+    """Combine all prefixes of xs along a dimension with an associative function, in a logarithmic number of steps."""
     leaves, spec = pytree.tree_flatten(xs)
     if not callable(combine_fn):
         raise ValueError(f"Combine_fn must be a callable, but got {combine_fn}")

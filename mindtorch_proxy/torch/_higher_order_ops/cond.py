@@ -1,4 +1,4 @@
-"""Branches as functions."""
+"""torch.cond: control flow with branches as functions."""
 
 import torch
 import torch.utils._pytree as pytree
@@ -17,21 +17,21 @@ __all__ = ["cond"]
 
 
 def _watched(pred):
-    """Whether what is taken must not, or cannot, depend on the value."""
+    """Whether both branches are needed: a graph is being traced, or pred is a fake tensor without a value."""
     return get_proxy_mode() is not None or isinstance(pred, FakeTensor)
 
 
 class CondOp(HigherOrderOperator):
-    """cond(pred, true_fn, false_fn, operands): the tuple that one of the functions gives.
+    """cond(pred, true_fn, false_fn, operands) returns the tuple that one of the functions returns.
 
-    What graphs hold, with GraphModules for functions.
+    This is the operator in graphs, where the functions are GraphModules.
     """
 
     def __init__(self):
         super().__init__("cond")
 
     def __call__(self, pred, true_fn, false_fn, operands):
-        # gradients and samples of vmap go through the branch that is taken, as through any function
+        # autograd and vmap apply to the branch that runs, as to any function
         if not _watched(pred):
             return _taken(pred, true_fn, false_fn, operands)
         return super().__call__(pred, true_fn, false_fn, operands)
@@ -47,7 +47,7 @@ def _taken(pred, true_fn, false_fn, operands):
 
 @cond_op.py_impl(FakeTensorMode)
 def _likeness(mode, pred, true_fn, false_fn, operands):
-    """The results of either: which one is not known, and they must be alike."""
+    """Return fake results of the first branch, after checking that the other's have the same metadata."""
     with mode:
         found, others = tuple(true_fn(*operands)), tuple(false_fn(*operands))
     _check_alike(found, others)
@@ -56,7 +56,7 @@ def _likeness(mode, pred, true_fn, false_fn, operands):
 
 @cond_op.py_impl(ProxyTorchDispatchMode)
 def _traced(mode, pred, true_fn, false_fn, operands):
-    """A node whose functions are graphs of their own, attributes of what is traced."""
+    """Trace cond as one node; its functions become separate graphs, attributes of the traced module."""
     with disable_proxy_modes_tracing():
         graphs = {kind: make_fx(fn)(*operands) for kind, fn in (("true", true_fn), ("false", false_fn))}
     _check_alike(*(_results(g) for g in graphs.values()))
@@ -73,7 +73,7 @@ def _traced(mode, pred, true_fn, false_fn, operands):
 
 
 def _results(graph):
-    """What is known of a graph's results."""
+    """Return the recorded (fake) results of a graph."""
     given = pytree.tree_leaves(next(n for n in reversed(graph.graph.nodes) if n.op == "output").args)
     return [x.meta.get("val") if isinstance(x, torch.fx.Node) else x for x in given]
 
@@ -87,9 +87,9 @@ def _check_alike(found, others):
 
 
 def cond(pred, true_fn, false_fn, operands=()):
-    """true_fn(*operands) or false_fn(*operands), as pred says: a bool, or a tensor of one element.
+    """Return true_fn(*operands) or false_fn(*operands), depending on pred, a bool or a tensor with one element.
 
-    A graph (make_fx) has a node for it, with both functions as graphs; there the two must give tensors of the same
+    A graph (make_fx) contains one node with both functions as graphs; they must then return tensors with the same
     shapes and dtypes.
     """
     if not isinstance(pred, (bool, int, float, torch.Tensor)):

@@ -1,4 +1,4 @@
-"""A function of slices, one after the other."""
+"""map: applies a function to slices, one after the other."""
 
 import torch
 import torch.utils._pytree as pytree
@@ -7,7 +7,7 @@ __all__ = ["map"]
 
 
 def _unstack_pytree(xs):
-    """The slices of a structure of tensors along their first dimension."""
+    """Split a pytree of tensors along their first dimension into a list of pytrees."""
     leaves, spec = pytree.tree_flatten(xs)
     if not all(isinstance(x, torch.Tensor) for x in leaves):
         raise RuntimeError(f"Leaves of xs must be Tensor {leaves}")
@@ -17,12 +17,12 @@ def _unstack_pytree(xs):
 
 
 def _stack_pytree(pytrees):
-    """Structures of tensors as one, of which they are the slices."""
+    """Stack pytrees of tensors along a new first dimension."""
     return pytree.tree_map(lambda *rows: None if rows[0] is None else torch.stack(rows), *pytrees)
 
 
 def map(f, xs, *args):
-    """f(x, *args) for each slice x of the tensors in xs along their first dimension, stacked.
+    """Apply f(x, *args) to each slice x of the tensors in xs along their first dimension, and stack the results.
 
     Source: torch._higher_order_ops.map.
     """

@@ -1,4 +1,4 @@
-"""out_dtype: an operator whose result has a dtype of its own, at a precision that is left open."""
+"""out_dtype: runs an operator with a given dtype for the result; the precision of the computation is not specified."""
 
 import torch
 import torch.utils._pytree as pytree
@@ -26,8 +26,9 @@ ALLOWABLE_OPS = [
 
 
 class OutDtypeOperator(HigherOrderOperator):
-    """out_dtype(op, dtype, *args): op's result over arguments of a dtype that holds them and the result, converted to
-    dtype.
+    """out_dtype(op, dtype, *args) computes op in a dtype to which the arguments and dtype promote.
+
+    The result is converted to dtype.
     """
 
     def __init__(self):
@@ -61,7 +62,7 @@ def out_dtype_dense(op, output_dtype, *args):
 
 
 class _Undifferentiable(torch.autograd.Function):
-    """The result of an operator that has no derivative: that is said when the derivative is asked for."""
+    """Passes on the result of an operator without a derivative; its backward raises RuntimeError."""
 
     @staticmethod
     def forward(ctx, result, *inputs):

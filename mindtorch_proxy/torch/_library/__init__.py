@@ -1,1 +1,1 @@
-"""torch._library: operators written in Python."""
+"""torch._library: the implementation of operators that programs define in Python."""

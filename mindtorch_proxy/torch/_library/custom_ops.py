@@ -1,4 +1,4 @@
-"""torch.library.custom_op: a function as an operator."""
+"""torch.library.custom_op: turns a function into an operator."""
 
 import contextlib
 import functools
@@ -11,7 +11,7 @@ from .kernels import KEYS, define
 
 
 def split_name(qualname):
-    """(namespace, name) of ``namespace::name``."""
+    """Split ``namespace::name`` into (namespace, name)."""
     namespace, sep, name = qualname.partition("::")
     if not sep or not name or "::" in name:
         raise ValueError(f"Expected `name` to be of the form `namespace::name` but got {qualname}")
@@ -24,7 +24,7 @@ def split_name(qualname):
 
 
 def dispatch_keys(types):
-    """The keys of types of devices; None and "default" mean every device."""
+    """Return the dispatch keys of device types; None and "default" mean all devices."""
     if types is None:
         return ["CompositeExplicitAutograd"]
     types = (types,) if isinstance(types, str) else types
@@ -32,7 +32,7 @@ def dispatch_keys(types):
 
 
 class CustomOpDef:
-    """An operator that ``custom_op`` made."""
+    """The operator that ``custom_op`` returns."""
 
     def __init__(self, namespace, name, schema, fn, tags=None):
         self._namespace, self._name, self._schema, self._init_fn = namespace, name, schema, fn
@@ -54,7 +54,7 @@ class CustomOpDef:
         return self._opoverload(*args, **kwargs)
 
     def register_kernel(self, device_types, fn=None, /):
-        """Set the function for types of devices; None: for all. A decorator without fn."""
+        """Register the kernel for device types; None means all. Without fn, return a decorator."""
 
         def register(fn):
             for key in dispatch_keys(device_types):
@@ -74,8 +74,9 @@ class CustomOpDef:
 
     @contextlib.contextmanager
     def set_kernel_enabled(self, device_type, enabled=True):
-        """Inside, the kernel of a type of devices is used, or, if not enabled, the function that the operator was made
-        of.
+        """Enable or disable the kernel of a device type within the block.
+
+        If it is disabled, the function that custom_op was called with runs instead.
         """
         before = self._disabled.get(device_type, False)
         self._disabled[device_type] = not enabled
@@ -85,13 +86,14 @@ class CustomOpDef:
             self._disabled[device_type] = before
 
     def register_fake(self, fn, /):
-        """Set what gives results without values, from arguments without values."""
+        """Register the fake implementation, which computes results without values from arguments without values."""
         self._operator.fake = fn
         return fn
 
     def register_autograd(self, backward, /, *, setup_context=None):
-        """Set the derivative: ``backward(ctx, *grads)``, and ``setup_context(ctx, inputs, output)``, which saves what
-        it needs.
+        """Register the derivative: ``backward(ctx, *grads)``.
+
+        ``setup_context(ctx, inputs, output)`` saves what it needs.
         """
         if self._operator.schema.is_mutable:
             raise RuntimeError(
@@ -102,14 +104,14 @@ class CustomOpDef:
         self._operator.backward, self._operator.setup_context = backward, setup_context
 
     def register_torch_dispatch(self, torch_dispatch_class, fn=None, /):
-        """Set what is called for a class of tensors or modes: fn(mode or class, func, types, args, kwargs)."""
+        """Register a rule for a tensor class or a mode class: fn(mode or class, func, types, args, kwargs)."""
         if fn is None:
             return functools.partial(self.register_torch_dispatch, torch_dispatch_class)
         self._operator.by_class[torch_dispatch_class] = fn
         return fn
 
     def register_vmap(self, func=None):
-        """Set the operator under vmap: func(info, in_dims, *args, **kwargs) -> (result, out_dims)."""
+        """Register the vmap rule: func(info, in_dims, *args, **kwargs) -> (result, out_dims)."""
 
         def register(func):
             needs_info = "info" in list(inspect.signature(func).parameters)[:1]
@@ -121,7 +123,7 @@ class CustomOpDef:
         return register if func is None else register(func)
 
     def register_autocast(self, device_type, cast_inputs):
-        """Cast floating point arguments to a dtype where autocast is enabled for a type of devices."""
+        """Make autocast cast floating-point arguments to the dtype cast_inputs on a device type."""
         if not isinstance(device_type, str):
             raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
         if device_type not in ("cpu", "cuda"):
@@ -130,7 +132,7 @@ class CustomOpDef:
 
 
 def custom_op(name, fn=None, /, *, mutates_args, device_types=None, schema=None, tags=None):
-    """Make a function an operator ``namespace::name``: opaque to autograd until ``register_autograd``."""
+    """Define an operator ``namespace::name`` from a function; it has no derivative until ``register_autograd``."""
 
     def make(fn):
         namespace, opname = split_name(name)
@@ -142,7 +144,7 @@ def custom_op(name, fn=None, /, *, mutates_args, device_types=None, schema=None,
 
 
 def get_op(qualname):
-    """The overload of ``namespace::name`` or ``namespace::name.overload``."""
+    """Return the overload ``namespace::name`` or ``namespace::name.overload``."""
     namespace, name = qualname.split("::")
     name, _, overload = name.partition(".")
     return getattr(getattr(getattr(torch.ops, namespace), name), overload or "default")

@@ -1,4 +1,4 @@
-"""The schema that a function's annotations say."""
+"""Infers the schema of an operator from the annotations of a function."""
 
 import inspect
 import typing
@@ -37,9 +37,9 @@ def _schema_type(annotation, what, signature):
 
 
 def infer_schema(prototype_function, /, *, mutates_args, op_name=None, tags=()):
-    """The schema ``(arguments) -> results`` of an annotated function.
+    """Return the schema ``(arguments) -> results`` of an annotated function.
 
-    mutates_args: the names of those that it writes to, or "unknown".
+    mutates_args: the names of the arguments that it mutates, or "unknown".
     """
     signature, hints = inspect.signature(prototype_function), typing.get_type_hints(prototype_function)
 

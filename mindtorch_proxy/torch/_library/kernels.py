@@ -1,4 +1,4 @@
-"""An operator written in Python: its kernels by dispatch key, its derivative, and the way of a call through them."""
+"""Operators defined in Python: their kernels by dispatch key, their derivatives, and how a call is dispatched."""
 
 import inspect
 import sys
@@ -15,13 +15,13 @@ _ANY = ("CompositeExplicitAutograd", "CompositeImplicitAutograd")
 
 
 class Operator:
-    """The kernels of one overload."""
+    """One overload: its kernels, fake implementation, derivative and other rules."""
 
     def __init__(self, schema, packet, tags=()):
         self.schema, self.tags = schema, tuple(tags)
         self.overload = OpOverload(packet, schema, self)
         self.kernels, self.fake, self.backward, self.setup_context, self.vmap = {}, None, None, None, None
-        self.by_class = {}  # class of tensors or modes -> what is called instead of its __torch_dispatch__
+        self.by_class = {}  # {tensor class or mode class: rule that replaces its __torch_dispatch__}
         self.no_alias = False  # results must not share memory with arguments
         self.autocast = {}  # device type -> dtype
 
@@ -39,7 +39,7 @@ class Operator:
 
     @property
     def implicit(self):
-        """Whether it is a function over others, which are seen in its place."""
+        """Whether the operator is composite, so that modes and autograd see the operators that it calls."""
         return "CompositeImplicitAutograd" in self.kernels
 
     def _cast(self, args, kwargs, tensors):
@@ -57,9 +57,9 @@ class Operator:
         return tree_map(cast, args), tree_map(cast, kwargs)
 
     def below_autograd(self, args, kwargs):
-        """Modes and the classes of arguments, then the kernel of their device.
+        """Run the modes and the argument classes with a __torch_dispatch__, then the kernel for the device.
 
-        Arguments that are written to count a version.
+        The version counter of mutated arguments is incremented.
         """
         if self.implicit:
             return self._run(args, kwargs)
@@ -79,7 +79,7 @@ class Operator:
         return out
 
     def kernel(self, tensors):
-        """The function for the arguments' device."""
+        """Return the kernel for the device of the arguments."""
         device = next(
             (t.device.type for t in tensors if t.device.type != "cpu"), tensors[0].device.type if tensors else "cpu"
         )
@@ -124,7 +124,7 @@ class Operator:
                 seen.add(t.untyped_storage().data_ptr())
 
     def check(self, args, kwargs):
-        """TorchScript's RuntimeError for arguments that do not fit the schema."""
+        """Raise TorchScript's RuntimeError if the arguments do not match the schema."""
         schema = self.schema
         values = schema.bound(args, kwargs)
         declaration = f"Declaration: {schema}"
@@ -189,7 +189,7 @@ class Operator:
         return Formula.apply(*args)
 
     def complete(self, args):
-        """Positional arguments with the defaults of those that were left out."""
+        """Return the positional arguments, completed with the defaults of the schema."""
         return (*args, *(a.default_value for a in self.schema.positional[len(args) :]))
 
 
@@ -200,7 +200,7 @@ def _tensors(args, kwargs):
 
 
 class _Packet:
-    """What a packet calls: the overload that the arguments fit."""
+    """The function of a packet: calls the overload that accepts the arguments."""
 
     def __init__(self):
         self.operators = []
@@ -214,7 +214,7 @@ class _Packet:
 
 
 class Early:
-    """What is said of an operator before its definition."""
+    """What was registered for an operator before its definition."""
 
     def __init__(self):
         self.kernels, self.fake = {}, None
@@ -224,7 +224,7 @@ EARLY: dict = {}  # "namespace::name.overload" -> Early
 
 
 def define(namespace, text, tags=()):
-    """Enter an operator; its schema's name may have an overload."""
+    """Define an operator; the name in its schema may include an overload."""
     schema = FunctionSchema(text, namespace=namespace)
     name = schema.name.partition("::")[2]
     full = schema.name + (f".{schema.overload_name}" if schema.overload_name else "")
@@ -246,7 +246,7 @@ def define(namespace, text, tags=()):
     operator.kernels, operator.fake = (
         early.kernels,
         early.fake,
-    )  # the dict itself: a Library takes its kernels out of it again
+    )  # the same dict, from which a Library removes its kernels later
     packet._schemas[operator.overload._overloadname] = schema
     packet.__dict__[operator.overload._overloadname] = operator.overload
     packet._fn.operators.append(operator)
@@ -259,7 +259,7 @@ def _packet_of(namespace, name):
 
 
 def forget(full):
-    """Take an operator away."""
+    """Remove an operator."""
     operator = OPERATORS.pop(full)
     packet = operator.overload.overloadpacket
     packet._fn.operators.remove(operator)

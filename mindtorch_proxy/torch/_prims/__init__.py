@@ -1,4 +1,4 @@
-"""torch._prims: of PyTorch's primitive operators, what its helpers are."""
+"""torch._prims: only the helpers of PyTorch's primitive operators, as ``utils``."""
 
 import torch._prims_common as utils
 

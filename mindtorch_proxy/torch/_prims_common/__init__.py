@@ -1,6 +1,6 @@
-"""torch._prims_common: questions about shapes, strides and dtypes.
+"""torch._prims_common: helpers for shapes, strides and dtypes.
 
-Of PyTorch's many, those that libraries and its harness for tests ask.
+Only those of PyTorch's helpers that libraries and PyTorch's own tests use.
 """
 
 import enum
@@ -28,7 +28,7 @@ DeviceLikeType = str | torch.device | int
 
 
 class ELEMENTWISE_TYPE_PROMOTION_KIND(enum.Enum):
-    """How the dtypes of an elementwise operator come from its arguments'."""
+    """How an elementwise operator promotes the dtypes of its arguments."""
 
     DEFAULT = (0,)
     NO_OPMATH = (1,)
@@ -68,7 +68,7 @@ def is_complex_dtype(dtype):
 
 
 def is_grad_dtype(dtype):
-    """Whether tensors of the dtype can have gradients."""
+    """Whether tensors with a dtype can have gradients."""
     return dtype.is_floating_point or is_complex_dtype(dtype)
 
 
@@ -77,7 +77,7 @@ def corresponding_complex_dtype(dtype):
 
 
 def dtype_to_type(dtype):
-    """Python's type of a dtype's numbers."""
+    """Return the Python type of the numbers of a dtype."""
     return (
         bool
         if dtype is torch.bool
@@ -90,13 +90,13 @@ def dtype_to_type(dtype):
 
 
 def type_to_dtype(typ):
-    """The dtype that Python's numbers of a type get."""
+    """Return the dtype for Python numbers of a type."""
     default = torch.get_default_dtype()
     return {bool: torch.bool, int: torch.long, float: default, complex: _COMPLEX_OF[default]}[typ]
 
 
 def get_computation_dtype(dtype):
-    """The dtype that an operator computes in: float32 of halves."""
+    """Return the dtype in which operators compute; for half-precision dtypes, it is wider."""
     return _COMPUTED_IN.get(dtype, dtype)
 
 
@@ -105,7 +105,7 @@ def get_higher_type(a, b):
 
 
 def elementwise_dtypes(*_args, type_promotion_kind):
-    """(dtype to compute in, dtype of the result) of an elementwise operator on tensors and numbers."""
+    """Return (dtype to compute in, dtype of the result) for an elementwise operator on tensors and numbers."""
     args = [a for a in _args if a is not None]
     for a in args:
         if not isinstance(a, (torch.Tensor, *Number)):
@@ -117,7 +117,7 @@ def elementwise_dtypes(*_args, type_promotion_kind):
     shaped, numbers = [t.dtype for t in tensors if t.dim()], [t.dtype for t in tensors if not t.dim()]
     counts = (
         is_grad_dtype if highest is complex else lambda d: dtype_to_type(d) is highest
-    )  # how many bits a complex result has, floats say too
+    )  # the precision of a complex result also depends on floats
     found = list(filter(counts, shaped)) or list(filter(counts, numbers))
     result = functools.reduce(torch.promote_types, found) if found else type_to_dtype(highest)
     if highest is complex:
@@ -137,7 +137,7 @@ def elementwise_dtypes(*_args, type_promotion_kind):
 
 # ---------------------------------------------------------------------------------------------- dimensions and shapes
 def canonicalize_dim(rank, idx, wrap_scalar=True):
-    """A dimension counted from the front."""
+    """Convert a dimension to a nonnegative one."""
     if rank < 0:
         raise IndexError(f"Rank cannot be negative but got {rank}")
     if rank == 0:
@@ -150,7 +150,7 @@ def canonicalize_dim(rank, idx, wrap_scalar=True):
 
 
 def canonicalize_dims(rank, indices, wrap_scalar=True):
-    """Dimensions counted from the front."""
+    """Convert dimensions to nonnegative ones."""
     if isinstance(indices, int):
         return canonicalize_dim(rank, indices, wrap_scalar)
     return tuple(canonicalize_dim(rank, i, wrap_scalar) for i in indices)
@@ -163,7 +163,7 @@ def validate_shape(shape):
 
 # ---------------------------------------------------------------------------------------------- strides and memory
 def make_contiguous_strides_for(shape, row_major=True):
-    """The strides of a tensor without gaps, the last dimension the fastest; row_major=False: the last but one."""
+    """Return the strides of a contiguous tensor; with row_major=False, of one whose last two dimensions are swapped."""
     validate_shape(shape)
     strides, step = [], 1
     for length in reversed(shape):
@@ -183,7 +183,7 @@ is_contiguous_or_false = is_contiguous
 
 
 def suggest_memory_format(x):
-    """The format that a result in the memory order of this tensor has."""
+    """Return the memory format of a result with the same dimension order as a tensor."""
     if x.layout is torch.strided and x.dim() in (4, 5):
         order = (1, *range(x.dim() - 1, 1, -1), 0)
         least = 0
@@ -201,13 +201,14 @@ def suggest_memory_format(x):
 
 
 def compute_required_storage_length(shape, strides, storage_offset):
-    """How many elements a storage must have for this geometry."""
+    """Return the number of elements that a storage needs for this geometry."""
     return 0 if 0 in shape else 1 + storage_offset + sum((n - 1) * s for n, s in zip(shape, strides))
 
 
 def check_significant_strides(a, b, *, only_cuda=True, allow_rhs_unbacked=False):
-    """(whether the strides of the dimensions with more than one place are equal, the first dimension where they are
-    not)
+    """Compare the strides of dimensions with a size above 1.
+
+    Return (whether they are equal, the first dimension where they differ or None).
     """
     if only_cuda and a.device.type not in ("cuda", "xpu") and b.device.type not in ("cuda", "xpu") or a.numel() == 0:
         return True, None
@@ -216,7 +217,7 @@ def check_significant_strides(a, b, *, only_cuda=True, allow_rhs_unbacked=False)
 
 
 def compare_tensor_meta(a, b, check_sizes=True, check_strides=False, *, allow_rhs_unbacked=False, check_conj=True):
-    """MetadataMismatchError where two tensors differ in shape, dtype, device, and what else is asked for."""
+    """Raise MetadataMismatchError if two tensors differ in shape, dtype, device, or other metadata to be checked."""
     from torch._subclasses.fake_tensor import MetadataMismatchError
 
     for t in (a, b):
@@ -240,7 +241,7 @@ def compare_tensor_meta(a, b, check_sizes=True, check_strides=False, *, allow_rh
 
 
 def alert_not_deterministic(caller):
-    """RuntimeError, or a warning, where only deterministic algorithms are allowed."""
+    """Raise RuntimeError, or warn, if deterministic algorithms are enabled."""
     if torch.are_deterministic_algorithms_enabled():
         text = f"{caller} does not have a deterministic implementation"
         if not torch.is_deterministic_algorithms_warn_only_enabled():

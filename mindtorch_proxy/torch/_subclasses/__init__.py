@@ -1,4 +1,4 @@
-"""torch._subclasses: tensors without values."""
+"""torch._subclasses: fake tensors, which have no values."""
 
 from torch._subclasses.fake_tensor import (  # noqa: F401
     DynamicOutputShapeException,

@@ -1,6 +1,6 @@
-"""Fake tensors: shape, strides, dtype and device of a tensor without its values.
+"""Fake tensors: tensors with a shape, strides, a dtype and a device, but no values.
 
-Operators run by their meta functions.
+Operators on them run on meta tensors.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ __all__ = [
 
 
 class UnsupportedFakeTensorException(RuntimeError):
-    """A tensor that cannot be faked; ``reason``."""
+    """The error for a tensor of which no fake tensor can be made, with a ``reason``."""
 
     def __init__(self, reason=""):
         super().__init__(reason)
@@ -43,7 +43,7 @@ class UnsupportedFakeTensorException(RuntimeError):
 
 
 class _OfOperator(RuntimeError):
-    """An error of one operator; ``func``."""
+    """The base class of errors of one operator, ``func``."""
 
     def __init__(self, func):
         super().__init__(func)
@@ -51,19 +51,19 @@ class _OfOperator(RuntimeError):
 
 
 class DynamicOutputShapeException(_OfOperator):
-    """The shape of the result depends on values."""
+    """The error for an operator whose result has a shape that depends on values."""
 
 
 class DataDependentOutputException(_OfOperator):
-    """The result is a value of a tensor."""
+    """The error for an operator whose result is a value of a tensor, such as item()."""
 
 
 class UnsupportedOperatorException(_OfOperator):
-    """The operator has no meta function."""
+    """The error for an operator that cannot run on meta tensors."""
 
 
 class MetadataMismatchError(RuntimeError):
-    """A fake result is not like the real one."""
+    """The error for a fake result with other metadata than the real one."""
 
 
 _GEOMETRY = ("_shape", "_stride", "_offset")
@@ -71,13 +71,13 @@ aten = torch.ops.aten
 
 
 class FakeTensor(torch.Tensor):
-    """A tensor without values on a device that need not be there."""
+    """A tensor without values, on a device that does not need to exist."""
 
     __torch_function__ = torch._C._disabled_torch_function_impl
 
     @staticmethod
     def __new__(cls, fake_mode, elem, device, constant=None, real_tensor=None, pytype=None, dispatch_keys=None):
-        """elem: the meta tensor of the same geometry."""
+        """Create a fake tensor from elem, a meta tensor with the same geometry."""
         if elem.device.type != "meta":
             raise AssertionError(elem.device)
         device = torch.device(device)
@@ -106,7 +106,7 @@ class FakeTensor(torch.Tensor):
         raise UnsupportedFakeTensorException("torch.compile doesn't support named tensors")
 
     def _elem(self):
-        """The meta tensor over the same storage."""
+        """Return the meta tensor with the same storage."""
         t = alias(self)
         t.device = META
         return t
@@ -157,7 +157,7 @@ def _flat(tree):
 
 
 class _Memo(weakref.WeakValueDictionary):
-    """id of an object: what stands for it, as long as both live."""
+    """{id of an object: its fake counterpart}; an entry exists as long as both objects do."""
 
     def note(self, owner, value):
         key, memo = id(owner), weakref.ref(self)
@@ -173,7 +173,7 @@ class _Memo(weakref.WeakValueDictionary):
 
 
 class MetaConverter:
-    """Storages of meta tensors for storages of real ones: tensors that share memory have fakes that do."""
+    """Maps storages of real tensors to meta storages, so that fakes of tensors that share memory share it too."""
 
     def __init__(self):
         self.storage_memo, self.tensor_memo = _Memo(), _Memo()
@@ -188,7 +188,7 @@ class MetaConverter:
 
 
 class FakeTensorConverter:
-    """The fake tensors of real ones: one for each, views of the same base where those are."""
+    """Converts real tensors to fake ones; each gets one fake tensor, and a view becomes a view of the fake base."""
 
     def __init__(self, *, copy_data=False, export=False):
         self.meta_converter, self.export = MetaConverter(), export
@@ -236,7 +236,7 @@ class FakeTensorConverter:
         return FakeTensor(fake_mode, elem, t.device, constant=constant)
 
     def _view(self, fake_mode, t):
-        """A view of the fake base: what is done to one is done to the other, and gradients flow through it."""
+        """Return the fake of a view as a view of the fake base, with the same autograd relation."""
         base = self.from_real_tensor(fake_mode, t._base)
         with fake_mode, torch.set_grad_enabled(not t.is_leaf):
             fake = base.as_strided(t.shape, t.stride(), t.storage_offset())
@@ -250,7 +250,7 @@ class FakeTensorConverter:
         return found
 
     def invalidate_constant_aliases(self, constant):
-        """The values of a storage are no longer known."""
+        """Mark the values of a storage as unknown."""
         storage = constant.untyped_storage()
         for fake in list(self.constants.keys()):
             if fake.constant is not None and fake.constant.untyped_storage() is storage:
@@ -258,7 +258,7 @@ class FakeTensorConverter:
 
 
 class FakeTensorMode(TorchDispatchMode):
-    """Inside, operators make fake tensors; from_tensor makes one of a real one."""
+    """A mode in which operators return fake tensors; from_tensor converts a real tensor."""
 
     _mode_key = torch._C._TorchDispatchModeKey.FAKE
 
@@ -290,7 +290,7 @@ class FakeTensorMode(TorchDispatchMode):
         return True
 
     def from_tensor(self, tensor, *, static_shapes=None, source=None, symbolic_context=None, trace=True):
-        """The fake tensor of a real one, the same at each call."""
+        """Return the fake tensor for a real one; each call returns the same object."""
         if isinstance(tensor, FakeTensor):
             if tensor.fake_mode is not self:
                 raise AssertionError("Mixing fake modes NYI")
@@ -301,7 +301,7 @@ class FakeTensorMode(TorchDispatchMode):
         return self.dispatch(func, types, args, kwargs)
 
     def dispatch(self, func, types, args=(), kwargs=None):
-        """The operator on fake tensors."""
+        """Run an operator on fake tensors."""
         kwargs = dict(kwargs or {})
         tensors = [t for t in _flat((args, kwargs)) if isinstance(t, torch.Tensor)]
         if any(type(t) not in (torch.Tensor, torch.nn.Parameter, FakeTensor) for t in tensors):
@@ -320,9 +320,9 @@ class FakeTensorMode(TorchDispatchMode):
         if "data_dependent_output" in schema.tags or func.name() in _VALUES:
             raise DataDependentOutputException(func)
         if "dynamic_output_shape" in schema.tags and not _has_known_shape(func, args):
-            masks = func is torch.ops.aten.index.Tensor  # PyTorch makes indices of them
+            masks = func is torch.ops.aten.index.Tensor  # PyTorch converts masks to indices with nonzero
             raise DynamicOutputShapeException(torch.ops.aten.nonzero.default if masks else func)
-        operator = func._fn if hasattr(func._fn, "by_class") else None  # written in Python
+        operator = func._fn if hasattr(func._fn, "by_class") else None  # an operator that a program defined in Python
         if operator is not None:
             return self._run_python(operator, func, args, kwargs)
         return self._run_meta(func, args, kwargs)
@@ -341,7 +341,7 @@ class FakeTensorMode(TorchDispatchMode):
         )
 
     def _of_constants(self, func, args, kwargs):
-        """The result of an operator on tensors of known values, where it is small."""
+        """Return the real result of an operator on tensors with known values and at most one element, or _UNKNOWN."""
         tensors = [t for t in _flat((args, kwargs)) if isinstance(t, FakeTensor)]
         tags = func._schema.tags
         if (
@@ -366,13 +366,13 @@ class FakeTensorMode(TorchDispatchMode):
             )
         if isinstance(out, torch.Tensor) and out.numel() == 1:
             return self.fake_tensor_converter.from_real_tensor(self, out, make_constant=True)
-        for t in _flat(out):  # what is written through a result of unknown values changes the arguments that it views
+        for t in _flat(out):  # later writes to this result would also change an argument of which it is a view
             if isinstance(t, torch.Tensor):
                 self.fake_tensor_converter.invalidate_constant_aliases(t)
         return out if not any(isinstance(t, torch.Tensor) for t in _flat(out)) else _UNKNOWN
 
     def _forget(self, func, args, kwargs):
-        """What is written to is no longer known, nor is what shares its memory."""
+        """Mark the values of mutated arguments, and of tensors that share their memory, as unknown."""
         if not func._schema.is_mutable:
             return
         values = func._schema.bound(args, kwargs)
@@ -398,7 +398,7 @@ class FakeTensorMode(TorchDispatchMode):
         if device is None:
             device = _common_device(func, fakes)
         place = next((i for i, a in enumerate(func._schema.positional) if a.name == "device"), None)
-        if place is not None:  # of an operator of our own
+        if place is not None:  # an operator of ours that PyTorch does not have
             device, args = args[place], (*args[:place], META, *args[place + 1 :])
         elif "device" in func._schema.by_name and (not fakes or kwargs.get("device") is not None):
             kwargs["device"] = META
@@ -431,7 +431,7 @@ class FakeTensorMode(TorchDispatchMode):
             return FakeTensor(self, t, device)
         return self.fake_tensor_converter.from_real_tensor(
             self, t, make_constant=t.numel() == 1
-        )  # numbers alone made a tensor
+        )  # a tensor created from numbers only
 
 
 _UNKNOWN = object()
@@ -440,13 +440,13 @@ _VALUES = ("aten::equal", "aten::_local_scalar_dense", "aten::allclose", "aten::
 
 
 def contains_tensor_types(type):
-    """Whether values of a schema's type are, or hold, tensors."""
+    """Whether values of a schema type are tensors or contain some."""
     return type.isSubtypeOf(torch._C.TensorType.get()) or any(map(contains_tensor_types, type.containedTypes()))
 
 
 @functools.cache
 def _is_tensor_constructor(func):
-    """Whether an operator makes a tensor and takes none."""
+    """Whether an operator returns a tensor and has no tensor arguments."""
     schema = func._schema
     return (
         not any(contains_tensor_types(a.type) for a in schema.arguments)
@@ -456,7 +456,7 @@ def _is_tensor_constructor(func):
 
 
 def __getattr__(name):
-    """Tables of overloads, which most programs never ask for."""
+    """Create tables of overloads at their first use, since most programs do not need them."""
     if name == "_like_tensor_constructors":
         names = [n for n in _aten.names() if re.fullmatch("[a-z]+_like|new_(empty|empty_strided|full|zeros|ones)", n)]
         found = {o: True for n in names for o in _overloads(n)}
@@ -494,7 +494,7 @@ def _constant(t):
 
 
 def _has_known_shape(func, args):
-    """Whether these arguments alone tell the shape, though others would not."""
+    """Whether the shape of the result is known for these arguments, although it depends on values for others."""
     if func is aten.one_hot.default:
         return len(args) > 1 and args[1] != -1
     return func is aten.index.Tensor and not _has_mask(args[1])
@@ -505,7 +505,7 @@ def _has_mask(indices):
 
 
 def _common_device(func, fakes):
-    """The device of a result; numbers in tensors without dimensions on the CPU meet any."""
+    """Return the common device of the arguments; 0-dim CPU tensors can be combined with any device."""
     device = number = None
     for t in fakes:
         if t.device == device:
@@ -522,7 +522,7 @@ def _common_device(func, fakes):
 
 
 class FakeCopyMode(TorchFunctionMode):
-    """Inside, clones and deep copies make fake tensors of real ones."""
+    """A mode in which clones and deep copies of real tensors are fake tensors."""
 
     def __init__(self, fake_mode):
         self.fake_mode = fake_mode
@@ -541,7 +541,7 @@ class FakeCopyMode(TorchFunctionMode):
 
 
 def is_fake(x):
-    """Whether a tensor has no values, itself or within."""
+    """Whether a tensor is fake, or a wrapper subclass whose inner tensors all are."""
     if isinstance(x, FakeTensor):
         return True
     if torch.utils._python_dispatch.is_traceable_wrapper_subclass(x):
@@ -550,12 +550,12 @@ def is_fake(x):
 
 
 def maybe_get_fake_mode(t):
-    """The mode of a fake tensor, else None."""
+    """Return the mode of a fake tensor, or None for another object."""
     return t.fake_mode if isinstance(t, FakeTensor) else None
 
 
 def get_plain_tensors(subclass, *, out):
-    """Append the tensors inside a wrapper subclass to ``out``; returns it."""
+    """Append the inner tensors of a wrapper subclass, recursively, to ``out`` and return it."""
     for name in subclass.__tensor_flatten__()[0]:
         inner = getattr(subclass, name)
         if torch.utils._python_dispatch.is_traceable_wrapper_subclass(inner):
@@ -567,7 +567,7 @@ def get_plain_tensors(subclass, *, out):
 
 @contextlib.contextmanager
 def unset_fake_temporarily():
-    """Inside, there is no fake mode."""
+    """Disable the fake mode within the block; yield it, or None."""
     mode = torch._C._unset_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE)
     try:
         yield mode

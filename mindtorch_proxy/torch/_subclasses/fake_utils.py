@@ -1,4 +1,4 @@
-"""Comparing what operators make of fake tensors with what they make of real ones."""
+"""Compares the results of operators on fake tensors with those on real tensors."""
 
 import torch
 from torch._subclasses.fake_tensor import (
@@ -42,10 +42,11 @@ def output_alias_each_other(outputs):
 
 
 class CrossRefFakeMode(TorchDispatchMode):
-    """Inside, each operator runs on fake tensors too: MetadataMismatchError where the results differ in shape, strides,
-    dtype, device or in what they share.
+    """A mode that also runs each operator on fake tensors, and raises MetadataMismatchError if the results differ.
 
-    ignore_op_fn(op): which are not compared. check_strides, check_aliasing: whether strides and shared storages are.
+    The shape, strides, dtype, device and shared storages are compared.
+    ignore_op_fn(op): whether an operator is not compared.
+    check_strides, check_aliasing: whether strides and shared storages are compared.
     """
 
     def __init__(self, ignore_op_fn=None, *, check_strides=True, check_aliasing=True, only_check_ops_with_meta=True):
@@ -68,7 +69,7 @@ class CrossRefFakeMode(TorchDispatchMode):
         return real
 
     def _fake(self, func, args, kwargs):
-        """(results, arguments) of the operator on fakes, None where it cannot run on them."""
+        """Return (results, arguments) of the operator on fake tensors, or None if it cannot run on them."""
         try:
             with FakeTensorMode() as mode:
                 fakes = tree_map_only(torch.Tensor, mode.from_tensor, (args, kwargs))

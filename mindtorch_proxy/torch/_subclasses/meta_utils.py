@@ -1,10 +1,10 @@
-"""What a tensor and another that stands for it have in common."""
+"""Compares the metadata of a tensor and of its fake counterpart."""
 
 
 def assert_metadata_eq(assert_eq, m1, m2, *, skip_symbolic=False, skip_leaf=False):
-    """Call assert_eq on each fact of two tensors that is not their values.
+    """Call assert_eq for each piece of metadata of two tensors, and of their gradients and bases.
 
-    Those of their gradients and bases too. skip_symbolic: but for sizes.
+    skip_symbolic: leave out shape, strides and storage offset. skip_leaf: leave out is_leaf.
     """
     facts = ["dtype", "requires_grad", "is_sparse"] + ["shape"] * (not skip_symbolic) + ["is_leaf"] * (not skip_leaf)
     asked = ["is_inference", "is_conj", "is_neg"]
@@ -26,4 +26,4 @@ def assert_metadata_eq(assert_eq, m1, m2, *, skip_symbolic=False, skip_leaf=Fals
 
 
 def _gradient(t):
-    return t.grad if t.is_leaf else None  # others would warn
+    return t.grad if t.is_leaf else None  # for a non-leaf, .grad would warn

@@ -1,4 +1,4 @@
-"""torch.accelerator: whichever accelerator there is; here torch.npu or none."""
+"""torch.accelerator: the interface of the available accelerator, which is an NPU or none."""
 
 import torch
 
@@ -42,17 +42,17 @@ is_available.__module__ = __name__
 
 
 def device_count():
-    """How many accelerators there are."""
+    """Return the number of accelerators."""
     return torch.npu.device_count()
 
 
 def current_accelerator(check_available=False):
-    """The accelerator's device without an index, or None."""
+    """Return the device of the accelerator without an index, or None."""
     return torch.device("npu") if is_available() else None
 
 
 def current_device_index():
-    """The index of the selected device."""
+    """Return the index of the selected device."""
     return device_module().current_device()
 
 

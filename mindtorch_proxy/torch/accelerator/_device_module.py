@@ -1,4 +1,4 @@
-"""The module of the accelerator that there is: torch.npu."""
+"""The module of the accelerator, torch.npu."""
 
 import torch
 
@@ -11,15 +11,16 @@ def is_available():
 
 
 def device_module():
-    """torch.npu; RuntimeError without an accelerator."""
+    """Return torch.npu; raise RuntimeError if there is no accelerator."""
     if not is_available():
         raise RuntimeError("Cannot access accelerator device when none is available.")
     return torch.npu
 
 
 def asking(namespace, *declarations):
-    """Fill a module with functions of PyTorch's parameters that ask torch.npu's functions of these names: pairs of name
-    and text.
+    """Add functions to a module that call functions of torch.npu.
+
+    declarations: pairs of the name in torch.npu and of the text of PyTorch's declaration.
     """
 
     def of_module(name):

@@ -1,4 +1,4 @@
-"""torch.accelerator's functions of memory."""
+"""The memory functions of torch.accelerator."""
 
 from ._device_module import asking
 
@@ -12,7 +12,7 @@ __all__ = [
     "memory_stats",
     "reset_accumulated_memory_stats",
     "reset_peak_memory_stats",
-]  # noqa: F822  (made by functions)
+]  # noqa: F822  (created by functions)
 asking(
     globals(),
     *(

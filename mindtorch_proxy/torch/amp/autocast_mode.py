@@ -1,4 +1,4 @@
-"""autocast: run a region's operators in a lower precision, chosen per operator by the runtime."""
+"""autocast: runs the operators of a region in a lower precision, which the runtime chooses for each operator."""
 
 import functools
 import warnings
@@ -13,7 +13,7 @@ _AVAILABLE = {"cpu", "cuda", "xpu", "mps", "hpu", "ipu", "xla", "privateuseone",
 
 
 def is_autocast_available(device_type):
-    """Whether autocast exists for this type of device."""
+    """Whether a device type supports autocast."""
     return torch.device(device_type).type in _AVAILABLE
 
 
@@ -23,7 +23,7 @@ def _check_device_type(device_type):
 
 
 def autocast_decorator(autocast_instance, func):
-    """``func`` run under the instance."""
+    """Return a function that runs ``func`` within an autocast context."""
 
     @functools.wraps(func)
     def decorated(*args, **kwargs):
@@ -96,7 +96,7 @@ def _exit_autocast(mode):
 
 
 def _cast(value, device_type, dtype):
-    """Floating tensors of the device (but float64) in ``value``, cast to ``dtype``."""
+    """Cast the floating-point tensors on the device in ``value``, except float64, to ``dtype``."""
     if isinstance(value, torch.Tensor):
         eligible = value.is_floating_point() and value.device.type == device_type and value.dtype is not torch.float64
         return value.to(dtype) if eligible else value
@@ -109,9 +109,7 @@ def _cast(value, device_type, dtype):
 
 
 def custom_fwd(fwd=None, *, device_type, cast_inputs=None):
-    """Decorate the ``forward`` of an autograd Function: with ``cast_inputs`` it runs in that dtype, without
-    autocast.
-    """
+    """Decorate the ``forward`` of an autograd Function; with ``cast_inputs``, it runs in that dtype, autocast off."""
     _check_device_type(device_type)
     if fwd is None:
         return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)

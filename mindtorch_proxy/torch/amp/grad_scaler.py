@@ -1,4 +1,4 @@
-"""GradScaler: scale the loss so that small gradients survive float16, and skip steps whose gradients overflow."""
+"""GradScaler: scales the loss so that small gradients do not underflow in float16, and skips steps that overflow."""
 
 import inspect
 import warnings
@@ -12,7 +12,7 @@ __all__ = ["OptState", "GradScaler"]
 
 
 class OptState(Enum):
-    """What has happened to an optimizer since the last update."""
+    """The state of an optimizer since the last update."""
 
     READY = 0
     UNSCALED = 1
@@ -24,7 +24,7 @@ def _refresh_per_optimizer_state():
 
 
 def _parameter(name, what):
-    """The methods that give and set a parameter."""
+    """Return the getter and the setter of a parameter."""
 
     def get(self):
         return getattr(self, name)
@@ -82,7 +82,7 @@ class GradScaler:
         return self._scale
 
     def scale(self, outputs):
-        """The outputs (a tensor or an iterable of them) multiplied by the scale."""
+        """Multiply the outputs (a tensor or an iterable of them) by the scale."""
         if not self._enabled:
             return outputs
         if isinstance(outputs, torch.Tensor):
@@ -114,7 +114,7 @@ class GradScaler:
         return found
 
     def unscale_(self, optimizer):
-        """Divide the optimizer's gradients by the scale, to clip or look at them before ``step``."""
+        """Divide the gradients of an optimizer by the scale, to clip or inspect them before ``step``."""
         if not self._enabled:
             return
         scale = self._need_scale("unscale_")
@@ -129,7 +129,7 @@ class GradScaler:
         state["stage"] = OptState.UNSCALED
 
     def step(self, optimizer, *args, **kwargs):
-        """Unscale, if not done, and step, if no gradient is inf or NaN. Returns what the optimizer's step returns."""
+        """Unscale the gradients if needed, and step if none is inf or NaN. Return what the optimizer's step returns."""
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
         if "closure" in kwargs:
@@ -151,8 +151,9 @@ class GradScaler:
         return result
 
     def _scaled_step(self, optimizer, state, *args, **kwargs):
-        """The step of an optimizer that unscales by itself: told by `grad_scaler=`, or by attributes for the time of
-        the step.
+        """Run the step of an optimizer that unscales by itself.
+
+        It gets the scale with `grad_scaler=`, or through attributes that are set during the step.
         """
         if "grad_scaler" in inspect.signature(optimizer.step).parameters:
             warnings.warn(
@@ -178,7 +179,7 @@ class GradScaler:
         return optimizer.step(*args, **kwargs)
 
     def update(self, new_scale=None):
-        """Adapt the scale to what the steps since the last update found, or set it."""
+        """Adapt the scale to whether steps since the last update found inf or NaN, or set it to new_scale."""
         if not self._enabled:
             return
         scale = self._need_scale("update")
@@ -205,7 +206,7 @@ class GradScaler:
         return self._scale
 
     def get_scale(self):
-        """The scale as a float; 1.0 if disabled."""
+        """Return the scale as a float; 1.0 if disabled."""
         if not self._enabled:
             return 1.0
         return self._init_scale if self._scale is None else self._scale.item()
@@ -220,11 +221,11 @@ class GradScaler:
     get_growth_interval, set_growth_interval = _parameter("_growth_interval", "growth interval")
 
     def is_enabled(self):
-        """Whether losses are scaled at all."""
+        """Whether losses are scaled."""
         return self._enabled
 
     def state_dict(self):
-        """The scaler's state; empty if disabled."""
+        """Return the state of the scaler; empty if disabled."""
         if not self._enabled:
             return {}
         return {
@@ -236,7 +237,7 @@ class GradScaler:
         }
 
     def load_state_dict(self, state_dict):
-        """Take over a state that ``state_dict`` gave."""
+        """Load a state from ``state_dict``."""
         if not self._enabled:
             return
         if not state_dict:

@@ -1,6 +1,4 @@
-"""torch.compiler and torch.compile: backends that are callable get graphs, those with a name run functions as they
-are.
-"""
+"""torch.compiler and torch.compile: callable backends get graphs; with a named backend, functions run eagerly."""
 
 import numpy as np
 import torch
@@ -43,7 +41,7 @@ _default_backend = "inductor"
 
 
 def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=None, options=None, disable=False):
-    """The model or function compiled by a backend; without one, a decorator.
+    """Compile a model or function with a backend; without a model, return a decorator.
 
     Raises RuntimeError for unknown modes, options and backends.
     """
@@ -82,22 +80,22 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=Non
 
 
 def set_default_backend(backend):
-    """The backend that ``compile`` takes when none is named; None restores inductor."""
+    """Set the backend that ``compile`` uses by default; None restores inductor."""
     global _default_backend
     _default_backend = "inductor" if backend is None else backend
 
 
 def get_default_backend():
-    """The backend that ``torch.compile`` takes."""
+    """Return the backend that ``compile`` uses by default."""
     return _default_backend
 
 
 def cudagraph_mark_step_begin():
-    """Mark a step for CUDA graphs, of which there are none."""
+    """Do nothing: there are no CUDA graphs, for which this marks a step."""
 
 
 def wrap_numpy(fn):
-    """``fn``, which works on NumPy arrays, made to work on tensors."""
+    """Return a function that calls ``fn``, which works on NumPy arrays, with tensors."""
 
     def wrapped(*args, **kwargs):
         args, kwargs = tree_map_only(torch.Tensor, lambda t: t.numpy(), (args, kwargs))
@@ -107,25 +105,25 @@ def wrap_numpy(fn):
 
 
 def is_dynamo_compiling():
-    """Whether a compiled function's graph is recorded."""
+    """Whether the graph of a compiled function is being recorded."""
     return is_compiling()
 
 
 def is_exporting():
-    """Whether torch.export traces: never."""
+    """Whether torch.export is tracing; always False."""
     return False
 
 
 def save_cache_artifacts():
-    """None: nothing was compiled."""
+    """Return None: there are no compiled artifacts."""
     return None
 
 
 def load_cache_artifacts(serialized_artifacts):
-    """There is no compiler that could use them."""
+    """Load compiled artifacts; raises NotImplementedError."""
     raise NotImplementedError("torch.compiler.load_cache_artifacts: there is no compiler")
 
 
 def nested_compile_region(fn=None, **kwargs):
-    """The function: regions matter to the compiler alone."""
+    """Return the function unchanged; without one, a decorator that does so."""
     return (lambda f: f) if fn is None else fn

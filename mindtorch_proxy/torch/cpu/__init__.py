@@ -1,4 +1,4 @@
-"""torch.cpu: the device interface of the CPU, which is always there and always synchronous."""
+"""torch.cpu: the device interface of the CPU, which is always available and synchronous."""
 
 import contextlib
 import functools
@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 
-# PyTorch's name: Linux's
+# {PyTorch's name of an instruction set: its name in /proc/cpuinfo}
 _ON_X86 = {name: name for name in """aes amx_bf16 amx_fp16 amx_int8 amx_tile avx avx2 avx512_4fmaps avx512_4vnniw
     avx512_bf16 avx512_bitalg avx512_fp16 avx512_vbmi2 avx512_vnni avx512_vp2intersect avx512_vpopcntdq avx_vnni
     avx_vnni_int8 avx_vnni_int16 avx_ne_convert bmi2 clflush clflushopt clwb f16c fma4 popcnt sse sse2 sse4_1 sse4_2
@@ -43,7 +43,7 @@ _ON_ARM |= {
 
 @functools.cache
 def get_capabilities():
-    """The instruction sets that the processor has, by PyTorch's names."""
+    """Return the architecture, and for each instruction set, by PyTorch's name, whether the processor has it."""
     try:
         with open("/proc/cpuinfo") as f:
             flags = set(
@@ -73,31 +73,31 @@ _is_amx_fp16_supported = _asks("_is_amx_fp16_supported", "amx_fp16")
 
 
 def is_available():
-    """Always True."""
+    """Return True."""
     return True
 
 
 def is_initialized():
-    """Always True."""
+    """Return True."""
     return True
 
 
 def synchronize(device=None):
-    """Nothing to wait for."""
+    """Do nothing: work on the CPU is done when a call returns."""
 
 
 def device_count():
-    """Always 1."""
+    """Return 1."""
     return 1
 
 
 def current_device():
-    """Always "cpu"."""
+    """Return "cpu"."""
     return "cpu"
 
 
 def set_device(device):
-    """There is one: nothing to choose."""
+    """Do nothing: there is only one CPU device."""
 
 
 class Stream:
@@ -107,35 +107,35 @@ class Stream:
         pass
 
     def wait_stream(self, stream):
-        """Nothing: work on the CPU is done in order."""
+        """Do nothing: work on the CPU is done in order."""
         pass
 
     def record_event(self):
-        """Nothing: work on the CPU is done in order."""
+        """Do nothing: work on the CPU is done in order."""
         pass
 
     def wait_event(self, event):
-        """Nothing: work on the CPU is done in order."""
+        """Do nothing: work on the CPU is done in order."""
         pass
 
 
 class Event:
-    """A point in the CPU's stream, which is past at once."""
+    """A point in the CPU's stream; the work before it is always done."""
 
     def query(self):
-        """True: work on the CPU is done when a call returns."""
+        """Return True: work on the CPU is done when a call returns."""
         return True
 
     def record(self, stream=None):
-        """Nothing: work on the CPU is done when a call returns."""
+        """Do nothing: work on the CPU is done when a call returns."""
         pass
 
     def synchronize(self):
-        """Nothing: work on the CPU is done when a call returns."""
+        """Do nothing: work on the CPU is done when a call returns."""
         pass
 
     def wait(self, stream=None):
-        """Nothing: work on the CPU is done when a call returns."""
+        """Do nothing: work on the CPU is done when a call returns."""
         pass
 
 
@@ -143,7 +143,7 @@ _default_cpu_stream = _current_stream = Stream()
 
 
 def current_stream(device=None):
-    """The selected stream."""
+    """Return the selected stream."""
     return _current_stream
 
 
@@ -165,5 +165,5 @@ class StreamContext(contextlib.AbstractContextManager):
 
 
 def stream(stream):
-    """A context manager that selects the stream."""
+    """Return a context manager that selects the stream."""
     return StreamContext(stream)

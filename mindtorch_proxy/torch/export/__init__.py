@@ -1,4 +1,4 @@
-"""torch.export: programs as graphs of operators. Sizes are those of the example: none stays symbolic."""
+"""torch.export: exports programs as graphs of operators. Sizes are those of the example; none is symbolic."""
 
 import enum
 import sys
@@ -52,9 +52,9 @@ def export(
     preserve_module_call_signature=(),
     prefer_deferred_runtime_asserts_over_guards=False,
 ):
-    """The ExportedProgram of a module for these arguments.
+    """Export a module, with example arguments, as an ExportedProgram.
 
-    Control flow that depends on values raises, as in PyTorch; ``dynamic_shapes`` that ask for sizes to vary raise
+    Control flow that depends on values raises, as in PyTorch; ``dynamic_shapes`` with dynamic sizes raise
     NotImplementedError.
     """
     from ..utils._pytree import tree_leaves
@@ -65,7 +65,7 @@ def export(
 
 
 def register_dataclass(cls, *, serialized_type_name=None):
-    """Make a dataclass a pytree container."""
+    """Register a dataclass as a pytree container."""
     from ..utils._pytree import register_dataclass
 
     register_dataclass(cls, serialized_type_name=serialized_type_name)

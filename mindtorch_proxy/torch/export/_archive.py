@@ -1,6 +1,6 @@
-"""Exported programs in files: a zip of the graph as JSON and of tensors as torch.save writes them.
+"""Saves exported programs: a zip file with the graph as JSON and the tensors as torch.save writes them.
 
-Nothing in it is run when it is read.
+Loading a file does not run any code in it.
 """
 
 import io
@@ -22,7 +22,7 @@ _FUNCTIONS = {"operator.getitem": operator.getitem, "check_shapes": _check_shape
 
 
 def _encode(value):
-    """A node's argument as JSON."""
+    """Convert an argument of a node to JSON values."""
     if isinstance(value, Node):
         return {"node": value.name}
     if isinstance(value, (list, tuple)):
@@ -63,7 +63,7 @@ def _decode(value, nodes):
 
 
 def _function(name):
-    """The function that a name in a file stands for: operators alone."""
+    """Return the function with a name in a file; apart from those in _FUNCTIONS, only operators are possible."""
     if name in _FUNCTIONS:
         return _FUNCTIONS[name]
     place, parts = torch.ops, name.split(".")
@@ -114,7 +114,7 @@ def save(program, file, extra_files=None):
 
 
 def load(file, extra_files=None):
-    """The program in a file that ``save`` wrote. Raises ValueError for others."""
+    """Read a program from a file that ``save`` wrote. Raises ValueError for others."""
     with zipfile.ZipFile(file) as archive:
         if (
             "models/model.json" not in archive.namelist()

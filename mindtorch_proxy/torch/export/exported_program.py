@@ -1,4 +1,4 @@
-"""Programs as graphs of operators, apart from the Python that they came from."""
+"""Exported programs: graphs of operators that do not depend on the Python code they were exported from."""
 
 import copy
 import inspect
@@ -26,15 +26,16 @@ _SHAPE_FREE = (int, float, bool, str, type(None))
 
 
 class CallSpec(NamedTuple):
-    """How arguments and results nest."""
+    """The pytree specs of the arguments and the results."""
 
     in_spec: object
     out_spec: object
 
 
 class ExportedProgram:
-    """A graph whose parameters, buffers and constants are inputs, with these (``state_dict``, ``constants``) and what
-    they are (``graph_signature``).
+    """A graph whose parameters, buffers and constants are inputs.
+
+    Their values are in ``state_dict`` and ``constants``, and ``graph_signature`` describes the inputs and outputs.
     """
 
     def __init__(self, root, graph, graph_signature, state_dict, constants, call_spec, names, example_inputs=None):
@@ -62,19 +63,19 @@ class ExportedProgram:
     dialect = property(lambda self: "ATEN", doc='Which operators the graph has: "TRAINING", "ATEN".')
 
     def parameters(self):
-        """The parameters in their order in the graph."""
+        """Iterate over the parameters in their order in the graph."""
         return (p for _, p in self.named_parameters())
 
     def named_parameters(self):
-        """(name, parameter) for each one."""
+        """Iterate over (name, parameter) in their order in the graph."""
         return ((n, self._state_dict[n]) for n in self._graph_signature.parameters)
 
     def buffers(self):
-        """The buffers in their order in the graph."""
+        """Iterate over the buffers in their order in the graph."""
         return (b for _, b in self.named_buffers())
 
     def named_buffers(self):
-        """(name, buffer) for each one."""
+        """Iterate over (name, buffer) in their order in the graph."""
         hidden = self._graph_signature.non_persistent_buffers
         return ((n, (self._constants if n in hidden else self._state_dict)[n]) for n in self._graph_signature.buffers)
 
@@ -84,9 +85,9 @@ class ExportedProgram:
         )
 
     def module(self, check_guards=True):
-        """A module that runs the program, with its parameters and buffers.
+        """Return a module that runs the program, with its parameters and buffers.
 
-        Shapes other than those of the example raise AssertionError.
+        Other shapes than those of the example raise AssertionError.
         """
         graph, values, held = Graph(), {}, {}
         placeholders = [n for n in self.graph.nodes if n.op == "placeholder"]
@@ -117,7 +118,7 @@ class ExportedProgram:
         return module
 
     def run_decompositions(self, decomp_table=None, decompose_custom_triton_ops=False):
-        """The program with operators replaced by those that the table's functions use."""
+        """Return the program with operators decomposed by the functions in a table."""
         placeholders = [n for n in self.graph.nodes if n.op == "placeholder"]
         given = [n.meta["val"] for n in placeholders]
         graph = _named(
@@ -128,7 +129,7 @@ class ExportedProgram:
         return _program(self._graph_module, graph, self)
 
     def validate(self):
-        """Check the graph."""
+        """Check that the graph is well-formed."""
         self.graph.lint()
 
     def __deepcopy__(self, memo):
@@ -153,7 +154,7 @@ class ExportedProgram:
 
 
 class _Module(GraphModule):
-    """A program's module. Its mode is fixed in the graph."""
+    """The module of a program. The graph fixes training or evaluation mode, so it cannot be changed."""
 
     def train(self, mode=True):
         raise NotImplementedError("Calling train() is not supported yet.")
@@ -170,7 +171,7 @@ def _program(root, graph, like):
 
 
 def _check_shapes(inputs, shapes):
-    """Raise where an input is not what the program was exported for."""
+    """Raise AssertionError if the shape of an input differs from that of the example."""
     for i, (value, shape) in enumerate(zip(inputs, shapes)):
         if isinstance(shape, (list, tuple)) and isinstance(value, torch.Tensor):
             if value.dim() != len(shape):
@@ -193,7 +194,7 @@ def _outputs(graph):
 
 
 def _named(graph, names, values):
-    """A flat graph whose placeholders have these names; they keep the example's values."""
+    """Copy a graph, with a flat output and the given names for placeholders, whose meta has the example's values."""
     new, env = Graph(), {}
     placeholders = [n for n in graph.nodes if n.op == "placeholder"]
     for node, name, value in zip(placeholders, names, values):
@@ -206,7 +207,7 @@ def _named(graph, names, values):
 
 
 def _input_names(mod, args, kwargs):
-    """A name for each leaf of the arguments: x, or x_0, x_a of what is in it; and the names of the arguments."""
+    """Return a name for each leaf of the arguments, such as x, or x_0 and x_a inside x; and the argument names."""
     signature = inspect.signature(mod.forward)
     names, found = [], {}
     for i, p in enumerate(signature.parameters.values()):
@@ -224,7 +225,7 @@ def _input_names(mod, args, kwargs):
 
 
 def _constants(mod):
-    """Tensors that are plain attributes, by path."""
+    """Yield (path, tensor) for tensors that are plain attributes of modules."""
     for path, m in mod.named_modules():
         for name, value in vars(m).items():
             if isinstance(value, torch.Tensor):

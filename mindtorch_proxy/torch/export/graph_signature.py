@@ -1,4 +1,4 @@
-"""What the inputs and outputs of an exported graph are."""
+"""Descriptions of the inputs and outputs of an exported graph."""
 
 import enum
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ __all__ = [
 
 
 class InputKind(enum.Enum):
-    """What an input stands for."""
+    """The kind of an input."""
 
     USER_INPUT = enum.auto()
     PARAMETER = enum.auto()
@@ -27,7 +27,7 @@ class InputKind(enum.Enum):
 
 
 class OutputKind(enum.Enum):
-    """What an output stands for."""
+    """The kind of an output."""
 
     USER_OUTPUT = enum.auto()
     LOSS_OUTPUT = enum.auto()
@@ -41,14 +41,14 @@ class OutputKind(enum.Enum):
 
 @dataclass
 class TensorArgument:
-    """A tensor, by the name of its node."""
+    """A tensor argument, with the name of its node."""
 
     name: str
 
 
 @dataclass
 class ConstantArgument:
-    """A value that is no tensor."""
+    """An argument that is not a tensor, with its value."""
 
     name: str
     value: object
@@ -56,7 +56,7 @@ class ConstantArgument:
 
 @dataclass
 class InputSpec:
-    """An input: its kind, its node, what it stands for in the module."""
+    """The description of an input: its kind, its node and the parameter, buffer or constant that it is."""
 
     kind: InputKind
     arg: object
@@ -71,7 +71,7 @@ class InputSpec:
 
 @dataclass
 class OutputSpec:
-    """An output: its kind, its node."""
+    """The description of an output: its kind and its node."""
 
     kind: OutputKind
     arg: object
@@ -83,7 +83,7 @@ class OutputSpec:
 
 @dataclass
 class ExportBackwardSignature:
-    """Which outputs are gradients. Programs are exported without their backward."""
+    """Tells which outputs are gradients. Not used here, since programs are exported without their backward."""
 
     gradients_to_parameters: dict
     gradients_to_user_inputs: dict
@@ -92,7 +92,7 @@ class ExportBackwardSignature:
 
 @dataclass
 class ExportGraphSignature:
-    """All inputs and outputs of a graph, in order."""
+    """The descriptions of all inputs and outputs of a graph, in order."""
 
     input_specs: list = field(default_factory=list)
     output_specs: list = field(default_factory=list)
@@ -125,13 +125,13 @@ class ExportGraphSignature:
 
     @property
     def user_inputs(self):
-        """Names of the program's own inputs; values where they are no tensors."""
+        """The names of the program's own inputs that are tensors; the values of others."""
         arguments = (s.arg for s in self.input_specs if s.kind is InputKind.USER_INPUT)
         return tuple(a.name if isinstance(a, TensorArgument) else a.value for a in arguments)
 
     @property
     def user_outputs(self):
-        """Names of the program's own outputs; values where they are no tensors."""
+        """The names of the program's own outputs that are tensors; the values of others."""
         arguments = (s.arg for s in self.output_specs if s.kind is OutputKind.USER_OUTPUT)
         return tuple(a.name if isinstance(a, TensorArgument) else a.value for a in arguments)
 

@@ -1,4 +1,4 @@
-"""torch.func: transforms of functions."""
+"""torch.func: function transforms."""
 
 from .._functorch.eager_transforms import (
     functionalize,

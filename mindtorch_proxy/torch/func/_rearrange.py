@@ -1,4 +1,4 @@
-"""torch.func.rearrange: transpositions, reshapes and joins of dimensions by their names."""
+"""torch.func.rearrange: transposes, splits and joins named dimensions."""
 
 import math
 import re
@@ -9,9 +9,9 @@ _NUMBER = re.compile(r"\d+$")
 
 
 def _parsed(side, text):
-    """The groups of one side of a pattern: lists of names.
+    """Return the groups of one side of a pattern, which are lists of names, and the set of all names.
 
-    An ellipsis is "...", a dimension of size one the empty list.
+    An ellipsis is "...", and a dimension of size one is an empty list.
     """
     if side.count("...") > 1 or "." in side.replace("...", ""):
         raise ValueError(
@@ -58,7 +58,7 @@ def _names(token, seen, text):
 
 
 def _pattern(pattern, lengths):
-    """The groups of both sides, checked against each other."""
+    """Parse a pattern and return the groups of both sides, after checking that they match."""
     sides = pattern.split("->")
     if len(sides) != 2:
         raise ValueError("Pattern must contain a single '->' separator")
@@ -75,7 +75,7 @@ def _pattern(pattern, lengths):
 
 
 def _split(group, size, lengths):
-    """The sizes of the names in a group that make a dimension of this size."""
+    """Return the missing size in a group of names whose product is the size of a dimension, as {name: size}."""
     open_names = [n for n in group if n not in lengths]
     known = math.prod(lengths[n] for n in group if n in lengths)
     if len(open_names) > 1:
@@ -95,10 +95,10 @@ def _split(group, size, lengths):
 
 
 def rearrange(tensor, pattern, **axes_lengths):
-    """Transpose, split and join the dimensions of a tensor as a pattern says: ``"b (h p) c -> b p (h c)", p=2``.
+    """Transpose, split and join the dimensions of a tensor by a pattern, such as ``"b (h p) c -> b p (h c)", p=2``.
 
-    A list of tensors is stacked along a new first dimension. Returns a view where one is possible. ValueError for a
-    wrong pattern, RuntimeError where sizes do not fit.
+    A list of tensors is stacked along a new first dimension. Returns a view if possible. ValueError for an invalid
+    pattern, RuntimeError if the sizes do not match it.
     """
     x = tensor if isinstance(tensor, torch.Tensor) else torch.stack(list(tensor))
     left, right = _pattern(pattern, axes_lengths)
@@ -107,7 +107,7 @@ def rearrange(tensor, pattern, **axes_lengths):
         raise ValueError(
             f"Number of dimensions in pattern ({len(left)}) and in tensor ({x.ndim}) must be equal: {pattern}"
         )
-    sizes, order = dict(axes_lengths), []  # of single names, in the order of the tensor's memory
+    sizes, order = dict(axes_lengths), []  # {name: size}; the names in the order of the tensor's dimensions
     dims = iter(x.shape)
     for group in left:
         if group == ["..."]:
@@ -129,5 +129,5 @@ def rearrange(tensor, pattern, **axes_lengths):
 
 
 def _joined(pattern):
-    """Whether the dimensions of the ellipsis become one."""
+    """Whether the dimensions of the ellipsis are joined into one."""
     return "(...)" in pattern.split("->")[1].replace(" ", "")

@@ -1,4 +1,4 @@
-"""torch.monitor: events and statistics that a program logs, and handlers that receive them."""
+"""torch.monitor: logs events and statistics of a program, which handlers receive."""
 
 import datetime
 import enum
@@ -11,7 +11,7 @@ data_value_t = str | float | int | bool
 
 
 class Aggregation(enum.Enum):
-    """What a Stat computes of the values of a window."""
+    """What a Stat computes from the values of a window."""
 
     VALUE = 1
     MEAN = 2
@@ -38,7 +38,7 @@ _COMPUTE = {
 
 
 class Event:
-    """A name, a time and a dictionary of plain values."""
+    """An event: a name, a time and a dict of plain values."""
 
     def __init__(self, name, timestamp, data):
         if not isinstance(name, str) or not isinstance(timestamp, datetime.datetime) or not isinstance(data, dict):
@@ -51,7 +51,7 @@ class Event:
 
 
 class EventHandlerHandle:
-    """What unregister_event_handler takes."""
+    """The handle of a registered handler, for unregister_event_handler."""
 
     def __init__(self, handler):
         self._handler = handler
@@ -61,7 +61,7 @@ _handlers, _lock = [], threading.Lock()
 
 
 def register_event_handler(callback):
-    """Call a function with every event that is logged. Returns a handle."""
+    """Register a function to be called with every logged event; return a handle."""
     handle = EventHandlerHandle(callback)
     with _lock:
         _handlers.append(handle)
@@ -69,14 +69,14 @@ def register_event_handler(callback):
 
 
 def unregister_event_handler(handler):
-    """The function behind this handle is not called any more."""
+    """Stop calling the handler with this handle."""
     with _lock:
         if handler in _handlers:
             _handlers.remove(handler)
 
 
 def log_event(event):
-    """Give an event to all handlers, in this thread."""
+    """Pass an event to all handlers, in this thread."""
     for handle in tuple(_handlers):
         handle._handler(event)
 
@@ -96,25 +96,25 @@ class Stat:
             {a: 0.0 for a in self._aggregations},
             threading.Lock(),
         )
-        self._closed = False  # max_samples came: the rest of this window is left out
+        self._closed = False  # max_samples was reached: further values of this window are ignored
 
     def _now(self):
         return int(time.time() / self._seconds) if self._seconds else 0
 
     @property
     def name(self):
-        """The name under which values are logged."""
+        """The name of the statistic."""
         return self._name
 
     @property
     def count(self):
-        """How many values the window that is open holds."""
+        """The number of values in the current window."""
         with self._lock:
             self._log_past()
             return len(self._values)
 
     def add(self, v):
-        """One more value."""
+        """Add a value."""
         with self._lock:
             self._log_past()
             if self._closed:
@@ -125,7 +125,7 @@ class Stat:
                 self._closed = True
 
     def get(self):
-        """The aggregates of the last window that was logged; empty without aggregations."""
+        """Return the aggregates of the last logged window; empty without aggregations."""
         with self._lock:
             self._log_past()
             return dict(self._last)
@@ -150,7 +150,7 @@ class Stat:
 
 
 class TensorboardEventHandler:
-    """Writes the statistics that are logged as scalars of a TensorBoard SummaryWriter."""
+    """A handler that writes logged statistics as scalars with a TensorBoard SummaryWriter."""
 
     def __init__(self, writer):
         self._writer = writer

@@ -1,4 +1,4 @@
-"""Python's multiprocessing with tensors: the memory of one that goes to another process is shared with it."""
+"""Python's multiprocessing with support for tensors: their memory is shared with the process that receives them."""
 
 import multiprocessing
 from multiprocessing import *  # noqa: F403
@@ -22,20 +22,20 @@ reductions.init_reductions()
 
 
 def get_all_sharing_strategies():
-    """The ways to hand over a tensor, by PyTorch's names.
+    """Return the names of PyTorch's strategies to share tensors.
 
-    Here both send the file descriptor of memory without a name, which nothing can leave behind.
+    Both do the same here: they send the file descriptor of anonymous memory, so that no file can be left behind.
     """
     return {"file_descriptor", "file_system"}
 
 
 def _set_thread_name(name):
-    """Name the thread that runs, for the system's lists of threads: the first 15 bytes count."""
+    """Set the name of the current thread in the operating system; it is cut to 15 bytes."""
     torch._C._set_thread_name(name)
 
 
 def _get_thread_name():
-    """The name of the thread that runs."""
+    """Return the name of the current thread in the operating system."""
     return torch._C._get_thread_name()
 
 
@@ -43,7 +43,7 @@ _strategy = "file_descriptor"
 
 
 def set_sharing_strategy(new_strategy):
-    """Choose a strategy by name."""
+    """Set the sharing strategy by name."""
     global _strategy
     if new_strategy not in get_all_sharing_strategies():
         raise AssertionError(
@@ -53,5 +53,5 @@ def set_sharing_strategy(new_strategy):
 
 
 def get_sharing_strategy():
-    """The strategy that was chosen."""
+    """Return the name of the sharing strategy."""
     return _strategy

@@ -1,6 +1,6 @@
 """Queues between processes.
 
-Tensors in them travel as shared memory, which the pickler of multiprocessing knows of here.
+Tensors are sent as shared memory, since they are registered with the pickler of multiprocessing.
 """
 
 import io
@@ -12,7 +12,7 @@ __all__ = ["ConnectionWrapper", "Queue", "SimpleQueue"]
 
 
 class ConnectionWrapper:
-    """A connection whose objects are pickled for other processes."""
+    """A connection that pickles objects for other processes."""
 
     def __init__(self, conn):
         self.conn = conn
@@ -24,7 +24,7 @@ class ConnectionWrapper:
         self.send_bytes(data.getvalue())
 
     def recv(self):
-        """The next object."""
+        """Receive the next object."""
         return pickle.loads(self.recv_bytes())
 
     def __getattr__(self, name):
@@ -34,8 +34,8 @@ class ConnectionWrapper:
 
 
 class Queue(multiprocessing.queues.Queue):
-    """multiprocessing.Queue."""
+    """The same as multiprocessing.Queue."""
 
 
 class SimpleQueue(multiprocessing.queues.SimpleQueue):
-    """multiprocessing.SimpleQueue."""
+    """The same as multiprocessing.SimpleQueue."""

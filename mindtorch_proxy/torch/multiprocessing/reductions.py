@@ -1,4 +1,4 @@
-"""How multiprocessing hands over tensors: their memory is shared, what is sent is the file behind it."""
+"""How multiprocessing pickles tensors: their memory is shared, and its file descriptor is sent."""
 
 from multiprocessing.reduction import DupFd, ForkingPickler
 
@@ -16,12 +16,12 @@ __all__ = [
 
 
 def rebuild_storage(cls, handle, size):
-    """The storage over the memory that ``reduce_storage`` shared."""
+    """Return the storage over memory that ``reduce_storage`` shared."""
     return cls._new_shared_fd_cpu(handle.detach(), size) if size else cls(0)
 
 
 def reduce_storage(storage):
-    """A storage of the CPU as the file behind its memory, which is shared from now on."""
+    """Pickle a CPU storage as the file descriptor of its memory, which becomes shared."""
     if storage.device.type != "cpu":
         raise RuntimeError(
             f"Cannot pickle {storage.device.type} storage; try pickling a {storage.device.type} tensor instead"
@@ -33,17 +33,17 @@ def reduce_storage(storage):
 
 
 def rebuild_typed_storage(storage, dtype):
-    """The typed storage that ``reduce_typed_storage`` took apart."""
+    """Return the typed storage that ``reduce_typed_storage`` pickled."""
     return torch.storage.TypedStorage(wrap_storage=storage, dtype=dtype, _internal=True)
 
 
 def reduce_typed_storage(storage):
-    """A typed storage as the one that it is over."""
+    """Pickle a typed storage as its untyped storage and its dtype."""
     return rebuild_typed_storage, (storage._untyped_storage, storage.dtype)
 
 
 def rebuild_tensor(cls, storage, dtype, offset, size, stride, requires_grad, state):
-    """The tensor that ``reduce_tensor`` took apart."""
+    """Return the tensor that ``reduce_tensor`` pickled."""
     t = torch.empty(0, dtype=dtype).set_(storage, offset, size, stride)
     if issubclass(cls, torch.nn.Parameter):
         t = cls(t, requires_grad=requires_grad)
@@ -54,7 +54,7 @@ def rebuild_tensor(cls, storage, dtype, offset, size, stride, requires_grad, sta
 
 
 def reduce_tensor(tensor):
-    """A CPU tensor as its storage and geometry; others as pickle would have them."""
+    """Pickle a CPU tensor as its storage and geometry, and others as pickle does."""
     if tensor.requires_grad and not tensor.is_leaf:
         raise RuntimeError(
             "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support "
@@ -65,7 +65,7 @@ def reduce_tensor(tensor):
     if tensor.device.type != "cpu" or tensor.layout is not torch.strided:
         return tensor.__reduce_ex__(2)
     if tensor.numel():
-        tensor.share_memory_()  # before anybody asks for the storage, since its tensors are known then
+        tensor.share_memory_()  # before the storage is requested, while the tensors that use it are known
     place = (
         tensor.storage_offset(),
         tuple(tensor.size()),
@@ -77,7 +77,7 @@ def reduce_tensor(tensor):
 
 
 def init_reductions():
-    """Tell multiprocessing's pickler about storages, tensors and parameters."""
+    """Register storages, tensors and parameters with the pickler of multiprocessing."""
     ForkingPickler.register(torch.UntypedStorage, reduce_storage)
     ForkingPickler.register(torch.storage.TypedStorage, reduce_typed_storage)
     for cls in (torch.Tensor, torch.nn.Parameter):

@@ -1,4 +1,4 @@
-"""Start several processes that run one function, and see to it that an error of one ends all."""
+"""Starts several processes that run one function; an error in one of them ends all."""
 
 import multiprocessing
 import multiprocessing.connection
@@ -24,7 +24,7 @@ ENV_VAR_PARALLEL_START = "TORCH_MP_PARALLEL_START"
 
 
 class ProcessException(Exception):
-    """A process failed."""
+    """The error for a failed process."""
 
     def __init__(self, msg, error_index, pid):
         super().__init__(msg)
@@ -35,14 +35,14 @@ class ProcessException(Exception):
 
 
 class ProcessRaisedException(ProcessException):
-    """The function raised."""
+    """The error for a process in which the function raised an exception."""
 
     def __init__(self, msg, error_index, error_pid):
         super().__init__(msg, error_index, error_pid)
 
 
 class ProcessExitedException(ProcessException):
-    """The process died or exited with a code."""
+    """The error for a process that was killed or exited with a nonzero code."""
 
     def __init__(self, msg, error_index, error_pid, exit_code, signal_name=None):
         super().__init__(msg, error_index, error_pid)
@@ -64,20 +64,20 @@ def _wrap(fn, i, args, error_file):
 
 
 class ProcessContext:
-    """The processes that were started."""
+    """The started processes."""
 
     def __init__(self, processes, error_files):
         self.processes, self.error_files = processes, error_files
         self.sentinels = {p.sentinel: i for i, p in enumerate(processes)}
 
     def pids(self):
-        """The numbers of the processes."""
+        """Return the process ids."""
         return [int(p.pid) for p in self.processes]
 
     def join(self, timeout=None, grace_period=None):
-        """Wait for some processes to end.
+        """Wait until at least one process ends; return whether all have ended.
 
-        True if all have. If one failed, the others are ended and its error is raised.
+        If one failed, terminate the others and raise its error.
         """
         if not self.sentinels:
             return True
@@ -118,11 +118,11 @@ class ProcessContext:
 
 
 class SpawnContext(ProcessContext):
-    """The processes that spawn started."""
+    """The processes started by spawn."""
 
 
 def start_processes(fn, args=(), nprocs=1, join=True, daemon=False, start_method="spawn"):
-    """Run ``fn(i, *args)`` in ``nprocs`` processes; with ``join`` wait for them, else return their ProcessContext."""
+    """Run ``fn(i, *args)`` in ``nprocs`` processes; with ``join``, wait for them, else return a ProcessContext."""
     context = multiprocessing.get_context(start_method)
     processes, error_files = [], []
 
@@ -151,5 +151,5 @@ def start_processes(fn, args=(), nprocs=1, join=True, daemon=False, start_method
 
 
 def spawn(fn, args=(), nprocs=1, join=True, daemon=False, start_method="spawn"):
-    """``start_processes`` by spawning."""
+    """Call ``start_processes`` with the start method "spawn"."""
     return start_processes(fn, args, nprocs, join, daemon, start_method="spawn")

@@ -1,4 +1,4 @@
-"""torch.npu: Ascend NPUs through MindSpore's runtime. Without one, questions get a truthful no and uses an error."""
+"""torch.npu: Ascend NPUs through MindSpore's runtime. Without an NPU, queries return False or 0, and uses raise."""
 
 import torch
 from mindtorch_proxy.runtime.generator import default_generator as _generator
@@ -94,7 +94,7 @@ __all__ = [
 
 
 def __getattr__(name):
-    if name == "default_generators":  # one stream of random numbers serves every device: the host's
+    if name == "default_generators":  # all devices use the random numbers of the host's generator
         return (_generator,) * available()
     if name in torch._LEGACY_TENSORS:
         found = globals()[name] = torch._legacy_tensor(name, "npu")
@@ -103,12 +103,12 @@ def __getattr__(name):
 
 
 def is_available():
-    """Whether an NPU can be used. Where there is no device node this loads nothing."""
+    """Whether an NPU can be used. If there is no device node, this does not load anything."""
     return available() > 0
 
 
 def device_count():
-    """How many NPUs can be used."""
+    """Return the number of usable NPUs."""
     return available()
 
 
@@ -121,12 +121,12 @@ def _is_in_bad_fork():
 
 
 def is_initialized():
-    """Whether this process has taken its NPU."""
+    """Whether this process has initialized its NPU."""
     return available() > 0 and devices().started()
 
 
 def init():
-    """Take this process's NPU."""
+    """Initialize the NPU of this process."""
     devices().start(None)
 
 
@@ -134,14 +134,14 @@ _lazy_init = init
 
 
 def current_device():
-    """The index of the NPU that this process drives."""
+    """Return the index of the NPU that this process uses."""
     return devices().check(None)
 
 
 def set_device(device):
-    """Choose the NPU of this process, before its first tensor.
+    """Select the NPU of this process, before the first tensor is created on one.
 
-    MindSpore drives one in each process (NotImplementedError for another afterwards).
+    MindSpore uses one NPU per process; selecting another one afterwards raises NotImplementedError.
     """
     index = number(device)
     if index is not None:
@@ -171,24 +171,24 @@ class device_of(device):
 
 
 def synchronize(device=None):
-    """Wait for all work on the NPU; errors of kernels come here at the latest."""
+    """Wait for all work on the NPU; errors of kernels are raised here at the latest."""
     devices().check(number(device))
     devices().synchronize()
 
 
 def get_device_name(device=None):
-    """The chip's name, with "(emulated)" behind it on an emulated CANN."""
+    """Return the name of the chip, followed by "(emulated)" on an emulated CANN."""
     devices().check(number(device))
     return devices().chip()
 
 
 def get_device_capability(device=None):
-    """None: NPUs have no compute capability."""
+    """Return None: NPUs have no compute capability."""
     devices().check(number(device))
 
 
 def get_device_properties(device=None):
-    """An object with `name` and `total_memory` in bytes."""
+    """Return an object with `name` and `total_memory` in bytes."""
     index = devices().check(number(device))
     return devices().properties(index)
 
@@ -199,25 +199,25 @@ def is_autocast_enabled():
 
 
 def set_autocast_enabled(enabled):
-    """Switch autocast for the NPU."""
+    """Switch autocast on or off for the NPU."""
     torch.set_autocast_enabled("npu", enabled)
 
 
 def get_autocast_dtype():
-    """The dtype that autocast takes on the NPU."""
+    """Return the dtype that autocast casts to on the NPU."""
     return torch.get_autocast_dtype("npu")
 
 
 def set_autocast_dtype(dtype):
-    """Choose the dtype that autocast takes on the NPU."""
+    """Set the dtype that autocast casts to on the NPU."""
     torch.set_autocast_dtype("npu", dtype)
 
 
 def get_amp_supported_dtype():
-    """The dtypes that autocast may take."""
+    """Return the dtypes that autocast supports."""
     return [torch.float16, torch.bfloat16]
 
 
 def is_bf16_supported(including_emulation=True):
-    """Whether the chip computes in bfloat16: Ascend 910B and later."""
+    """Whether the chip supports bfloat16, which Ascend 910B and later do."""
     return available() > 0 and devices().has_bfloat16()

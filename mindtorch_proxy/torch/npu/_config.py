@@ -1,13 +1,13 @@
-"""torch.npu's switches: precision of products of matrices and of convolutions, memory formats, compilation.
+"""The settings of torch.npu for precision of matrix products and convolutions, memory formats, and compilation.
 
-All are off, and stay so.
+All are False and cannot be changed.
 """
 
 import warnings
 
 
 class _Off:
-    """One switch: False; setting it to True warns and leaves it."""
+    """A setting that is always False; setting it to True only warns."""
 
     def __set_name__(self, owner, name):
         self._name = name
@@ -27,30 +27,30 @@ def _stays_false(name, frames=2):
 
 
 class _Precision:
-    """allow_hf32: whether float32 may be computed with a shorter mantissa. MindSpore asks CANN to keep the dtype."""
+    """allow_hf32: whether float32 may be computed with a shorter mantissa; MindSpore tells CANN to keep the dtype."""
 
     __slots__ = ()
     allow_hf32 = _Off()
 
 
 class _Config:
-    """allow_internal_format: whether tensors may have CANN's private memory formats. They never have here."""
+    """allow_internal_format: whether tensors may have CANN's private memory formats, which they never have here."""
 
     __slots__ = ()
     allow_internal_format = _Off()
 
 
 def set_compile_mode(jit_compile=False):
-    """Whether operators are compiled for the shapes that they meet.
+    """Set whether operators are compiled for each shape.
 
-    All are CANN's binary ones here, so that True warns and changes nothing.
+    All operators are CANN's precompiled ones here, so True only warns.
     """
     if jit_compile:
         _stays_false("jit_compile")
 
 
 def is_jit_compile_false():
-    """True: operators are CANN's binary ones."""
+    """Return True: operators are CANN's precompiled ones."""
     return True
 
 

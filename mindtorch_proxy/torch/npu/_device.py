@@ -1,11 +1,11 @@
-"""Which NPU: what torch.npu's modules ask of the backend."""
+"""Functions for the modules of torch.npu that query the backend for its NPUs."""
 
 from mindtorch_proxy.runtime.backend import of_type
 from mindtorch_proxy.runtime.device import device as _device
 
 
 def devices():
-    """The Ascend backend's account of NPUs; the error of a build without NPUs where there are none."""
+    """Return the device interface of the Ascend backend; raise the error of a build without NPUs if there are none."""
     found = of_type("npu").devices
     if not found.count():
         raise AssertionError("Torch not compiled with NPU enabled")
@@ -13,12 +13,12 @@ def devices():
 
 
 def available():
-    """How many NPUs are usable."""
+    """Return the number of usable NPUs."""
     return of_type("npu").devices.count()
 
 
 def number(device):
-    """The index that a device, an index or None names; ValueError for a device of another type."""
+    """Return the index for a device, an index or None; ValueError for a device of another type."""
     if device is None or isinstance(device, int):
         return None if device is None or device < 0 else device
     device = _device(device)

@@ -1,6 +1,6 @@
-"""Operators that an NPU has as one kernel, for torch_npu's functions.
+"""Operators for functions of torch_npu that are a single kernel on an NPU.
 
-On other devices their decompositions compute them.
+On other devices they run as their decompositions.
 """
 
 from mindtorch_proxy.runtime.registry import function

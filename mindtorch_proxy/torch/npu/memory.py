@@ -1,4 +1,4 @@
-"""torch.npu.memory: figures of MindSpore's own allocator."""
+"""torch.npu.memory: statistics of MindSpore's allocator."""
 
 from ._device import available, devices, number
 
@@ -39,7 +39,7 @@ _TORCH |= {"reserved_bytes.all.current": "total_reserved_memory", "reserved_byte
 
 
 def memory_stats(device=None):
-    """MindSpore's figures under PyTorch's names, as far as it has them; empty without an NPU."""
+    """Return the statistics that MindSpore has, under PyTorch's names; empty without an NPU."""
     if not available():
         return {}
     devices().check(number(device))
@@ -48,26 +48,26 @@ def memory_stats(device=None):
 
 
 def memory_summary(device=None, abbreviated=False):
-    """MindSpore's table of its memory."""
+    """Return MindSpore's table of its memory."""
     devices().check(number(device))
     return devices().call("memory_summary")
 
 
 def mem_get_info(device=None):
-    """(free, total) memory of the NPU in bytes: its size less what this process's allocator holds."""
+    """Return (free, total) memory of the NPU in bytes; free is the total minus what this process has reserved."""
     index = devices().check(number(device))
     total = devices().properties(index).total_memory
     return total - memory_reserved(), total
 
 
 def empty_cache():
-    """Give memory that no tensor takes back to the NPU."""
+    """Return memory that no tensor uses to the NPU."""
     if available() and devices().started():
         devices().call("empty_cache")
 
 
 def reset_peak_memory_stats(device=None):
-    """Begin anew to count the most memory."""
+    """Reset the peak memory statistics."""
     devices().check(number(device))
     devices().call("reset_peak_memory_stats")
 
@@ -76,7 +76,7 @@ reset_max_memory_allocated = reset_max_memory_reserved = reset_accumulated_memor
 
 
 def set_per_process_memory_fraction(fraction, device=None):
-    """Take at most this part of the NPU's memory; before the first tensor."""
+    """Limit this process to a fraction of the NPU's memory; must be called before the first tensor is created."""
     if not isinstance(fraction, float):
         raise TypeError("Invalid type for fraction argument, must be `float`")
     index = devices().check(number(device))

@@ -1,5 +1,6 @@
-"""torch.npu.random: random numbers for NPUs are drawn on the host, from the one default generator, so that they are
-PyTorch's own numbers.
+"""torch.npu.random: functions for the random generator.
+
+Random numbers for NPUs are drawn on the host with the default generator, so that they equal PyTorch's numbers.
 """
 
 import torch
@@ -20,36 +21,36 @@ __all__ = [
 
 
 def get_rng_state(device="npu"):
-    """The generator's state as a ByteTensor."""
+    """Return the state of the generator as a ByteTensor."""
     devices().check(number(device))
     return torch.get_rng_state()
 
 
 def get_rng_state_all():
-    """The states of all NPUs' generators: of the one that serves them."""
+    """Return a list with the state of the generator for each NPU; all NPUs use the same generator."""
     return [torch.get_rng_state() for _ in range(available())]
 
 
 def set_rng_state(new_state, device="npu"):
-    """Restore a state of get_rng_state()."""
+    """Set the state of the generator to one from get_rng_state()."""
     devices().check(number(device))
     torch.set_rng_state(new_state)
 
 
 def set_rng_state_all(new_states):
-    """Restore states of get_rng_state_all()."""
+    """Set the state of the generator to the first of those from get_rng_state_all()."""
     for state in list(new_states)[:1]:
         torch.set_rng_state(state)
 
 
 def manual_seed(seed):
-    """Seed the generator; without an NPU nothing is seeded."""
+    """Seed the generator; without an NPU, do nothing."""
     if available():
         torch.manual_seed(seed)
 
 
 def seed():
-    """Seed from the operating system; without an NPU nothing is seeded."""
+    """Seed the generator with a random number from the operating system; without an NPU, do nothing."""
     if available():
         torch.seed()
 
@@ -58,6 +59,6 @@ manual_seed_all, seed_all = manual_seed, seed
 
 
 def initial_seed():
-    """The seed of the generator."""
+    """Return the seed of the generator."""
     devices()
     return torch.initial_seed()

@@ -1,4 +1,4 @@
-"""torch.npu's streams and events: MindSpore's."""
+"""Streams and events of torch.npu, based on MindSpore's."""
 
 import torch
 
@@ -8,7 +8,7 @@ __all__ = ["Event", "Stream", "StreamContext", "current_stream", "default_stream
 
 
 class Stream(torch.Stream):
-    """A queue of work on an NPU. priority: 0, or -1 for a high one."""
+    """A queue of work on an NPU. priority: 0, or -1 for high priority."""
 
     __module__ = "torch.npu"
 
@@ -36,7 +36,7 @@ class Stream(torch.Stream):
 
     @property
     def npu_stream(self):
-        """The number of the stream."""
+        """The id of the stream."""
         return self._stream.id
 
     def query(self):
@@ -48,15 +48,15 @@ class Stream(torch.Stream):
         devices().method(self._stream, "synchronize")
 
     def wait_event(self, event):
-        """Let later work in this stream wait for an event."""
+        """Make later work in this stream wait for an event."""
         devices().method(self._stream, "wait_event", event._event)
 
     def wait_stream(self, stream):
-        """Let later work in this stream wait for what is in another one."""
+        """Make later work in this stream wait for the present work in another one."""
         devices().method(self._stream, "wait_stream", stream._stream)
 
     def record_event(self, event=None):
-        """Record an event, a new one if none is given; returns it."""
+        """Record an event, by default a new one, in this stream and return it."""
         event = Event() if event is None else event
         event.record(self)
         return event
@@ -81,7 +81,7 @@ class Stream(torch.Stream):
 
 
 class Event(torch.Event):
-    """A point in a stream; with enable_timing the time between two can be asked for."""
+    """A point in a stream; with enable_timing, the time between two events can be measured."""
 
     __module__ = "torch.npu"
 
@@ -100,12 +100,12 @@ class Event(torch.Event):
         self._timing, self._recorded = enable_timing, False
 
     def record(self, stream=None):
-        """Record the point that the stream, the current one if none is given, has reached."""
+        """Record the event in a stream, by default the current one."""
         devices().method(self._event, "record", None if stream is None else stream._stream)
         self._recorded = True
 
     def wait(self, stream=None):
-        """Let later work in the stream wait for this event."""
+        """Make later work in a stream, by default the current one, wait for this event."""
         if self._recorded:
             devices().method(self._event, "wait", None if stream is None else stream._stream)
 
@@ -119,9 +119,9 @@ class Event(torch.Event):
             devices().method(self._event, "synchronize")
 
     def elapsed_time(self, end_event):
-        """Milliseconds from this event to another.
+        """Return the milliseconds from this event to another.
 
-        RuntimeError unless both were made with enable_timing and recorded.
+        ValueError unless both were created with enable_timing and recorded.
         """
         if not (self._timing and end_event._timing):
             raise ValueError("Both events must be created with argument 'enable_timing=True'.")
@@ -135,19 +135,19 @@ class Event(torch.Event):
 
 
 def current_stream(device=None):
-    """The stream that work goes to."""
+    """Return the current stream, in which work runs."""
     devices().check(number(device))
     return Stream(_stream=devices().call("current_stream"))
 
 
 def default_stream(device=None):
-    """The stream that work goes to where no other is chosen."""
+    """Return the default stream, in which work runs if no other is selected."""
     devices().check(number(device))
     return Stream(_stream=devices().call("default_stream"))
 
 
 def set_stream(stream):
-    """Let later work go to a stream; None changes nothing."""
+    """Select the current stream; None changes nothing."""
     if stream is not None:
         devices().call("set_cur_stream", stream._stream)
 
@@ -169,5 +169,5 @@ class StreamContext:
 
 
 def stream(stream):
-    """A context manager that selects a stream."""
+    """Return a context manager that selects a stream."""
     return StreamContext(stream)

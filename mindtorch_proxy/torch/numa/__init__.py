@@ -1,1 +1,1 @@
-"""torch.numa: processes that run near their GPU."""
+"""torch.numa: binds processes to the CPUs near their GPU."""

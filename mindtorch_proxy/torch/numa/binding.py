@@ -1,6 +1,4 @@
-"""How workers are bound to the processors near their GPU: the options. There is no CUDA device whose processors could
-be found.
-"""
+"""The options for binding workers to the CPUs near their GPU. Binding is not possible: there is no CUDA device."""
 
 import enum
 from dataclasses import dataclass
@@ -9,8 +7,10 @@ __all__ = ["AffinityMode", "NumaOptions"]
 
 
 class AffinityMode(str, enum.Enum):
-    """To which processors a worker is bound: those of its GPU's node or socket, or a part of the node's of its own: an
-    equal share, or those of one cache.
+    """The CPUs that a worker is bound to.
+
+    NODE and SOCKET are those of its GPU's NUMA node or socket. The others give each worker its own part of the node: an
+    equal share (EXCLUSIVE), or the CPUs of one cache (CORE_COMPLEX).
     """
 
     NODE = "node"
@@ -21,14 +21,14 @@ class AffinityMode(str, enum.Enum):
 
 @dataclass(frozen=True)
 class NumaOptions:
-    """The processors to bind to, and whether a worker that cannot be bound runs all the same."""
+    """The CPUs to bind to, and whether a worker runs without binding if binding fails."""
 
     affinity_mode: AffinityMode
     should_fall_back_if_binding_fails: bool = False
 
 
 def _maybe_wrap_with_numa_binding(func, *, gpu_index, numa_options):
-    """A function as it is, where there are no options; NotImplementedError with some."""
+    """Return the function unchanged; raise NotImplementedError if there are options."""
     if numa_options is not None:
         raise NotImplementedError(
             "torch.numa.binding: workers cannot be bound to the processors near a GPU: there is no CUDA device"

@@ -1,4 +1,4 @@
-"""torch.onnx: models cannot be exported; the modes and questions exist."""
+"""torch.onnx: modes and queries only; models cannot be exported."""
 
 import enum
 import re
@@ -20,11 +20,11 @@ __all__ = [
 
 
 class OnnxExporterError(RuntimeError):
-    """An error of the exporter."""
+    """The base class of errors of the exporter."""
 
 
 class ONNXProgram:
-    """A model in ONNX's format, as the exporter makes it. There is no exporter, so that none can be made.
+    """A model in the ONNX format, as the exporter returns it. It cannot be created, since there is no exporter.
 
     Raises:
         NotImplementedError: always.
@@ -52,12 +52,12 @@ class OperatorExportTypes(enum.IntEnum):
 
 
 def is_in_onnx_export():
-    """Whether the exporter runs: never."""
+    """Whether the exporter is running; always False."""
     return False
 
 
 def export(*args, **kwargs):
-    """Raises: models cannot be exported."""
+    """Raise NotImplementedError: models cannot be exported."""
     raise NotImplementedError("torch.onnx.export: there is no ONNX exporter")
 
 
@@ -68,7 +68,7 @@ TensorProtoDataType = enum.IntEnum(
     start=0,
     module=__name__,
 )
-_symbolics: dict = {}  # (operator, version of ONNX's operators): what writes it
+_symbolics: dict = {}  # {(operator, opset version): symbolic function}
 
 
 def _checked(symbolic_name):
@@ -80,10 +80,10 @@ def _checked(symbolic_name):
 
 
 def register_custom_op_symbolic(symbolic_name, symbolic_fn, opset_version):
-    """Keep what writes an operator as ONNX's, for the exporter, which does not exist."""
+    """Register the symbolic function of an operator for the exporter, which does not exist."""
     _symbolics[_checked(symbolic_name), opset_version] = symbolic_fn
 
 
 def unregister_custom_op_symbolic(symbolic_name, opset_version):
-    """Forget it."""
+    """Remove the symbolic function of an operator."""
     _symbolics.pop((_checked(symbolic_name), opset_version), None)

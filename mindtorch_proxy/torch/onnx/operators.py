@@ -1,4 +1,4 @@
-"""torch.onnx.operators: sizes as tensors, under the older names of torch's own functions."""
+"""torch.onnx.operators: functions for sizes as tensors, older names of functions of torch."""
 
 import torch
 

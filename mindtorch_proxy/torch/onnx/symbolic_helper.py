@@ -1,4 +1,4 @@
-"""torch.onnx.symbolic_helper: what writers of operators are declared with."""
+"""torch.onnx.symbolic_helper: decorators for symbolic functions."""
 
 import functools
 
@@ -6,9 +6,9 @@ __all__ = ["parse_args", "quantized_args"]
 
 
 def parse_args(*arg_descriptors):
-    """Decorator: how the exporter reads the arguments of what writes an operator.
+    """Return a decorator that tells the exporter how to parse the arguments of a symbolic function.
 
-    Outside it the function is called as it is given.
+    Since there is no exporter, the function is called unchanged.
     """
 
     def decorator(fn):
@@ -23,7 +23,7 @@ def parse_args(*arg_descriptors):
 
 
 def quantized_args(*arg_q_descriptors, scale=None, zero_point=None, quantize_output=True):
-    """Decorator: which arguments may be quantized. Outside the exporter the function is called as it is given."""
+    """Return a decorator that tells the exporter which arguments may be quantized; the function is called unchanged."""
 
     def decorator(fn):
         @functools.wraps(fn)

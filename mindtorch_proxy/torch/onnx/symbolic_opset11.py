@@ -1,6 +1,4 @@
-"""torch.onnx.symbolic_opset11: what writes PyTorch's operators as ONNX's of version 11: known by name, and not
-supported.
-"""
+"""torch.onnx.symbolic_opset11: the symbolic functions for ONNX opset 11; calling one raises NotImplementedError."""
 
 import torch
 

@@ -1,6 +1,4 @@
-"""torch.onnx.symbolic_opset9: what writes PyTorch's operators as ONNX's of version 9: known by name, and not
-supported.
-"""
+"""torch.onnx.symbolic_opset9: the symbolic functions for ONNX opset 9; calling one raises NotImplementedError."""
 
 import torch
 

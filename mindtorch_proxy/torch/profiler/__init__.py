@@ -1,4 +1,4 @@
-"""torch.profiler: operators and named ranges with their times, as a table or as a trace."""
+"""torch.profiler: records operators and named ranges with their times, for tables and traces."""
 
 from torch.autograd.profiler import record_function
 

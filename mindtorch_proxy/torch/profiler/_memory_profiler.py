@@ -1,5 +1,6 @@
-"""What memory is used for, over time: the names and colours of the kinds. There is no record of memory to make a
-timeline of.
+"""The names and colors of the kinds of memory use.
+
+Memory use over time is not recorded, so there is no timeline.
 """
 
 import enum
@@ -31,7 +32,7 @@ _CATEGORY_TO_INDEX = {kind: i for i, kind in enumerate(_CATEGORY_TO_COLORS)}
 
 
 class MemoryProfileTimeline:
-    """The sizes of the kinds over time. None can be made.
+    """The sizes of the kinds of memory use over time. It cannot be created.
 
     Raises:
         NotImplementedError: always.

@@ -1,8 +1,8 @@
-"""The profile, its schedule and its files.
+"""The profiler, its schedule and its files.
 
-Operators are recorded below autograd, backward included, under PyTorch's names. Times are those of the calls on the
-CPU: MindSpore's kernels run inside them, and on a device that computes while Python goes on, the time of a call is that
-of its launch.
+Operators are recorded below autograd, also in the backward, under PyTorch's names. Times are those of the calls on the
+CPU, which include MindSpore's CPU kernels. On a device that computes asynchronously, the time of a call is that of its
+launch.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 
 class ProfilerActivity(enum.Enum):
-    """What can be recorded: here the CPU."""
+    """The kinds of activities; only those of the CPU are recorded here."""
 
     CPU = 0
     XPU = 1
@@ -36,7 +36,7 @@ class ProfilerActivity(enum.Enum):
 
 
 class ProfilerAction(enum.Enum):
-    """What to do in a step."""
+    """What the profiler does in a step."""
 
     NONE = 0
     WARMUP = 1
@@ -48,13 +48,14 @@ RECORDING = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 
 
 def supported_activities():
-    """What this profiler records."""
+    """Return the kinds of activities that this profiler records."""
     return {ProfilerActivity.CPU}
 
 
 def schedule(*, wait, warmup, active, repeat=0, skip_first=0, skip_first_wait=0):
-    """A function from the step to the action: after ``skip_first`` steps, cycles of waiting, warming up and
-    recording.
+    """Return a function from the step to the action.
+
+    After ``skip_first`` steps, it cycles through waiting, warming up and recording.
     """
     if active <= 0:
         raise AssertionError("Invalid profiler schedule arguments: active must be positive")
@@ -76,12 +77,12 @@ def schedule(*, wait, warmup, active, repeat=0, skip_first=0, skip_first_wait=0)
 
 
 def _default_schedule_fn(_):
-    """Record every step: the schedule where none is given."""
+    """Record every step; the default schedule."""
     return ProfilerAction.RECORD
 
 
 def tensorboard_trace_handler(dir_name, worker_name=None, use_gzip=False, use_python_export=False):
-    """A handler that writes each trace as a file into a folder."""
+    """Return a handler that writes each trace to a file in a folder."""
 
     def handler(prof):
         os.makedirs(dir_name, exist_ok=True)
@@ -101,16 +102,16 @@ def _tensors(values):
 
 @functools.cache
 def _own_folders():
-    """Frames in these are ours; a program's stack is without them."""
+    """Return the folders of this package, whose frames are left out of the stacks of a program."""
     package = os.path.dirname(torch.__file__)
     root = os.path.dirname(
         os.path.dirname(package)
-    )  # that of the package which serves torch, and in a checkout of its other folders
+    )  # the folder of the package mindtorch_proxy, and in a checkout also of the others below
     return tuple(os.path.join(root, name) + os.sep for name in ("mindtorch_proxy", "runtime", "backends", "stubs"))
 
 
 class _Recorder(TorchDispatchMode):
-    """Writes down each operator and range between its start and its end."""
+    """Records each operator and range with its start and its end."""
 
     def __init__(self, record_shapes, profile_memory, with_stack):
         super().__init__()
@@ -135,7 +136,7 @@ class _Recorder(TorchDispatchMode):
 
     @contextlib.contextmanager
     def around(self, node):
-        """The events of a node of backward, which bear the number of the operator that made it."""
+        """Record the events of a backward node, with the sequence number of the operator that created it."""
         name, number = node.name(), node._sequence_nr()
         for event in (
             self.begin("autograd::engine::evaluate_function: " + name, (), False),
@@ -151,7 +152,7 @@ class _Recorder(TorchDispatchMode):
 
     @contextlib.contextmanager
     def within(self, name, args):
-        """The event of an operator that others make up; one within another of its name is the same to PyTorch."""
+        """Record the event of a composite operator, unless it is directly within an event with the same name."""
         open_events = self.stacks[threading.get_ident()]
         if open_events and open_events[-1].name == name:
             yield
@@ -180,7 +181,7 @@ class _Recorder(TorchDispatchMode):
         return event
 
     def begin_async(self, name, tensors):
-        """An event beside the calls, which whoever knows its end gives ``end_now``."""
+        """Start an asynchronous event; the caller ends it later with ``end_now``."""
         event = FunctionEvent(
             len(self.events), name, threading.get_ident(), time.perf_counter_ns() / 1000, 0.0, is_async=True
         )
@@ -190,7 +191,7 @@ class _Recorder(TorchDispatchMode):
         return event
 
     def stack(self):
-        """file(line): function of the program's frames, the innermost first."""
+        """Return "file(line): function" for each frame of the program, the innermost first."""
         frame, lines, own = sys._getframe(2), [], _own_folders()
         while frame is not None:
             code = frame.f_code
@@ -205,7 +206,7 @@ class _Recorder(TorchDispatchMode):
             event.sequence_nr = torch.autograd._get_sequence_nr()
         try:
             result = func(*args, **(kwargs or {}))
-            if self.profile_memory:  # what it has allocated: its results' memory that is no argument's
+            if self.profile_memory:  # the allocated memory: that of results which share none with an argument
                 given = {t.untyped_storage().data_ptr() for t in _tensors((*args, *(kwargs or {}).values()))}
                 fresh = {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in _tensors((result,))}
                 event.cpu_memory_usage += sum(n for pointer, n in fresh.items() if pointer not in given)
@@ -215,9 +216,9 @@ class _Recorder(TorchDispatchMode):
 
 
 def write_trace(path, events, wanted, metadata=()):
-    """Write events for Perfetto or chrome://tracing, with what a profile wanted of them.
+    """Write events to a trace for Perfetto or chrome://tracing.
 
-    A name that ends with .gz is compressed.
+    `wanted` is the profile, whose options select the fields. A file whose name ends with .gz is compressed.
     """
     process = os.getpid()
     lines = [
@@ -261,9 +262,9 @@ def write_trace(path, events, wanted, metadata=()):
 
 
 class profile:
-    """Record what a block calls.
+    """Records the operators that a block calls.
 
-    With a ``schedule``, ``step()`` tells the steps apart and ``on_trace_ready`` gets each recording.
+    With a ``schedule``, the program calls ``step()`` after each step, and ``on_trace_ready`` gets each recording.
     """
 
     def __init__(
@@ -305,7 +306,7 @@ class profile:
         self._recorder, self._step, self._kept, self._metadata = None, None, [], {}
 
     def _switch(self, action):
-        """From the action of one step to that of the next."""
+        """Switch from the current action to the next one."""
         before, self.current_action = self.current_action, action
         if self._step is not None:
             self._step.__exit__(None, None, None)
@@ -327,15 +328,15 @@ class profile:
                 self._step.__enter__()
 
     def start(self):
-        """Begin with the schedule's first step."""
+        """Start with the first step of the schedule."""
         self._switch(self.schedule(self.step_num))
 
     def stop(self):
-        """End; what has been recorded goes to ``on_trace_ready``."""
+        """Stop, and pass what was recorded to ``on_trace_ready``."""
         self._switch(ProfilerAction.NONE)
 
     def step(self):
-        """The next step begins."""
+        """Start the next step."""
         self.step_num += 1
         self._switch(self.schedule(self.step_num))
 
@@ -347,7 +348,7 @@ class profile:
         self.stop()
 
     def events(self):
-        """The calls, in the order of their starts; those of the last recording, with ``acc_events`` of all."""
+        """Return the calls of the last recording (with ``acc_events``, of all), in the order of their starts."""
         if self._recorder is None:
             raise AssertionError("Profiler didn't finish running")
         events = self._kept if self.acc_events and self.current_action not in RECORDING else self._recorder.events
@@ -359,25 +360,25 @@ class profile:
         )
 
     def key_averages(self, group_by_input_shape=False, group_by_stack_n=0, group_by_overload_name=False):
-        """The calls of each name together."""
+        """Return the calls grouped by name."""
         return self.events().key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 
     def add_metadata(self, key, value):
-        """A text of the user's in the trace."""
+        """Add a text to the trace."""
         self._metadata[key] = value
 
     def add_metadata_json(self, key, value):
-        """A JSON value of the user's in the trace."""
+        """Add a JSON value to the trace."""
         self._metadata[key] = json.loads(value)
 
     preset_metadata_json = add_metadata_json
 
     def export_chrome_trace(self, path):
-        """Write the calls for Perfetto or chrome://tracing; a name that ends with .gz is compressed."""
+        """Write a trace for Perfetto or chrome://tracing; a file whose name ends with .gz is compressed."""
         write_trace(path, self.events(), self, self._metadata)
 
     def export_stacks(self, path, metric="self_cpu_time_total"):
-        """Write the stacks with a time for each, as flame graphs are made of."""
+        """Write the stacks with their times, in the format for flame graphs."""
         if not self.with_stack:
             raise ValueError("export_stacks() needs profile(with_stack=True)")
         if metric != "self_cpu_time_total":
@@ -390,9 +391,9 @@ class profile:
                     )
 
     def toggle_collection_dynamic(self, enable, activities):
-        """Recording is switched by steps only."""
+        """Switch recording on or off; raises NotImplementedError, since only steps can do this."""
         raise NotImplementedError("torch.profiler.profile.toggle_collection_dynamic")
 
     def export_memory_timeline(self, path, device=None):
-        """The times at which memory is freed are not recorded."""
+        """Write a memory timeline; raises NotImplementedError, since the times of freeing memory are not recorded."""
         raise NotImplementedError("torch.profiler.profile.export_memory_timeline")

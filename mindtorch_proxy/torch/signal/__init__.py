@@ -1,4 +1,4 @@
-"""Signal processing."""
+"""torch.signal: signal processing."""
 
 from . import windows
 

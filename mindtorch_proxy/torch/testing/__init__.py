@@ -1,4 +1,4 @@
-"""Comparing and making tensors in tests."""
+"""torch.testing: compares and creates tensors in tests."""
 
 from ._comparison import assert_allclose, assert_close
 from ._creation import make_tensor

@@ -1,4 +1,4 @@
-"""assert_close: two values are equal up to the tolerances of their dtypes."""
+"""assert_close: checks that two values are equal up to the tolerances of their dtypes."""
 
 import cmath
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ _NUMBERS = {int: torch.int64, float: torch.float64, complex: torch.complex128}
 
 
 class _Mismatch(Exception):
-    """An error of type ``kind``, and at which item."""
+    """A difference: an error of the class ``kind``, and the path of the item."""
 
     def __init__(self, kind, text, path=()):
         super().__init__(text)
@@ -34,7 +34,7 @@ class _Mismatch(Exception):
 
 
 def default_tolerances(*inputs, dtype_precisions=None):
-    """rtol and atol: the greatest of the inputs' dtypes."""
+    """Return (rtol, atol): the maxima of the tolerances of the inputs' dtypes."""
     dtypes = [x.dtype if isinstance(x, torch.Tensor) else x for x in inputs]
     for d in dtypes:
         if not isinstance(d, torch.dtype):
@@ -201,7 +201,7 @@ class _NumberPair:
 
 
 class _IdenticalPair:
-    """None and booleans."""
+    """A pair of None or of bools, which must be identical."""
 
     def __init__(self, actual, expected, path, what):
         self.args = actual, expected, path, what
@@ -217,7 +217,7 @@ def _is_sequence(x):
 
 
 def _pairs(actual, expected, path, o):
-    """The pairs to compare, through sequences and mappings."""
+    """Yield the pairs to compare, recursively for sequences and mappings."""
     if _is_sequence(actual) and _is_sequence(expected):
         if len(actual) != len(expected):
             raise _Mismatch(
@@ -293,7 +293,7 @@ def assert_close(
     }
     try:
         pairs = list(_pairs(actual, expected, (), options))
-    except _Mismatch as e:  # the inputs themselves do not go together: no message of the caller's
+    except _Mismatch as e:  # the structures of the inputs differ: msg is not used, as in PyTorch
         raise e.to_error(None) from None
     for pair in pairs:
         try:
@@ -308,7 +308,7 @@ def assert_close(
     category=FutureWarning,
 )
 def assert_allclose(actual, expected, rtol=None, atol=None, equal_nan=True, msg=""):
-    """Deprecated: ``assert_close`` with looser defaults and without a check of dtypes."""
+    """Run ``assert_close`` with looser defaults and without comparing dtypes. Deprecated."""
     if not isinstance(actual, torch.Tensor):
         actual = torch.tensor(actual)
     if not isinstance(expected, torch.Tensor):

@@ -1,4 +1,4 @@
-"""make_tensor: random tensors for tests."""
+"""make_tensor: creates random tensors for tests."""
 
 import math
 import warnings
@@ -18,7 +18,7 @@ def make_tensor(
     exclude_zero=False,
     memory_format=None,
 ):
-    """A tensor of values drawn uniformly from [low, high), by default [-9, 9), and what fits into the dtype."""
+    """Return a tensor with values drawn uniformly from [low, high), by default [-9, 9), clamped to the dtype."""
     shape = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], Sequence) else tuple(shape)
     if noncontiguous and memory_format is not None:
         raise ValueError(

@@ -42,14 +42,14 @@ def __getattr__(name):
 
 
 def set_module(obj, mod):
-    """Say where an object belongs."""
+    """Set the ``__module__`` of an object."""
     if not isinstance(mod, str):
         raise TypeError("The mod argument should be a string")
     obj.__module__ = mod
 
 
 def swap_tensors(t1, t2):
-    """Exchange what two tensors are: class, memory, autograd state and attributes."""
+    """Swap two tensors: their class, memory, autograd state and attributes."""
     for t in (t1, t2):
         if _weakref.getweakrefs(t):
             raise RuntimeError(
@@ -67,7 +67,7 @@ def swap_tensors(t1, t2):
 
 
 def get_cpp_backtrace(frames_to_skip=0, maximum_number_of_frames=64):
-    """The C frames that lead here, as text: the C library's own description of each."""
+    """Return the C stack as text, with the C library's description of each frame."""
     import ctypes
 
     libc = ctypes.CDLL(None)

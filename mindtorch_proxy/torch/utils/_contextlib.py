@@ -1,11 +1,11 @@
-"""Context managers that are decorators too, also of generators."""
+"""Context managers that can also be used as decorators, of generators too."""
 
 import functools
 import inspect
 
 
 def context_decorator(ctx, func):
-    """``func`` run inside the context (an instance that can be cloned, or a factory)."""
+    """Return a function that runs ``func`` inside a context, given as a cloneable instance or a factory."""
     if inspect.isclass(func):
         raise RuntimeError(
             "Cannot decorate classes; it is ambiguous whether or not only the constructor or all methods should have "
@@ -22,7 +22,7 @@ def context_decorator(ctx, func):
         def wrapper(*args, **kwargs):
             generator, argument = func(*args, **kwargs), None
             step = generator.send
-            while True:  # the context holds while the generator runs, not while its caller does
+            while True:  # the context is active only while the generator itself runs
                 try:
                     with factory():
                         value = step(argument)
@@ -48,7 +48,7 @@ def context_decorator(ctx, func):
 
 
 class _DecoratorContextManager:
-    """A base for context managers that decorate."""
+    """The base class of context managers that can be used as decorators."""
 
     def __call__(self, orig_func):
         return context_decorator(self.clone, orig_func)
@@ -64,7 +64,7 @@ class _DecoratorContextManager:
 
 
 class _NoParamDecoratorContextManager(_DecoratorContextManager):
-    """The same for those without parameters: ``@manager`` works without a call."""
+    """The base class for context managers without parameters, for which ``@manager`` works without a call."""
 
     def __new__(cls, orig_func=None):
         return super().__new__(cls) if orig_func is None else cls()(orig_func)

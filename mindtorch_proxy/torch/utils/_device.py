@@ -1,4 +1,4 @@
-"""torch.utils._device: the default device as a context and as a decorator."""
+"""torch.utils._device: a context and a decorator that set the default device."""
 
 import functools
 
@@ -9,7 +9,7 @@ from ._contextlib import context_decorator
 
 @functools.lru_cache(1)
 def _device_constructors():
-    """The functions that make tensors on the default device."""
+    """Return the functions that create tensors on the default device."""
     names = """
     empty empty_permuted empty_strided ones arange bartlett_window blackman_window eye full hamming_window hann_window
     kaiser_window linspace logspace rand randn randint randperm range sparse_coo_tensor sparse_compressed_tensor
@@ -19,7 +19,7 @@ def _device_constructors():
 
 
 class DeviceContext:
-    """Inside, new tensors lie on a device, as in ``with torch.device(device)``."""
+    """Set the default device within the block, as ``with torch.device(device)`` does."""
 
     def __init__(self, device):
         self.device = torch.device(device)
@@ -33,10 +33,10 @@ class DeviceContext:
 
 
 def device_decorator(device, func):
-    """The function, with a default device while it runs."""
+    """Return a function that runs ``func`` with a default device."""
     return context_decorator(lambda: device, func)
 
 
 def set_device(device):
-    """A decorator that runs a function with a default device."""
+    """Return a decorator that makes a function run with a default device."""
     return functools.partial(device_decorator, torch.device(device))

@@ -1,22 +1,23 @@
-"""torch.utils._foreach_utils: tensors sorted by what one call may take together."""
+"""torch.utils._foreach_utils: groups tensors that one foreach call can take together."""
 
 import torch
 
 
 def _get_foreach_kernels_supported_devices():
-    """Devices whose foreach operators take all tensors in one kernel."""
+    """Return the devices for which PyTorch has foreach kernels."""
     return ["cuda", "xpu", "mtia", torch._C._get_privateuse1_backend_name()]
 
 
 def _get_fused_kernels_supported_devices():
-    """Devices whose optimizers have a fused form."""
+    """Return the devices for which PyTorch has fused optimizers."""
     return ["mps", "cuda", "xpu", "hpu", "cpu", "mtia", torch._C._get_privateuse1_backend_name()]
 
 
 def _group_tensors_by_device_and_dtype(tensorlistlist, with_indices=False):
-    """{(device, dtype) of the first list's tensors: (the lists' tensors, their positions if with_indices)}.
+    """Group tensors by the device and dtype of the first list's tensors.
 
-    Lists are of one length or empty.
+    Return {(device, dtype): (lists of tensors, their indices if with_indices)}. All lists have the same length or are
+    empty.
     """
     groups = {}
     for i, first in enumerate(tensorlistlist[0]):

@@ -10,11 +10,11 @@ T = TypeVar("T")
 
 @contextlib.contextmanager
 def no_dispatch():
-    """Inside, neither modes nor classes of tensors are asked below autograd."""
+    """Disable __torch_dispatch__ of modes and tensor classes within the block."""
     with torch._C._DisableTorchDispatch():
         yield
 
 
 def all_same_mode(modes):
-    """Whether each of a tuple of modes is the first."""
+    """Whether all modes are the same object."""
     return all(mode is modes[0] for mode in modes)

@@ -1,4 +1,4 @@
-"""torch.utils._ordered_set: a set that keeps the order in which its elements came."""
+"""torch.utils._ordered_set: a set that keeps the order in which elements were added."""
 
 from collections.abc import MutableSet
 
@@ -6,7 +6,7 @@ __all__ = ["OrderedSet"]
 
 
 class OrderedSet(MutableSet):
-    """A set over a dictionary's keys; operations with other sets keep this one's order first."""
+    """A set based on the keys of a dict; results of set operations start with the elements of this set, in order."""
 
     __slots__ = ("_dict",)
 
@@ -45,7 +45,7 @@ class OrderedSet(MutableSet):
         self._dict.clear()
 
     def pop(self):
-        """The last element, which leaves the set; KeyError where there is none."""
+        """Remove and return the last element; KeyError if the set is empty."""
         if not self:
             raise KeyError("pop from an empty set")
         return self._dict.popitem()[0]

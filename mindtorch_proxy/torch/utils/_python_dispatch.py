@@ -1,5 +1,6 @@
-"""Dispatch below autograd: modes that see every operator under the dispatcher's name, on the runtime's interception of
-kernels.
+"""Dispatch below autograd: modes that handle every operator under its name in the dispatcher.
+
+They are built on the runtime's handlers, which intercept calls of kernels.
 """
 
 import contextlib
@@ -12,24 +13,22 @@ from mindtorch_proxy.runtime.context import CONTEXT, activate
 from torch._C import _TorchDispatchModeKey
 from torch._ops import called, checked, dispatching_classes, rule
 
-_entered: list = []  # the modes that somebody is in, whether they are asked at the moment or not
+_entered: list = []  # the entered modes, including those that are temporarily off the stack
 
 
 class TorchDispatchMode:
-    """Inside, __torch_dispatch__(func, types, args, kwargs) is called for each operator below autograd and autocast.
+    """A context in which __torch_dispatch__(func, types, args, kwargs) replaces each operator below autograd.
 
-    Its result is the operator's.
-
-    func is torch.ops.aten.NAME.OVERLOAD; calling it goes to the outer modes, then to the kernel. Functions over other
-    operators are not seen, what they call is. A mode with a ``_mode_key`` is one of PyTorch's own: there is one of a
-    key at a time, and all others are asked before it.
+    This is below autocast too. func is torch.ops.aten.NAME.OVERLOAD; calling it goes to the outer modes, then to the
+    kernel. A composite operator is not passed to the mode, but the operators that it calls are. A mode with a
+    ``_mode_key`` is one of PyTorch's own: only one per key can be active, and all other modes run before it.
     """
 
     supports_higher_order_operators = False
     _mode_key = None
 
     def __init__(self, _dispatch_key=None):
-        """Nothing is kept of a mode that is not entered."""
+        """Do nothing: a mode has no state until it is entered."""
         if _dispatch_key is not None:
             raise NotImplementedError(
                 f"TorchDispatchMode(_dispatch_key={_dispatch_key}): modes above autograd are not supported"
@@ -39,7 +38,7 @@ class TorchDispatchMode:
         raise NotImplementedError(f"{type(self).__name__} has no __torch_dispatch__")
 
     def __enter__(self):
-        if self._mode_key is not None:  # the one before comes back at the end
+        if self._mode_key is not None:  # __exit__ restores the previous one
             self.__dict__.setdefault("_before", []).append(torch._C._unset_dispatch_mode(self._mode_key))
         _push_mode(self)
         _entered.append(self)
@@ -58,22 +57,21 @@ class TorchDispatchMode:
 
     @classmethod
     def is_infra_mode(cls):
-        """Whether the mode is PyTorch's own machinery, asked after the modes of programs."""
+        """Whether the mode is part of PyTorch itself, so that it runs after the modes of programs."""
         return False
 
     @classmethod
     def ignore_compile_internals(cls):
-        """Whether the mode need not see the operators of compiled functions."""
+        """Whether the mode does not need to handle the operators of compiled functions."""
         return cls.is_infra_mode()
 
 
 BaseTorchDispatchMode = TorchDispatchMode
 
 
-# ------------------------------------------------------------------------------------------------ the stack of this
-# thread
+# -------------------------------------------------------------------------------------- the mode stack of a thread
 class _Asked:
-    """A mode on the thread's stack of handlers."""
+    """The entry of a mode in the thread's stack of handlers."""
 
     __slots__ = ("mode",)
 
@@ -88,19 +86,19 @@ class _Asked:
         classes = dispatching_classes(args)
         with call.outer():
             result = rule(overload, mode, mode.__torch_dispatch__)(overload, tuple(classes), given, named)
-        if result is NotImplemented and classes:  # the classes of the arguments come next, under this mode
+        if result is NotImplemented and classes:  # the classes of the arguments are next, with this mode off
             return CLASSES.handler(name, args, call)
         return checked(overload, result, mode)
 
 
 def _rank(handler):
-    """The outermost have the lowest: PyTorch's own modes by their keys, then all others."""
+    """Return the position of a handler from the outside: PyTorch's own modes by their keys, then all others."""
     key = getattr(handler.mode, "_mode_key", None) if isinstance(handler, _Asked) else None
     return len(_TorchDispatchModeKey) if key is None else int(key)
 
 
 def _push_mode(mode):
-    """Put a mode on the stack; one of PyTorch's own goes below those of programs."""
+    """Push a mode onto the stack; one of PyTorch's own is inserted below those of programs."""
     new, stack = _Asked(mode), CONTEXT.interceptors
     rank = _rank(new)
     if mode._mode_key is not None and _get_dispatch_mode(mode._mode_key) is not None:
@@ -121,7 +119,7 @@ def _remove(mode):
 
 
 def _pop_mode(k=None):
-    """Take the mode on top, or the one of a key, from the stack and return it."""
+    """Remove the topmost mode, or the one with a key, from the stack and return it."""
     mode = _get_current_dispatch_mode() if k is None else _get_dispatch_mode(k)
     if mode is None:
         raise AssertionError("the stack of dispatch modes is empty" if k is None else f"no mode of {k} is on the stack")
@@ -138,24 +136,24 @@ def _pop_mode_temporarily(k=None):
 
 
 def _get_current_dispatch_mode_stack():
-    """The modes that are asked, the first of them last."""
+    """Return the modes on the stack, the innermost last."""
     return [h.mode for h in CONTEXT.interceptors if isinstance(h, _Asked)]
 
 
 def _get_current_dispatch_mode():
-    """The mode that is asked first, or None."""
+    """Return the innermost mode, which runs first, or None."""
     stack = _get_current_dispatch_mode_stack()
     return stack[-1] if stack else None
 
 
 def _get_dispatch_mode(key):
-    """PyTorch's own mode of a key, or None."""
+    """Return the active mode of PyTorch's own with a key, or None."""
     return next((m for m in _get_current_dispatch_mode_stack() if m._mode_key is key), None)
 
 
 @contextlib.contextmanager
 def _disable_current_modes():
-    """Inside, there are no modes; gives those that there were, the outermost first."""
+    """Disable all modes within the block; yield those that were active, the outermost first."""
     modes = _get_current_dispatch_mode_stack()
     for mode in reversed(modes):
         _remove(mode)
@@ -168,7 +166,7 @@ def _disable_current_modes():
 
 @contextlib.contextmanager
 def _disable_infra_mode(key):
-    """Inside, there is no mode of a key; gives the one that there was."""
+    """Disable the mode with a key within the block; yield it, or None."""
     mode = _get_dispatch_mode(key)
     if mode is not None:
         _remove(mode)
@@ -180,24 +178,23 @@ def _disable_infra_mode(key):
 
 
 def is_in_torch_dispatch_mode(include_infra_modes=True):
-    """Whether somebody is in a dispatch mode; include_infra_modes: PyTorch's own count."""
+    """Whether any dispatch mode is entered; include_infra_modes: whether PyTorch's own modes count."""
     return any(include_infra_modes or not m.is_infra_mode() for m in _entered)
 
 
 def is_in_any_mode_without_ignore_compile_internals():
-    """Whether somebody is in a mode that wants to see the operators of compiled functions."""
+    """Whether a mode is entered that needs to handle the operators of compiled functions."""
     return any(not m.ignore_compile_internals() for m in _entered)
 
 
 def any_torch_dispatch_mode_on_stack():
-    """Whether a program's mode is asked."""
+    """Whether a mode of the program is on the stack."""
     return any(not m.is_infra_mode() and not m.ignore_compile_internals() for m in _get_current_dispatch_mode_stack())
 
 
-# ------------------------------------------------------------------------------------------------ subclasses that wrap
-# tensors
+# ------------------------------------------------------------------------------------------------ wrapper subclasses
 class TensorWithFlatten(Protocol):
-    """What a tensor subclass has that wraps others and says how."""
+    """The protocol of a traceable wrapper subclass."""
 
     def __tensor_flatten__(self): ...
 
@@ -209,22 +206,20 @@ TraceableWrapperSubclass = TensorWithFlatten
 
 
 def is_traceable_wrapper_subclass(t):
-    """Whether an object is a tensor subclass that wraps others and says how (``__tensor_flatten__``,
-    ``__tensor_unflatten__``).
-    """
+    """Whether an object is a wrapper subclass with ``__tensor_flatten__`` and ``__tensor_unflatten__``."""
     return is_traceable_wrapper_subclass_type(type(t))
 
 
 def is_traceable_wrapper_subclass_type(t):
-    """The same for a class."""
+    """Whether a class is a wrapper subclass with ``__tensor_flatten__`` and ``__tensor_unflatten__``."""
     has_protocol = hasattr(t, "__tensor_flatten__") and hasattr(t, "__tensor_unflatten__")
     return issubclass(t, torch.Tensor) and t is not torch.Tensor and has_protocol
 
 
 def transform_subclass(t, callback, outer_size=None, outer_stride=None):
-    """The wrapper again, around ``callback(name, inner)`` of each tensor inside.
+    """Return a new wrapper around ``callback(name, inner)`` for each inner tensor.
 
-    outer_size, outer_stride: the wrapper's, by default as they are.
+    outer_size, outer_stride: of the new wrapper, by default those of t.
     """
     outer_size = t.size() if outer_size is None else outer_size
     outer_stride = t.stride() if outer_stride is None else outer_stride
@@ -246,12 +241,11 @@ def transform_subclass(t, callback, outer_size=None, outer_stride=None):
 
 
 def return_and_correct_aliasing(func, args, kwargs, out):
-    """The result that a wrapper's __torch_dispatch__ should give for ``func(*args, **kwargs)``, when ``out`` is what it
-    made.
+    """Return what a wrapper's __torch_dispatch__ should return for ``func(*args, **kwargs)``, after it computed `out`.
 
-    What the schema calls a view shares the storage of the argument that it views; what the schema calls a changed
-    argument is that argument; operators that change sizes in place change the wrapper's. A wrapper that stands for a
-    view of another class: AssertionError.
+    Following the schema, a result that is a view gets the storage of the argument that it views, and a result that is a
+    mutated argument becomes that argument. Operators that change sizes in place change those of the wrapper.
+    AssertionError if a view has another class than its base.
     """
     schema = func._schema
     values = schema.bound(args, kwargs or {})
@@ -293,7 +287,7 @@ def _share_storage(func, arg, out):
 
 
 def _follow_geometry(func, args, kwargs):
-    """Give what is changed the sizes that the operator gives a tensor like it."""
+    """Set the sizes, strides and offset of the mutated argument to those that func gives a meta tensor like it."""
     first = args[0]
     with torch._C._DisableTorchDispatch():
         meta = torch.empty_strided(first.shape, first.stride(), dtype=first.dtype, device="meta")

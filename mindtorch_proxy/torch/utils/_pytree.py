@@ -1,4 +1,4 @@
-"""Trees of Python containers: flatten, unflatten, map, key paths, serialised specs."""
+"""torch.utils._pytree: flatten, unflatten and map nested Python containers, with key paths and serialized specs."""
 
 import dataclasses
 import functools
@@ -102,7 +102,7 @@ def register_pytree_node(
     from_dumpable_context=None,
     flatten_with_keys_fn=None,
 ):
-    """Make ``cls`` a container.
+    """Register ``cls`` as a container.
 
     ``flatten_fn(obj) -> (children, context)``, ``unflatten_fn(children, context) -> obj``.
     """
@@ -138,7 +138,7 @@ def _deregister_pytree_node(cls):
 
 
 def register_dataclass(cls, *, field_names=None, drop_field_names=None, serialized_type_name=None):
-    """Make a dataclass a container of its fields; a field that is None is left out."""
+    """Register a dataclass as a container of its fields; a field that is None is not a child."""
     if field_names is None:
         if not dataclasses.is_dataclass(cls):
             raise ValueError(
@@ -180,7 +180,7 @@ class ConstantNode:
 
 
 def register_constant(cls):
-    """Make ``cls`` a container without children: its value belongs to the spec. It needs __eq__ and __hash__."""
+    """Register ``cls``, which needs __eq__ and __hash__, as a container without children; its value is in the spec."""
     if cls.__eq__ is object.__eq__:
         raise TypeError("register_constant(cls) expects `cls` to have a non-default `__eq__` implementation.")
     if cls.__hash__ is None:
@@ -195,8 +195,7 @@ def is_constant_class(cls):
     return isinstance(cls, type) and cls in CONSTANT_NODES
 
 
-# ------------------------------------------------------------------------------------------------------------- key
-# paths
+# ------------------------------------------------------------------------------------------------------- key paths
 @dataclasses.dataclass(frozen=True)
 class SequenceKey:
     idx: int
@@ -231,19 +230,18 @@ class GetAttrKey:
 
 
 def keystr(kp):
-    """The path as Python would write it: ``['a'][0].b``."""
+    """Return a key path as Python code, such as ``['a'][0].b``."""
     return "".join(str(k) for k in kp)
 
 
 def key_get(obj, kp):
-    """What the path leads to."""
+    """Return the value at a key path."""
     for k in kp:
         obj = k.get(obj)
     return obj
 
 
-# ------------------------------------------------------------------------------------------------------------ node
-# types
+# ------------------------------------------------------------------------------------------------------ node types
 def is_namedtuple_class(cls):
     """Whether ``cls`` is a subclass of tuple made by namedtuple or NamedTuple."""
     fields = getattr(cls, "_fields", None) if isinstance(cls, type) and issubclass(cls, tuple) else None
@@ -376,7 +374,7 @@ def _namedtuple_deserialize(dumped):
 
 
 def _register_namedtuple(cls, *, serialized_type_name):
-    """Give a namedtuple class the name under which a spec that mentions it is dumped."""
+    """Register the name that a serialized spec contains for a namedtuple class."""
     SUPPORTED_SERIALIZED_TYPES[cls] = _SerializeNodeDef(cls, serialized_type_name, lambda x: x, lambda x: x)
     SERIALIZED_TYPE_TO_PYTHON_TYPE[serialized_type_name] = cls
 
@@ -468,17 +466,16 @@ def _get_node_type(tree):
 
 
 def tree_is_leaf(tree, is_leaf=None):
-    """Whether ``tree`` is no container (or ``is_leaf`` says that it shall count as a leaf)."""
+    """Whether ``tree`` is not a container, or ``is_leaf`` returns True for it."""
     return (is_leaf is not None and is_leaf(tree)) or _get_node_type(tree) not in SUPPORTED_NODES
 
 
 _is_leaf = tree_is_leaf
 
 
-# -----------------------------------------------------------------------------------------------------------------
-# specs
+# ----------------------------------------------------------------------------------------------------------- specs
 class TreeSpec:
-    """The shape of a tree: the type, the context and the specs of the children of each node."""
+    """The structure of a tree: for each node its type, its context and the specs of its children."""
 
     __slots__ = ("type", "_context", "_children", "num_nodes", "num_leaves", "num_children", "__weakref__")
 
@@ -542,7 +539,7 @@ class TreeSpec:
         return head + (",\n" + " " * (indent + 2)).join(child) + "])"
 
     def flatten_up_to(self, tree):
-        """The subtrees of ``tree`` that stand where this spec has leaves."""
+        """Return the subtrees of ``tree`` at the positions where this spec has leaves."""
         subtrees = []
         self._flatten_up_to(tree, subtrees)
         return subtrees
@@ -583,7 +580,7 @@ class TreeSpec:
             spec._flatten_up_to(sub, out)
 
     def unflatten(self, leaves):
-        """The tree of this shape with the given leaves."""
+        """Return the tree with this structure and the given leaves."""
         leaves = list(leaves)
         if len(leaves) != self.num_leaves:
             raise ValueError(
@@ -608,7 +605,7 @@ class _LeafMeta(type):
 
 
 class LeafSpec(TreeSpec, metaclass=_LeafMeta):
-    """The spec of a leaf (deprecated in favour of ``treespec_leaf``)."""
+    """The spec of a leaf (deprecated, use ``treespec_leaf``)."""
 
     def __new__(cls):
         return _LEAF_SPEC
@@ -627,8 +624,7 @@ def treespec_dict(mapping=(), /, **kwargs):
     return TreeSpec(dict, list(items), list(items.values()))
 
 
-# ------------------------------------------------------------------------------------------------------------
-# operations
+# ------------------------------------------------------------------------------------------------------ operations
 def _flatten(tree, leaves, is_leaf):
     if is_leaf is not None and is_leaf(tree):
         node = None
@@ -642,14 +638,14 @@ def _flatten(tree, leaves, is_leaf):
 
 
 def tree_flatten(tree, is_leaf=None):
-    """The leaves, left to right, and the spec."""
+    """Return the list of the leaves, from left to right, and the spec."""
     leaves = []
     spec = _flatten(tree, leaves, is_leaf)
     return leaves, spec
 
 
 def tree_unflatten(leaves, treespec):
-    """The tree of the spec's shape with the given leaves."""
+    """Return the tree with the structure of a spec and the given leaves."""
     if not isinstance(treespec, TreeSpec):
         raise TypeError(
             f"tree_unflatten(leaves, treespec): Expected `treespec` to be instance of PyTreeSpec but got item of "
@@ -659,7 +655,7 @@ def tree_unflatten(leaves, treespec):
 
 
 def tree_iter(tree, is_leaf=None):
-    """An iterator over the leaves."""
+    """Iterate over the leaves."""
     if tree_is_leaf(tree, is_leaf):
         yield tree
     else:
@@ -676,20 +672,20 @@ def tree_structure(tree, is_leaf=None):
 
 
 def tree_map(func, tree, *rests, is_leaf=None):
-    """The tree with ``func`` applied to each leaf (and to what stands there in the other trees)."""
+    """Apply ``func`` to each leaf, with the subtrees of the other trees at that position; return the new tree."""
     leaves, spec = tree_flatten(tree, is_leaf)
     return spec.unflatten(map(func, leaves, *[spec.flatten_up_to(r) for r in rests]))
 
 
 def tree_map_(func, tree, *rests, is_leaf=None):
-    """``tree_map`` for the side effects; returns the tree."""
+    """Call ``func`` for each leaf like ``tree_map``, but return the original tree."""
     leaves, spec = tree_flatten(tree, is_leaf)
     deque(map(func, leaves, *[spec.flatten_up_to(r) for r in rests]), maxlen=0)
     return tree
 
 
 def map_only(type_or_types_or_pred, /):
-    """Decorate a function so that it leaves alone what is not of the type (or fails the predicate)."""
+    """Return a decorator that makes a function return arguments unchanged that lack the type or fail the predicate."""
     if isinstance(type_or_types_or_pred, (type, tuple, types.UnionType)):
 
         def pred(x):
@@ -734,14 +730,14 @@ def tree_any_only(type_or_types, /, pred, tree, is_leaf=None):
 
 
 def arg_tree_leaves(*args, **kwargs):
-    """The leaves of all arguments."""
+    """Return the leaves of all arguments."""
     return [leaf for a in (*args, *kwargs.values()) for leaf in tree_iter(a)]
 
 
 def _broadcast_to_and_flatten(tree, treespec, is_leaf=None):
-    """The leaves of ``tree``, each repeated for the subtree of ``treespec`` that it covers.
+    """Return the leaves of ``tree``, each repeated for all leaves of ``treespec`` below its position.
 
-    None where they do not fit.
+    Return None if the structures do not match.
     """
     if tree_is_leaf(tree, is_leaf):
         return [tree] * treespec.num_leaves
@@ -782,19 +778,18 @@ def tree_leaves_with_path(tree, is_leaf=None):
 
 
 def tree_flatten_with_path(tree, is_leaf=None):
-    """Pairs of key path and leaf, and the spec."""
+    """Return the list of (key path, leaf), and the spec."""
     return tree_leaves_with_path(tree, is_leaf), tree_structure(tree, is_leaf)
 
 
 def tree_map_with_path(func, tree, *rests, is_leaf=None):
-    """``tree_map`` with the key path as the function's first argument."""
+    """Apply ``func(key path, leaf, ...)`` to each leaf, as ``tree_map`` does."""
     pairs, spec = tree_flatten_with_path(tree, is_leaf)
     paths, leaves = zip(*pairs) if pairs else ((), ())
     return spec.unflatten(map(func, paths, leaves, *[spec.flatten_up_to(r) for r in rests]))
 
 
-# ---------------------------------------------------------------------------------------------------------
-# serialisation
+# --------------------------------------------------------------------------------------------------- serialization
 class EnumEncoder(json.JSONEncoder):
     def default(self, obj):
         if isinstance(obj, Enum):
@@ -857,7 +852,7 @@ def _check_protocol(protocol):
 
 
 def treespec_dumps(treespec, protocol=None):
-    """The spec as JSON, in PyTorch's format."""
+    """Return the spec as JSON, in PyTorch's format."""
     if not isinstance(treespec, TreeSpec):
         raise TypeError(f"Expected `treespec` to be an instance of PyTreeSpec but got item of type {type(treespec)}.")
     protocol = _check_protocol(DEFAULT_TREESPEC_SERIALIZATION_PROTOCOL if protocol is None else protocol)
@@ -865,7 +860,7 @@ def treespec_dumps(treespec, protocol=None):
 
 
 def treespec_loads(serialized):
-    """The spec that ``treespec_dumps`` wrote."""
+    """Return the spec from the JSON of ``treespec_dumps``."""
     protocol, schema = json.loads(serialized, object_hook=enum_object_hook)
     _check_protocol(protocol)
     return _json_to_treespec(schema)
@@ -877,7 +872,7 @@ class _Asterisk(str):
 
 
 def treespec_pprint(treespec):
-    """The spec as the container itself would print, with * for leaves."""
+    """Return the spec as text: the repr of the container with * for leaves."""
     return repr(tree_unflatten([_Asterisk()] * treespec.num_leaves, treespec))
 
 

@@ -1,6 +1,6 @@
-"""torch.utils._triton: whether Triton's kernels run.
+"""torch.utils._triton: whether Triton kernels can run.
 
-The devices here, CPU and Ascend, run none through PyTorch's Triton.
+They cannot run on the devices here, CPU and Ascend.
 """
 
 import functools
@@ -11,12 +11,12 @@ __all__ = ["has_triton", "has_triton_package", "has_triton_tma", "has_triton_tma
 
 @functools.cache
 def has_triton_package():
-    """Whether the package is installed."""
+    """Whether the package triton is installed."""
     return importlib.util.find_spec("triton") is not None
 
 
 def has_triton():
-    """Whether a device runs its kernels: none."""
+    """Whether a device can run Triton kernels; always False."""
     return False
 
 

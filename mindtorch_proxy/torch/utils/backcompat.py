@@ -1,4 +1,4 @@
-"""torch.utils.backcompat: warnings about rules of old versions, which are off."""
+"""torch.utils.backcompat: switches for warnings about changes from old versions; they have no effect."""
 
 
 class _Warning:

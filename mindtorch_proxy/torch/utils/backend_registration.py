@@ -1,4 +1,4 @@
-"""torch.utils.backend_registration: the name of a device type from outside, and methods under that name."""
+"""torch.utils.backend_registration: the name of an out-of-tree device type, and methods with that name."""
 
 import torch
 from mindtorch_proxy.runtime.device import privateuse1_name as _name
@@ -28,10 +28,10 @@ def _mover(name):
 def generate_methods_for_privateuse1_backend(
     for_tensor=True, for_module=True, for_packed_sequence=True, for_storage=False, unsupported_dtype=None
 ):
-    """Methods and attributes under the name that rename_privateuse1_backend gave: ``x.foo()``, ``x.is_foo``,
-    ``module.foo()``.
+    """Add methods and attributes with the name set by rename_privateuse1_backend.
 
-    A RuntimeError where one is there already; storages have none: NotImplementedError.
+    For the name foo they are ``x.foo()``, ``x.is_foo``, ``module.foo()``. RuntimeError if one exists already;
+    NotImplementedError for storages.
     """
     name = _name()
     if for_storage:

@@ -1,4 +1,4 @@
-"""Activation checkpointing: drop what the forward saves, and run it again in the backward."""
+"""Activation checkpointing: discard the saved tensors of a forward, and run the forward again in the backward."""
 
 import collections
 import contextlib
@@ -44,7 +44,7 @@ _TIP = "\nTip: To see a more detailed error message, pass `debug=True` to `torch
 
 
 class CheckpointError(RuntimeError):
-    """The second run of the forward saved other tensors than the first."""
+    """The error for a recomputation that saved other tensors than the original forward."""
 
 
 @contextlib.contextmanager
@@ -58,41 +58,41 @@ def _setting(name, value):
 
 
 def set_checkpoint_debug_enabled(enabled):
-    """Within this block ``debug`` of all checkpoints is as said."""
+    """Override ``debug`` of all checkpoints within the block."""
     return _setting("_checkpoint_debug_enabled", enabled)
 
 
 def set_checkpoint_early_stop(enable):
-    """Within this block checkpoints do (not) stop the second run when the last tensor is there."""
+    """Set whether checkpoints stop the recomputation once all needed tensors are there, within the block."""
     return _setting("_enable_checkpoint_early_stop", enable)
 
 
 def detach_variable(inputs):
-    """The tensors of a tuple detached, with their requires_grad."""
+    """Detach the tensors of a tuple; the new ones have the same requires_grad."""
     if not isinstance(inputs, tuple):
         raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
     return tuple(x.detach().requires_grad_(x.requires_grad) if isinstance(x, torch.Tensor) else x for x in inputs)
 
 
 def check_backward_validity(inputs):
-    """Warn if no input needs a gradient."""
+    """Warn if no input requires grad."""
     if not any(x.requires_grad for x in inputs if isinstance(x, torch.Tensor)):
         warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
 
 
 class DefaultDeviceType:
-    """The type of device whose random state is kept where the arguments name none."""
+    """The device type whose random state is saved if no argument is on an accelerator."""
 
     _default_device_type = None
 
     @staticmethod
     def set_device_type(device="cuda"):
-        """The device whose random state checkpoints keep where no argument tells."""
+        """Set the device type whose random state is saved if no argument is on an accelerator."""
         DefaultDeviceType._default_device_type = device
 
     @staticmethod
     def get_device_type():
-        """The device whose random state checkpoints keep where no argument tells."""
+        """Return the device type whose random state is saved if no argument is on an accelerator."""
         if DefaultDeviceType._default_device_type is None:
             accelerator = torch.accelerator.current_accelerator(True)
             DefaultDeviceType._default_device_type = accelerator.type if accelerator else "cpu"
@@ -116,7 +116,7 @@ def _infer_device_type(*args):
 
 
 def get_device_states(*args):
-    """Indices and random states of the devices of the arguments."""
+    """Return the indices and the random states of the accelerator devices of the arguments."""
     tensors, states = _device_tensors(args), []
     for x in tensors:
         states.append(getattr(torch, x.device.type).get_rng_state(x.get_device()))
@@ -124,14 +124,14 @@ def get_device_states(*args):
 
 
 def set_device_states(devices, states, *, device_type=None):
-    """Set the random states that ``get_device_states`` gave."""
+    """Restore random states from ``get_device_states``."""
     module = getattr(torch, device_type or DefaultDeviceType.get_device_type())
     for index, state in zip(devices, states):
         module.set_rng_state(state, index)
 
 
 class _Surroundings:
-    """Random states and autocast of the first run, for the second."""
+    """The random states and autocast settings of the original forward, which the recomputation restores."""
 
     def __init__(self, preserve_rng_state, args):
         self.device_type = _infer_device_type(*args)
@@ -162,11 +162,11 @@ class _Surroundings:
 
 
 class CheckpointFunction(torch.autograd.Function):
-    """The reentrant form: a function whose backward runs a backward of its own."""
+    """The reentrant checkpoint: an autograd function whose backward runs a nested backward."""
 
     @staticmethod
     def forward(ctx, run_function, preserve_rng_state, *args):
-        """Run the function without recording; save its arguments."""
+        """Run the function without grad and save its arguments."""
         check_backward_validity(args)
         ctx.run_function, ctx.surroundings = run_function, _Surroundings(preserve_rng_state, args)
         ctx.positions = [i for i, x in enumerate(args) if isinstance(x, torch.Tensor)]
@@ -177,7 +177,7 @@ class CheckpointFunction(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, *grads):
-        """Run the function again, recording, and walk back through it."""
+        """Run the function again with grad enabled, then its backward."""
         if not torch.autograd._is_checkpoint_valid():
             raise RuntimeError(
                 "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` "
@@ -199,16 +199,16 @@ class CheckpointFunction(torch.autograd.Function):
 
 
 def noop_context_fn():
-    """The default contexts of the two runs: none."""
+    """Return the default contexts of the forward and the recomputation, which do nothing."""
     return contextlib.nullcontext(), contextlib.nullcontext()
 
 
 class _StopRecomputationError(Exception):
-    """All tensors are there."""
+    """Raised to stop the recomputation once all needed tensors are there."""
 
 
 class _SaveInputs(torch.autograd.Function):
-    """Keeps the arguments as saved tensors, so that an outer checkpoint drops them and a change in place is noticed."""
+    """Keeps the arguments as saved tensors: an outer checkpoint discards them, and in-place changes are detected."""
 
     @staticmethod
     def forward(dummy, *tensors):
@@ -224,7 +224,7 @@ class _SaveInputs(torch.autograd.Function):
 
 
 class _Log(TorchFunctionMode):
-    """The functions that were called, each with where."""
+    """Records the called functions, each with its stack trace."""
 
     def __init__(self):
         super().__init__()
@@ -246,7 +246,7 @@ _allowed_determinism_checks_to_fns = {_DEFAULT_DETERMINISM_MODE: _default_meta_e
 
 
 class _Frame:
-    """One checkpointed run: what it saved is a list of positions; ``get`` runs the function again to fill them."""
+    """The state of one checkpointed call: saved tensors are replaced by positions, which ``get`` recomputes."""
 
     def __init__(self, function, args, kwargs, preserve_rng_state, contexts, determinism_check, early_stop, debug):
         self.function, self.kwargs, self.early_stop, self.debug = function, kwargs, early_stop, debug
@@ -259,11 +259,11 @@ class _Frame:
         self.others = [None if isinstance(x, torch.Tensor) else x for x in args]
         self.requires_grad = [args[i].requires_grad for i in self.positions]
         dummy = torch.empty((0,), requires_grad=True)
-        with _set_fwd_grad_enabled(False):  # tangents go through the function itself
+        with _set_fwd_grad_enabled(False):  # forward-mode AD applies to the function itself only
             self.saver = _SaveInputs.apply(dummy, *(args[i] for i in self.positions)).grad_fn
         self.metadata, self.holders, self.recomputed, self.logs = [], [], {}, [_Log(), _Log()]
         self.completed = self.inside = (
-            False  # inside: gradients were asked for within the function, before it had saved everything
+            False  # inside: a backward ran within the function, before all tensors were saved
         )
 
     def pack(self, x):
@@ -273,7 +273,7 @@ class _Frame:
         return holder
 
     def get(self, position):
-        """What was saved at a position. Each backward pass runs the function once, and gets each tensor once."""
+        """Return the saved tensor at a position. Each backward recomputes once, and can get each tensor once."""
         task = torch._C._current_graph_task_id()
         if task == -1 or task not in self.recomputed:
             self.recomputed[task] = self.recompute()
@@ -347,7 +347,7 @@ class _Frame:
 
 
 class _Holder:
-    """Stands in the graph for a tensor that was dropped."""
+    """Replaces a discarded saved tensor in the graph."""
 
     def __init__(self, frame, position):
         self.frame, self.position = frame, position
@@ -367,8 +367,9 @@ def _checkpoint_without_reentrant_generator(
     *args,
     **kwargs,
 ):
-    """Yields once: what runs until it goes on is the first run of ``fn(*args, **kwargs)``, which leaves only the
-    arguments behind.
+    """Yield once; code that runs until the generator resumes is the original forward of ``fn(*args, **kwargs)``.
+
+    Of the tensors that it saves, only the arguments are kept.
     """
     if determinism_check not in _allowed_determinism_checks_to_fns:
         raise ValueError(
@@ -402,7 +403,7 @@ def checkpoint(
     early_stop=True,
     **kwargs,
 ):
-    """Run ``function(*args)`` without keeping what its backward needs: that is computed again when it is needed."""
+    """Run ``function(*args)`` without keeping its saved tensors; the backward recomputes them."""
     if use_reentrant is None:
         warnings.warn(f"torch.utils.checkpoint: {_EXPLICIT}", stacklevel=2)
         use_reentrant = True
@@ -418,7 +419,7 @@ def checkpoint(
 
 
 def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwargs):
-    """Run modules one after the other in ``segments`` parts, all but the last checkpointed."""
+    """Run a sequence of modules in ``segments`` parts, of which all but the last are checkpointed."""
     if use_reentrant is None:
         warnings.warn(f"torch.utils.checkpoint.checkpoint_sequential: {_EXPLICIT}", stacklevel=2)
         use_reentrant = True
@@ -445,9 +446,9 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwar
 
 
 class CheckpointPolicy(enum.Enum):
-    """What selective checkpointing does with an operator's result.
+    """What selective checkpointing does with the result of an operator.
 
-    Offloaded ones stay where they are, in the host's memory.
+    The offload policies do not save the result; they recompute it.
     """
 
     MUST_SAVE = 0
@@ -459,13 +460,14 @@ class CheckpointPolicy(enum.Enum):
 
 
 class SelectiveCheckpointContext:
-    """What a policy is told beside the operator and its arguments: the result. It is asked in the first run alone."""
+    """The first argument of a policy: has the result of the operator. Policies are called in the forward only."""
 
     def __init__(self, *, is_recompute, op_output=None):
         self.is_recompute, self.op_output = is_recompute, op_output
 
 
-# the checks of the two runs ask for the metadata of what is saved, and detach it, as often as they like
+# Operators that the policy ignores: comparing the two runs reads metadata of saved tensors and detaches them, a
+# different number of times in each.
 SAC_IGNORED_OPS = {
     getattr(torch.ops.aten, name).default for name in ("detach", "dim", "is_contiguous", "is_non_overlapping_and_dense")
 }
@@ -486,7 +488,7 @@ _MISMATCH = (
 
 
 class _Versioned:
-    """A saved result and the version it had."""
+    """A saved result and its version counter when it was saved."""
 
     def __init__(self, value):
         self.val = value.detach() if isinstance(value, torch.Tensor) else value
@@ -499,7 +501,7 @@ class _Versioned:
 
 
 class _Counting(TorchDispatchMode):
-    """Tells the calls of an operator apart by their number."""
+    """The base of the two modes: numbers the calls of each operator."""
 
     def __init__(self, policy_fn, storage):
         super().__init__()
@@ -522,7 +524,7 @@ class _Counting(TorchDispatchMode):
 
 
 class _CachingTorchDispatchMode(_Counting):
-    """The first run: keeps the results that the policy wants."""
+    """The mode of the forward: saves the results that the policy selects."""
 
     def _run(self, func, number, args, kwargs):
         out = func(*args, **kwargs)
@@ -532,7 +534,7 @@ class _CachingTorchDispatchMode(_Counting):
 
 
 class _CachedTorchDispatchMode(_Counting):
-    """The second run: hands out what was kept, once. policy_fn is not asked."""
+    """The mode of the recomputation: returns each saved result once. It does not call policy_fn."""
 
     def __init__(self, policy_fn, storage, allow_cache_entry_mutation=False):
         super().__init__(policy_fn, storage)
@@ -559,8 +561,10 @@ class _CachedTorchDispatchMode(_Counting):
 
 
 def create_selective_checkpoint_contexts(policy_fn_or_list, allow_cache_entry_mutation=False):
-    """The contexts of a checkpoint's two runs that keep some operators' results: those of a list of overloads, or for
-    which policy(context, overload, *args, **kwargs) is a CheckpointPolicy (or True) that says so.
+    """Return the contexts for the forward and the recomputation of a checkpoint that saves some operators' results.
+
+    policy_fn_or_list: a list of the overloads to save, or policy(context, overload, *args, **kwargs), which returns a
+    CheckpointPolicy or a bool.
     """
     if isinstance(policy_fn_or_list, list):
         for op in policy_fn_or_list:

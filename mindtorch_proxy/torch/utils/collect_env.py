@@ -1,4 +1,4 @@
-"""What the environment is, for bug reports: python -m torch.utils.collect_env."""
+"""Collects information about the environment for bug reports: python -m torch.utils.collect_env."""
 
 import importlib.metadata
 import os
@@ -9,7 +9,7 @@ import torch
 
 
 def get_env_info():
-    """The facts, by name."""
+    """Return the information as {name: value}."""
     packages = sorted(
         f"{d.metadata['Name']}=={d.version}"
         for d in importlib.metadata.distributions()
@@ -30,7 +30,7 @@ def get_env_info():
 
 
 def get_pretty_env_info():
-    """The facts as text."""
+    """Return the information as text."""
     return "\n".join(f"{k}: {v}" if "\n" not in str(v) else f"{k}:\n{v}" for k, v in get_env_info().items())
 
 

@@ -1,4 +1,4 @@
-"""torch.utils.cpp_extension: there is no C++ library to build extensions against."""
+"""torch.utils.cpp_extension: C++ extensions cannot be built, because there is no libtorch to link against."""
 
 import logging
 import os
@@ -14,14 +14,15 @@ IS_HIP_EXTENSION = False
 
 
 def get_default_build_root():
-    """The folder of this user below which extensions are built."""
+    """Return the folder for builds of extensions of the current user."""
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     return os.path.realpath(os.path.join(cache, "torch_extensions"))
 
 
 def _get_build_directory(name, verbose):
-    """The folder of one extension, which is made: below TORCH_EXTENSIONS_DIR, or a folder of this Python's in
-    ``get_default_build_root()``.
+    """Create and return the build folder of an extension.
+
+    It is below TORCH_EXTENSIONS_DIR, or else below a folder for this Python version in ``get_default_build_root()``.
     """
     root = os.environ.get("TORCH_EXTENSIONS_DIR")
     if root is None:
@@ -56,7 +57,7 @@ def is_ninja_available():
 
 
 def verify_ninja_availability():
-    """RuntimeError where ninja is not installed."""
+    """Raise RuntimeError if ninja is not installed."""
     if not is_ninja_available():
         raise RuntimeError("Ninja is required to load C++ extensions (pip install ninja to get it)")
 

@@ -1,6 +1,4 @@
-"""torch.utils.deterministic: whether memory that was not initialised is filled when deterministic algorithms are asked
-for.
-"""
+"""torch.utils.deterministic: whether deterministic mode fills uninitialized memory."""
 
 import sys
 import types
@@ -11,7 +9,7 @@ from mindtorch_proxy.runtime.determinism import DETERMINISM
 class _Module(types.ModuleType):
     @property
     def fill_uninitialized_memory(self):
-        """Whether empty() and the like fill their memory in deterministic mode."""
+        """Whether functions such as empty() fill their memory in deterministic mode."""
         return DETERMINISM.fill
 
     @fill_uninitialized_memory.setter

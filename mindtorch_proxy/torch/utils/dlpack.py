@@ -6,5 +6,5 @@ __all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]
 
 
 def to_dlpack(tensor):
-    """A capsule for the tensor's memory."""
+    """Return a DLPack capsule for the memory of a tensor."""
     return tensor.__dlpack__()

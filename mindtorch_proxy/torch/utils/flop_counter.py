@@ -1,5 +1,6 @@
-"""torch.utils.flop_counter: how many floating point operations the products of a program take, by module and
-operator.
+"""torch.utils.flop_counter: counts the floating-point operations of matrix products and convolutions.
+
+Counts are grouped by module and operator.
 """
 
 import collections
@@ -23,7 +24,7 @@ def _shape(x):
 
 
 def _of_shapes(f):
-    """A formula of shapes as one of the call's own arguments and its result, out_val."""
+    """Turn a formula over shapes into one over the arguments of a call and its result, out_val."""
 
     @functools.wraps(f)
     def formula(*args, out_val=None, **kwargs):
@@ -34,10 +35,10 @@ def _of_shapes(f):
 
 
 def register_flop_formula(targets, get_raw=False):
-    """Decorator: how many operations a call of the packets (torch.ops.NAMESPACE.NAME) takes.
+    """Return a decorator that registers the formula for packets (torch.ops.NAMESPACE.NAME).
 
-    f(*args, out_shape=..., **kwargs) is given shapes for tensors; with get_raw f(*args, out_val=..., **kwargs) the
-    tensors.
+    The formula returns the number of operations of a call. It is called as f(*args, out_shape=..., **kwargs) with
+    shapes in place of tensors; with get_raw, as f(*args, out_val=..., **kwargs) with the tensors.
     """
 
     def register(formula):
@@ -58,36 +59,36 @@ def register_flop_formula(targets, get_raw=False):
 
 @register_flop_formula(aten.mm)
 def mm_flop(a_shape, b_shape, *args, out_shape=None, **kwargs):
-    """(m, k) by (k, n)."""
+    """Return the operations of a product of (m, k) and (k, n)."""
     return 2 * a_shape[0] * a_shape[1] * b_shape[1]
 
 
 @register_flop_formula(aten.addmm)
 def addmm_flop(self_shape, a_shape, b_shape, out_shape=None, **kwargs):
-    """As mm: additions are not counted."""
+    """Return the operations of mm; the additions are not counted."""
     return mm_flop(a_shape, b_shape)
 
 
 @register_flop_formula(aten.bmm)
 def bmm_flop(a_shape, b_shape, out_shape=None, **kwargs):
-    """(b, m, k) by (b, k, n)."""
+    """Return the operations of a product of (b, m, k) and (b, k, n)."""
     return 2 * math.prod(a_shape) * b_shape[-1]
 
 
 @register_flop_formula(aten.baddbmm)
 def baddbmm_flop(self_shape, a_shape, b_shape, out_shape=None, **kwargs):
-    """As bmm."""
+    """Return the operations of bmm; the additions are not counted."""
     return bmm_flop(a_shape, b_shape)
 
 
 def conv_flop_count(x_shape, w_shape, out_shape, transposed=False):
-    """A convolution of x (batch, channels, ...) by w (out, in / groups, ...)."""
+    """Return the operations of a convolution of x (batch, channels, ...) with w (out, in / groups, ...)."""
     return 2 * x_shape[0] * math.prod((x_shape if transposed else out_shape)[2:]) * math.prod(w_shape)
 
 
 @register_flop_formula(aten.convolution)
 def conv_flop(x_shape, w_shape, _bias, _stride, _padding, _dilation, transposed, *args, out_shape=None, **kwargs):
-    """The forward of a convolution."""
+    """Return the operations of the forward of a convolution."""
     return conv_flop_count(x_shape, w_shape, out_shape, transposed=transposed)
 
 
@@ -106,26 +107,23 @@ def conv_backward_flop(
     output_mask,
     out_shape=None,
 ):
-    """A convolution for each gradient that is asked for."""
+    """Return the operations of the backward of a convolution: one convolution for each gradient in output_mask."""
     flop = 0
     if output_mask[0]:
         flop += conv_flop_count(grad_shape, w_shape, x_shape, not transposed)
     if output_mask[1]:
         small, large = (grad_shape, x_shape) if transposed else (x_shape, grad_shape)
-        flop += (
-            2 * small[1] * math.prod(w_shape[2:]) * math.prod(large)
-        )  # groups are not taken into account, as PyTorch does not
+        flop += 2 * small[1] * math.prod(w_shape[2:]) * math.prod(large)  # groups are ignored, as in PyTorch
     return flop
 
 
 def sdpa_flop_count(query_shape, key_shape, value_shape):
-    """Two products for each head: scores, and their values."""
+    """Return the operations of scaled_dot_product_attention: two products for each head, of scores and of values."""
     b, h, s, d = query_shape
     return 2 * b * h * s * key_shape[-2] * (d + value_shape[-1])
 
 
-# ------------------------------------------------------------------------------------------------ kernels that stand
-# for several of PyTorch's
+# -------------------------------------------------------- kernels here that are several operators in PyTorch
 def _linear(mode, out, x, weight, bias=None):
     return aten.mm if bias is None else aten.addmm, 2 * out.numel() * weight.shape[-1]
 
@@ -139,10 +137,11 @@ _KERNELS = {"linear": _linear, "matmul": _matmul}
 
 
 class FlopCounterMode:
-    """Counts the operations of products and convolutions inside, forward and backward.
+    """Counts the operations of matrix products and convolutions within the block, forward and backward.
 
-    display: print the table at the end. depth: of the modules in it. custom_mapping: {packet: formula} beside the
-    registered ones; a formula with `_get_raw` is given tensors.
+    display: whether to print the table at the end.
+    depth: the depth of the modules in the table.
+    custom_mapping: {packet: formula}, in addition to the registered ones; a formula with `_get_raw` gets tensors.
     """
 
     def __init__(self, mods=None, depth=2, display=True, custom_mapping=None):
@@ -155,15 +154,15 @@ class FlopCounterMode:
         self.mod_tracker = ModuleTracker()
 
     def get_total_flops(self):
-        """The operations of everything inside."""
+        """Return the total number of operations."""
         return sum(self.flop_counts["Global"].values())
 
     def get_flop_counts(self):
-        """{module: {packet: operations}}; "Global" is everything."""
+        """Return {module: {packet: operations}}; the module "Global" has the total."""
         return {module: dict(counts) for module, counts in self.flop_counts.items()}
 
     def get_table(self, depth=None):
-        """The counts as a table; needs the package tabulate, as PyTorch's."""
+        """Return the counts as a table; needs the package tabulate, as PyTorch does."""
         try:
             import tabulate
         except ImportError:
@@ -241,15 +240,15 @@ _SUFFIXES = ["", "K", "M", "B", "T"]
 
 
 def get_suffix_str(number):
-    """The unit in which a number has two to four digits before the point."""
+    """Return the unit in which a number has two to four digits before the decimal point."""
     return _SUFFIXES[max(0, min(len(_SUFFIXES) - 1, (len(str(number)) - 2) // 3))]
 
 
 def convert_num_with_suffix(number, suffix):
-    """1234567 in "M": 1.235M."""
+    """Return a number in a unit: 1234567 in "M" is "1.235M"."""
     return f"{number / 1000 ** _SUFFIXES.index(suffix):.3f}{suffix}"
 
 
 def convert_to_percent_str(num, denom):
-    """A part of a whole in percent."""
+    """Return num / denom in percent, as text."""
     return f"{num / denom:.2%}" if denom else "0%"

@@ -10,13 +10,13 @@ __all__ = ["RemovableHandle", "unserializable_hook", "warn_if_has_hooks", "Backw
 
 
 def unserializable_hook(f):
-    """Mark a hook that cannot be saved."""
+    """Mark a hook as one that is not serialized with its tensor."""
     f.__torch_unserializable__ = True
     return f
 
 
 class BackwardHook:
-    """Full backward hooks of a module: identity nodes around its inputs and outputs see the gradients."""
+    """Runs the full backward hooks of a module, with identity nodes at its inputs and outputs for the gradients."""
 
     def __init__(self, module, user_hooks, user_pre_hooks):
         self.module, self.user_hooks, self.user_pre_hooks = module, user_hooks, user_pre_hooks
@@ -32,7 +32,10 @@ class BackwardHook:
         return tuple(out)
 
     def _apply(self, fn, args):
-        """Route the tensors of args through an identity function; gives (args, node or None, their positions)."""
+        """Pass the tensors of args through an identity node and call fn(node); return (args, indices of the tensors).
+
+        Without tensors that require grad, there is no node.
+        """
         index = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
         tensors = [args[i] for i in index]
         if not (torch.is_grad_enabled() and any(t.requires_grad for t in tensors)):
@@ -53,7 +56,7 @@ class BackwardHook:
         return tuple(out), index
 
     def setup_input_hook(self, args):
-        """Put a node behind the inputs of a module that gathers their gradients."""
+        """Insert an identity node after the inputs of a module, whose gradients run the hooks."""
         self.n_inputs = len(args)
 
         def on_node(node):
@@ -82,7 +85,7 @@ class BackwardHook:
         return res
 
     def setup_output_hook(self, args):
-        """Put a node behind the results of a module that gathers their gradients."""
+        """Insert an identity node after the outputs of a module, which collects their gradients."""
         is_tuple = isinstance(args, (tuple, list))
         items = tuple(args) if is_tuple else (args,)
         self.n_outputs = len(items)

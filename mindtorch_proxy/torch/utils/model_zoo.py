@@ -1,4 +1,4 @@
-"""torch.utils.model_zoo: the older name of torch.hub's downloads."""
+"""torch.utils.model_zoo: older names for downloads with torch.hub."""
 
 from ..hub import (
     _get_torch_home,  # noqa: F401

@@ -1,4 +1,4 @@
-"""torch.utils.module_tracker: which modules a computation is in, forward and backward."""
+"""torch.utils.module_tracker: tracks which modules are running, in forward and backward."""
 
 import weakref
 
@@ -10,8 +10,9 @@ __all__ = ["ModuleTracker"]
 
 
 class ModuleTracker:
-    """Inside, `parents` holds the names of the modules whose forward or backward is running, "Global" always among
-    them; `is_bw` tells the direction.
+    """A context in which `parents` is the set of names of the modules whose forward or backward is running.
+
+    It always contains "Global". `is_bw` tells the direction.
     """
 
     def __init__(self):

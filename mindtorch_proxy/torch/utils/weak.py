@@ -1,4 +1,4 @@
-"""Weak references by identity: tensors compare elementwise, so equality is of no use."""
+"""Weak references that compare by identity, because == of tensors is elementwise."""
 
 import collections.abc
 import copy
@@ -11,7 +11,7 @@ WeakRef = weakref.ref
 
 
 class WeakIdRef(weakref.ref):
-    """A weak reference that is equal to references to the same object."""
+    """A weak reference that is equal to other references to the same object."""
 
     __slots__ = ["_id"]
 
@@ -58,7 +58,7 @@ class WeakIdKeyDictionary(collections.abc.MutableMapping):
     def __contains__(self, key):
         try:
             return self.ref_type(key) in self.data
-        except TypeError:  # what nothing can refer to weakly is no key
+        except TypeError:  # the object does not support weak references
             return False
 
     def __iter__(self):
@@ -70,32 +70,32 @@ class WeakIdKeyDictionary(collections.abc.MutableMapping):
         return len(self.data)
 
     def keyrefs(self):
-        """The references to the keys, of which some may be dead by the time they are asked."""
+        """Return the weak references to the keys; some may be dead when they are called."""
         return list(self.data)
 
     def get(self, key, default=None):
-        """The value of a key, or ``default``; TypeError for a key that nothing can refer to weakly."""
+        """Return the value of a key, or ``default``; TypeError for a key that does not support weak references."""
         return self.data.get(self.ref_type(key), default)
 
     def popitem(self):
-        """Take the newest pair out; KeyError if there is none."""
+        """Remove and return the newest pair; KeyError if there is none."""
         while True:
             ref, value = self.data.popitem()
             if (key := ref()) is not None:
                 return key, value
 
     def update(self, dict=None, **kwargs):
-        """Enter the pairs of a mapping or a sequence of pairs; None has none."""
+        """Add the pairs of a mapping or of a sequence of pairs; None adds nothing."""
         super().update(() if dict is None else dict, **kwargs)
 
     def copy(self):
-        """A new dictionary with the same keys, still weak."""
+        """Return a new dictionary with weak references to the same keys."""
         return type(self)(self, ref_type=self.ref_type)
 
     __copy__ = copy
 
     def __deepcopy__(self, memo):
-        """The same keys, copied values."""
+        """Return a new dictionary with the same keys and deep copies of the values."""
         new = type(self)(ref_type=self.ref_type)
         for key, value in self.items():
             new[key] = copy.deepcopy(value, memo)

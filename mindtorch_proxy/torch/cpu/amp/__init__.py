@@ -1,4 +1,4 @@
-"""torch.cpu.amp: the deprecated spelling of torch.amp for the CPU."""
+"""torch.cpu.amp: the deprecated names of torch.amp for the CPU."""
 
 from .autocast_mode import autocast
 from .grad_scaler import GradScaler

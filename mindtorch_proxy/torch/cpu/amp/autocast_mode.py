@@ -1,4 +1,4 @@
-"""autocast for the CPU, under its deprecated spelling."""
+"""autocast for the CPU, under its deprecated name."""
 
 import torch
 from typing_extensions import deprecated

@@ -1,4 +1,4 @@
-"""GradScaler for the CPU, under its deprecated spelling."""
+"""GradScaler for the CPU, under its deprecated name."""
 
 from typing_extensions import deprecated
 

@@ -6,12 +6,12 @@ __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
 
 
 def custom_fwd(fwd=None, *, cast_inputs=None):
-    """torch.amp.custom_fwd for the NPU."""
+    """Call torch.amp.custom_fwd for the NPU."""
     return torch.amp.custom_fwd(fwd, device_type="npu", cast_inputs=cast_inputs)
 
 
 def custom_bwd(bwd=None):
-    """torch.amp.custom_bwd for the NPU."""
+    """Call torch.amp.custom_bwd for the NPU."""
     return torch.amp.custom_bwd(bwd, device_type="npu")
 
 

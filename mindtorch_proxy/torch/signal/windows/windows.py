@@ -1,4 +1,4 @@
-"""Window functions under their second path."""
+"""The window functions of torch.signal.windows, under a second module name."""
 
 from ..._namespace import serve
 

@@ -1,3 +1,1 @@
-"""SymPy expressions over sizes: infinite integers, functions that follow Python's arithmetic, and the ranges of their
-values.
-"""
+"""SymPy expressions over sizes: infinite integers, functions with Python's arithmetic, and ranges of values."""

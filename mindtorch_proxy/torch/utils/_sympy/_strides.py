@@ -1,8 +1,8 @@
-"""How elements of some sizes and strides lie in memory."""
+"""The memory layout of elements with given sizes and strides."""
 
 
 def eval_is_non_overlapping_and_dense(sizes, strides):
-    """1 where elements of these sizes and strides fill their memory without a gap or an overlap, else 0."""
+    """Return 1 if elements with these sizes and strides fill their memory without gap or overlap, else 0."""
     if len(sizes) == 1 and sizes[0] < 2:
         return 1
     expected = 1

@@ -1,7 +1,6 @@
-"""Functions over sizes that compute as Python does: floor division, remainders, rounding, and arithmetic of floats.
+"""SymPy functions over sizes with Python's arithmetic: floor division, remainders, rounding, and operations on floats.
 
-SymPy's own functions reason about real numbers. These fold constants, simplify what holds for integers, and leave the
-rest alone.
+SymPy's own functions are about real numbers. These fold constants and apply simplifications that hold for integers.
 Source: ``torch/utils/_sympy/functions.py`` of PyTorch 2.13.
 """
 
@@ -47,13 +46,13 @@ __all__ = [
     "Where",
 ]
 _TIGHT = PRECEDENCE["Atom"] - 0.5
-_WIDE = 20  # a sum of more terms is too wide for SymPy's polynomial gcd, whose time explodes
+_WIDE = 20  # sums with more terms take too long in SymPy's polynomial gcd
 
 
 def _keep_float(f):
-    """`f` with a float for its result wherever an argument is one.
+    """Return a function like `f` whose result is a float if any argument is.
 
-    SymPy turns ``0 * 1.5`` and its like into integers.
+    SymPy turns expressions such as ``0 * 1.5`` into integers.
     """
 
     @functools.wraps(f)
@@ -67,12 +66,12 @@ def _keep_float(f):
 
 
 def fuzzy_eq(x, y):
-    """Whether two answers are equal; None where either is unknown."""
+    """Whether two truth values are equal; None if either is unknown."""
     return None if x is None or y is None else x == y
 
 
 def _integer_content(expr):
-    """The greatest integer that divides every term of a sum, read from the written coefficients."""
+    """Return the greatest integer that divides all coefficients of a sum, as they are written."""
     terms = [
         [abs(int(a)) for a in sympy.Mul.make_args(term) if isinstance(a, (int, sympy.Integer))]
         for term in sympy.Add.make_args(expr)
@@ -81,8 +80,9 @@ def _integer_content(expr):
 
 
 def simple_floordiv_gcd(p, q):
-    """A common divisor of two expressions: the integer factor of both, times the written factors of `q` that every term
-    of `p` has.
+    """Return a common divisor of two expressions.
+
+    It is the common integer factor, times the factors of `q` that all terms of `p` contain.
     """
     common = math.gcd(_integer_content(p), _integer_content(q))
     p, q = p / common, q / common
@@ -94,13 +94,13 @@ def simple_floordiv_gcd(p, q):
 
 
 def safe_gcd(a, b):
-    """SymPy's gcd, or `simple_floordiv_gcd` where either operand is a wide sum."""
+    """Return SymPy's gcd, or `simple_floordiv_gcd` if an operand is a sum of many terms."""
     wide = any(isinstance(x, sympy.Add) and len(x.args) > _WIDE for x in (a, b))
     return simple_floordiv_gcd(a, b) if wide else sympy.gcd(a, b)
 
 
 def _is_whole(quotient):
-    """Whether a quotient is an integer. SymPy before 1.15 says so of some products with a fraction in them."""
+    """Whether a quotient is an integer. SymPy before 1.15 wrongly says so for some products that contain a fraction."""
     return bool(quotient.is_integer) and not (
         isinstance(quotient, sympy.Mul) and any(r.q != 1 for r in quotient.atoms(sympy.Rational))
     )
@@ -151,7 +151,7 @@ class FloorDiv(sympy.Function):
 
     @staticmethod
     def _simplified(base, divisor):
-        if isinstance(divisor, sympy.Integer):  # what divides evenly leaves the sum
+        if isinstance(divisor, sympy.Integer):  # move the terms that divide evenly out of the division
             whole = [term for term in sympy.Add.make_args(base) if _is_whole(term / divisor)]
             if whole:
                 return FloorDiv(base - sympy.Add(*whole, evaluate=False), divisor) + sum(
@@ -164,7 +164,7 @@ class FloorDiv(sympy.Function):
             if not equal_valued(common, 1):
                 return FloorDiv(sympy.simplify(base / common), sympy.simplify(divisor / common))
         except sympy.PolynomialError:
-            pass  # SymPy has no gcd of these: the division stays as it is
+            pass  # SymPy has no gcd of these expressions, so the division is kept
         return None
 
     def _eval_is_nonnegative(self):
@@ -176,7 +176,7 @@ class CleanDiv(FloorDiv):
 
 
 class CeilDiv(sympy.Function):
-    """``base / divisor`` rounded up: a `CleanDiv`, or a `FloorDiv` of the base moved up."""
+    """``base / divisor`` rounded up: a `CleanDiv`, or a `FloorDiv` of ``base + divisor - 1``."""
 
     is_integer = True
 
@@ -205,7 +205,7 @@ class ModularIndexing(sympy.Function):
             if common != 1:
                 return ModularIndexing(sympy.simplify(base / common), sympy.simplify(divisor / common), modulus)
         except sympy.PolynomialError:
-            pass  # SymPy has no gcd of these
+            pass  # SymPy has no gcd of these expressions
         if isinstance(base, sympy.Add) and len(base.args) <= _WIDE:
             period = modulus * divisor
             kept = [term for term in base.args if safe_gcd(term, period) != period]
@@ -220,7 +220,7 @@ class ModularIndexing(sympy.Function):
 
 
 class Where(sympy.Function):
-    """The second argument where the first holds, else the third."""
+    """The second argument if the first is true, else the third."""
 
     nargs = (3,)
     precedence = 35
@@ -239,7 +239,7 @@ class Where(sympy.Function):
 
 
 def _remainder(p, q):
-    """The remainder of two expressions as far as it is known whatever the symbols are, else None."""
+    """Return the remainder of two expressions if it is the same for all values of the symbols, else None."""
     if q.is_zero:
         raise ZeroDivisionError("Modulo by zero")
     if p is S.Zero or p in (q, -q) or q == 1:
@@ -275,7 +275,7 @@ class PythonMod(sympy.Function):
 
 
 class Mod(sympy.Function):
-    """``p % q`` of a `p` that is not negative and a `q` that is positive. Raises ZeroDivisionError."""
+    """``p % q`` for a nonnegative `p` and a positive `q`. Raises ZeroDivisionError."""
 
     nargs = (2,)
     precedence = 35
@@ -293,7 +293,7 @@ class Mod(sympy.Function):
 
 
 def _to_int(name, convert):
-    """A function class from a float to an integer: it folds numbers by `convert`, and infinities become `int_oo`."""
+    """Create a function class from floats to integers: folds numbers with `convert`, and infinities become `int_oo`."""
 
     def evaluate(cls, number):
         if number in (S.Infinity, int_oo):
@@ -317,7 +317,7 @@ RoundToInt = _to_int("RoundToInt", round)
 
 
 class TruncToFloat(sympy.Function):
-    """A float without its fraction, as a float; ``math.trunc`` gives an integer instead."""
+    """A float rounded toward zero, as a float; ``math.trunc`` returns an integer instead."""
 
     is_real = True
 
@@ -378,7 +378,7 @@ class RShift(sympy.Function):
 
 
 def safe_pow(base, exp):
-    """``base ** exp`` of integers, or an infinite integer where the result needs more than 64 bits.
+    """Return ``base ** exp`` for integers, or an infinite integer if the result needs more than 64 bits.
 
     Raises ValueError for a negative `exp`.
     """
@@ -388,7 +388,7 @@ def safe_pow(base, exp):
     base, result = abs(base), 1
     if exp == 0 or base == 1 or base == 0:
         return sign * (1 if exp == 0 else base)
-    if base is int_oo or exp is int_oo or exp > 64:  # two to the 64th is too large already
+    if base is int_oo or exp is int_oo or exp > 64:  # 2 ** 64 is already too large
         return sign * int_oo
     for _ in range(int(exp)):
         result = result * base
@@ -398,7 +398,7 @@ def safe_pow(base, exp):
 
 
 class PowByNatural(sympy.Function):
-    """An integer to the power of an integer that is not negative."""
+    """An integer to the power of a nonnegative integer."""
 
     is_integer = True
     precedence = 50
@@ -462,7 +462,7 @@ class IntTrueDiv(sympy.Function):
 
 
 class IsNonOverlappingAndDenseIndicator(sympy.Function):
-    """1 where sizes and strides, one after the other, fill their memory without a gap or an overlap, else 0."""
+    """1 if elements with the given sizes, then strides, fill their memory without gap or overlap, else 0."""
 
     is_integer = True
 
@@ -479,15 +479,15 @@ class IsNonOverlappingAndDenseIndicator(sympy.Function):
         pairs = sorted(zip(sizes, strides), key=lambda pair: int(pair[1]))
         if not all(isinstance(size, sympy.Integer) for size, _ in pairs[:-1]):
             return None
-        # the answer does not depend on the size with the largest stride, unless there is nothing else
+        # the result does not depend on the size with the largest stride, so any number can replace it
         known = [int(size) if isinstance(size, sympy.Integer) else 42 for size, _ in pairs]
         return sympy.Integer(eval_is_non_overlapping_and_dense(known, [int(stride) for _, stride in pairs]))
 
 
 class Identity(sympy.Function):
-    """An expression that SymPy shall neither expand nor combine with what is around it.
+    """Wraps an expression so that SymPy neither expands it nor combines it with others.
 
-    ``expand(identity=True)`` takes it off.
+    ``expand(identity=True)`` removes the wrapper.
     """
 
     precedence = 10
@@ -517,7 +517,7 @@ class Identity(sympy.Function):
         return float(self.args[0])
 
     def _compared(self, other, compare, otherwise):
-        """Two plain numbers are compared at once; everything else goes SymPy's way."""
+        """Compare two plain numbers directly; leave everything else to SymPy."""
         other = sympy.Integer(other) if isinstance(other, int) else other
         plain = all(
             isinstance(x, sympy.Expr) and x.is_Atom and x.is_number and x.is_comparable for x in (self.args[0], other)
@@ -538,9 +538,9 @@ class Identity(sympy.Function):
 
 
 class MinMaxBase(sympy.Expr, LatticeOp):
-    """What `Max` and `Min` have in common.
+    """The base class of `Max` and `Min`.
 
-    They fold numbers and leave out the deeper search of SymPy's own classes, which is slow.
+    They fold numbers but skip the deeper search of SymPy's own classes, which is slow.
     """
 
     def __new__(cls, *args, evaluate=True, **assumptions):
@@ -575,7 +575,7 @@ class MinMaxBase(sympy.Expr, LatticeOp):
 
     @classmethod
     def _folded(cls, args):
-        """The arguments with their numbers folded into one, and without what can be seen to lose."""
+        """Fold the numbers among the arguments into one, and drop arguments that cannot be the result."""
         numbers = [arg for arg in args if arg.is_Number]
         others = {arg for arg in args if not arg.is_Number}
         if not numbers:
@@ -589,7 +589,7 @@ class MinMaxBase(sympy.Expr, LatticeOp):
 
     @classmethod
     def _of_two(cls, a, b):
-        """``Max(2 * x, 3 * x)`` is ``3 * x`` where the sign of x is known."""
+        """Simplify two multiples of the same x whose sign is known: ``Max(2 * x, 3 * x)`` is ``3 * x`` for x >= 0."""
         (left, x), (right, y) = a.as_coeff_Mul(), b.as_coeff_Mul()
         if x != y or not (x.is_nonnegative or x.is_nonpositive):
             return {a, b}
@@ -637,7 +637,7 @@ class Min(MinMaxBase, Application):
 
 
 def make_opaque_unary_fn(name):
-    """A function of `math` that folds constants in double precision, as Python would, and is left alone otherwise."""
+    """Create a function class for a function of `math`: folds constants in double precision and keeps anything else."""
 
     def evaluate(cls, a):
         if isinstance(a, (sympy.Integer, sympy.Float)):
@@ -664,7 +664,7 @@ for _name in "sqrt cos cosh sin sinh tan tanh asin acos atan exp log asinh log2"
 
 
 def make_opaque_bitwise_fn(name, real_op_name):
-    """A function of bits: numbers are folded, truth values count as 0 and 1 beside numbers."""
+    """Create a function class for a bitwise operator: folds numbers; a bool beside a number counts as 0 or 1."""
     compute = getattr(operator, real_op_name)
 
     def evaluate(cls, a, b):

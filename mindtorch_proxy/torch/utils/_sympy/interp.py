@@ -53,12 +53,12 @@ _OF_TWO = {
     "add",
     "and_",
     "or_",
-}  # SymPy's node has any number of operands, the method has two
+}  # methods with two operands, for SymPy nodes with any number of them
 
 
 @functools.cache
 def handlers():
-    """{class of a node: name of the method}."""
+    """Return {class of a node: name of the method}."""
     return {cls: name for names, classes in _METHODS.items() for name, cls in zip(names.split(), classes)}
 
 
@@ -77,14 +77,14 @@ def _apply(analysis, expr, args, index_dtype):
 
 
 def sympy_interp(analysis, env, expr, *, index_dtype=torch.int64, missing_handler=None):
-    """What `analysis` makes of an expression.
+    """Evaluate an expression with the methods of `analysis`.
 
     Args:
         analysis: has a method for each kind of node, such as ``add(a, b)``, and ``constant(value, dtype)``.
         env: ``{symbol: value}``.
-        expr: an expression or a condition of SymPy's.
+        expr: a SymPy expression or condition.
         index_dtype: the last argument of the methods that round a float to an integer.
-        missing_handler: called with a symbol that `env` lacks.
+        missing_handler: called with a symbol that is not in `env`; returns its value.
 
     Raises:
         KeyError: for a symbol that has no value, or a class of nodes that has no method.

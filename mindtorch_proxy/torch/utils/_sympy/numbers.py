@@ -1,4 +1,4 @@
-"""Infinities that are integers. SymPy's own ``oo`` is not an integer, so a bound of a size cannot be expressed with it.
+"""Infinite integers. SymPy's own ``oo`` is not an integer, so it cannot be the bound of a size.
 
 The order is ``-oo < -int_oo < every finite number < int_oo < oo``. Source: ``torch/utils/_sympy/numbers.py`` of PyTorch
 2.13.
@@ -15,7 +15,7 @@ __all__ = ["IntInfinity", "NegativeIntInfinity", "int_oo", "is_infinite"]
 
 
 def _rank(x):
-    """Where a value stands: infinities on the outside, 0 for everything finite or unknown."""
+    """Return a number that orders the infinities: -2, -1, 1 and 2, and 0 for everything finite or unknown."""
     for infinity, rank in ((S.NegativeInfinity, -2), (S.NegativeIntInfinity, -1), (S.IntInfinity, 1), (S.Infinity, 2)):
         if x is infinity:
             return rank
@@ -28,7 +28,7 @@ def is_infinite(expr) -> bool:
 
 
 def _with_numbers(rule):
-    """An operator that follows `rule` for numbers and builds an ordinary expression for everything else."""
+    """Return an operator method that applies `rule` to numbers and builds an ordinary expression otherwise."""
     ordinary = getattr(Number, rule.__name__)
 
     def method(self, other):
@@ -39,16 +39,16 @@ def _with_numbers(rule):
 
 
 class _InfiniteInteger(Number):
-    """What both infinite integers have in common."""
+    """The base class of both infinite integers."""
 
-    # SymPy takes "infinite" and "integer" for a contradiction, so these numbers do not claim to be infinite
+    # is_infinite is not set, because in SymPy "infinite" contradicts "integer"
     is_integer = True
     is_commutative = True
     is_number = True
     is_extended_real = True
     is_comparable = True
     is_prime = False
-    _op_priority = 100.0  # their operators are asked before those of ordinary numbers
+    _op_priority = 100.0  # these operators take precedence over those of ordinary numbers
     __slots__ = ()
 
     def __new__(cls):
@@ -133,7 +133,7 @@ class _InfiniteInteger(Number):
 
 
 class IntInfinity(_InfiniteInteger, metaclass=Singleton):
-    """The integer above all others, ``int_oo``. There is one object of it, which is also ``sympy.S.IntInfinity``."""
+    """The integer above all others, ``int_oo``. Its only instance is also ``sympy.S.IntInfinity``."""
 
     is_extended_positive = True
     __slots__ = ()
@@ -163,10 +163,7 @@ class IntInfinity(_InfiniteInteger, metaclass=Singleton):
 
 
 class NegativeIntInfinity(_InfiniteInteger, metaclass=Singleton):
-    """The integer below all others, ``-int_oo``.
-
-    There is one object of it, which is also ``sympy.S.NegativeIntInfinity``.
-    """
+    """The integer below all others, ``-int_oo``. Its only instance is also ``sympy.S.NegativeIntInfinity``."""
 
     is_extended_negative = True
     __slots__ = ()

@@ -1,4 +1,4 @@
-"""Expressions of SymPy's as source code of Python. Nothing here generates C++, so there is no printer for it.
+"""Prints SymPy expressions as Python source. There is no printer for C++, since nothing generates C++ here.
 
 Source: ``torch/utils/_sympy/printers.py`` of PyTorch 2.13.
 """
@@ -12,8 +12,9 @@ _TIGHT = PRECEDENCE["Atom"] - 0.5
 
 
 def _joined(operator, level=None):
-    """Prints a node as its operands around an operator, in parentheses where they bind less than `level` (default: the
-    node's own).
+    """Return a method that prints a node as its operands joined by an operator.
+
+    Operands with a lower precedence than `level` (default: that of the node) are in parentheses.
     """
     return lambda self, expr, order=None: self.stringify(
         expr.args, operator, precedence(expr) if level is None else level
@@ -21,7 +22,7 @@ def _joined(operator, level=None):
 
 
 def _called(function):
-    """Prints a node as a call of a function."""
+    """Return a method that prints a node as a call of a function."""
     return lambda self, expr: f"{function}({', '.join(map(self._print, expr.args))})"
 
 
@@ -33,7 +34,7 @@ def _refused(name):
 
 
 class ExprPrinter(StrPrinter):
-    """What most languages write alike. A node that they write differently raises NotImplementedError here."""
+    """The base class of printers: prints nodes that most languages write alike; others raise NotImplementedError."""
 
     printmethod = "_torch_sympystr"
 
@@ -60,11 +61,11 @@ class ExprPrinter(StrPrinter):
         return self._print(expr.args[0])
 
     def _print_Float(self, expr):
-        # 17 digits are what a double needs to be read back as it was
+        # 17 digits are enough to restore a double exactly
         return str(sympy.Float(expr, dps=17)) if expr._prec == 53 else str(expr)
 
     def _print_Pow(self, expr):
-        """A power with a constant exponent, as a product."""
+        """Print a power with a constant exponent as a product."""
         base, exp = expr.args
         if exp != int(exp):
             raise AssertionError(exp)
@@ -81,7 +82,7 @@ class ExprPrinter(StrPrinter):
 
 
 class PythonPrinter(ExprPrinter):
-    """Python's source. Square roots and floats are torch's functions, which take symbolic sizes as well."""
+    """Prints Python source. Square roots and floats use functions of torch, which also accept symbolic sizes."""
 
     _print_And = _joined(" and ")
     _print_Or = _joined(" or ")

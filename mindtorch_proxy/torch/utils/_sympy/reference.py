@@ -1,5 +1,4 @@
-"""Analyses that compute: an expression of SymPy's evaluated as another one (`ReferenceAnalysis`) or in Python
-(`PythonReferenceAnalysis`).
+"""Analyses that evaluate a SymPy expression: with SymPy (`ReferenceAnalysis`) or Python (`PythonReferenceAnalysis`).
 
 Source: ``torch/utils/_sympy/reference.py`` of PyTorch 2.13.
 """
@@ -39,7 +38,7 @@ def _refused(name):
 
 
 class ReferenceAnalysis:
-    """Evaluates nodes by the functions of `torch.utils._sympy.functions`; operands are expressions of SymPy's."""
+    """Evaluates nodes with the functions of `torch.utils._sympy.functions`; operands are SymPy expressions."""
 
     constant = staticmethod(lambda c, dtype: sympy.sympify(c))
     to_dtype = _to_float(f.ToFloat)
@@ -85,7 +84,7 @@ class ReferenceAnalysis:
 
 
 class PythonReferenceAnalysis(ReferenceAnalysis):
-    """Evaluates nodes by Python's operators; operands are numbers, or symbolic sizes that a graph records."""
+    """Evaluates nodes with Python's operators; operands are numbers, or symbolic sizes recorded by a graph."""
 
     to_dtype = _to_float(lambda x: torch.sym_float(x))
     not_ = staticmethod(lambda a: torch.sym_not(a))
@@ -114,7 +113,7 @@ class PythonReferenceAnalysis(ReferenceAnalysis):
 
     @staticmethod
     def piecewise(*pairs):
-        """The value of the first pair whose condition holds, or of the last pair."""
+        """Return the value of the first pair whose condition holds, or of the last pair."""
         values = [value for value, _ in pairs]
         return functools.reduce(
             lambda otherwise, pair: torch.sym_ite(pair[1], pair[0], otherwise), pairs[-2::-1], values[-1]

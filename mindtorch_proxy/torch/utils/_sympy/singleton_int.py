@@ -1,4 +1,4 @@
-"""The size of a dimension whose rows differ in length, as an expression of SymPy's.
+"""The size of a ragged dimension, as a SymPy expression.
 
 Source: ``torch/utils/_sympy/singleton_int.py`` of PyTorch 2.13.
 """
@@ -14,7 +14,7 @@ def _unsupported(self, other):
 
 
 class SingletonInt(sympy.AtomicExpr):
-    """A number that is equal to itself alone, and that can be multiplied by an integer. It is at least 2."""
+    """A number that is only equal to itself and can be multiplied by an integer. It is at least 2."""
 
     _op_priority = 99999
 

@@ -1,4 +1,4 @@
-"""Solves an equation or inequality for one of its parts, as far as simple steps go.
+"""Solves an equation or inequality for one of its parts with simple steps.
 
 Source: ``torch/utils/_sympy/solve.py`` of PyTorch 2.13.
 """
@@ -20,18 +20,19 @@ INEQUALITY_TYPES = (sympy.Gt, sympy.Ge, sympy.Lt, sympy.Le)
 
 
 def mirror_rel_op(type):
-    """The relation with its sides exchanged, such as ``Lt`` for ``Gt``; None for what is no relation."""
+    """Return the relation class for swapped sides, such as ``Lt`` for ``Gt``; None if the type is not a relation."""
     return _MIRRORED.get(type)
 
 
 def try_solve(expr, thing, trials=5, floordiv_inequality=True):
-    """``(relation, right side)`` with `thing` alone on the left, or None where it stands on both sides or does not come
-    free.
+    """Return ``(relation, right side)`` with `thing` alone on the left.
+
+    Return None if `thing` is on both sides or none, or cannot be isolated.
 
     Args:
-        expr: an equation or inequality of SymPy's.
+        expr: a SymPy equation or inequality.
         thing: the part to solve for.
-        trials: how many steps are taken at most.
+        trials: the maximum number of steps.
         floordiv_inequality: whether a floor division may become an inequality.
     """
     if type(expr) not in _MIRRORED:
@@ -51,7 +52,7 @@ def try_solve(expr, thing, trials=5, floordiv_inequality=True):
 
 
 def _step(relation, thing, floordiv_inequality):
-    """A relation with terms and factors that lack `thing` on its right side, and its floor division taken apart."""
+    """Move terms and factors without `thing` to the right side, and resolve a floor division on the left side."""
     if isinstance(relation.lhs, sympy.Add):
         constant = sum(term for term in relation.lhs.args if not term.has(thing))
         relation = type(relation)(relation.lhs - constant, relation.rhs - constant)
@@ -65,7 +66,7 @@ def _step(relation, thing, floordiv_inequality):
 
 def _without_factor(relation, factor):
     if isinstance(relation, INEQUALITY_TYPES):
-        if factor.is_negative is None:  # which way the inequality turns is not known
+        if factor.is_negative is None:  # the direction of the new inequality is unknown
             return relation
         kind = _MIRRORED[type(relation)] if factor.is_negative else type(relation)
     elif relation.rhs.is_zero:
@@ -76,9 +77,7 @@ def _without_factor(relation, factor):
 
 
 def _without_floor(relation):
-    """``a // b`` compared with an integer c, for a positive b, as a comparison of a with ``b * c`` or ``b * (c +
-    1)``.
-    """
+    """Rewrite ``a // b`` compared with an integer c, for positive b, to compare a with ``b * c`` or ``b * (c + 1)``."""
     (a, b), c = relation.lhs.args, relation.rhs
     here, next_ = c * b, (c + 1) * b
     if isinstance(relation, sympy.Eq):

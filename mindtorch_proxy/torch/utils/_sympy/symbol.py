@@ -1,4 +1,4 @@
-"""Names of symbols: what a symbol stands for can be read from the first letters of its name.
+"""Names of symbols: the prefix of a name tells the kind of the symbol.
 
 Source: ``torch/utils/_sympy/symbol.py`` of PyTorch 2.13.
 """
@@ -7,7 +7,7 @@ import enum
 
 import sympy
 
-# No prefix is the beginning of another one of the same case, or a name would mean two things.
+# A kind is tested with str.startswith, so idx0 is also of the kind INDEX, whose prefix is i.
 _PREFIXES = {
     "SIZE": "s",
     "FLOAT": "zf",
@@ -31,7 +31,7 @@ prefix_str = {SymT[name]: prefix for name, prefix in _PREFIXES.items()}
 
 
 def make_symbol(prefix, idx, **kwargs):
-    """The symbol of a kind with a number, such as ``s0`` for ``make_symbol(SymT.SIZE, 0)``.
+    """Return the symbol with a kind and a number, such as ``s0`` for ``make_symbol(SymT.SIZE, 0)``.
 
     `kwargs` are SymPy's assumptions.
     """
@@ -39,7 +39,7 @@ def make_symbol(prefix, idx, **kwargs):
 
 
 def symbol_is_type(sym, prefix) -> bool:
-    """Whether a symbol is of a kind, or of one of several kinds. Capital letters count as small ones."""
+    """Whether a symbol has a kind, or one of several kinds. The case of letters is ignored."""
     if not isinstance(sym, sympy.Symbol):
         raise AssertionError("expected sympy.Symbol")
     kinds = (prefix,) if isinstance(prefix, SymT) else prefix
@@ -47,5 +47,5 @@ def symbol_is_type(sym, prefix) -> bool:
 
 
 def free_symbol_is_type(e, prefix) -> bool:
-    """Whether any symbol of an expression is of a kind."""
+    """Whether any symbol of an expression has a kind."""
     return any(symbol_is_type(symbol, prefix) for symbol in e.free_symbols)

@@ -1,4 +1,4 @@
-"""Ranges of values: between which bounds an expression over sizes lies, given the bounds of its symbols.
+"""Ranges of values: the bounds of an expression over sizes, given the bounds of its symbols.
 
 Source: ``torch/utils/_sympy/value_ranges.py`` of PyTorch 2.13.
 """
@@ -28,11 +28,11 @@ _INTEGERS = (sympy.Integer, IntInfinity, NegativeIntInfinity)
 
 
 class ValueRangeError(RuntimeError):
-    """A range whose lower bound lies above its upper one."""
+    """The error for a range whose lower bound is above its upper bound."""
 
 
 def simple_sympify(e):
-    """A Python or SymPy number or truth value as SymPy's.
+    """Convert a number or bool of Python or SymPy to SymPy.
 
     Raises AssertionError for anything with a symbol, and for NaN.
     """
@@ -54,7 +54,7 @@ def simple_sympify(e):
 
 
 def sympy_generic_le(lower, upper):
-    """``lower <= upper`` of two numbers or of two truth values, of which false is the lower one."""
+    """Return ``lower <= upper`` for two numbers, or for two bools, where false is less than true."""
     if isinstance(lower, sympy.Expr):
         if not isinstance(upper, sympy.Expr):
             raise AssertionError("upper must be a sympy.Expr when lower is a sympy.Expr")
@@ -65,20 +65,20 @@ def sympy_generic_le(lower, upper):
 
 
 def vr_is_bool(vr) -> bool:
-    """Whether a range is one of truth values."""
+    """Whether a range contains bools."""
     return vr.is_bool
 
 
 def vr_is_expr(vr) -> bool:
-    """Whether a range is one of numbers."""
+    """Whether a range contains numbers."""
     return not vr.is_bool
 
 
 @dataclasses.dataclass(frozen=True)
 class ValueRanges(Generic[_T]):
-    """All values from `lower` to `upper`, both included: integers, floats or truth values.
+    """All values from `lower` to `upper`, both included: integers, floats or bools.
 
-    The bounds are numbers without symbols. Raises ValueRangeError where `lower` is above `upper`.
+    The bounds have no symbols. Raises ValueRangeError if `lower` is above `upper`.
     """
 
     lower: Any
@@ -95,7 +95,7 @@ class ValueRanges(Generic[_T]):
             raise TypeError(f"Could not compare {lower} <= {upper}") from error
         if not ordered:
             raise ValueRangeError(f"Invalid ranges [{lower}:{upper}]")
-        # one bound that is an integer makes the infinity on the other side one as well
+        # if one bound is an integer, an infinite other bound becomes an infinite integer
         if isinstance(lower, sympy.Integer) and upper == sympy.oo:
             upper = int_oo
         if isinstance(upper, sympy.Integer) and lower == -sympy.oo:
@@ -115,7 +115,7 @@ class ValueRanges(Generic[_T]):
         return f"VR[{self.lower}, {self.upper}]"
 
     def boolify(self):
-        """The range as one of truth values: the unknown range becomes both. Raises AssertionError for other numbers."""
+        """Return the range as one of bools; the unknown range becomes both. AssertionError for other numbers."""
         if self.is_bool:
             return self
         if self == ValueRanges.unknown():
@@ -126,13 +126,13 @@ class ValueRanges(Generic[_T]):
         return ValueRanges.wrap(x).issubset(self)
 
     def issubset(self, other):
-        """Whether all of these values lie in `other`."""
+        """Whether all values of this range are in `other`."""
         if other is ValueRanges.unknown_int():
             return True
         return sympy_generic_le(other.lower, self.lower) and sympy_generic_le(self.upper, other.upper)
 
     def tighten(self, other):
-        """The values that are in both ranges; ``a & b`` is the same."""
+        """Return the intersection of both ranges, ``self & other``."""
         return self & other
 
     def _require_kind_of(self, other):
@@ -158,56 +158,56 @@ class ValueRanges(Generic[_T]):
         return ValueRanges(smallest(self.lower, other.lower), largest(self.upper, other.upper))
 
     def is_singleton(self) -> bool:
-        """Whether there is one value only."""
+        """Whether the range has a single value."""
         return self.lower == self.upper
 
     @staticmethod
     @functools.cache
     def unknown():
-        """Any float, ``-oo`` to ``oo``."""
+        """Return the range of all floats, ``-oo`` to ``oo``."""
         return ValueRanges(-sympy.oo, sympy.oo)
 
     @staticmethod
     @functools.cache
     def unknown_int():
-        """Any integer, ``-int_oo`` to ``int_oo``."""
+        """Return the range of all integers, ``-int_oo`` to ``int_oo``."""
         return ValueRanges(-int_oo, int_oo)
 
     @staticmethod
     @functools.cache
     def unknown_bool():
-        """False or true."""
+        """Return the range of false and true."""
         return ValueRanges(sympy.false, sympy.true)
 
     @staticmethod
     def wrap(arg):
-        """A range as it is, a number as the range of it alone, NaN as the unknown range."""
+        """Return a range unchanged, a number as the range with that value, and NaN as the unknown range."""
         if isinstance(arg, ValueRanges):
             return arg
         return ValueRanges.unknown() if isinstance(arg, float) and math.isnan(arg) else ValueRanges(arg, arg)
 
     @staticmethod
     def increasing_map(x, fn):
-        """The range of `fn`, which never falls."""
+        """Return the range of `fn`, which is nondecreasing."""
         x = ValueRanges.wrap(x)
         return ValueRanges(fn(x.lower), fn(x.upper))
 
     @staticmethod
     def decreasing_map(x, fn):
-        """The range of `fn`, which never rises."""
+        """Return the range of `fn`, which is nonincreasing."""
         x = ValueRanges.wrap(x)
         return ValueRanges(fn(x.upper), fn(x.lower))
 
     @staticmethod
     def monotone_map(x, fn):
-        """The range of `fn`, which either never rises or never falls."""
+        """Return the range of `fn`, which is monotone."""
         x = ValueRanges.wrap(x)
         ends = fn(x.lower), fn(x.upper)
         return ValueRanges(min(ends), max(ends))
 
     @staticmethod
     def convex_min_zero_map(x, fn):
-        """The range of `fn`, which falls to 0 at 0 and rises from there."""
+        """Return the range of `fn`, which is convex with its minimum 0 at 0."""
         x = ValueRanges.wrap(x)
         if 0 not in x:
             return ValueRanges.monotone_map(x, fn)
@@ -216,13 +216,13 @@ class ValueRanges(Generic[_T]):
 
     @staticmethod
     def coordinatewise_increasing_map(x, y, fn):
-        """The range of `fn`, which falls with neither of its two arguments."""
+        """Return the range of `fn`, which is nondecreasing in both arguments."""
         x, y = ValueRanges.wrap(x), ValueRanges.wrap(y)
         return ValueRanges(fn(x.lower, y.lower), fn(x.upper, y.upper))
 
     @classmethod
     def coordinatewise_monotone_map(cls, x, y, fn):
-        """The range of `fn`, which along each of its two arguments either never rises or never falls."""
+        """Return the range of `fn`, which is monotone in each of its two arguments."""
         corners = _corners(cls.wrap(x), cls.wrap(y), fn)
         return ValueRanges(min(corners), max(corners))
 
@@ -232,7 +232,7 @@ def _corners(x, y, fn):
 
 
 def _pairs(method):
-    """A static method over two ranges, which also takes numbers."""
+    """Return a static method that converts its two arguments, ranges or numbers, to ranges."""
     return staticmethod(lambda a, b: method(ValueRanges.wrap(a), ValueRanges.wrap(b)))
 
 
@@ -257,7 +257,7 @@ def _constant_of(value, dtype):
 
 
 def _as_bits(r):
-    """A range of truth values as one of 0 and 1."""
+    """Convert a range of bools to one of 0 and 1."""
     if not r.is_bool:
         return r
     return ValueRanges.wrap(int(bool(r.lower))) if r.is_singleton() else ValueRanges(0, 1)
@@ -278,12 +278,12 @@ def _reaches(r, infinity):
 
 
 def _next_power(x):
-    """The smallest power of two above an integer; the infinite integer stays."""
+    """Return the smallest power of two above an integer; keep the infinite integer."""
     return int_oo if is_infinite(x) else 1 << int(x).bit_length()
 
 
 class SymPyValueRangeAnalysis:
-    """The range of every kind of node, given those of its operands; `bound_sympy` applies it to an expression."""
+    """Computes the range of each kind of node from the ranges of its operands; `bound_sympy` uses it."""
 
     @staticmethod
     def constant(value, dtype):
@@ -301,7 +301,7 @@ class SymPyValueRangeAnalysis:
             return ValueRanges.unknown_bool()
         return ValueRanges.unknown() if dtype.is_floating_point else ValueRanges.unknown_int()
 
-    # truth values
+    # bools
     not_ = staticmethod(lambda a: ValueRanges.decreasing_map(ValueRanges.wrap(a).boolify(), sympy.Not))
     or_ = staticmethod(lambda a, b: ValueRanges.coordinatewise_increasing_map(a, b, sympy.Or))
     and_ = staticmethod(lambda a, b: ValueRanges.coordinatewise_increasing_map(a, b, sympy.And))
@@ -358,7 +358,7 @@ class SymPyValueRangeAnalysis:
         if a.is_bool and b.is_bool:
             return SymPyValueRangeAnalysis.and_(a, b)
         a, b = _as_bits(a), _as_bits(b)
-        lower = min(a.lower, b.lower)  # two negative numbers share their leading ones, and can lose all behind
+        lower = min(a.lower, b.lower)  # negative numbers share leading ones, and all bits behind these can become 0
         lower = 0 if lower >= 0 or is_infinite(lower) else -_next_power(-lower - 1)
         return ValueRanges(lower, max(a.upper, b.upper))
 
@@ -401,9 +401,7 @@ class SymPyValueRangeAnalysis:
     def mul(a, b):
         if _same_kind(a, b):
             return SymPyValueRangeAnalysis.and_(a, b)
-        product = _keep_float(
-            lambda x, y: x if x.is_zero else y if y.is_zero else x * y
-        )  # nothing times infinity is nothing here
+        product = _keep_float(lambda x, y: x if x.is_zero else y if y.is_zero else x * y)  # 0 times infinity is 0 here
         return ValueRanges.coordinatewise_monotone_map(a, b, product)
 
     @_pairs
@@ -435,7 +433,7 @@ class SymPyValueRangeAnalysis:
 
     @_pairs
     def mod(x, y):
-        """The remainder of C, which has the sign of `x`."""
+        """Return the range of C's remainder, which has the sign of `x`."""
         if 0 in y:
             return ValueRanges.unknown_int()
         if not y.is_singleton():
@@ -452,7 +450,7 @@ class SymPyValueRangeAnalysis:
 
     @_pairs
     def python_mod(x, y):
-        """Python's remainder, which has the sign of `y`."""
+        """Return the range of Python's remainder, which has the sign of `y`."""
         if x.lower >= 0 and y.lower >= 0:
             return SymPyValueRangeAnalysis.mod(x, y)
         return ValueRanges(min(y.lower + 1, 0), max(y.upper - 1, 0))
@@ -520,7 +518,7 @@ class SymPyValueRangeAnalysis:
 
 
 def _truncated(a, b):
-    """The quotient of two integers rounded towards zero."""
+    """Return the quotient of two integers rounded toward zero."""
     return sympy.sign(a) * (abs(a) // b)
 
 
@@ -530,18 +528,18 @@ def _above_zero(x, fn):
 
 
 def _range_of_symbol(symbol):
-    """What a symbol's assumptions say of its range."""
+    """Return the range that follows from the assumptions of a symbol."""
     if not symbol.is_integer:
         return ValueRanges.unknown()
     return ValueRanges(1 if symbol.is_positive else 0, int_oo) if symbol.is_nonnegative else ValueRanges.unknown_int()
 
 
 def bound_sympy(expr, ranges=None):
-    """The range of an expression.
+    """Return the range of an expression.
 
     Args:
-        expr: an expression or a condition of SymPy's.
-        ranges: ``{symbol: ValueRanges}``; the assumptions of a symbol that is not in it decide.
+        expr: a SymPy expression or condition.
+        ranges: ``{symbol: ValueRanges}``; the range of other symbols follows from their assumptions.
     """
     if isinstance(expr, sympy.Number):
         return ValueRanges.wrap(expr)

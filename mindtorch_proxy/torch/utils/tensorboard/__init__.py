@@ -1,4 +1,4 @@
-"""torch.utils.tensorboard: what is logged, as files for the package tensorboard, whose writer and formats it uses."""
+"""torch.utils.tensorboard: writes log files for TensorBoard, with the writer and formats of the package tensorboard."""
 
 import tensorboard
 from packaging.version import Version

@@ -1,11 +1,11 @@
-"""Values of any kind as NumPy's."""
+"""Converts values to NumPy arrays."""
 
 import numpy as np
 import torch
 
 
 def make_np(x):
-    """An array of a tensor, an array or a number."""
+    """Convert a tensor, an array or a number to an array."""
     if isinstance(x, np.ndarray):
         return x
     if np.isscalar(x):

@@ -1,4 +1,4 @@
-"""Points of many dimensions, for tensorboard's projector: files beside the log."""
+"""Writes files beside the log for TensorBoard's projector, which shows points with many dimensions."""
 
 import math
 import os
@@ -13,7 +13,7 @@ from ._utils import make_grid
 
 
 def get_embedding_info(metadata, label_img, subdir, global_step, tag):
-    """What the configuration says of one set of points."""
+    """Return the configuration of one set of points."""
     info = EmbeddingInfo(
         tensor_name=f"{tag}:{str(global_step).zfill(5)}", tensor_path=os.path.join(subdir, "tensors.tsv")
     )
@@ -26,7 +26,7 @@ def get_embedding_info(metadata, label_img, subdir, global_step, tag):
 
 
 def make_tsv(metadata, save_path, metadata_header=None):
-    """A line for each point."""
+    """Write the metadata, one line per point."""
     if not metadata_header:
         lines = [str(x) for x in metadata]
     else:
@@ -38,7 +38,7 @@ def make_tsv(metadata, save_path, metadata_header=None):
 
 
 def make_sprite(label_img, save_path):
-    """The points' pictures as one square of them."""
+    """Write the images of the points as one square image."""
     from PIL import Image
 
     side = math.ceil(math.sqrt(label_img.size(0)))
@@ -49,20 +49,20 @@ def make_sprite(label_img, save_path):
 
 
 def write_pbtxt(save_path, contents):
-    """The projector's configuration."""
+    """Write the configuration of the projector."""
     with open(os.path.join(save_path, "projector_config.pbtxt"), "wb") as f:
         f.write(contents.encode())
 
 
 def make_mat(matlist, save_path):
-    """The points' coordinates."""
+    """Write the coordinates of the points."""
     with open(os.path.join(save_path, "tensors.tsv"), "wb") as f:
         for row in matlist:
             f.write(("\t".join(str(i.item()) for i in row) + "\n").encode())
 
 
 def add(config, folder, info):
-    """Another set of points in a configuration (None: the first); writes it."""
+    """Add a set of points to a configuration (None: a new one), write it and return it."""
     config = ProjectorConfig() if config is None else config
     config.embeddings.extend([info])
     write_pbtxt(folder, text_format.MessageToString(config))

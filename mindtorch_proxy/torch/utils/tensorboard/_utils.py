@@ -1,10 +1,10 @@
-"""Pictures in the order height, width, channels."""
+"""Converts images and videos to the layout of TensorBoard."""
 
 import numpy as np
 
 
 def figure_to_image(figures, close=True):
-    """Figures of matplotlib as arrays (channels, height, width)."""
+    """Render a matplotlib figure, or a list of them, as an array (channels, height, width)."""
     import matplotlib.backends.backend_agg as agg
     import matplotlib.pyplot as plt
 
@@ -21,7 +21,7 @@ def figure_to_image(figures, close=True):
 
 
 def make_grid(I, ncols=8):
-    """Pictures (N, C, H, W) as one, ncols beside each other."""
+    """Arrange images (N, C, H, W) in one image, with ncols per row."""
     if I.shape[1] == 1:
         I = np.concatenate([I, I, I], 1)
     if I.ndim != 4 or I.shape[1] != 3:
@@ -36,9 +36,9 @@ def make_grid(I, ncols=8):
 
 
 def _prepare_video(V):
-    """Videos (N, T, C, H, W) beside and below each other in one, as (T, H, W, C).
+    """Arrange videos (N, T, C, H, W) in a grid, as one video (T, H, W, C).
 
-    Their number is filled up to a power of two.
+    Empty videos pad their number to a power of two.
     """
     n, t, c, h, w = V.shape
     if V.dtype == np.uint8:
@@ -51,7 +51,7 @@ def _prepare_video(V):
 
 
 def convert_to_HWC(tensor, input_format):
-    """A picture whose dimensions input_format names, as height, width and three channels."""
+    """Convert an image with dimensions input_format to height, width and three channels."""
     if len(set(input_format)) != len(input_format):
         raise AssertionError(
             f"You can not use the same dimension shordhand twice.         input_format: {input_format}"

@@ -1,4 +1,4 @@
-"""The records that tensorboard reads, one function for each kind."""
+"""Creates the records of TensorBoard, with one function for each kind."""
 
 import io
 import json
@@ -56,7 +56,7 @@ def _plugin(name, content=b""):
 
 
 def scalar(name, tensor, collections=None, new_style=False, double_precision=False):
-    """One number."""
+    """Return the record of a number."""
     values = make_np(tensor).squeeze()
     if values.ndim != 0:
         raise AssertionError(
@@ -75,7 +75,7 @@ def scalar(name, tensor, collections=None, new_style=False, double_precision=Fal
 
 
 def tensor_proto(tag, tensor):
-    """A tensor's values."""
+    """Return the record of the values of a tensor."""
     array = make_np(tensor)
     if array.dtype not in _NUMBERS:
         raise ValueError(f"{array.dtype} is no dtype of tensorboard's tensors")
@@ -86,7 +86,7 @@ def tensor_proto(tag, tensor):
 
 
 def histogram_raw(name, min, max, num, sum, sum_squares, bucket_limits, bucket_counts):
-    """A histogram whose buckets are counted already."""
+    """Return the record of a histogram with given counts."""
     made = HistogramProto(
         min=min, max=max, num=num, sum=sum, sum_squares=sum_squares, bucket_limit=bucket_limits, bucket=bucket_counts
     )
@@ -94,13 +94,13 @@ def histogram_raw(name, min, max, num, sum, sum_squares, bucket_limits, bucket_c
 
 
 def histogram(name, values, bins, max_bins=None):
-    """How often values fall between limits."""
+    """Return the record of the histogram of values."""
     made = make_histogram(make_np(values).astype(float), bins, max_bins)
     return Summary(value=[Summary.Value(tag=name, histo=made)])
 
 
 def make_histogram(values, bins, max_bins=None):
-    """The buckets of values; empty ones at both ends are left out but for one."""
+    """Compute the histogram of values; at both ends, only one empty bucket is kept."""
     if values.size == 0:
         raise ValueError("The input has no element.")
     values = values.reshape(-1)
@@ -137,20 +137,20 @@ def _pixels(array):
 
 
 def image(tag, tensor, rescale=1, dataformats="NCHW"):
-    """A picture; numbers of floating point are between 0 and 1."""
+    """Return the record of an image; floating-point values are between 0 and 1."""
     pixels = _pixels(convert_to_HWC(make_np(tensor), dataformats))
     return Summary(value=[Summary.Value(tag=tag, image=make_image(pixels, rescale=rescale))])
 
 
 def image_boxes(tag, tensor_image, tensor_boxes, rescale=1, dataformats="CHW", labels=None):
-    """A picture with boxes (left, top, right, bottom) and their labels."""
+    """Return the record of an image with boxes (left, top, right, bottom) and their labels."""
     pixels = _pixels(convert_to_HWC(make_np(tensor_image), dataformats))
     boxes = make_np(tensor_boxes)
     return Summary(value=[Summary.Value(tag=tag, image=make_image(pixels, rescale=rescale, rois=boxes, labels=labels))])
 
 
 def make_image(tensor, rescale=1, rois=None, labels=None):
-    """An array (height, width, channels) as PNG."""
+    """Encode an array (height, width, channels) as PNG."""
     from PIL import Image, ImageDraw
 
     height, width, channel = tensor.shape
@@ -171,12 +171,12 @@ def make_image(tensor, rescale=1, rois=None, labels=None):
 
 
 def video(tag, tensor, fps=4):
-    """Videos (N, T, C, H, W) in one, as GIF."""
+    """Return the record of videos (N, T, C, H, W), arranged in one GIF."""
     return Summary(value=[Summary.Value(tag=tag, image=make_video(_pixels(_prepare_video(make_np(tensor))), fps))])
 
 
 def make_video(tensor, fps):
-    """An array (frames, height, width, channels) as GIF."""
+    """Encode an array (frames, height, width, channels) as GIF."""
     from PIL import Image
 
     _, height, width, channel = tensor.shape
@@ -187,7 +187,7 @@ def make_video(tensor, fps):
 
 
 def audio(tag, tensor, sample_rate=44100):
-    """Sound, one channel of numbers between -1 and 1, as WAV."""
+    """Return the record of audio: one channel of values between -1 and 1, encoded as WAV."""
     import wave
 
     array = make_np(tensor).squeeze()
@@ -212,7 +212,7 @@ def audio(tag, tensor, sample_rate=44100):
 
 
 def text(tag, text):
-    """A text, in Markdown."""
+    """Return the record of a text in Markdown."""
     proto = TensorProto(dtype="DT_STRING", string_val=[text.encode("utf_8")], tensor_shape=_shape([1]))
     data = TextPluginData(version=0).SerializeToString()
     return Summary(value=[Summary.Value(tag=tag + "/text_summary", metadata=_plugin("text", data), tensor=proto)])
@@ -225,19 +225,19 @@ def _curve(tag, data, num_thresholds, weights):
 
 
 def pr_curve_raw(tag, tp, fp, tn, fn, precision, recall, num_thresholds=127, weights=None):
-    """A curve of precision and recall, counted already."""
+    """Return the record of a precision-recall curve with given counts."""
     num_thresholds = min(num_thresholds, 127)
     return _curve(tag, np.stack((tp, fp, tn, fn, precision, recall)), num_thresholds, weights)
 
 
 def pr_curve(tag, labels, predictions, num_thresholds=127, weights=None):
-    """The curve of precision and recall of predictions between 0 and 1."""
-    num_thresholds = min(num_thresholds, 127)  # what the format's weight of a byte can hold
+    """Return the record of the precision-recall curve of predictions between 0 and 1."""
+    num_thresholds = min(num_thresholds, 127)  # the maximum that fits into a byte of the format
     return _curve(tag, compute_curve(labels, predictions, num_thresholds, weights), num_thresholds, weights)
 
 
 def compute_curve(labels, predictions, num_thresholds=None, weights=None):
-    """True and false positives, true and false negatives, precision and recall at each threshold."""
+    """Return true positives, false positives, true and false negatives, precision and recall at each threshold."""
     least = 1e-7
     weights = 1.0 if weights is None else weights
     places = np.int32(np.floor(predictions * (num_thresholds - 1)))
@@ -260,7 +260,7 @@ def _one_chart(kind, title, tags):
 
 
 def custom_scalars(layout):
-    """Which scalars stand in which chart: {category: {chart: [kind, tags]}}."""
+    """Return the record of the layout of charts: {category: {chart: [kind, tags]}}."""
     categories = [
         layout_pb2.Category(title=name, chart=[_one_chart(kind, title, tags) for title, (kind, tags) in charts.items()])
         for name, charts in layout.items()
@@ -279,9 +279,7 @@ def _kind_of(values):
 
 
 def hparams(hparam_dict=None, metric_dict=None, hparam_domain_discrete=None):
-    """Hyperparameters and which metrics belong to them: the records of the experiment, of the session's start and of
-    its end.
-    """
+    """Return the records of hyperparameters and metrics: of the experiment, of the session's start and its end."""
     import torch
 
     from tensorboard.plugins.hparams.api_pb2 import Experiment, HParamInfo, MetricInfo, MetricName, Status
@@ -315,7 +313,7 @@ def hparams(hparam_dict=None, metric_dict=None, hparam_domain_discrete=None):
         value = make_np(value)[0].item() if isinstance(value, torch.Tensor) else value
         if not isinstance(value, (bool, str, int, float)):
             raise ValueError("value should be one of int, float, str, bool, or torch.Tensor")
-        value = float(value) if isinstance(value, bool) else value  # which PyTorch takes for a number
+        value = float(value) if isinstance(value, bool) else value  # as in PyTorch
         field = "string_value" if isinstance(value, str) else "number_value"
         setattr(start.hparams[name], field, value)
         domain = (
@@ -341,7 +339,7 @@ def hparams(hparam_dict=None, metric_dict=None, hparam_domain_discrete=None):
 
 
 def mesh(tag, vertices, colors, faces, config_dict, display_name=None, description=None):
-    """Points in space, with colors and faces."""
+    """Return the record of a mesh: points in space, with colors and faces."""
     from tensorboard.plugins.mesh import metadata
     from tensorboard.plugins.mesh.plugin_data_pb2 import MeshPluginData
 

@@ -1,1 +1,1 @@
-"""What torch.utils.benchmark is made of."""
+"""The implementation of torch.utils.benchmark."""

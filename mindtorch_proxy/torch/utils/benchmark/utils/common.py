@@ -1,4 +1,4 @@
-"""Measurements and what they are of."""
+"""Measurements and descriptions of the measured tasks."""
 
 import collections
 import contextlib
@@ -20,12 +20,12 @@ __all__ = [
     "set_torch_threads",
 ]
 _UNITS = {"ns": (1e-9, "nanosecond"), "us": (1e-6, "microsecond"), "ms": (1e-3, "millisecond"), "s": (1, "second")}
-_MOST_FIGURES, _LEAST_INTERVAL = 4, 25e-9  # of an estimate; the clock's own spread in seconds
+_MOST_FIGURES, _LEAST_INTERVAL = 4, 25e-9  # figures of an estimate; the accuracy of the clock in seconds
 
 
 @dataclasses.dataclass(init=True, repr=False, eq=True, frozen=True)
 class TaskSpec:
-    """What was timed: the statement and its description, by which results are put together."""
+    """The description of what was timed, by which results are grouped."""
 
     stmt: str
     setup: str
@@ -38,7 +38,7 @@ class TaskSpec:
 
     @property
     def title(self):
-        """The label, or the statement."""
+        """The label, with the sublabel, or else the statement."""
         return (
             self.label + (f": {self.sub_label}" if self.sub_label else "")
             if self.label is not None
@@ -51,22 +51,22 @@ class TaskSpec:
         return f"stmt:{f' ({self.sub_label})' if self.sub_label else ''}\n{textwrap.indent(self.stmt, '  ')}"
 
     def setup_str(self):
-        """The setup, where there is one."""
+        """Return the setup as text, empty if there is none."""
         if self.setup in ("", "pass"):
             return ""
         return f"setup:\n{textwrap.indent(self.setup, '  ')}" if "\n" in self.setup else f"setup: {self.setup}"
 
     def summarize(self):
-        """Title, description and setup, a line each."""
+        """Return the title, the description and the setup, one per line."""
         parts = [self.title, self.description or "", self.setup_str()]
         return "\n".join(s + "\n" if "\n" in s else s for s in parts if s)
 
 
 @dataclasses.dataclass(init=True, repr=False)
 class Measurement:
-    """Times of several runs of `number_per_run` executions each.
+    """The times of several runs with `number_per_run` executions each.
 
-    What is told of them is of one execution, in seconds.
+    Statistics are in seconds per execution.
     """
 
     number_per_run: int
@@ -93,7 +93,7 @@ class Measurement:
     )
 
     def meets_confidence(self, threshold=0.1):
-        """Whether the middle half of the times lies within this part of the median."""
+        """Whether the interquartile range is less than this fraction of the median."""
         return self.iqr / self.median < threshold
 
     def _quantile(self, q):
@@ -101,7 +101,7 @@ class Measurement:
 
     @property
     def significant_figures(self):
-        """How many figures of the median the spread of the middle half lets stand: 1 to 4."""
+        """Return how many figures of the median are significant, 1 to 4, from the spread of the middle half."""
         times, n = sorted(self.times), len(self.raw_times)
         middle = times[n // 4 : math.ceil(3 * n / 4)]
         interval = max(1.645 * statistics.pstdev(middle) / math.sqrt(len(middle)), _LEAST_INTERVAL)
@@ -109,7 +109,7 @@ class Measurement:
 
     @property
     def as_row_name(self):
-        """How a row of a comparison is called."""
+        """Return the name of the row in a comparison."""
         return self.sub_label or self.stmt or "[Unknown]"
 
     def _warning(self):
@@ -142,7 +142,7 @@ class Measurement:
 
     @staticmethod
     def merge(measurements):
-        """One measurement for each task, of all its times."""
+        """Combine the measurements of each task into one."""
         groups = collections.defaultdict(list)
         for m in measurements:
             groups[m.task_spec].extend(m.times)
@@ -150,18 +150,18 @@ class Measurement:
 
 
 def select_unit(t):
-    """(name, seconds) of the unit in which a time is at least one and below a thousand."""
+    """Return (name, seconds) of the unit in which a time is between 1 and 1000."""
     name = {-3: "ns", -2: "us", -1: "ms"}.get(math.floor(math.log10(t) / 3), "s")
     return name, _UNITS[name][0]
 
 
 def unit_to_english(u):
-    """microsecond for us."""
+    """Return the full name of a unit, such as "microsecond" for "us"."""
     return _UNITS[u][1]
 
 
 def trim_sigfig(x, n):
-    """x with n significant figures; n is an int."""
+    """Round x to n significant figures."""
     if n != int(n):
         raise AssertionError("Number of significant figures must be an integer")
     scale = 10 ** (math.ceil(math.log10(x)) - int(n))
@@ -169,13 +169,13 @@ def trim_sigfig(x, n):
 
 
 def ordered_unique(elements):
-    """Each element once, in the order in which they come."""
+    """Return the elements without duplicates, in order of their first occurrence."""
     return list(dict.fromkeys(elements))
 
 
 @contextlib.contextmanager
 def set_torch_threads(n):
-    """Run a block with ``n`` threads."""
+    """Set the number of threads to ``n`` within the block."""
     before = torch.get_num_threads()
     try:
         torch.set_num_threads(n)

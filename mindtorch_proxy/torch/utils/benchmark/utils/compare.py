@@ -1,4 +1,4 @@
-"""Measurements side by side: a table for each label, rows by statement, columns by description."""
+"""Compares measurements in tables: one table per label, one row per statement, one column per description."""
 
 import enum
 import math
@@ -18,7 +18,7 @@ _END, _BOLD, _BAD, _WORST, _GREEN, _BRIGHT_GREEN = (
 
 
 class Colorize(enum.Enum):
-    """Whether the best of each column, or of each row, is to stand out."""
+    """Whether to highlight the best of each column, or of each row."""
 
     NONE = "none"
     COLUMNWISE = "columnwise"
@@ -26,7 +26,7 @@ class Colorize(enum.Enum):
 
 
 class _Column:
-    """How the numbers of a column are written."""
+    """The number format of a column."""
 
     def __init__(self, results, scale, trim, warn):
         self.scale, self.trim, self.warn = scale, trim, warn and any(m.has_warnings for m in results)
@@ -58,7 +58,7 @@ def _colored(text, value, best):
 
 
 class _Table:
-    """The results of one label."""
+    """The table of one label."""
 
     def __init__(self, results, colorize, trim, warn):
         self.results, self.colorize, self.warn = results, colorize, warn
@@ -73,7 +73,7 @@ class _Table:
         ]
 
     def _titles(self):
-        """What stands before each row: its environment, where there are several, and its name."""
+        """Yield the title of each row: its environment, if there are several, and its name."""
         several = len({m.env for m in self.results}) > 1
         width, last = max(len(str(m.env)) for m in self.results) + 4 if several else 4, None
         for threads, env, name in self.rows:
@@ -121,29 +121,29 @@ class _Table:
 
 
 class Compare:
-    """Measurements as tables; str() and print() write them."""
+    """Formats measurements as tables, with str() or print()."""
 
     def __init__(self, results):
         self._results, self._trim, self._colorize, self._warn = [], False, Colorize.NONE, False
         self.extend_results(results)
 
     def extend_results(self, results):
-        """More measurements."""
+        """Add measurements."""
         for r in results:
             if not isinstance(r, common.Measurement):
                 raise ValueError(f"Expected an instance of `Measurement`, got {type(r)} instead.")
         self._results.extend(results)
 
     def trim_significant_figures(self):
-        """Write no more figures than the spread lets stand."""
+        """Show only significant figures."""
         self._trim = True
 
     def colorize(self, rowwise=False):
-        """Let the best of each column, or row, stand out."""
+        """Highlight the best of each column, or of each row."""
         self._colorize = Colorize.ROWWISE if rowwise else Colorize.COLUMNWISE
 
     def highlight_warnings(self):
-        """Write the spread where it is large."""
+        """Show the spread of measurements for which it is large."""
         self._warn = True
 
     def print(self):

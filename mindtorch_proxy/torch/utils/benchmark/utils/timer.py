@@ -12,7 +12,7 @@ timer = time.perf_counter
 
 
 class Timer:
-    """Times a statement like timeit's, with a number of threads set."""
+    """Times a statement, as timeit does, with a given number of threads."""
 
     def __init__(
         self,
@@ -36,15 +36,15 @@ class Timer:
         self._task_spec = TaskSpec(stmt, setup, global_setup, label, sub_label, description, env, num_threads)
 
     def timeit(self, number=1000000):
-        """One measurement of ``number`` executions, after a hundredth of them."""
+        """Measure ``number`` executions as one run, after a warm-up with a hundredth of them (at least two)."""
         with set_torch_threads(self._task_spec.num_threads):
             self._timer.timeit(max(number // 100, 2))
             return Measurement(number, [self._timer.timeit(number)], self._task_spec)
 
     def _calibrated(self, min_run_time):
-        """How many executions the clock can tell.
+        """Return how many executions per run take long enough to be measured.
 
-        What this takes is no measurement: the first execution may load and compile.
+        The times of this calibration are not used, since the first execution may load and compile.
         """
         number = 1
         self._timer.timeit(number)
@@ -53,7 +53,7 @@ class Timer:
         return number
 
     def _blocks(self, number, min_run_time, callback):
-        """Times of ``number`` executions each, ``min_run_time`` seconds in all."""
+        """Return the times of runs with ``number`` executions each, of at least ``min_run_time`` seconds in total."""
         times = []
         while sum(times) < min_run_time:
             times.append(self._timer.timeit(number))
@@ -62,21 +62,21 @@ class Timer:
         return times
 
     def repeat(self, repeat=-1, number=-1):
-        """Refused, in PyTorch's words."""
+        """Raise NotImplementedError, as in PyTorch."""
         raise NotImplementedError("See `Timer.blocked_autorange.`")
 
     def autorange(self, callback=None):
-        """Refused, in PyTorch's words."""
+        """Raise NotImplementedError, as in PyTorch."""
         raise NotImplementedError("See `Timer.blocked_autorange.`")
 
     def blocked_autorange(self, callback=None, min_run_time=0.2):
-        """Measurements for ``min_run_time`` seconds, each long enough for the clock."""
+        """Measure for at least ``min_run_time`` seconds, in runs that are long enough for the clock."""
         with set_torch_threads(self._task_spec.num_threads):
             number = self._calibrated(min_run_time)
             return Measurement(number, self._blocks(number, min_run_time, callback), self._task_spec)
 
     def adaptive_autorange(self, threshold=0.1, *, min_run_time=0.01, max_run_time=10.0, callback=None):
-        """Measurements until their spread is below ``threshold`` of the median."""
+        """Measure until the interquartile range is at most ``threshold`` of the median, or for max_run_time seconds."""
         with set_torch_threads(self._task_spec.num_threads):
             number = self._calibrated(min_run_time)
             times = self._blocks(number, min_run_time, callback)
