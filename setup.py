@@ -1,15 +1,45 @@
-"""The list of packages; everything else is in setup.cfg."""
+"""The list of packages, and the module that is compiled where there are Cython and a C compiler; see also setup.cfg."""
 
-from setuptools import find_namespace_packages, setup
+import shutil
+from pathlib import Path
+
+from setuptools import Extension, find_namespace_packages, setup
 
 FOLDERS = {
     "mindtorch_proxy": "mindtorch_proxy",
     **{f"mindtorch_proxy.{part}": part for part in ("runtime", "backends", "stubs", "examples")},
 }
+COMPILED = ["mindtorch_proxy.runtime.samplers"]
+
+
+def compiled():
+    """Return the extension modules: Python files that Cython compiles with the C types of the .pxd file beside them.
+
+    They are optional: where they cannot be built, the same files run as Python.
+    """
+    try:
+        from Cython.Build import cythonize
+    except ImportError:
+        return []
+    modules = []
+    for name in COMPILED:  # copied, since Cython looks for a .pxd file in folders that are called like the packages
+        package, module = name.rsplit(".", 1)
+        folder = Path("build", "compiled", *package.split("."))
+        folder.mkdir(parents=True, exist_ok=True)
+        for parent in (folder, *folder.parents[: package.count(".")]):
+            (parent / "__init__.py").touch()
+        for suffix in (".py", ".pxd"):
+            shutil.copy2(Path(package.rsplit(".", 1)[1], module + suffix), folder)
+        # no fused multiply-add: results are those of Python's arithmetic on every processor
+        options = ["-O2", "-ffp-contract=off"]
+        modules.append(Extension(name, [str(folder / f"{module}.py")], extra_compile_args=options, optional=True))
+    return cythonize(modules, language_level=3, quiet=True)
+
+
 packages = []
 for (
     name,
     folder,
 ) in FOLDERS.items():  # `stubs` and `stubs/utils` have no __init__.py: they are parts of torch and torch.utils
     packages += [name, *(f"{name}.{inside}" for inside in find_namespace_packages(folder, exclude=["*__pycache__*"]))]
-setup(packages=packages)
+setup(packages=packages, ext_modules=compiled())

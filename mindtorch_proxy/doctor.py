@@ -25,8 +25,9 @@ VARIABLES = (
 CANN = "/usr/local/Ascend/ascend-toolkit/latest"
 # addition, matrix product and backward: a broken MindSpore fails in one of them
 SMOKE = (
-    "import torch; x = torch.ones(3, 3, requires_grad=True); y = (x @ x + 1).sum(); y.backward(); "
-    "assert y.item() == 36 and x.grad.eq(6).all(); print(x.device, torch.get_num_threads())"
+    "import torch, mindtorch_proxy; x = torch.ones(3, 3, requires_grad=True); y = (x @ x + 1).sum(); y.backward(); "
+    "assert y.item() == 36 and x.grad.eq(6).all(); "
+    "print(x.device, torch.get_num_threads(), mindtorch_proxy.report()['compiled'])"
 )
 
 
@@ -100,8 +101,9 @@ def smoke():
     except subprocess.TimeoutExpired:
         return False, "did not end within two minutes"
     if done.returncode == 0:
-        device, threads = done.stdout.split()[-2:]
-        return True, f"right, on {device} with {threads} threads"
+        device, threads, compiled = done.stdout.split()[-3:]
+        samplers = "compiled" if compiled == "True" else "in Python, since there was no C compiler at installation"
+        return True, f"right, on {device} with {threads} threads; samplers {samplers}"
     lines = [line for line in done.stderr.splitlines() if line.strip()] or [f"ended with status {done.returncode}"]
     return False, lines[-1].removeprefix("mindtorch_proxy: ")
 

@@ -17,7 +17,7 @@ HEADS = ("operator", "kind", "primitive", "dtypes", "calls", "ms", "why a later 
 
 
 class Report(dict):
-    """The kernels that this process has used: {"device", "choice", "kernels", "moves", "share", "times"}.
+    """The kernels that this process has used: {"device", "choice", "kernels", "moves", "share", "times", "compiled"}.
 
     It prints as a table with the most expensive operators first.
     """

@@ -9,11 +9,14 @@ import math
 import secrets
 import sys
 import warnings
+from array import array
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from . import dtypes as dt
+from . import samplers
 from .backend import exists
 from .device import HOST, META
 from .device import device as _device
@@ -528,80 +531,32 @@ def multinomial(gen, probs, num_samples, replacement=False):
     return out.reshape(shape)
 
 
-class _Source:
-    """Context manager that gives float64 uniforms one by one, for rejection samplers.
-
-    How many draws an element needs depends on their values. Draws that were made ahead are taken back at the end.
-    """
-
-    def __init__(self, gen):
-        self.gen: Any = default_generator if gen is None else gen
-        self.size = 32
-
-    def __enter__(self):
-        self.gen._lock.acquire()
-        self.engine = self.gen._engine
-        self.mark, self.used = self.engine.mark(), 0
-        self.left: Any = iter(())
-        return self
-
-    def __call__(self):
-        self.used += 2
-        for u in self.left:
-            return u
-        self.size = min(2 * self.size, CHUNK)
-        self.left = iter(_unit(self.engine, self.size).tolist())
-        return next(self.left)
-
-    def normal(self):
-        r = self.engine.cached
-        if r is None:
-            theta, r = 2 * math.pi * self(), math.sqrt(-2 * math.log1p(-self()))
-            self.engine.cached = r * math.sin(theta)
-            return r * math.cos(theta)
-        self.engine.cached = None
-        return r
-
-    def __exit__(self, *exc):
-        self.engine.rewind(self.mark, self.used)
-        self.gen._lock.release()
+@contextmanager
+def _stream(gen):
+    """Return a stream of single numbers of the generator; numbers that were drawn ahead are given back at the end."""
+    gen = default_generator if gen is None else gen
+    with gen._lock:
+        engine = gen._engine
+        mark = engine.mark()
+        stream = samplers.Stream(functools.partial(_unit, engine), engine.cached)
+        try:
+            yield stream
+        finally:
+            engine.cached = stream.waiting if stream.has_waiting else None
+            engine.rewind(mark, 2 * stream.used())
 
 
-def _log(x):
-    return math.log(x) if x > 0 else -math.inf
+def _plain(values):
+    """Return the elements of an array as array.array("d"), which the samplers take."""
+    return array("d", values.astype(F64).tobytes())
 
 
 def poisson(gen, rates):
     """Return one Poisson sample per rate: by products of uniforms below 10, else Hoermann's transformed rejection."""
     _require(rates.dtype, FLOATING, "poisson_cpu")
     _check(not bool((rates < 0).any()), "invalid Poisson rate, expected rate to be non-negative")
-
-    def one(rate):
-        if rate < 10:
-            k, floor, product = 0, math.exp(-rate), 1.0
-            while rate:
-                product *= u()
-                if not product > floor:
-                    break
-                k += 1
-            return k
-        root, log_rate = math.sqrt(rate), math.log(rate)
-        b = 0.931 + 2.53 * root
-        a = -0.059 + 0.02483 * b
-        log_inv_alpha, accept = math.log(1.1239 + 1.1328 / (b - 3.4)), 0.9277 - 3.6224 / (b - 2)
-        while True:
-            x, v = u() - 0.5, u()
-            us = 0.5 - abs(x)
-            k = math.floor((2 * a / us + b) * x + rate + 0.43) if us else -1
-            if us >= 0.07 and v <= accept:
-                return k
-            if k < 0 or us < 0.013 and v > us:
-                continue
-            if _log(v) + log_inv_alpha - math.log(a / (us * us) + b) <= -rate + k * log_rate - math.lgamma(k + 1.0):
-                return k
-
-    with _Source(gen) as u:
-        return cast(np.array([one(r) for r in rates.reshape(-1).tolist()], F64), rates.dtype).reshape(rates.shape)
+    with _stream(gen) as stream:
+        return cast(np.asarray(samplers.poisson(stream, _plain(rates))), rates.dtype).reshape(rates.shape)
 
 
 def _gamma(gen, alpha):
@@ -609,27 +564,12 @@ def _gamma(gen, alpha):
 
     `alpha` is float32 or float64, the result float64. PyTorch's constants such as 1/3 are float32.
     """
-    f, third, squeeze = alpha.dtype.type, np.float32(1) / np.float32(3), float(np.float32(0.0331))
-    boost = alpha < 1
-    with np.errstate(all="ignore"), _Source(gen) as u:
-        power = (f(1) / alpha).astype(F64).tolist()
+    f, third, boost = alpha.dtype.type, np.float32(1) / np.float32(3), alpha < 1
+    with np.errstate(all="ignore"), _stream(gen) as stream:
+        power = np.where(boost, f(1) / alpha, f(0))
         d = (np.where(boost, alpha + f(1), alpha) - f(third)).astype(F64)
-        c = (1 / np.sqrt(9 * d)).tolist()
-
-        def one(a, boost, power, d, c):
-            if a == 0:
-                return 0.0
-            scale = (1 - u()) ** power if boost else 1.0
-            while True:
-                x = u.normal()
-                y = 1 + c * x
-                if y <= 0:
-                    continue
-                v, w, xx = y * y * y, 1 - u(), x * x
-                if w < 1 - squeeze * xx * xx or _log(w) < 0.5 * xx + d * (1 - v + _log(v)):
-                    return scale * d * v
-
-        return np.array([one(*row) for row in zip(alpha.tolist(), boost.tolist(), power, d.tolist(), c)], F64)
+        columns = alpha, power, d, 1 / np.sqrt(9 * d)
+        return np.asarray(samplers.gamma(stream, *map(_plain, columns)))
 
 
 def standard_gamma(gen, alpha):
@@ -647,64 +587,6 @@ def dirichlet(gen, alpha):
     return np.clip((g / g.sum(-1, keepdims=True)).astype(alpha.dtype), np.finfo(f).tiny, np.nextafter(f(1), f(0)))
 
 
-_STIRLING = (
-    0.0810614667953272,
-    0.0413406959554092,
-    0.0276779256849983,
-    0.02079067210376509,
-    0.0166446911898211,
-    0.0138761288230707,
-    0.0118967099458917,
-    0.0104112652619720,
-    0.00925546218271273,
-    0.00833056343336287,
-)
-
-
-def _stirling(k):
-    if k < 10:
-        return _STIRLING[int(k)]
-    k1 = (k + 1) * (k + 1)
-    return (1 / 12 - (1 / 360 - 1 / 1260 / k1) / k1) / (k + 1)
-
-
-def _binomial_inversion(u, n, log_q):
-    """Draw a binomial sample by summing the geometric gaps between successes until they exceed n."""
-    total, k = 0.0, 0
-    while True:
-        x = u()
-        total += math.ceil(math.log(x) / log_q) if x else math.inf
-        if total > n:
-            return k
-        k += 1
-
-
-def _binomial_btrs(u, n, q, sd, r, mean, m):
-    """Draw a binomial sample by Hoermann's transformed rejection with squeeze."""
-    b = 1.15 + 2.53 * sd
-    a = -0.0873 + 0.0248 * b + 0.01 * q
-    alpha, accept = (2.83 + 5.1 / b) * sd, 0.92 - 4.2 / b
-    while True:
-        x, v = u() - 0.5, u()
-        us = 0.5 - abs(x)
-        k = math.floor((2 * a / us + b) * x + mean + 0.5) if us else -1
-        if k < 0 or k > n:
-            continue
-        if us >= 0.07 and v <= accept:
-            return k
-        bound = (
-            (m + 0.5) * math.log((m + 1) / (r * (n - m + 1)))
-            + (n + 1) * math.log((n - m + 1) / (n - k + 1))
-            + (k + 0.5) * math.log(r * (n - k + 1) / (k + 1))
-            + _stirling(m)
-            + _stirling(n - m)
-            - _stirling(k)
-            - _stirling(n - k)
-        )
-        if _log(v * alpha / (a / (us * us) + b)) <= bound:
-            return k
-
-
 def binomial(gen, count, prob):
     """Return one Binomial(count, prob) sample per element.
 
@@ -713,33 +595,10 @@ def binomial(gen, count, prob):
     _require(count.dtype, ("float32", "float64"), "binomial_cpu")
     _check(prob.dtype == count.dtype, f"Found dtype {_name(prob.dtype)} but expected {_name(count.dtype)}")
     f = count.dtype.type
-    with np.errstate(all="ignore"), _Source(gen) as u:
-        flip = prob > 0.5
-        q = np.where(flip, f(1) - prob, prob)
+    with np.errstate(all="ignore"), _stream(gen) as stream:
+        q = np.where(prob > 0.5, f(1) - prob, prob)
         mean = count * q
-        top = np.floor(((count + f(1)) * q).astype(F64))
-
-        def one(n, p, flip, large, q, log_q, sd, r, mean, m):
-            if n <= 0 or p <= 0:
-                return 0.0
-            if p >= 1:
-                return n
-            if p != p:
-                return math.nan
-            k = _binomial_btrs(u, n, q, sd, r, mean, m) if large else _binomial_inversion(u, n, log_q)
-            return n - k if flip else k
-
-        columns = (
-            count,
-            prob,
-            flip,
-            mean >= 10,
-            q,
-            np.log1p(-q),
-            np.sqrt(mean * (f(1) - q)),
-            q / (f(1) - q),
-            mean,
-            top,
-        )
-        out = [one(*row) for row in zip(*(c.reshape(-1).tolist() for c in columns))]
-    return np.array(out, F64).astype(count.dtype).reshape(count.shape)
+        mode = np.floor(((count + f(1)) * q).astype(F64))
+        columns = count, prob, q, np.log1p(-q), np.sqrt(mean * (f(1) - q)), q / (f(1) - q), mean, mode
+        out = np.asarray(samplers.binomial(stream, *map(_plain, columns)))
+    return out.astype(count.dtype).reshape(count.shape)

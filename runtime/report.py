@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from . import pyboost
 from .backend import CHOICE, registered
 from .call.dispatch import intercept
+from .samplers import COMPILED
 
 
 def report():
@@ -14,7 +15,8 @@ def report():
 
     Its keys: "device"; "choice", the value of MINDTORCH_KERNELS; "kernels", a list of {op, device, dtype, kind,
     primitive, calls, why, where, role}; "moves", the counts of copies and casts; "share", the part of the compute calls
-    on MindSpore's primitives; "times", {operator: seconds} of what ran inside timed().
+    on MindSpore's primitives; "times", {operator: seconds} of what ran inside timed(); "compiled", whether the samplers
+    that draw number after number run as compiled code (runtime/samplers.py).
     """
     kernels, moves = [], {}
     for device, b in registered():
@@ -41,6 +43,7 @@ def report():
         "kernels": sorted(kernels, key=lambda k: -k["calls"]),
         "moves": moves,
         "share": share(kernels),
+        "compiled": COMPILED,
         "times": dict(sorted(_times.items(), key=lambda item: -item[1])),
     }
 

@@ -517,7 +517,6 @@ def compile(
 for _f in list(globals().values()):
     if callable(_f) and getattr(_f, "__module__", None) == __name__:
         _f.__module__ = "torch"
-__all__ = ["REGISTRY_FN", "_set_default_device"]
 
 
 class AcceleratorError(RuntimeError):
