@@ -113,18 +113,18 @@ def page(oracle):
         [
             "# Coverage",
             "",
-            "Each public name of PyTorch 2.13, by module: those in a module's `__all__`, of `torch` and `torch.Tensor` "
-            "all without an underscore. Written by",
-            "`python tools/coverage.py --oracle PYTHON`; a name in several modules counts in each.",
+            "This page lists the public names of PyTorch 2.13 by module: the names in a module's `__all__`, and for "
+            "`torch` and `torch.Tensor` all names that do not start with an underscore.",
+            "`python tools/coverage.py --oracle PYTHON` writes it; a name in several modules counts in each.",
             "",
-            "*Works*: it is here, with all of PyTorch's parameters. *Partial*: it lacks parameters, "
-            "or says by NotImplementedError that it is not supported.",
-            "*Absent*: AttributeError or ModuleNotFoundError. That a name works says nothing of every dtype and "
-            "option:",
-            "[status](status.md) has the figures of PyTorch's own operator corpus.",
+            "*Works*: the name exists, with all of PyTorch's parameters. *Partial*: it lacks parameters, "
+            "or raises NotImplementedError.",
+            "*Absent*: it raises AttributeError or ModuleNotFoundError. A name that works need not support every dtype "
+            "and option:",
+            "[status](status.md) has the figures for PyTorch's own operator corpus.",
             "",
-            f"Of {n} names {total['works']} work ({total['works'] / n:.0%}), {total['partial']} are partial, "
-            f"{total['absent']} absent.",
+            f"Of {n} names, {total['works']} work ({total['works'] / n:.0%}), {total['partial']} are partial, "
+            f"and {total['absent']} are absent.",
             "",
             "| module | works | partial | absent |",
             "|---|---|---|---|",

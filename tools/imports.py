@@ -818,9 +818,9 @@ def summary(report):
         worst[finding["wanted"]] = max(worst.get(finding["wanted"], 0), FATES.index(fate(finding)))
     lacks, unsupported, guarded, missing = (list(worst.values()).count(i) for i in range(len(FATES)))
     return (
-        f"{report['names']:,} names and modules of torch: {report['names'] - len(worst):,} are here, "
+        f"{report['names']:,} names and modules of torch: {report['names'] - len(worst):,} exist here, "
         f"{lacks:,} are not in"
-        f" PyTorch, {unsupported} raise NotImplementedError, {guarded} are missing where the package is ready for that,"
+        f" PyTorch, {unsupported} raise NotImplementedError, {guarded} are missing but the package handles that,"
         f" {missing} are missing."
     )
 
@@ -900,8 +900,8 @@ def section(report, known):
     packages = sorted(f"{name.replace('_', '-')} {version}" for name, version in report["packages"].items())
     lines = [
         f"{len(packages)} packages, each in the newest version on the registry, use {summary(report)}",
-        f"A module cannot be imported for want of {len(grouped(found[FREE]))} names; the table has them.",
-        f"Looked at were {', '.join(packages)}.",
+        f"{len(grouped(found[FREE]))} missing names prevent the import of a module; the table lists them.",
+        f"The packages are {', '.join(packages)}.",
         *(f"Left out: {name} ({why})." for name, why in sorted(known["left-out"].items())),
         "",
         "| missing | packages | needed by the import of | first place | why |",

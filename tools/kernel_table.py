@@ -1,7 +1,7 @@
 """Writes docs/kernels.md from the live registry: what runs each operator on the CPU and on Ascend, and why.
 
-python tools/kernel_table.py            writes the file python tools/kernel_table.py --check    tells what differs from
-it and exits 1
+python tools/kernel_table.py            write the file
+python tools/kernel_table.py --check    print the lines that differ from the file, and exit with status 1 if any do
 """
 
 import sys
@@ -22,18 +22,20 @@ PATH = Path(__file__).resolve().parents[1] / "docs" / "kernels.md"
 HEAD = """# Kernels
 
 Written by `python tools/kernel_table.py` with MindSpore {version}; do not edit.
-`tools/kernel_table.py --check` compares.
+`tools/kernel_table.py --check` compares it with the registry.
 
-CPU kernels in the order of preference, with the dtypes they take; other dtypes go through a wider one. "from n" is the
-size from which a kernel goes first. Dtypes are named as in `backends/host.py`: u8 is uint8, i64 int64, bf16 bfloat16,
-f32 float32, c64 complex64, f8_e5m2 float8_e5m2. "All integers" are those with a sign and those without, "all floats"
-f16, bf16, f32 and f64.
+The table lists the CPU kernels of each operator in order of preference, with the dtypes that they accept; other dtypes
+are converted to a wider one. "from n" means that a kernel is chosen first for n or more elements, "for large
+broadcasts" that it is chosen first for large results to which some operand is broadcast, and "in the stated cases" that
+it is used only in the cases that its reason names. Dtypes have the short names of `backends/host.py`: u8 is uint8, i64
+int64, bf16 bfloat16, f32 float32, c64 complex64, f8_e5m2 float8_e5m2. "All integers" are the signed and the unsigned
+ones, "all floats" are f16, bf16, f32 and f64.
 
-A composite or NumPy kernel, or another primitive than the declared one, gives its reason. With
-`MINDTORCH_KERNELS=fastest` a NumPy kernel goes first where `backends/cpu/measured.json`, or
-`python -m mindtorch_proxy tune` on this machine, found it faster; those "for `fastest`" run nowhere else.
-Ascend has the declared primitive unless it says otherwise. Views, factories and functions over other operators need no
-kernel and are not listed.
+For a composite or NumPy kernel, or a primitive other than the declared one, the table gives the reason. With
+`MINDTORCH_KERNELS=fastest`, a NumPy kernel is chosen first where it is faster according to `backends/cpu/measured.json`
+or to `python -m mindtorch_proxy tune` on this machine; kernels "for `fastest`" are used only with this setting.
+Ascend uses the declared primitive unless its column says otherwise. Views, factories and functions over other operators
+need no kernel and are not listed.
 
 {summary}
 
@@ -57,14 +59,16 @@ def cpu(op, kernels):
         what = (
             k.kind,
             k.primitive if k.primitive != op.prim else None,
-            phrase(k.dtypes) + ", where its reason holds" * (k.when is not None),
+            phrase(k.dtypes) + ", in the stated cases" * (k.when is not None),
             k.why,
         )
         lines.setdefault(what, []).append(k.above)
     cells = []
     for (kind, primitive, dtypes, why), sizes in lines.items():
         size = "".join(
-            f", {'first ' * (0 in sizes)}{'where it spreads' if n == table.SPREAD else f'from {n}'}" for n in sizes if n
+            f", {'first ' * (0 in sizes)}{'for large broadcasts' if n == table.SPREAD else f'from {n}'}"
+            for n in sizes
+            if n
         )
         cells.append(f"**{kind}** {primitive + ' ' if primitive else ''}({dtypes}{size}){': ' + why if why else ''}")
     cells += [f"**numpy** ({phrase(k.dtypes)}) for `fastest`" for k in table.quick_kernels(op)]

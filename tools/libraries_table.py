@@ -14,8 +14,8 @@ def table(results):
     """The libraries whose programs are equal, with their versions; the others each with its reason."""
     equal = [f"{name.replace('_', '-')} {r['version']}" for name, r in results.items() if r["verdict"] == "equal"]
     lines = [
-        f"{len(equal)} of {len(results)} further libraries give in short programs (`tests/libraries`) what they give "
-        f"with the real torch: {', '.join(equal)}."
+        f"{len(equal)} of {len(results)} further libraries give the same results as with the real torch in short "
+        f"programs (`tests/libraries`): {', '.join(equal)}."
     ]
     lines += [
         f"- {name} {r['version']}: {r['verdict']}: {r['why']}" for name, r in results.items() if r["verdict"] != "equal"

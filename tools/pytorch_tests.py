@@ -17,14 +17,14 @@ PAGE = Path(__file__).parents[1] / "docs" / "pytorch-tests.md"
 
 HEAD = """# PyTorch's own test files
 
-Unmodified test files of PyTorch, under PyTorch's own harness (`torch.testing._internal` of its wheel), run on the real
-torch 2.13 and under the hook on the same machine; counted are the tests that the real torch passes. The trees are of
-April 2023 (pt) and of August 2026, changed for NPUs and run on the CPU (npu). A file is sampled where it has more tests
-than is said: the same tests each time. Processes that a test of distributed/ spawns get the harness as their parent has
-it.
-`python tools/pytorch_tests.py` made this page from the runner's figures.
+Unmodified test files of PyTorch were run on the real torch 2.13 and on this package, on the same machine and under
+PyTorch's own harness (`torch.testing._internal` of its wheel). Only tests that the real torch passes are counted. The
+test files are from April 2023 (pt), and from August 2026 with changes for NPUs, but run on the CPU (npu). If a file has
+more tests than the stated number, a sample is run, which has the same tests each time. Processes that a test of
+distributed/ spawns get the same harness as their parent.
+`python tools/pytorch_tests.py` wrote this page from the results of the runner.
 
-| file | tree and sample | real torch passes | pass here | | what is left |
+| file | source and sample | real torch passes | pass here | | causes of the others |
 |---|---|---|---|---|---|
 """
 # the first pattern that a failure's message or name has says why it fails
@@ -34,7 +34,7 @@ CAUSES = [
     ("quantized tensors", r"quanti[sz]e|affine_quantized|Q(U)?Int\d|qint|is_quantized|qconfig"),
     ("named tensors", r"[Nn]amed tensors|\bnames\b"),
     ("MKL-DNN layouts", r"mkldnn|MKL-DNN"),
-    ("tests that want MKL", r"without MKL support"),
+    ("tests that need MKL", r"without MKL support"),
     ("a time limit on the busy machine", r"Timeout|not reached|ended before it|took the process with it"),
     ("`torch.jit` scripts", r"_jit|script|RuntimeError not raised.*jit"),
     ("the profiler's internals", r"kineto|profiler"),
@@ -57,7 +57,7 @@ CAUSES = [
         "parts of `torch.fx` that no library uses",
         r"(TensorType|RewritingTracer|CSEPass) is absent|TestCommonPass::.*CSEPass",
     ),
-    ("vmap over what it cannot batch", r"vmap|Batched"),
+    ("vmap over operations that it cannot batch", r"vmap|Batched"),
 ]
 
 

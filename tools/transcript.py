@@ -120,7 +120,12 @@ def main(arguments):
         if not options.environment:
             environment(folder)
         steps = list(run(options.environment or folder, options.oracle))
-    lines = ["# What a new user types and sees", "", "Written by `python tools/transcript.py --oracle PYTHON`.", ""]
+    lines = [
+        "# What a new user types and sees",
+        "",
+        "These commands were run in a fresh environment. `python tools/transcript.py --oracle PYTHON` wrote this page.",
+        "",
+    ]
     for name, text in PROGRAMS.items():
         lines += [f"`{name}`:", "", "```python", text.rstrip(), "```", ""]
     for title, command, output, status in steps:
