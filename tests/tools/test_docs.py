@@ -184,6 +184,8 @@ def test_wheel_and_sdist(tmp_path):
         "doctor.py",
     ):
         assert f"mindtorch_proxy/{part}" in names, part
+    compiled = [name for name in names if name.endswith(".so")]
+    assert len(compiled) == bool(shutil.which("cc")) and all("/runtime/samplers." in name for name in compiled)
     assert not [name for name in names if name.startswith(("tests/", "runner/", "tools/"))]
     sources = {
         name.partition("/")[2] for name in tarfile.open(files[0]).getnames()
