@@ -30,7 +30,7 @@ Requires-Python: >=3.10
 
 
 def npu_usable():
-    """Whether `torch_npu` can be imported; libraries conclude from it that there is an NPU.
+    """Whether `torch.npu` and `torch_npu` can be imported; libraries conclude from either that there is an NPU.
 
     Without a device node, and without MINDTORCH_NPU=emulated, the answer is no and nothing is imported.
     """
@@ -44,7 +44,10 @@ def npu_usable():
 
 
 class TorchFinder:
-    """A meta path finder for `torch`, `functorch` and, where an NPU is usable, `torch_npu`, with their submodules."""
+    """A meta path finder for `torch`, `functorch` and `torch_npu`, with their submodules.
+
+    `torch_npu` and `torch.npu` are found only where an NPU is usable.
+    """
 
     def find_spec(self, fullname, path=None, target=None):
         """Return the spec of one of our modules, or None.
@@ -57,6 +60,8 @@ class TorchFinder:
             return PathFinder.find_spec(fullname, path or [HERE])
         if fullname != "torch" and not (fullname.startswith("torch.") and path is not None):
             return None
+        if fullname == "torch.npu" and not npu_usable():  # None would let the next finder find its folder
+            raise ModuleNotFoundError("No module named 'torch.npu': no Ascend NPU is usable", name=fullname)
         spec = PathFinder.find_spec(fullname, [HERE] if fullname == "torch" else path)
         if spec is not None and spec.loader is not None and spec.origin:
             if fullname in SPLIT:

@@ -42,10 +42,15 @@ def common_device(op, args):
     CPU tensors without dimensions may be combined with any device; all others must agree.
     """
     for i in op.tensor_args:
-        if getattr(args[i], "device", None) is not HOST:
-            break
-    else:
-        return HOST
+        a = args[i]
+        for t in a if a.__class__ is list or a.__class__ is tuple else (a,):
+            if getattr(t, "device", HOST) is not HOST:
+                return _agreed_device(op, args)
+    return HOST
+
+
+def _agreed_device(op, args):
+    """Return the device of the tensors among the arguments of which one is not on the CPU."""
     device = number = None
     for t in tensors_of([args[i] for i in op.tensor_args]):
         d = t.device
@@ -108,14 +113,21 @@ def elementwise(op, args):
     return out
 
 
+def _first_tensor(op, args):
+    for i in op.tensor_args:
+        a = args[i]
+        for t in a if a.__class__ is list or a.__class__ is tuple else (a,):
+            if isinstance(t, Tensor):
+                return t
+    return None
+
+
 def general(op, args, device=None):
     """Run the meta function and kernel of another operator. Returns a new tensor or a tuple of them."""
     device = device or common_device(op, args)
     result = op.meta(*args)
-    dtype = (
-        next((t.dtype for t in tensors_of([args[i] for i in op.tensor_args])), None)
-        or (result[0] if result.__class__ is list else result)[1]
-    )
+    tensor = _first_tensor(op, args)
+    dtype = (result[0] if result.__class__ is list else result)[1] if tensor is None else tensor.dtype
     plan = backend(device).plan(op, dtype, device, args)
     out = plan.run(result, args)
     if plan.direct and (not op.tensor_args or op.first is not None and args[op.first].__class__ not in NUMBERS_OR_NONE):

@@ -186,7 +186,8 @@ def _beside(index, device):
     return index.to(device)
 
 
-_INDICES = frozenset((dt.int64, dt.int32, dt.uint8, dt.bool_))
+_PLACES = frozenset((dt.int64, dt.int32))
+_INDICES = _PLACES | _MASKS
 
 
 def _empty(x):
@@ -399,6 +400,9 @@ def getitem(self, index):
             return handle_torch_function(Tensor.__getitem__, (self,), self, index)
     if index.__class__ is int and self._shape:
         return _named(_basic_index.call(self, (index,)), (index,))
+    if index.__class__ is Tensor and index.dtype in _PLACES and index.device is self.device and index._shape:
+        if self._shape:  # a single index tensor, which needs none of the steps below
+            return index_op.call(self, [index])
     given = index if index.__class__ is tuple else (index,)
     if _is_basic(given):
         return _view_at(self, _basic_tuple(self, given))

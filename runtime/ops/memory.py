@@ -1,5 +1,6 @@
 """Copies and conversions: to, clone, contiguous, copy_, fill_, set_, resize_."""
 
+import functools
 import warnings
 
 from ..autograd import check_captured, check_inplace, forward, rebase
@@ -554,7 +555,18 @@ def _source(value, like):
     if isinstance(value, Tensor):
         return value
     check_fill(value, like.dtype, like._shape, like.device)
+    if like.device is HOST and value.__class__ in _READABLE and not PROCESS.active:
+        return _constant(value.__class__, repr(value), like.dtype)
     return T.full((), value, dtype=like.dtype, device=like.device)
+
+
+_READABLE = frozenset((int, float, complex, bool))
+
+
+@functools.lru_cache(256)
+def _constant(kind, text, dtype):
+    """Return a tensor of one number that is only read. The text tells 0.0 from -0.0 and finds NaN."""
+    return T.full((), kind(text) if kind is not bool else text == "True", dtype=dtype, device=HOST)
 
 
 @composite("zero_(Tensor(a!) self) -> Tensor(a!)", out=False, **_BY_HAND)

@@ -32,6 +32,22 @@ def _same_dtype(tensors):
 
 
 # ------------------------------------------------------------------------------------------------ cat, stack
+def _check_joined(tensors, dim):
+    """Raise unless the tensors differ in size along `dim` alone."""
+    first = tensors[0]._shape
+    for i, t in enumerate(tensors[1:], 1):
+        if t._shape == first:
+            continue
+        if len(t._shape) != len(first):
+            raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(t._shape)}")
+        for k, (a, b) in enumerate(zip(first, t._shape)):
+            if a != b and k != dim:
+                raise RuntimeError(
+                    f"Sizes of tensors must match except in dimension {dim}. Expected size {a} but got size {b} for "
+                    f"tensor number {i} in the list."
+                )
+
+
 def _cat_prepare(tensors, dim):
     if not isinstance(tensors, (tuple, list)):
         raise TypeError(
@@ -53,16 +69,7 @@ def _cat_prepare(tensors, dim):
         dim = wrap_dim(dim, len(ts[0]._shape))
     else:
         dim = 0  # all tensors are empty and 1-d, so any dim is accepted
-    first = ts[0]._shape
-    for i, t in enumerate(ts[1:], 1):
-        if len(t._shape) != len(first):
-            raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(t._shape)}")
-        for k, (a, b) in enumerate(zip(first, t._shape)):
-            if a != b and k != dim:
-                raise RuntimeError(
-                    f"Sizes of tensors must match except in dimension {dim}. Expected size {a} but got size {b} for "
-                    f"tensor number {i} in the list."
-                )
+    _check_joined(ts, dim)
     return ts, dim
 
 

@@ -43,7 +43,7 @@ is_available.__module__ = __name__
 
 def device_count():
     """Return the number of accelerators."""
-    return torch.npu.device_count()
+    return torch.npu.device_count() if is_available() else 0
 
 
 def current_accelerator(check_available=False):

@@ -7,7 +7,7 @@ from .._absent_device import functions
 
 def is_available():
     """Whether an accelerator can be used."""
-    return torch.npu.is_available()
+    return hasattr(torch, "npu") and torch.npu.is_available()
 
 
 def device_module():

@@ -23,7 +23,7 @@ def get_env_info():
         "Libc version": "-".join(platform.libc_ver()),
         "Python version": sys.version.replace("\n", " "),
         "Is CUDA available": torch.cuda.is_available(),
-        "Is NPU available": torch.npu.is_available(),
+        "Is NPU available": torch.accelerator.is_available(),
         "CPU": f"{platform.processor() or platform.machine()}, {os.cpu_count()} logical processors",
         "Versions of relevant libraries": "\n".join(f"[pip3] {p}" for p in packages),
     }

@@ -561,7 +561,7 @@ class Module:
             return table[name]
         if (table := state.get("_modules")) and name in table:
             return table[name]
-        if name == "npu" and torch.npu.is_available():  # in PyTorch the device's extension adds it
+        if name == "npu" and hasattr(torch, "npu"):  # in PyTorch the device's extension adds it
             return lambda device=None: self._apply(lambda t: t.npu(device))
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
