@@ -18,6 +18,7 @@ from mindtorch_proxy.runtime.call.overrides import BY_HAND, handle_torch_functio
 from mindtorch_proxy.runtime.classes import dispatching
 from mindtorch_proxy.runtime.ops.aten import pulled_back
 from mindtorch_proxy.runtime.registry import OPERATORS, function, method
+from mindtorch_proxy.runtime.schema import FunctionSchema
 from mindtorch_proxy.runtime.tensor import Tensor, is_dense
 
 
@@ -305,7 +306,7 @@ def _undeclared(name, call):
         _, operator, variant = name.split(".")
         text = call.op.schema.text
         text = f"{operator}{'' if variant == 'default' else '.' + variant}{text[text.index('(') :]}"
-        schema = aten.FunctionSchema(text.replace("Tensor|Scalar", "Tensor"), namespace="mindtorch")
+        schema = FunctionSchema(text.replace("Tensor|Scalar", "Tensor"), namespace="mindtorch")
         packet = OpOverloadPacket("mindtorch", operator, (schema,), _runs_values(call.op, call.suffix))
         setattr(ops.mindtorch, operator, packet)
         overload = _made[name, call.op] = getattr(packet, schema.overload_name or "default")
@@ -314,8 +315,8 @@ def _undeclared(name, call):
 
 def _runs_values(op, suffix):
     def run(*args, **kwargs):
-        values = [kwargs.get(a.name, a.default) for a in op.schema.args]
-        for i, value in zip([i for i, a in enumerate(op.schema.args) if not a.kwonly], args):
+        values = [kwargs.get(a.name, a.default) for a in op.schema.arguments]
+        for i, value in zip([i for i, a in enumerate(op.schema.arguments) if not a.kwarg_only], args):
             values[i] = value
         return inplace(op, values[0], tuple(values)) if suffix else op.call(*values)
 
@@ -324,9 +325,9 @@ def _runs_values(op, suffix):
 
 def _as_given(op, args):
     """(args, kwargs): what follows a star by name, defaults left out."""
-    declared = op.schema.args
-    named = {a.name: v for a, v in zip(declared, args) if a.kwonly and v is not a.default}
-    return tuple(v for a, v in zip(declared, args) if not a.kwonly), named
+    declared = op.schema.arguments
+    named = {a.name: v for a, v in zip(declared, args) if a.kwarg_only and v is not a.default}
+    return tuple(v for a, v in zip(declared, args) if not a.kwarg_only), named
 
 
 def _ask_classes(name, args, call):
@@ -525,7 +526,9 @@ def _on_a_copy(name):
 def _agrees(op, name):
     """Whether a gradient's operator takes what PyTorch's of the name does."""
     schemas = aten.schemas(name) if name.endswith("_backward") else ()
-    return not schemas or any(set(s.by_name).issuperset(a.name for a in op.schema.args if a.required) for s in schemas)
+    return not schemas or any(
+        set(s.by_name).issuperset(a.name for a in op.schema.arguments if a.required) for s in schemas
+    )
 
 
 def _backward_of(name):

@@ -181,7 +181,7 @@ def _takes_tensors(f):
         "Tensor" in a.type
         for o in _registry.operators()
         if o.name.lstrip("_") == f.__name__.lstrip("_")
-        for a in o.schema.args
+        for a in o.schema.arguments
     )
 
 

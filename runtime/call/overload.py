@@ -3,7 +3,7 @@
 from ..aten import schemas
 from ..classes import NUMBERS
 from ..device import get_default_device, strided
-from ..schema import strip_default
+from ..schema import same
 from ..tensor import Tensor
 
 _ABOVE = ("requires_grad",)  # handled above the dispatcher
@@ -16,8 +16,8 @@ def name_of(op):
         return name, "" if overload == "default" else overload
     namespace = op.namespace.rpartition(".")[2]
     name = f"{namespace}_{op.name}" if namespace in ("linalg", "fft", "special") else op.name
-    two = op.namespace != "special" and any(op.schema.args[i].base == "Tensor|Scalar" for i in op.operands[1:])
-    return name, op.schema.overload or ("Tensor" if two else "")
+    two = op.namespace != "special" and any(op.schema.arguments[i].base == "Tensor|Scalar" for i in op.operands[1:])
+    return name, op.schema.overload_name or ("Tensor" if two else "")
 
 
 def resolve(op, args, suffix="", native=False):
@@ -30,10 +30,10 @@ def resolve(op, args, suffix="", native=False):
     if native is True and wanted == "Tensor" and any(args[i].__class__ in NUMBERS for i in op.operands[1:]):
         wanted = "Scalar"
     values, defaults = dict(op.options.aten_constants), {}
-    for a, v in zip(op.schema.args, args):
+    for a, v in zip(op.schema.arguments, args):
         if a.name in _ABOVE:
             continue
-        if strip_default(a, v):
+        if not a.required and same(v, a.default):
             defaults[a.name] = v
         else:
             values[a.name] = v
@@ -78,7 +78,7 @@ def _with_options(op, schema, values, native):
 
 def _renamed(op, schema, values):
     """Return the values under the schema's names, matched by position."""
-    ours = [a.name for a in op.schema.args if not a.kwonly]
+    ours = [a.name for a in op.schema.arguments if not a.kwarg_only]
     constants = dict(op.options.aten_constants)
     theirs = [a.name for a in schema.positional if a.name not in constants]
     if len(ours) != len(theirs):
@@ -90,12 +90,12 @@ def _renamed(op, schema, values):
 def values_of(op, schema, args, kwargs):
     """Return the arguments of an overload as values in the order of the declared operator that implements it."""
     bound = schema.bound(args, kwargs)
-    ours = [a.name for a in op.schema.args if not a.kwonly]
+    ours = [a.name for a in op.schema.arguments if not a.kwarg_only]
     constants = dict(op.options.aten_constants)
     positional = [a.name for a in schema.positional if a.name not in constants]
     theirs = dict(zip(ours, positional)) if not set(ours) <= schema.by_name.keys() else {}
     values = []
-    for a in op.schema.args:
+    for a in op.schema.arguments:
         name = a.name if a.name in bound or a.name not in theirs else theirs[a.name]
         ours = not a.required and not (name in schema.by_name and schema.by_name[name].means_another(a.default))
         values.append(bound[name] if name in bound else a.default if ours else schema.by_name[name].default_value)

@@ -997,7 +997,7 @@ def _handed_over(called, args):
 def _in_place(view, name, called):
     """Declare Tensor.NAME_, the in-place form of `view`, with the same arguments. It runs the operator `called`."""
     keeps, overloads = called.name == "as_strided", len(OPERATORS["torch"][name]) > 1
-    key = f"{name}_.{view.schema.overload}" if overloads and view.schema.overload else name + "_"
+    key = f"{name}_.{view.schema.overload_name}" if overloads and view.schema.overload_name else name + "_"
     arguments = view.schema.text.partition("(")[2].replace("(a)", "(a!)")
 
     @composite(f"Tensor.{key}({arguments}", hands_over=True, out=False)

@@ -6,9 +6,7 @@ import pytest
 
 from mindtorch_proxy.backends import plan  # noqa: F401  (the decompositions)
 from mindtorch_proxy.runtime import aten, ops  # noqa: F401
-from mindtorch_proxy.runtime import dtypes as dt
 from mindtorch_proxy.runtime.call.overload import name_of
-from mindtorch_proxy.runtime.device import contiguous_format, preserve_format, strided
 from mindtorch_proxy.runtime.registry import operators
 
 # torch.signal.windows is Python in PyTorch, and what lies in torch._C is for our own callers
@@ -48,15 +46,14 @@ def parameters(arguments, method):
     found = [a for a in arguments if a.name not in ABOVE]
     if method:
         found.sort(key=lambda a: a.name != "self")
-    by_name = [a for a in found if getattr(a, "kwonly", False) or getattr(a, "kwarg_only", False)]
-    return {a.name: a for a in found if a not in by_name}, {a.name: a for a in by_name}
+    return {a.name: a for a in found if not a.kwarg_only}, {a.name: a for a in found if a.kwarg_only}
 
 
 def differences(op):
     """What is different from PyTorch's overloads of the name that an operator stands for: those that have all that it
     requires, and nothing that it has not. What some of them lack, it may lack as well: a default of it is our own.
     """
-    ours, ours_by_name = parameters(op.schema.args, op.namespace == "Tensor")
+    ours, ours_by_name = parameters(op.schema.arguments, op.namespace == "Tensor")
     theirs = [parameters(s.arguments, op.namespace == "Tensor") for s in overloads(op)]
     joined = [
         (positional, by_name)
@@ -69,7 +66,7 @@ def differences(op):
         yield f"({', '.join([*ours, '*', *ours_by_name])}) is none of {[str(s) for s in overloads(op)]}"
         return
     for name, a in {**ours, **ours_by_name}.items():
-        found = [(positional, by_name)[a.kwonly].get(name) for positional, by_name in joined]
+        found = [(positional, by_name)[a.kwarg_only].get(name) for positional, by_name in joined]
         if not any(found):
             yield f"PyTorch has no {name}"
         elif not any(f is None or a.required != f.has_default_value() for f in found):
@@ -81,17 +78,13 @@ def differences(op):
 
 def same_default(ours, theirs):
     """Whether two defaults are one, as a schema and a Python function write it."""
-    v, w = ours.default, theirs.default_value
+    v, w = ours.default_value, theirs.default_value
     if ours.name == "pin_memory":  # the Python functions say that memory is not pinned
         return v is False and w is None or v is w
-    if ours.name == "reduction":  # Mean: 0 to the Python functions, which is no reduction, and 1 to the operators
-        return (v, w) in ((0, 1), (w, w))
     if isinstance(w, list):  # one number for all dimensions; none of them, as the Python functions write it
-        return [*v] == w if isinstance(v, tuple) else [v] * len(w) == w if w else v is None
-    if isinstance(v, dt.dtype):  # TorchScript's numbers for dtypes
-        return (v, w) in ((dt.int64, 4), (dt.float32, 6))
-    if v in (contiguous_format, preserve_format, strided):
-        return w in (0, None)
+        return v == w if isinstance(v, list) else [v] * len(w) == w if w else v is None
+    if ours.base in ("Layout", "MemoryFormat"):
+        return v == w or w in (0, None)
     return v == w and isinstance(v, bool) == isinstance(w, bool)
 
 
