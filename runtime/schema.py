@@ -49,7 +49,7 @@ _CONSTANTS = {
     "inf": (float("inf"),) * 2,
 }
 _ARGUMENT = re.compile(
-    r"(?P<base>Dict\([^()]*\)|[\w.|]+)(?P<kind>[\[\]\d?]*)(?:\((?P<alias>[a-z$!| >*-]*)\)|(?P<written>!))?"
+    r"(?P<base>Dict\([^()]*\)|[\w.|]+)(?P<kind>[\[\]\d?]*)(?:\((?P<alias>[^()]*)\)|(?P<written>!))?"
     r"(?P<rest>[\[\]\d?]*)(?:\s+(?P<name>\w+))?\s*(?:=\s*(?P<default>.*))?$",
     re.DOTALL,
 )
