@@ -44,7 +44,7 @@ class Options:
     varargs: str | None = None  # an argument whose elements may be passed one by one: f(2, 3) for f((2, 3))
     # PyTorch's function is written in Python and passes optional arguments on by name; None: those of nn.functional
     python: bool | None = None
-    aten: str | None = None  # PyTorch's ATen name, "add.Tensor"; None: that of the schema
+    aten: str | None = None  # PyTorch's ATen name, "add.Tensor"; None: see name_of() in call/overload.py
     aten_constants: tuple = ()  # (argument, value) pairs that only PyTorch's ATen operator has
     aten_values: Callable | None = None  # aten_values(arguments by name) -> ATen's arguments, where they differ
     # PyTorch's name of the node, where it differs from the operator's; node(arguments by name, shapes by name) where it

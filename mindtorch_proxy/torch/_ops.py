@@ -13,7 +13,7 @@ import types
 from mindtorch_proxy.runtime import aten
 from mindtorch_proxy.runtime.call.dispatch import CLASSES, hand_over, intercepted, tensors_of
 from mindtorch_proxy.runtime.call.inplace import inplace
-from mindtorch_proxy.runtime.call.overload import values_of
+from mindtorch_proxy.runtime.call.overload import name_of, values_of
 from mindtorch_proxy.runtime.call.overrides import BY_HAND, handle_torch_function, has_torch_function
 from mindtorch_proxy.runtime.classes import dispatching
 from mindtorch_proxy.runtime.ops.aten import pulled_back
@@ -623,8 +623,8 @@ def _asking(name):
 def _declarations():
     """{PyTorch's name: operator} of operators that are declared under another, or that only formulas call."""
     found = [op for names in OPERATORS.values() for ops in names.values() for op in ops if op.fn is None]
-    hidden = {op.name: op for op in found if op.namespace == "torch" and not op.is_function and not op.options.aten}
-    return hidden | {op.options.aten.partition(".")[0]: op for op in found if op.options.aten}
+    named = [(name_of(op)[0], op) for op in found]
+    return {name: op for name, op in named if name != op.name or op.namespace == "torch" and not op.is_function}
 
 
 def _declared_as(name):
