@@ -119,7 +119,7 @@ class Plan:
         self.direct = work is None
         self.enter = None if kernel.tensors else self.argument
         # single: the most common signature, with one tensor as the first argument
-        self.single = op.tensor_args == [0] and self.enter is not None and op.schema.args[0].type == "Tensor"
+        self.single = op.tensor_args == [0] and self.enter is not None and op.schema.arguments[0].declared == "Tensor"
         backend.plans.append(self)
 
     def number(self, value):

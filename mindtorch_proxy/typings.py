@@ -65,18 +65,9 @@ def type_of(arg):
 
 def result_of(schema):
     """Return the type of a schema's result."""
-
-    def one(text):
-        text = text.strip().split(" ")[0]
-        if text.endswith("[]"):
-            return f"tuple[{one(text[:-2])}, ...]"
-        return builtin(TYPES.get(text.rstrip("?"), "Any"))
-
-    returns = schema.returns
-    if returns.startswith("("):
-        parts = [part for part in returns.strip("()").split(",") if part.strip()]
-        return f"tuple[{', '.join(map(one, parts))}]" if parts else "None"
-    return one(returns)
+    found = [builtin(TYPES.get(r.base, "Any")) for r in schema.returns]
+    found = [f"tuple[{t}, ...]" if r.list else t for t, r in zip(found, schema.returns)]
+    return found[0] if len(found) == 1 else f"tuple[{', '.join(found)}]" if found else "None"
 
 
 def annotation(value):
@@ -131,7 +122,7 @@ def operator(part, name, method):
     """Return the line `def name(...)` for one schema."""
     op, signature = part.__globals__["op"], part.__signature__
     shown = list(signature.parameters.values())
-    known = {p.name: type_of(a) for p, a in zip(shown, op.schema.args)}
+    known = {p.name: type_of(a) for p, a in zip(shown, op.schema.arguments)}
     known |= {"out": "Tensor | tuple[Tensor, ...] | list[Tensor] | None"} if "out" not in known else {}
     result = "Tensor" if name.endswith("_") and name[-2:] != "__" else result_of(op.schema)
     if method:

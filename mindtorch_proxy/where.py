@@ -53,11 +53,14 @@ def named(f):
 def operators_of(name):
     """Return the operators of a name in the form that programs, `report()` or `compare` use."""
     from .runtime import registry
+    from .runtime.call.overload import name_of
 
     short = name.removeprefix("torch.ops.aten.").removeprefix("aten.").removeprefix("torch.")
     for wanted in (short, short.rpartition(".")[0]):  # with the overload, and without it
         found = [
-            o for o in registry.operators() if wanted in (o.full, o.name, o.options.aten, f"{o.namespace}.{o.name}")
+            o
+            for o in registry.operators()
+            if wanted in (o.full, o.name, f"{o.namespace}.{o.name}", ".".join(filter(None, name_of(o))))
         ]
         if found:
             return found

@@ -19,7 +19,7 @@ from .call.autocast import Autocast
 from .call.out import Out
 from .call.promotion import Promotion
 from .context import PROCESS
-from .schema import Schema
+from .schema import FunctionSchema
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Options:
     varargs: str | None = None  # an argument whose elements may be passed one by one: f(2, 3) for f((2, 3))
     # PyTorch's function is written in Python and passes optional arguments on by name; None: those of nn.functional
     python: bool | None = None
-    aten: str | None = None  # PyTorch's ATen name, "add.Tensor"; None: that of the schema
+    aten: str | None = None  # PyTorch's ATen name, "add.Tensor"; None: see name_of() in call/overload.py
     aten_constants: tuple = ()  # (argument, value) pairs that only PyTorch's ATen operator has
     aten_values: Callable | None = None  # aten_values(arguments by name) -> ATen's arguments, where they differ
     # PyTorch's name of the node, where it differs from the operator's; node(arguments by name, shapes by name) where it
@@ -108,7 +108,7 @@ _DEFAULT = Options()
 class Op:
     """A declared operator."""
 
-    schema: Schema
+    schema: FunctionSchema
     prim: str | None = None  # the PyBoost primitive, on every device unless a backend says otherwise
     promote: Promotion | Callable | None = None
     derivative: Any = None
@@ -121,9 +121,9 @@ class Op:
 
     def __post_init__(self):
         schema, options = self.schema, self.options
-        self.name, self.namespace = schema.name, schema.namespace
-        self.key = schema.name + ("." + schema.overload if schema.overload else "")
-        self.full = self.key if schema.namespace in ("torch", "Tensor") else schema.namespace + "." + self.key
+        self.namespace, _, self.key = schema.full_name.partition("::")
+        self.name = self.key.partition(".")[0]
+        self.full = self.key if self.namespace in ("torch", "Tensor") else self.namespace + "." + self.key
         self.python = options.python if options.python is not None else self.namespace == "nn.functional"
         self.plans: dict = {}  # (dtype, device) -> plan: the direct path of a call
         self.hosted: dict = {}  # dtype -> plan: shortcut to elementwise kernels that take the host's arrays
@@ -143,15 +143,15 @@ class Op:
 
     @cached_property
     def is_tensor(self):
-        return tuple(a.is_tensor for a in self.schema.args)
+        return tuple(a.is_tensor for a in self.schema.arguments)
 
     @cached_property
     def operands(self):
-        return [i for i in self.tensor_args if not self.schema.args[i].list]
+        return [i for i in self.tensor_args if not self.schema.arguments[i].list]
 
     @cached_property
     def attributes(self):
-        return [] if self.options.alpha else [i for i in range(len(self.schema.args)) if i not in self.tensor_args]
+        return [] if self.options.alpha else [i for i in range(len(self.schema.arguments)) if i not in self.tensor_args]
 
     @cached_property
     def first(self):
@@ -210,7 +210,7 @@ class Op:
 
     @property
     def is_method(self):
-        wanted, args = self.options.method, self.schema.args
+        wanted, args = self.options.method, self.schema.arguments
         return (
             self.namespace in ("torch", "Tensor") and bool(args) and args[0].name == "self" and args[0].is_tensor
             if wanted is None
@@ -224,19 +224,17 @@ class Op:
     @property
     def is_inplace(self):
         return (
-            self.promote is not None and self.schema.args[0].name == "self"
+            self.promote is not None and self.schema.arguments[0].name == "self"
             if self.options.inplace is None
             else self.options.inplace
         )
 
     @property
     def takes_out(self):
-        wanted, returns = self.options.out, self.schema.returns
-        return (
-            self.geometry is None and returns.lstrip("(").startswith("Tensor") and "[]" not in returns
-            if wanted is None
-            else wanted is not False
-        )
+        if self.options.out is not None:
+            return self.options.out is not False
+        returns = self.schema.returns
+        return self.geometry is None and bool(returns) and returns[0].is_tensor and not any(r.list for r in returns)
 
 
 def op(schema, prim=None, *, promote=None, derivative=None, meta=None, prepare=None, call=None, **options):
@@ -255,13 +253,15 @@ def op(schema, prim=None, *, promote=None, derivative=None, meta=None, prepare=N
     options: fields of Options.
     """
     return registry.declare(
-        Op(Schema(schema), prim, promote, derivative, meta, prepare, call, options=Options.of(options))
+        Op(FunctionSchema(schema), prim, promote, derivative, meta, prepare, call, options=Options.of(options))
     )
 
 
 def view(schema, geometry, *, derivative=None, **options):
     """Declare a view operator: geometry(self, *args) -> (shape, strides or None, offset), or a list of these."""
-    return registry.declare(Op(Schema(schema), derivative=derivative, geometry=geometry, options=Options.of(options)))
+    return registry.declare(
+        Op(FunctionSchema(schema), derivative=derivative, geometry=geometry, options=Options.of(options))
+    )
 
 
 def composite(schema, *, derivative=None, **options):
@@ -273,7 +273,7 @@ def composite(schema, *, derivative=None, **options):
     """
 
     def deco(fn):
-        declared = Schema(schema)
+        declared = FunctionSchema(schema)
         formulas = by_parts(fn, declared) if derivative is BY_PARTS else derivative
         fn.op = registry.declare(Op(declared, derivative=formulas, fn=fn, options=Options.of(options)))
         return fn

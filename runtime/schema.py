@@ -1,120 +1,209 @@
-"""PyTorch's signature strings: parsing, binding of calls, and checks of arguments."""
+"""Schemas, the signature strings of operators: those of our declarations, of ATen (aten.py) and of torch.library.
 
+What only calls need of a schema is parsed on first use.
+"""
+
+import ast
 import functools
 import re
 
-import numpy as np
-
 from . import dtypes as dt
-from .device import Size, contiguous_format, preserve_format, strided
+from .arguments import fits
+from .device import contiguous_format, preserve_format, strided
 from .device import device as Device
-from .device import layout as Layout
-from .device import memory_format as MemoryFormat
-from .signatures import SPOKEN
-from .storage import UntypedStorage
-from .tensor import Tensor, type_name
-from .typed_storage import TypedStorage
 
+_TAGS = {
+    "c": "core",
+    "p": "pointwise",
+    "r": "reduction",
+    "v": "view_copy",
+    "i": "inplace_view",
+    "n": "nondeterministic_seeded",
+}
+_TAGS |= {"d": "dynamic_output_shape", "D": "data_dependent_output"}
+
+
+class AliasInfo:
+    """Alias annotation of an argument or a result: its alias sets, and whether the memory is written to."""
+
+    def __init__(self, text):
+        before, _, after = text.partition("->")
+        self.is_write = "!" in before
+        self.before_set = {s.strip(" !") for s in before.split("|")}
+        self.after_set = {s.strip(" !") for s in after.split("|")} if after else self.before_set
+
+    def __eq__(self, other):
+        return isinstance(other, AliasInfo) and vars(self) == vars(other)
+
+    __hash__ = None
+
+
+# how a schema writes some defaults -> (what Python functions have for it, what TorchScript has)
 _CONSTANTS = {
-    "None": None,
-    "True": True,
-    "False": False,
-    "contiguous_format": contiguous_format,
-    "preserve_format": preserve_format,
-    # PyTorch's Python functions read Mean as 0, which is no reduction
-    "strided": strided,
-    "Mean": 0,
-    "long": dt.int64,
-    "float": dt.float32,
-    "inf": float("inf"),
+    "contiguous_format": (contiguous_format, 0),
+    "preserve_format": (preserve_format, 1),
+    "strided": (strided, 0),
+    "Mean": (0, 1),  # PyTorch's Python functions read it as 0, which is no reduction
+    "long": (dt.int64, 4),
+    "float": (dt.float32, 6),
+    "inf": (float("inf"),) * 2,
+}
+_ARGUMENT = re.compile(
+    r"(?P<base>Dict\([^()]*\)|[\w.|]+)(?P<kind>[\[\]\d?]*)(?:\((?P<alias>[^()]*)\)|(?P<written>!))?"
+    r"(?P<rest>[\[\]\d?]*)(?:\s+(?P<name>\w+))?\s*(?:=\s*(?P<default>.*))?$",
+    re.DOTALL,
+)
+
+
+class Argument:
+    """One argument or result of a schema.
+
+    `declared` is the type as the schema writes it ("int[2]?"), of which `base` ("int"), `list`, `N` and `optional` are
+    the parts; `type` is what TorchScript calls it ("Optional[List[int]]").
+    """
+
+    def __init__(self, text, kwarg_only):
+        m = _ARGUMENT.match(text)
+        if m is None:
+            raise RuntimeError(f"{text!r} is no argument of a schema")
+        self.name, self.default_text, self.kwarg_only = m["name"] or "", m["default"], kwarg_only
+        self.declared = m["base"] + m["kind"] + m["rest"]
+        alias = "$!" if m["written"] else m["alias"]  # "Tensor!" is written to, without a named alias set
+        self.alias_info = None if alias is None else AliasInfo(alias)
+        self.optional, self.required = self.declared[-1] == "?", self.default_text is None
+        self.base, bracket, length = self.declared.removesuffix("?").removesuffix("]").rpartition("[")
+        self.list, self.N = bracket == "[", int(length) if bracket and length else None
+        self.base = self.base if self.list else length
+        self.is_tensor = self.base.startswith("Tensor")
+        # PyTorch's names of these arguments are keywords of Python
+        self.keyword = self.name + "_" * (self.name in ("from", "lambda"))
+
+    @functools.cached_property
+    def default(self):
+        """The default of a Python function, in which a sequence is a tuple; None where there is none."""
+        if self.required:
+            return None
+        if self.default_text in _CONSTANTS:
+            return _CONSTANTS[self.default_text][0]
+        value = ast.literal_eval(self.default_text)
+        return tuple(value) if value.__class__ is list else value
+
+    @functools.cached_property
+    def default_value(self):
+        """The default as TorchScript has it: a list for a sequence, a number for what is an enumeration in C++."""
+        if self.default_text in _CONSTANTS:
+            return _CONSTANTS[self.default_text][1]
+        value = list(self.default) if self.default.__class__ is tuple else self.default
+        if self.required or self.optional:
+            return value
+        if self.list and value.__class__ is not list:
+            value = [value] * (self.N or 1)
+        if self.base == "float":
+            return list(map(float, value)) if self.list else float(value)
+        return value
+
+    @functools.cached_property
+    def type(self):
+        return _type(self.declared)
+
+    @property
+    def real_type(self):
+        return self.type
+
+    def has_default_value(self):
+        return not self.required
+
+    def means_another(self, v):
+        """Whether `v`, the caller's own default for an int argument, differs from this schema's default."""
+        return v.__class__ is int and self.default_value.__class__ is int and v != self.default_value
+
+    def is_default(self, v):
+        """Whether a value equals the argument's default in value and type; PyTorch's dispatcher omits such values."""
+        return not self.required and same(v, self.default_value)
+
+    def spelled(self, v):
+        """Convert a value to the form in which PyTorch's dispatcher passes it on: sequences become lists."""
+        if self.declared == "Device?" and v.__class__ in (str, int):
+            return Device(v)
+        if self.list:
+            return list(v) if isinstance(v, (tuple, list)) else v if v is None else [v]
+        return v
+
+    @property
+    def is_out(self):
+        return self.kwarg_only and self.is_write
+
+    @property
+    def is_write(self):
+        return self.alias_info is not None and self.alias_info.is_write
+
+    def __repr__(self):
+        return f"{self.declared} {self.name}"
+
+
+_argument = functools.cache(Argument)  # most arguments occur in many schemas
+
+
+def same(v, default):
+    """Whether a value equals a default in value and type, so that it may be left out."""
+    return v is default or v.__class__ is default.__class__ and v == default
+
+
+_SCALARS = {
+    "SymInt": "int",
+    "Scalar": "number",
+    "ScalarType": "int",
+    "Layout": "int",
+    "MemoryFormat": "int",
+    "SymBool": "bool",
 }
 
 
-class Arg:
-    __slots__ = (
-        "is_tensor",
-        "keyword",
-        "name",
-        "type",
-        "base",
-        "optional",
-        "list",
-        "length",
-        "default",
-        "required",
-        "kwonly",
-    )
+class _Type(str):
+    """A type's name, with the methods of TorchScript's type objects."""
 
-    def __init__(self, text, kwonly):
-        decl, eq, default = text.partition("=")
-        type_, name = decl.strip().rsplit(" ", 1)
-        type_ = re.sub(r"\([^)]*\)", "", type_).strip()
-        self.name, self.type, self.kwonly = name, type_, kwonly
-        self.optional = type_.endswith("?")
-        base = type_.rstrip("?")
-        m = re.match(r"^(.*)\[(\d*)\]$", base)
-        self.list, self.length = m is not None, int(m.group(2)) if m and m.group(2) else None
-        self.base = m.group(1) if m else base
-        self.required = not eq
-        self.default = _literal(default.strip()) if eq else None
-        self.is_tensor = self.base.rstrip("?").startswith("Tensor")
-        # PyTorch's names of these arguments are keywords of Python
-        self.keyword = name + "_" * (name in ("from", "lambda"))
+    __slots__ = ()
 
+    def kind(self):
+        head = self.partition("[")[0]
+        return {
+            "Optional": "OptionalType",
+            "List": "ListType",
+            "Tensor": "TensorType",
+            "number": "NumberType",
+            "str": "StringType",
+        }.get(head, head.capitalize() + "Type")
 
-def strip_default(arg, v):
-    """Whether the value equals the argument's default, so that it may be left out."""
-    d = arg.default
-    return not arg.required and (v is d or v.__class__ is d.__class__ and v == d)
+    @property
+    def annotation_str(self):
+        return str(self)
+
+    def getElementType(self):
+        return _Type(self[self.index("[") + 1 : -1])
+
+    def containedTypes(self):
+        return [self.getElementType()] if self.endswith("]") else []
+
+    def is_refined(self):
+        return False
+
+    def isSubtypeOf(self, other):
+        return str(other) in (self, "Optional[" + self + "]", "Any")
 
 
-_argument = functools.cache(Arg)  # most arguments occur in many schemas
+def _type(declared):
+    t = declared
+    if t.endswith("?"):
+        return _Type(f"Optional[{_type(t[:-1])}]")
+    if t.endswith("]"):
+        return _Type(f"List[{_type(t[: t.rindex('[')])}]")
+    return _Type(_SCALARS.get(t, t))
 
 
-def _literal(text):
-    if text in _CONSTANTS:
-        return _CONSTANTS[text]
-    if text.startswith("["):
-        return tuple(_literal(t.strip()) for t in text[1:-1].split(",") if t.strip())
-    if text[0] in "\"'":
-        return text[1:-1]
-    return float(text) if re.search(r"[.e]", text) else int(text)
-
-
-_ALIAS = re.compile(r"\([a-z]!?\)")
-_SCHEMA = re.compile(r"\s*([\w.]+)\((.*)\)\s*->\s*(.*\S)\s*$", re.S)
-_COMMA = re.compile(r",\s*(?![^\[(]*[\])])")  # outside brackets
-
-
-class Schema:
-    """A parsed signature string: name, overload, args and result names. What only calls need is parsed on first use."""
-
-    def __init__(self, text):
-        m = _SCHEMA.match(text)
-        if m is None:
-            raise ValueError(f"not a schema: {text}")
-        self.text, (full, self._args, returns) = text, m.groups()
-        self.namespace, self.name, self.overload = _split_name(full)
-        self.returns = _ALIAS.sub("", returns).strip() if "(" in returns else returns
-        self.aliases = self.returns != returns  # the results are views of an argument
-        self.several = "[]" in self.returns or self.returns.startswith("(")
-
-    @functools.cached_property
-    def args(self):
-        parts = [part for part in _COMMA.split(" ".join(self._args.split())) if part]
-        star = parts.index("*") if "*" in parts else len(parts)
-        return [_argument(part, i > star) for i, part in enumerate(parts) if i != star]
-
-    @functools.cached_property
-    def result_names(self):
-        parts = [p.split() for p in self.returns.strip("()").split(",")] if self.returns.startswith("(") else []
-        return [p[1] for p in parts if len(p) > 1]
-
-    @functools.cached_property
-    def tensor_args(self):
-        return [i for i, a in enumerate(self.args) if a.is_tensor]
-
-
+_SCHEMA = re.compile(r"\s*([\w.:]+)\(((?:.*[^\s,])?)\s*\)\s*->\s*(.*\S)\s*$", re.DOTALL)
+# what stands between commas that are outside of brackets and quotes
+_PART = re.compile(r"""(?:[^,(\["']|\([^()]*\)|\[[^\[\]]*\]|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[(\["'])+""", re.DOTALL)
+# of declarations, whose names are those of Python: "linalg.inv"
 _NAMESPACES = (
     "aten",
     "nn.functional",
@@ -131,180 +220,149 @@ _NAMESPACES = (
 )
 
 
-def _split_name(full):
-    """Split a full name into namespace, name and overload."""
-    ns = next((ns for ns in _NAMESPACES if full.startswith(ns + ".")), None) if "." in full else None
-    name, _, overload = (full if ns is None else full[len(ns) + 1 :]).partition(".")
-    return ns or "torch", name, overload
+def _parts(text):
+    return [part.strip() for part in _PART.findall(text)]
 
 
-def _is_int(v):
-    return (
-        not isinstance(v, (bool, float, complex, str, type))
-        and hasattr(v, "__index__")
-        and not _is_tensor(v)
-        or _is_tensor0(v)
-        and (v.dtype.category == dt.INT or v.dtype is dt.bool_ and not v._shape)
-    )
+class FunctionSchema:
+    """A parsed schema: ``namespace::name.overload(arguments) -> results``.
 
-
-def is_int(v):
-    """Whether `v` is accepted for an int argument. Elements of an int list are checked more loosely, by _is_int."""
-    if isinstance(v, Tensor):
-        return v._shape == () and v.dtype.category == dt.INT and not v._requires_grad
-    return _is_int(v) and not isinstance(v, (np.bool_, np.ndarray))
-
-
-def _is_tensor(v):
-    return isinstance(v, Tensor)
-
-
-def _is_tensor0(v):
-    return _is_tensor(v) and all(s == 1 for s in v._shape)
-
-
-def _is_scalar_tensor(v):
-    return _is_tensor(v) and v._shape == () and not v._requires_grad
-
-
-def _is_number(v):
-    if isinstance(v, (bool, int, float, complex)):
-        return True
-    return isinstance(v, np.generic) and v.dtype.kind in "biufc" or _is_scalar_tensor(v)
-
-
-_CHECKS = {
-    "Tensor": _is_tensor,
-    "Scalar": _is_number,
-    "Tensor|Scalar": lambda v: _is_tensor(v) or _is_number(v),
-    "int": is_int,
-    "float": lambda v: _is_number(v) and not isinstance(v, complex) and not getattr(v, "requires_grad", False),
-    "bool": lambda v: isinstance(v, bool),
-    "str": lambda v: isinstance(v, str),
-    "ScalarType": lambda v: isinstance(v, (dt.dtype, type)),
-    "Device": lambda v: isinstance(v, (Device, str, int)),
-    "Layout": lambda v: isinstance(v, Layout),
-    "MemoryFormat": lambda v: isinstance(v, MemoryFormat),
-    "Generator": lambda v: type(v).__name__ == "Generator",
-    "Any": lambda v: True,
-    "Storage": lambda v: isinstance(v, (TypedStorage, UntypedStorage)),
-    "Dimname": lambda v: isinstance(v, str),
-}
-# names of types in error messages, also of types that combine several
-_SPOKEN = SPOKEN | {"Any": "object", "Tensor|Scalar": "Tensor"}
-
-
-def accepts(arg, v):
-    """Whether v fits the declared type."""
-    if v is None:
-        return arg.optional or arg.base == "Any"
-    if arg.list:
-        base = arg.base.rstrip("?")
-        check, none_ok = _is_int if base == "int" else _CHECKS[base], arg.base.endswith("?")
-        if base == "int" and begins_with_bool(v):
-            return False
-        if isinstance(v, (tuple, list, Size)):
-            return all((none_ok and e is None) or check(e) for e in v)
-        return arg.length is not None and check(v) or base == "Tensor" and _is_tensor(v) and v._shape != ()
-    return _CHECKS[arg.base](v)
-
-
-def begins_with_bool(v):
-    """Whether `v` is a bool or a sequence that begins with one.
-
-    PyTorch accepts a bool for an int at every position but the first.
+    namespace: of a name without one. None for the schema of a declaration, whose namespace is Python's.
     """
-    return (v[0] if isinstance(v, (tuple, list)) and v else v).__class__ is bool
 
+    def __init__(self, text, flags="", namespace=None):
+        m = _SCHEMA.match(text)
+        if m is None:
+            raise RuntimeError(f"{text!r} is no schema")
+        self.text, (full, self._arguments, self._returns) = text, m.groups()
+        if "::" in full:
+            namespace, _, full = full.partition("::")
+        elif namespace is None:
+            namespace = next((n for n in _NAMESPACES if full.startswith(n + ".")), None) if "." in full else None
+            full, namespace = full[len(namespace) + 1 :] if namespace else full, namespace or "torch"
+        name, _, self.overload_name = full.partition(".")
+        self.name = f"{namespace}::{name}" if namespace else name
+        self.implicit, self.numbers, self.generated = "I" in flags, "N" in flags, "G" in flags
+        self.tags = frozenset(_TAGS[f] for f in flags if f in _TAGS)
 
-def spoken(arg):
-    base = _SPOKEN.get(arg.base.rstrip("?"), arg.base.rstrip("?"))
-    return f"tuple of {base}s" if arg.list else base
+    @functools.cached_property
+    def arguments(self):
+        parts = _parts(self._arguments)
+        star = parts.index("*") if "*" in parts else len(parts)
+        return [_argument(part, i > star) for i, part in enumerate(parts) if i != star]
 
+    @functools.cached_property
+    def returns(self):
+        packed = self._returns[0] == "("
+        return [_argument(part, False) for part in _parts(self._returns[1:-1] if packed else self._returns)]
 
-def spoken_signature(args, method):
-    """Return the parameters of a schema as PyTorch's error messages list them."""
-    found = []
-    for i, a in enumerate(args[method:]):
-        if a.kwonly and "*" not in found:
-            found.append("*")
-        found.append(
-            f"{spoken(a)} {'input' if not method and i == 0 and a.name == 'self' else a.name}"
-            + ("" if a.required else f" = {a.default}")
-        )
-    return found
+    @functools.cached_property
+    def by_name(self):
+        return {a.name: a for a in self.arguments}
 
+    @functools.cached_property
+    def positional(self):
+        return [a for a in self.arguments if not a.kwarg_only]
 
-def type_error(fn_name, args, values, offset=1):
-    """Return PyTorch's TypeError for the first value of a wrong type, or None."""
-    for i, (arg, v) in enumerate(zip(args, values)):
-        if not accepts(arg, v):
-            if arg.list and arg.is_tensor and isinstance(v, (tuple, list)):
-                wrong = next(k for k, e in enumerate(v) if not _is_tensor(e))
-                return TypeError(
-                    f"expected Tensor as element {wrong} in argument {i + offset - 1}, but got {type_name(v[wrong])}"
-                )
-            if arg.list and arg.base == "int" and isinstance(v, (tuple, list)):
-                return ints_error(fn_name, arg.name, v, i + offset)
-            name = "input" if i == 0 and arg.name == "self" else arg.name
-            where = "" if arg.kwonly else f" (position {i + offset})"
-            return TypeError(f"{fn_name}(): argument '{name}'{where} must be {spoken(arg)}, not {type_name(v)}")
-    return None
+    @functools.cached_property
+    def outs(self):
+        return [a for a in self.arguments if a.is_out]
 
+    @functools.cached_property
+    def tensor_args(self):
+        return [i for i, a in enumerate(self.arguments) if a.is_tensor]
 
-def ints_error(function, name, v, position=1):
-    """Return PyTorch's TypeError for a value that is not a tuple of ints."""
-    if not isinstance(v, (tuple, list)):
-        return TypeError(
-            f"{function}(): argument '{name}' (position {position}) must be tuple of ints, not {type_name(v)}"
-        )
-    k = 0 if begins_with_bool(v) else next((k for k, e in enumerate(v) if not _is_int(e)), 0)
-    if k == 0:
-        return TypeError(
-            f"{function}(): argument '{name}' (position {position}) must be tuple of ints, but found element of type "
-            f"{type_name(v[0])} at pos 0"
-        )
-    return TypeError(
-        f"{function}(): argument '{name}' failed to unpack the object at pos {k + 1} with error \"type must be tuple "
-        f'of ints,but got {type_name(v[k])}"'
-    )
+    @functools.cached_property
+    def several(self):
+        """Whether a call returns several tensors, or a list of them."""
+        return len(self.returns) != 1 or self.returns[0].list
 
+    @functools.cached_property
+    def aliases(self):
+        """Whether results are views of an argument, or the argument itself."""
+        return any(r.alias_info is not None for r in self.returns)
 
-def bind(schema, args, kwargs, method=False):
-    """Return the values of a call in schema order, or None where count, names or types do not match the schema.
+    @property
+    def full_name(self):
+        """namespace::name.overload"""
+        return self.name + ("." + self.overload_name if self.overload_name else "")
 
-    A method with a single int-list parameter also accepts its ints one by one.
-    """
-    positional = [a for a in schema.args if not a.kwonly]
-    if len(args) > len(positional):
-        last = positional[-1] if positional else None
-        starred = method and len(positional) == 2 and last.list and last.base == "int" and last.required
-        if not (starred and not last.optional and all(_is_int(a) for a in args[1:])):
+    @property
+    def is_mutable(self):
+        return any(a.is_write for a in self.arguments)
+
+    @property
+    def is_vararg(self):
+        return False
+
+    is_varret = is_vararg
+
+    def __str__(self):
+        return f"{self.full_name}({self._arguments}) -> {self._returns}"
+
+    __repr__ = __str__
+
+    def __eq__(self, other):
+        return isinstance(other, FunctionSchema) and str(self) == str(other)
+
+    def __hash__(self):
+        return hash(str(self))
+
+    def given(self, values):
+        """Return (args, kwargs) as PyTorch's dispatcher passes them on for {argument: value}.
+
+        Return None where the values do not match the schema.
+        """
+        if not values.keys() <= self.by_name.keys():
             return None
-        args = (args[0], tuple(args[1:]))
-    out, used = [], 0
-    for i, a in enumerate(schema.args):
-        if i < len(args) and not a.kwonly:
-            v = args[i]
-            if a.name in kwargs:
-                return None
-        else:
-            names = (a.name, *(("input",) if i == 0 and a.name == "self" else ()), *NUMPY_NAMES.get(a.name, ()))
-            key = next((n for n in names if n in kwargs), None)
-            if key is None:
-                if a.required:
+        for a in self.arguments:
+            if a.name in values:
+                if not fits(a, values[a.name], self.numbers):
                     return None
-                out.append(a.default)
-                continue
-            v, used = kwargs[key], used + 1
-        if (
-            not accepts(a, v)
-            and not (v is None and not a.required and (a.default is None or a.default == ()))
-            and not (a.list and a.base == "int" and _is_int(v))
-        ):
+            elif a.required:
+                return None
+        args = [a.spelled(values[a.name]) if a.name in values else a.default_value for a in self.positional]
+        while args and self.positional[len(args) - 1].is_default(args[-1]):
+            args.pop()
+        named = {a.name: a.spelled(values[a.name]) for a in self.arguments if a.kwarg_only and a.name in values}
+        return tuple(args), {k: v for k, v in named.items() if not self.by_name[k].is_default(v)}
+
+    def bound(self, args, kwargs):
+        """Return {argument: value} of the arguments given in a call, or None where their names do not match."""
+        if len(args) > len(self.positional):
             return None
-        out.append(v)
-    return out if used == len(kwargs) else None
+        values = {a.name: v for a, v in zip(self.positional, args)}
+        if kwargs.keys() & values.keys() or not kwargs.keys() <= self.by_name.keys():
+            return None
+        values.update(kwargs)
+        return values
+
+    def misfit(self, args, kwargs):
+        """Return PyTorch's error message for a call with too many, unknown or missing arguments, else None."""
+        most, given = len(self.arguments), len(args) + len(kwargs)
+        if given > most:
+            return (
+                f"{self.name}() expected at most {most} argument(s) but received {given} argument(s). Declaration: "
+                f"{self}"
+            )
+        for name in kwargs:
+            if name not in self.by_name:
+                return f"Unknown keyword argument '{name}' for operator '{self.name}'. Schema: {self}"
+        for a in self.arguments[len(args) :]:
+            if a.required and a.name not in kwargs:
+                return f"{self.name}() is missing value for argument '{a.name}'. Declaration: {self}"
+        return None
+
+    def accepts(self, args, kwargs):
+        """Whether the arguments of a call match this schema."""
+        values = self.bound(args, kwargs)
+        return values is not None and all(
+            fits(a, values[a.name], self.numbers) if a.name in values else not a.required for a in self.arguments
+        )
 
 
-NUMPY_NAMES = {"dim": ("axis",), "keepdim": ("keepdims",), "other": ("x2",), "self": ("x", "a", "x1")}
+def parse(text, namespace):
+    """Return the schema of a text from outside. Raise RuntimeError where it is none, in its arguments too."""
+    schema = FunctionSchema(text, namespace=namespace)
+    assert isinstance(schema.arguments, list) and isinstance(schema.returns, list)
+    return schema

@@ -2,6 +2,7 @@
 
 import functools
 
+from .arguments import spoken
 from .aten import schemas
 from .registry import OPERATORS
 from .tensor import type_name
@@ -12,6 +13,7 @@ _OPTIONS = (
     "bool requires_grad = False"
 )
 _OF_OPTIONS = frozenset(("dtype", "layout", "device", "pin_memory"))
+_IN_OPTIONS = _OF_OPTIONS | {"requires_grad"}
 _OUT, _OUTS = "Tensor out = None", "tuple of Tensors out = None"
 
 # methods that PyTorch binds by hand, so that their signatures do not follow from the schemas
@@ -40,33 +42,13 @@ _NOT_BY_SCHEMA = frozenset(
     split stft stride""".split()
 )
 
-SPOKEN = {
-    "Device": "torch.device",
-    "Generator": "torch.Generator",
-    "Layout": "torch.layout",
-    "MemoryFormat": "torch.memory_format",
-    "Scalar": "Number",
-    "ScalarType": "torch.dtype",
-    "Storage": "torch.Storage",
-    "SymInt": "int",
-}
-
-
-def _spoken(declared):
-    """Return a type as PyTorch's error messages write it."""
-    base = declared.rstrip("?")
-    if not base.endswith("]"):
-        return SPOKEN.get(base, base)
-    element = base[: base.index("[")].rstrip("?")
-    return f"tuple of {'int' if element == 'SymInt' else element}s"
-
 
 def _default(a):
     """Return a default as PyTorch's error messages write it."""
     text = a.default_text
     if text is None:
         return ""
-    if a.name == "reduction" and text == "1":
+    if a.name == "reduction" and text in ("1", "Mean"):
         return " = at::Reduction::Mean"
     if text[0] == "[":
         numbers = text[1:-1].replace(" ", "").split(",")
@@ -79,22 +61,22 @@ def _default(a):
 
 
 def _is_self(a):
-    return a.name == "self" and a.declared.rstrip("?") == "Tensor"
+    return a.name == "self" and a.is_tensor and not a.list
 
 
 def _parameter(a):
-    return f"{_spoken(a.declared)} {'input' if _is_self(a) else a.name}{_default(a)}"
+    return f"{spoken(a)} {'input' if _is_self(a) else a.name}{_default(a)}"
 
 
 def _given(schema):
     return [a for a in schema.arguments if not a.is_out]
 
 
-def _parameters(schema, outs, method):
+def parameters(schema, method, outs=None):
     """Return the parameters of the Python function, or method, of an overload. outs: the outputs of its out= form."""
     given = [a for a in _given(schema) if not (method and _is_self(a))]
     makes = _OF_OPTIONS <= {a.name for a in given}
-    named = [_parameter(a) for a in given if a.kwarg_only and not (makes and a.name in _OF_OPTIONS)]
+    named = [_parameter(a) for a in given if a.kwarg_only and not (makes and a.name in _IN_OPTIONS)]
     if outs and not method:
         named.append(_OUT if len(outs) == 1 else _OUTS)
     if makes:
@@ -110,7 +92,7 @@ def _text_in_c(schema):
         starred = starred or a.kwarg_only
         base, bracket, rest = a.declared.partition("[")
         type_ = _IN_C[bool(bracket)].get(base.rstrip("?"), base)
-        default = "" if a.default_text is None else f"={a.default_text}"
+        default = "" if a.required else f"={a.default_text}"
         found.append(f"{type_}{(bracket + rest).replace('[]', '')} {'input' if _is_self(a) else a.name}{default}")
     return ", ".join(found)
 
@@ -184,7 +166,7 @@ def signatures(name, method):
         outs = {_signed(s): s.outs for s in found if s.outs}
         overloads = [s for s in found if not s.outs and not (method and not any(map(_is_self, s.arguments)))]
         if len(overloads) > 1 or overloads and _has_old_order(bare):
-            return [_parameters(s, outs.get(_signed(s)), method) for s in _in_order(overloads)]
+            return [parameters(s, method, outs.get(_signed(s))) for s in _in_order(overloads)]
     return None
 
 

@@ -36,7 +36,7 @@ class AscendPlan(PrimitivePlan):
     def __init__(self, backend, op, dtype, device, kernel, work=None, half=False):
         super().__init__(backend, op, dtype, device, kernel, work, half)
         self.lifts = op.promote is None and has_dim(op)
-        fn, named = self.fn, any(a.base == "ScalarType" for a in op.schema.args)
+        fn, named = self.fn, any(a.base == "ScalarType" for a in op.schema.arguments)
         self.raw = None
 
         def run(*args):
@@ -76,7 +76,7 @@ def on_host(op, device):
 
 
 def has_dim(op):
-    return op.full not in table.ANY_RANK and any(a.name == "dim" for a in op.schema.args)
+    return op.full not in table.ANY_RANK and any(a.name == "dim" for a in op.schema.arguments)
 
 
 def spread_strides(t, shape):

@@ -63,7 +63,11 @@ def used(op):
     def recorder(*args):
         seen.append(len(args))
 
-    args = [_Any() for _ in op.schema.args] if op.promote is None else [_Any() for _ in (*op.operands, *op.attributes)]
+    args = (
+        [_Any() for _ in op.schema.arguments]
+        if op.promote is None
+        else [_Any() for _ in (*op.operands, *op.attributes)]
+    )
     with suppress(Exception):  # a mapping that inspects its arguments before the call fails on placeholders
         op.prim_call(recorder, *args) if op.prim_call else recorder(*args)
     return seen[0] if seen else None

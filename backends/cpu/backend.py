@@ -274,7 +274,7 @@ class Cpu:
         k = table.updates.get(op.full)
         if k is None or dst.dtype not in k.dtypes:
             return False
-        operands = (_listed if op.schema.args[0].list else _operands)(dst, args)
+        operands = (_listed if op.schema.arguments[0].list else _operands)(dst, args)
         if operands is None:
             return False
         key = op, dst.dtype, "update"

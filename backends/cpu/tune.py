@@ -148,7 +148,7 @@ def _elementwise(op):
 
     The result is None where a required argument is not a tensor.
     """
-    args = op.schema.args
+    args = op.schema.arguments
     if any(not a.is_tensor and a.required for a in args) or any(a.list for a in args):
         return None
     return lambda d, n: tuple(

@@ -13,11 +13,12 @@ import types
 from mindtorch_proxy.runtime import aten
 from mindtorch_proxy.runtime.call.dispatch import CLASSES, hand_over, intercepted, tensors_of
 from mindtorch_proxy.runtime.call.inplace import inplace
-from mindtorch_proxy.runtime.call.overload import values_of
+from mindtorch_proxy.runtime.call.overload import name_of, values_of
 from mindtorch_proxy.runtime.call.overrides import BY_HAND, handle_torch_function, has_torch_function
 from mindtorch_proxy.runtime.classes import dispatching
 from mindtorch_proxy.runtime.ops.aten import pulled_back
 from mindtorch_proxy.runtime.registry import OPERATORS, function, method
+from mindtorch_proxy.runtime.schema import FunctionSchema
 from mindtorch_proxy.runtime.tensor import Tensor, is_dense
 
 
@@ -301,7 +302,7 @@ def _undeclared(name, call):
         _, operator, variant = name.split(".")
         text = call.op.schema.text
         text = f"{operator}{'' if variant == 'default' else '.' + variant}{text[text.index('(') :]}"
-        schema = aten.FunctionSchema(text.replace("Tensor|Scalar", "Tensor"), namespace="mindtorch")
+        schema = FunctionSchema(text.replace("Tensor|Scalar", "Tensor"), namespace="mindtorch")
         packet = OpOverloadPacket("mindtorch", operator, (schema,), _runs_values(call.op, call.suffix))
         setattr(ops.mindtorch, operator, packet)
         overload = _made[name, call.op] = getattr(packet, schema.overload_name or "default")
@@ -310,8 +311,8 @@ def _undeclared(name, call):
 
 def _runs_values(op, suffix):
     def run(*args, **kwargs):
-        values = [kwargs.get(a.name, a.default) for a in op.schema.args]
-        for i, value in zip([i for i, a in enumerate(op.schema.args) if not a.kwonly], args):
+        values = [kwargs.get(a.name, a.default) for a in op.schema.arguments]
+        for i, value in zip([i for i, a in enumerate(op.schema.arguments) if not a.kwarg_only], args):
             values[i] = value
         return inplace(op, values[0], tuple(values)) if suffix else op.call(*values)
 
@@ -320,9 +321,9 @@ def _runs_values(op, suffix):
 
 def _as_given(op, args):
     """Return (args, kwargs), with keyword-only arguments in kwargs unless they have their default."""
-    declared = op.schema.args
-    named = {a.name: v for a, v in zip(declared, args) if a.kwonly and v is not a.default}
-    return tuple(v for a, v in zip(declared, args) if not a.kwonly), named
+    declared = op.schema.arguments
+    named = {a.name: v for a, v in zip(declared, args) if a.kwarg_only and v is not a.default}
+    return tuple(v for a, v in zip(declared, args) if not a.kwarg_only), named
 
 
 def _ask_classes(name, args, call):
@@ -528,7 +529,9 @@ def _agrees(op, name):
     Only checked for names that end in _backward.
     """
     schemas = aten.schemas(name) if name.endswith("_backward") else ()
-    return not schemas or any(set(s.by_name).issuperset(a.name for a in op.schema.args if a.required) for s in schemas)
+    return not schemas or any(
+        set(s.by_name).issuperset(a.name for a in op.schema.arguments if a.required) for s in schemas
+    )
 
 
 def _backward_of(name):
@@ -625,8 +628,8 @@ def _asking(name):
 def _declarations():
     """Return {PyTorch's name: operator} for operators declared under another name and for internal operators."""
     found = [op for names in OPERATORS.values() for ops in names.values() for op in ops if op.fn is None]
-    hidden = {op.name: op for op in found if op.namespace == "torch" and not op.is_function and not op.options.aten}
-    return hidden | {op.options.aten.partition(".")[0]: op for op in found if op.options.aten}
+    named = [(name_of(op)[0], op) for op in found]
+    return {name: op for name, op in named if name != op.name or op.namespace == "torch" and not op.is_function}
 
 
 def _declared_as(name):

@@ -178,10 +178,10 @@ def _override(f):
 def _takes_tensors(f):
     """Whether a function of torch has an overload with a tensor or a list of tensors as an argument."""
     return any(
-        "Tensor" in a.type
+        a.is_tensor
         for o in _registry.operators()
         if o.name.lstrip("_") == f.__name__.lstrip("_")
-        for a in o.schema.args
+        for a in o.schema.arguments
     )
 
 

@@ -37,14 +37,16 @@ def by_parts(fn, schema):
 
     No intermediate results are saved, so this is for functions that are cheap compared with their gradients.
     """
-    at = [i for i in schema.tensor_args if "Tensor" in schema.args[i].type]
-    names = [a.name for a in schema.args]
+    at = schema.tensor_args
+    names = [a.name for a in schema.arguments]
 
     def formula(needs, gs, *args):
         again, inputs = CONTEXT.grad, list(args)
         with CONTEXT.set(grad=True):
             for i in itertools.compress(at, needs):
-                inputs[i] = [_afresh(t, again) for t in args[i]] if schema.args[i].list else _afresh(args[i], again)
+                inputs[i] = (
+                    [_afresh(t, again) for t in args[i]] if schema.arguments[i].list else _afresh(args[i], again)
+                )
             outs = fn(*inputs)
             reached = [
                 (edge(o), g)
@@ -52,12 +54,14 @@ def by_parts(fn, schema):
                 if g is not None and o._requires_grad
             ]
             sources = [
-                t for i in itertools.compress(at, needs) for t in (inputs[i] if schema.args[i].list else (inputs[i],))
+                t
+                for i in itertools.compress(at, needs)
+                for t in (inputs[i] if schema.arguments[i].list else (inputs[i],))
             ]
             wanted = [edge(t) for t in sources if t._requires_grad]
             found = iter(run_backward([e for e, _ in reached], [g for _, g in reached], True, again, wanted))
         grads = iter([next(found) if t._requires_grad else None for t in sources])
-        if schema.args[at[0]].list:
+        if schema.arguments[at[0]].list:
             return [*grads]
         grads = [next(grads) if needed else None for needed in needs]
         return grads if len(at) > 1 else grads[0]
@@ -132,13 +136,13 @@ class Derivative:
     def __init__(self, op):
         self.op, schema = op, op.schema
         formulas = (
-            {schema.args[schema.tensor_args[0]].name: op.derivative} if callable(op.derivative) else op.derivative
+            {schema.arguments[schema.tensor_args[0]].name: op.derivative} if callable(op.derivative) else op.derivative
         )
         entries = [((k,) if isinstance(k, str) else tuple(k), fn) for k, fn in formulas.items() if fn is not None]
-        index = {a.name: i for i, a in enumerate(schema.args)}
+        index = {a.name: i for i, a in enumerate(schema.arguments)}
         order = sorted({n for names, _ in entries for n in names}, key=index.__getitem__)
         self.diff = [index[n] for n in order]
-        self.list_at = next((k for k, i in enumerate(self.diff) if schema.args[i].list), None)
+        self.list_at = next((k for k, i in enumerate(self.diff) if schema.arguments[i].list), None)
         self.reads, self.shapes, steps = [], {}, []
         for names, fn in entries:
             reader = _Reader(self, index, order, [order.index(n) for n in names])
@@ -197,7 +201,7 @@ class Derivative:
         return Source("hang", "node, out").add(*self._output_lines()).function(f"outputs of {self.op.full}")
 
     def _recorder(self, name, parameters, lines):
-        args = self.op.schema.args
+        args = self.op.schema.arguments
         source = Source(name, parameters, **self.names(), defaults=tuple(a.default for a in args))
         source.add(
             f"if len(args) < {len(args)}:",
@@ -218,7 +222,11 @@ class Derivative:
         return self._save_lines(tensors) + self._output_lines()
 
     def _save_lines(self, tensors=None):
-        tensors = {i for i, a in enumerate(self.op.schema.args) if a.type == "Tensor"} if tensors is None else tensors
+        tensors = (
+            {i for i, a in enumerate(self.op.schema.arguments) if a.declared == "Tensor"}
+            if tensors is None
+            else tensors
+        )
         lines = ["node = new(node_class)", "node._seq = next_sequence()"]
         edges, metas = [], []
         for k, i in enumerate(self.diff):
@@ -226,7 +234,7 @@ class Derivative:
             edges.append(f"{star}e{k}, ")
             metas.append(f"{star}m{k}, ")
             lines += self._edge_lines(k, i, i in tensors)
-        saved, versions = zip(*[self._saved(i, i in tensors) for i in range(len(self.op.schema.args))])
+        saved, versions = zip(*[self._saved(i, i in tensors) for i in range(len(self.op.schema.arguments))])
         lines += [
             f"node._edges = ({''.join(edges)})",
             f"node._in_meta = ({''.join(metas)})",
@@ -268,7 +276,7 @@ class Derivative:
 
     def _saved(self, i, tensor):
         """Return source expressions for the value that is saved of an argument and for its version."""
-        a, when = self.op.schema.args[i], self._when(lambda arguments, outputs: i in arguments)
+        a, when = self.op.schema.arguments[i], self._when(lambda arguments, outputs: i in arguments)
         if not a.is_tensor:
             return f"a{i}", "None"
         if when == "False":
@@ -332,7 +340,7 @@ class _Reader:
         if name in known:
             return known[name]
         if name in self.index:
-            if self.derivative.op.schema.args[self.index[name]].is_tensor:
+            if self.derivative.op.schema.arguments[self.index[name]].is_tensor:
                 self.arguments.add(self.index[name])
             return f"args[{self.index[name]}]"
         k = 0 if name in ("out", "result") else int(name[3:]) if name[:3] == "out" and name[3:].isdigit() else None

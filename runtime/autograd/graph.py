@@ -503,7 +503,7 @@ def named(node):
     choose = getattr(node.__class__, "choose_name", None)
     if choose is None or node.saved is None:
         return node
-    args, derivative = node.op.schema.args, node.op.compiled_derivative
+    args, derivative = node.op.schema.arguments, node.op.compiled_derivative
     shapes = {args[i].name: meta and meta[0] for i, meta in zip(derivative.diff, node._in_meta)}
     name = choose({a.name: v for a, v in zip(args, node.saved)}, shapes)
     order = (node.op.options.transposed or {}).get(name)
@@ -590,7 +590,7 @@ class OpNode(Node):
         found, derivative = super().next_functions, self.op.compiled_derivative
         if None not in self._in_meta or derivative.list_at is not None or self.op.options.numbers:
             return found
-        kinds = (self.op.schema.args[i].type for i in derivative.diff)
+        kinds = (self.op.schema.arguments[i].declared for i in derivative.diff)
         return tuple(f for f, m, kind in zip(found, self._in_meta, kinds) if m is not None or "Scalar" not in kind)
 
     def _refuse_detached(self, args):
@@ -615,7 +615,7 @@ class OpNode(Node):
     def __getattr__(self, name):
         raw, _, key = name.partition("_saved_")
         if raw in ("", "_raw") and key:
-            names = [a.name for a in self.op.schema.args]
+            names = [a.name for a in self.op.schema.arguments]
             at = (
                 self.op.compiled_derivative.shapes.get(key.removesuffix("_sym_sizes"))
                 if key not in names and not raw

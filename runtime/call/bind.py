@@ -6,9 +6,10 @@ import numpy as np
 
 from ...tracebacks import shorten
 from .. import dtypes as dt
+from ..arguments import NUMPY_NAMES, accepts, begins_with_bool, ints_error, is_int, type_error
 from ..classes import NUMBERS_OR_NONE, direct
-from ..schema import NUMPY_NAMES, Arg, accepts, begins_with_bool, ints_error, is_int, spoken_signature, type_error
-from ..signatures import mismatch, signatures
+from ..schema import Argument
+from ..signatures import mismatch, parameters, signatures
 from ..storage import not_allocated
 from ..symbolic import SymInt
 from ..tensor import Tensor, numel, too_large, type_name
@@ -36,7 +37,7 @@ def fail(e, o, values, name, is_method_):
     if not isinstance(e, (TypeError, AttributeError)) or isinstance(e, TypeError) and "(): argument '" in str(e):
         return
     missing(o, values, name, is_method_)
-    args = o.schema.args
+    args = o.schema.arguments
     err = type_error(spelled(o, name), args[1:] if is_method_ else args, values[1:] if is_method_ else values)
     if err is not None:
         raise unfit(o, values, name, is_method_) or err from None
@@ -44,7 +45,7 @@ def fail(e, o, values, name, is_method_):
 
 def overflow(o, values, name):
     """Raise PyTorch's error for an int that does not fit into 64 bits."""
-    for a, v in zip(o.schema.args, values):
+    for a, v in zip(o.schema.arguments, values):
         if a.base != "int":
             continue
         for k, n in enumerate(v if isinstance(v, (tuple, list)) else (v,)):
@@ -66,13 +67,13 @@ def unfit(o, values, name, is_method_, **more):
     more: arguments in addition to the schema's.
     """
     args, kwargs = [], {}
-    for a, v in list(zip(o.schema.args, values))[is_method_:]:
+    for a, v in list(zip(o.schema.arguments, values))[is_method_:]:
         if v is REQUIRED or not a.required and v is a.default:
             continue
         if (
-            a.kwonly
+            a.kwarg_only
             or kwargs
-            or len(args) < sum(not b.kwonly for b in o.schema.args[is_method_ : o.schema.args.index(a)])
+            or len(args) < sum(not b.kwarg_only for b in o.schema.arguments[is_method_ : o.schema.arguments.index(a)])
         ):
             kwargs[a.keyword] = v
         else:
@@ -85,7 +86,7 @@ def no_memory(e, o, values):
     if isinstance(e, MemoryError) or isinstance(e, RuntimeError) and str(e).startswith("Allocate memory failed"):
         raise out_of_memory(e, o, values) from None
     if isinstance(e, ValueError) and str(e).startswith(("array is too big", "Maximum allowed dimension")):
-        sizes = next((v for a, v in zip(o.schema.args, values) if a.list and a.base == "int"), None)
+        sizes = next((v for a, v in zip(o.schema.arguments, values) if a.list and a.base == "int"), None)
         operands = [v._shape for v in values if isinstance(v, Tensor)]
         if sizes is None and (o.promote is not None or len(operands) == 1):
             sizes = broadcast_shapes(*operands)
@@ -94,7 +95,7 @@ def no_memory(e, o, values):
 
 def expect(o, i, value):
     """Raise an error for a value that is not of the class that the i-th argument declares."""
-    a = o.schema.args[i]
+    a = o.schema.arguments[i]
     if not accepts(a, value):
         raise TypeError(f"argument '{a.name}'")  # fail() replaces it by PyTorch's error
 
@@ -117,7 +118,7 @@ def missing(o, values, name, is_method_):
     """Raise PyTorch's TypeError if arguments were not given."""
     absent = [
         a.keyword if i or a.name != "self" else "input"
-        for i, (a, v) in enumerate(zip(o.schema.args, values))
+        for i, (a, v) in enumerate(zip(o.schema.arguments, values))
         if v is REQUIRED
     ]
     if absent:
@@ -139,7 +140,7 @@ def check_tensors(op, values, name, is_method_):
         )
     missing(op, values, name, is_method_)
     for i in op.tensor_args:
-        a = op.schema.args[i]
+        a = op.schema.arguments[i]
         if not accepts(a, values[i]):
             raise unfit(op, values, name, is_method_) or type_error(
                 spelled(op, name), (a,), (values[i],), i + 1 - is_method_
@@ -149,7 +150,7 @@ def check_tensors(op, values, name, is_method_):
 def varargs(star, given, name, o, function):
     """Return the ints of f(2, 3), f((2, 3)) or f(size=(2, 3)). function: the name for error messages."""
     if (
-        o.schema.tensor_args and name == o.schema.args[o.schema.tensor_args[0]].name
+        o.schema.tensor_args and name == o.schema.arguments[o.schema.tensor_args[0]].name
     ):  # or the tensors of f(x, y) and f([x, y])
         return (
             given
@@ -195,7 +196,7 @@ def with_numpy_names(public, o, names, values, given, out=None):
     names: PyTorch's names for the values.
     """
     kw = {} if out is None else {"out": out}
-    for name, a in zip(names, o.schema.args):
+    for name, a in zip(names, o.schema.arguments):
         for alt in NUMPY_NAMES.get(a.name, ()):
             if alt in given:
                 kw[name] = given.pop(alt)
@@ -203,10 +204,10 @@ def with_numpy_names(public, o, names, values, given, out=None):
         missing(o, [kw.get(name, v) for name, v in zip(names, values)], o.name, names[:1] == ("self",))
         raise TypeError(f"{o.name}() got an unexpected keyword argument '{next(iter(given))}'")
     pos = []
-    for i, (name, a, v) in enumerate(zip(names, o.schema.args, values)):
+    for i, (name, a, v) in enumerate(zip(names, o.schema.arguments, values)):
         if name in kw or v is REQUIRED:
             continue
-        if a.kwonly or len(pos) < i:
+        if a.kwarg_only or len(pos) < i:
             kw[name] = v
         else:
             pos.append(v)
@@ -220,12 +221,12 @@ def with_deprecated(public, o, name, is_method_, given, named):
     """
     if (
         len(given) == 3
-        and o.schema.args[-1].name == "alpha"
+        and o.schema.arguments[-1].name == "alpha"
         and all(accepts(_NUMBER, v) and not isinstance(v, Tensor) for v in given[1:])
     ):
         named["alpha"] = given[2]
         return public(*given[:2], **named)
-    for names in _old_orders(o.schema.args, is_method_):
+    for names in _old_orders(o.schema.arguments, is_method_):
         values = dict(zip(names, given))
         if len(names) == len(given) and all(
             isinstance(v, Tensor) == (n not in _FACTORS) or n in _FACTORS and accepts(_NUMBER, v)
@@ -234,14 +235,14 @@ def with_deprecated(public, o, name, is_method_, given, named):
             _warn_deprecated(o, name, is_method_, names)
             named.update((n, values.pop(n)) for n in names if n in _FACTORS)
             return public(*values.values(), **named)
-    positional = sum(not a.kwonly for a in o.schema.args) - is_method_
+    positional = sum(not a.kwarg_only for a in o.schema.arguments) - is_method_
     were = len(given) - is_method_
     raise TypeError(f"{name}() takes {positional} positional argument{'s' * (positional != 1)} but {were} were given")
 
 
 def _old_orders(args, is_method_):
     """Yield the names of the arguments in the deprecated orders; those of a method begin with self."""
-    tensors, factors = [a.name for a in args if not a.kwonly], [a.name for a in args if a.kwonly]
+    tensors, factors = [a.name for a in args if not a.kwarg_only], [a.name for a in args if a.kwarg_only]
     if factors[0] != "beta":
         yield [tensors[0], *factors, *tensors[1:]]
         return
@@ -250,7 +251,7 @@ def _old_orders(args, is_method_):
     yield [*lead, *tensors[1:]]
 
 
-_FACTORS, _NUMBER = ("alpha", "beta", "value"), Arg("Scalar number", False)
+_FACTORS, _NUMBER = ("alpha", "beta", "value"), Argument("Scalar number", False)
 
 
 def _warn_deprecated(o, name, is_method_, order):
@@ -260,7 +261,7 @@ def _warn_deprecated(o, name, is_method_, order):
         if not (is_method_ and n == "self")
     ]
     old += [] if is_method_ else ["*", "Tensor out = None"]
-    now = (signatures(name, is_method_) or [spoken_signature(o.schema.args, is_method_)])[0]
+    now = (signatures(name, is_method_) or [parameters(o.schema, is_method_)])[0]
     warn_once(
         f"This overload of {name} is deprecated:\n\t{name}({', '.join(old)})\nConsider using one of the following "
         f"signatures instead:\n\t"
@@ -350,16 +351,14 @@ def as_float(v):
 def no_overload(name, ops, args, kwargs, kind):
     """Return PyTorch's TypeError for arguments that fit no schema of a name."""
     method = kind in ("method", "inplace")
-    error = mismatch(
-        spelled(ops[0], name), method, args[method:], kwargs, [spoken_signature(o.schema.args, method) for o in ops]
-    )
+    error = mismatch(spelled(ops[0], name), method, args[method:], kwargs, [parameters(o.schema, method) for o in ops])
     if error is None:
-        given = [o for o in ops if len(args) <= len(o.schema.args)] or ops
+        given = [o for o in ops if len(args) <= len(o.schema.arguments)] or ops
         error = next(
             (
                 e
                 for o in given
-                if (e := type_error(spelled(o, name), o.schema.args[method:], args[method:])) is not None
+                if (e := type_error(spelled(o, name), o.schema.arguments[method:], args[method:])) is not None
             ),
             None,
         )

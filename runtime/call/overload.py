@@ -1,23 +1,58 @@
 """PyTorch's overload and arguments for a call below autograd, as its dispatcher would get them."""
 
+import functools
+
 from ..aten import schemas
 from ..classes import NUMBERS
 from ..device import get_default_device, strided
-from ..schema import strip_default
+from ..schema import same
 from ..tensor import Tensor
 
 _ABOVE = ("requires_grad",)  # handled above the dispatcher
 
 
+@functools.cache
 def name_of(op):
-    """Return PyTorch's (operator, overload or "") of a declared operator."""
+    """Return PyTorch's (operator, overload or "") of a declared operator.
+
+    The name is that of the declaration; its leading underscore is our own where PyTorch has no such name, but has an
+    operator of the name without it that takes the same arguments and is no function over others. The overload of an
+    operator with a kernel is the first that takes its arguments.
+    """
     if op.options.aten is not None:
         name, _, overload = op.options.aten.partition(".")
         return name, "" if overload == "default" else overload
     namespace = op.namespace.rpartition(".")[2]
     name = f"{namespace}_{op.name}" if namespace in ("linalg", "fft", "special") else op.name
-    two = op.namespace != "special" and any(op.schema.args[i].base == "Tensor|Scalar" for i in op.operands[1:])
-    return name, op.schema.overload or ("Tensor" if two else "")
+    found = [] if op.fn is not None else [s for s in schemas(name) if _takes(s, op)]
+    if name[0] == "_" and not schemas(name):
+        found = [s for s in schemas(name[1:]) if _takes(s, op) and not s.implicit]
+        name = name[1:] if found else name
+    two = any(op.schema.arguments[i].base == "Tensor|Scalar" for i in op.operands[1:])
+    return name, op.schema.overload_name or (found[0].overload_name if found else "Tensor" if two else "")
+
+
+def _takes(schema, op):
+    """Whether an overload takes what a declared operator requires, and requires nothing else.
+
+    Arguments correspond that have the same name, or else the same position.
+    """
+    pairs = [
+        (a, schema.by_name.get(a.name, schema.positional[i] if i < len(schema.positional) else None))
+        for i, a in enumerate(op.schema.arguments)
+        if a.required
+    ]
+    return (
+        not schema.outs
+        and all(b is not None and _alike(a, b) for a, b in pairs)
+        and {a.name for a in schema.arguments if a.required} <= {b.name for _, b in pairs}
+    )
+
+
+def _alike(ours, theirs):
+    """Whether two arguments have one type. We write Tensor|Scalar for Tensor, and int for SymInt."""
+    base = ours.base.partition("|")[0]
+    return base == "Any" or ours.list == theirs.list and base in (theirs.base, theirs.base.removeprefix("Sym").lower())
 
 
 def resolve(op, args, suffix="", native=False):
@@ -30,10 +65,10 @@ def resolve(op, args, suffix="", native=False):
     if native is True and wanted == "Tensor" and any(args[i].__class__ in NUMBERS for i in op.operands[1:]):
         wanted = "Scalar"
     values, defaults = dict(op.options.aten_constants), {}
-    for a, v in zip(op.schema.args, args):
+    for a, v in zip(op.schema.arguments, args):
         if a.name in _ABOVE:
             continue
-        if strip_default(a, v):
+        if not a.required and same(v, a.default):
             defaults[a.name] = v
         else:
             values[a.name] = v
@@ -76,27 +111,26 @@ def _with_options(op, schema, values, native):
     return {**place, "pin_memory": False, **values}
 
 
+def _positional(op, schema):
+    """Return the names of the positional arguments, ours and PyTorch's."""
+    constants = dict(op.options.aten_constants)
+    return [a.name for a in op.schema.positional], [a.name for a in schema.positional if a.name not in constants]
+
+
 def _renamed(op, schema, values):
     """Return the values under the schema's names, matched by position."""
-    ours = [a.name for a in op.schema.args if not a.kwonly]
-    constants = dict(op.options.aten_constants)
-    theirs = [a.name for a in schema.positional if a.name not in constants]
-    if len(ours) != len(theirs):
-        return values
-    names = dict(zip(ours, theirs))
+    ours, theirs = _positional(op, schema)
+    names = dict(zip(ours, theirs)) if len(ours) == len(theirs) else {}
     return {names.get(n, n): v for n, v in values.items()}
 
 
 def values_of(op, schema, args, kwargs):
     """Return the arguments of an overload as values in the order of the declared operator that implements it."""
-    bound = schema.bound(args, kwargs)
-    ours = [a.name for a in op.schema.args if not a.kwonly]
-    constants = dict(op.options.aten_constants)
-    positional = [a.name for a in schema.positional if a.name not in constants]
-    theirs = dict(zip(ours, positional)) if not set(ours) <= schema.by_name.keys() else {}
+    bound, (ours, theirs) = schema.bound(args, kwargs), _positional(op, schema)
+    names = {} if schema.by_name.keys() >= set(ours) else dict(zip(ours, theirs))
     values = []
-    for a in op.schema.args:
-        name = a.name if a.name in bound or a.name not in theirs else theirs[a.name]
-        ours = not a.required and not (name in schema.by_name and schema.by_name[name].means_another(a.default))
-        values.append(bound[name] if name in bound else a.default if ours else schema.by_name[name].default_value)
+    for a in op.schema.arguments:
+        name = a.name if a.name in bound else names.get(a.name, a.name)
+        own = not a.required and not (name in schema.by_name and schema.by_name[name].means_another(a.default))
+        values.append(bound[name] if name in bound else a.default if own else schema.by_name[name].default_value)
     return values

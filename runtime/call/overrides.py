@@ -209,7 +209,7 @@ def run_overridden(public, op, args, out, kind, kwargs=None, star=()):
     new = CONTEXT.autocast(op, args)
     if new is None:
         return NOT_TAKEN
-    kw.update((a.name, v) for a, v in zip(op.schema.args, new) if a.name in kw)
+    kw.update((a.name, v) for a, v in zip(op.schema.arguments, new) if a.name in kw)
     with CONTEXT.set(autocast=None):
         return public(*new[: len(pos)], **kw)
 
@@ -220,12 +220,12 @@ def _as_given(op, args, named, keywords):
     keywords: the names that were used in the call. PyTorch functions written in Python (named) pass optional arguments
     on by name; those written in C++ pass them on as they were given.
     """
-    schema_args, pos, kw = op.schema.args, [], {}
+    schema_args, pos, kw = op.schema.arguments, [], {}
     for i, (a, v) in enumerate(zip(schema_args, args)):
         name = a.keyword if i or a.name != "self" or a.keyword in keywords else "input"
-        if name in keywords or a.kwonly and (named or v is not a.default) or named and not a.required:
+        if name in keywords or a.kwarg_only and (named or v is not a.default) or named and not a.required:
             kw[name] = v
-        elif not (a.kwonly or kw):
+        elif not (a.kwarg_only or kw):
             pos.append(v)
     if op.options.varargs is None:
         while len(pos) > 1 and not schema_args[len(pos) - 1].required and pos[-1] is schema_args[len(pos) - 1].default:

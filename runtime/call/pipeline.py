@@ -64,7 +64,7 @@ def make(op):
     """Return the direct call of an operator, for arguments in the schema's order."""
     if op.fn is not None and op.derivative is None and not op.options.mutates:
         return op.fn
-    args = op.schema.args
+    args = op.schema.arguments
     source = Source(
         "call", ", ".join(f"a{i}" + ("" if a.required else f"=defaults[{i}]") for i, a in enumerate(args)), **_names(op)
     )
@@ -106,7 +106,7 @@ def make_operator(op, name, otherwise, takes):
     if op.fn is not None:
         source.add("return function(a0, a1)")
     else:
-        source.add(*(f"a{i} = defaults[{i}]" for i in range(2, len(op.schema.args))))
+        source.add(*(f"a{i} = defaults[{i}]" for i in range(2, len(op.schema.arguments))))
         _stages(op, source, tensors={0})
     stages = [
         "    try:",
@@ -120,7 +120,7 @@ def make_operator(op, name, otherwise, takes):
 
 
 def _names(op):
-    defaults = tuple(a.default for a in op.schema.args)
+    defaults = tuple(a.default for a in op.schema.arguments)
     return {
         **_NAMES,
         "op": op,
@@ -138,8 +138,8 @@ def _stages(op, source, tensors=frozenset()):
 
     tensors: positions that hold tensors, whatever the schema allows there.
     """
-    tensors = {i for i, a in enumerate(op.schema.args) if a.type == "Tensor"} | tensors
-    args = [f"a{i}" for i in range(len(op.schema.args))]
+    tensors = {i for i, a in enumerate(op.schema.arguments) if a.declared == "Tensor"} | tensors
+    args = [f"a{i}" for i in range(len(op.schema.arguments))]
     given = ", ".join(args)
     kept = ", ".join(f"given{i}" for i in range(len(args))) if op.options.saves_given and not op.options.alpha else None
     if kept is not None:
@@ -178,7 +178,7 @@ def _wants_gradient(op, args, tensors):
 
     CONTEXT, which belongs to the thread, is read last.
     """
-    if any(op.schema.args[i].list for i in op.tensor_args):
+    if any(op.schema.arguments[i].list for i in op.tensor_args):
         return f"CONTEXT.grad and requires_grad(op, ({', '.join(args)},))"
     tests = [
         f"{args[i]}._requires_grad"
@@ -191,7 +191,7 @@ def _wants_gradient(op, args, tensors):
 
 def _mutating_composite(op, source, given):
     """Generate the call of a function that mutates arguments; a backend may run it as a single kernel."""
-    lists = {i for i in op.options.mutates if op.schema.args[i].list}
+    lists = {i for i in op.options.mutates if op.schema.arguments[i].list}
     first = "a0[0]" if 0 in lists else "a0"
     source.add(
         f"if CONTEXT.grad and requires_grad(op, ({given}))"
@@ -224,7 +224,7 @@ def _view(op, source, given):
 
 def _general(op, source, given, tensors):
     if not op.tensor_args:  # a factory function: the device is an argument
-        where = next(i for i, a in enumerate(op.schema.args) if a.base == "Device")
+        where = next(i for i, a in enumerate(op.schema.arguments) if a.base == "Device")
         source.add(f"result = meta({given})", f"plan = plans.get((result[1], a{where}))")
         source.add(f"out = general(op, ({given},), a{where}) if plan is None else plan.run(result, ({given},))")
         return
@@ -384,7 +384,7 @@ def make_intercepted(op):
     """
     backend(HOST)  # importing the backends registers the decompositions, including IMPLICIT
     direct, schema = op.make_call(), op.schema
-    defaults = tuple(a.default for a in schema.args)
+    defaults = tuple(a.default for a in schema.arguments)
     implicit = IMPLICIT.get(op.full)
     composite, differentiable = (
         op.fn is not None and op.derivative is None and implicit is None,
@@ -393,7 +393,7 @@ def make_intercepted(op):
     native = not op.python and op.options.operator is None  # else the dispatcher gets options.operator
     parts = op.fn if op.options.mutates else direct  # not the single kernel of a function that changes arguments
     flag = next(
-        (i for i, a in enumerate(schema.args) if a.name == "requires_grad"), None
+        (i for i, a in enumerate(schema.arguments) if a.name == "requires_grad"), None
     )  # a factory function has it: no gradient flows through it
 
     def call(*args):

@@ -12,12 +12,12 @@ from typing import Optional
 from ...tracebacks import shorten
 from .. import dtypes as dt
 from .. import registry
+from ..arguments import NUMPY_NAMES, bind
 from ..classes import direct
 from ..codegen import Source
 from ..context import PROCESS
 from ..device import device, layout, memory_format
 from ..generator import Generator
-from ..schema import NUMPY_NAMES, bind
 from ..tensor import Tensor
 from .bind import (
     REQUIRED,
@@ -160,10 +160,10 @@ class _Signature:
     """A schema's arguments in Python: names, parameters of the generated function, and those that inspect shows."""
 
     def __init__(self, op, kind):
-        self.args, self.method = op.schema.args, kind in ("method", "inplace")
+        self.args, self.method = op.schema.arguments, kind in ("method", "inplace")
         self.python, self.single = (
             op.python and kind == "function",
-            op.schema.returns in ("Tensor", "Tensor(a!)", ("Tensor",)),
+            [r.declared for r in op.schema.returns] == ["Tensor"],
         )
         tensors = op.schema.tensor_args
         # torch.f(x, sizes): no star; torch.f(*tensors), x.f(*sizes): one
@@ -186,7 +186,7 @@ class _Signature:
                 found += [f"*{name}_", f"{name}=REQUIRED"]
                 keywords = True
                 continue
-            if a.kwonly and not keywords:
+            if a.kwarg_only and not keywords:
                 found.append("*more" if self.more else "*")
                 keywords = True
             if not a.required:
@@ -205,7 +205,7 @@ class _Signature:
                 P.VAR_POSITIONAL
                 if i == self.starred
                 else P.KEYWORD_ONLY
-                if keywords or a.kwonly
+                if keywords or a.kwarg_only
                 else P.POSITIONAL_OR_KEYWORD
             )
             keywords = keywords or kind is not P.POSITIONAL_OR_KEYWORD
@@ -269,7 +269,7 @@ def _conversion(name, a, i, strict):
         return [f"if {name}.__class__ is not {_EXPECTED[base]}{optional}:", f"    expect(op, {i}, {name})"]
     if a.list:
         guard = f"if {name} is not None:" if a.optional or _may_be_none(a, strict) else "if True:"
-        convert = "as_sizes({})" if strict and a.length is None else f"as_ints({{}}, {a.length!r})"
+        convert = "as_sizes({})" if strict and a.N is None else f"as_ints({{}}, {a.N!r})"
         lines = [guard, f"    {name} = {convert.format(name)}"] if base == "int" else []
         return [*lines, "else:", f"    {name} = d{i}"] if lines and _may_be_none(a, strict) else lines
     if base not in _CONVERSIONS:
@@ -283,8 +283,8 @@ def _indirect(name, a):
     """Return the condition under which a tensor argument rules out the direct call."""
     if a.list:
         return f"not direct_list({name})"
-    return f"{name}.__class__ not in {_DIRECT[a.type]}" + (
-        f" and {name} is not None" if a.type == "Tensor|Scalar?" else ""
+    return f"{name}.__class__ not in {_DIRECT[a.declared]}" + (
+        f" and {name} is not None" if a.declared == "Tensor|Scalar?" else ""
     )
 
 
@@ -302,9 +302,9 @@ def _write(op, name, kind):
             "if numpy_names:", f"    return with_numpy_names(public, op, python_names, {given}, numpy_names{out})"
         )
     if signature.more:
-        kwonly = ", ".join(f"{n!r}: {n}" for n, a in zip(names, op.schema.args) if a.kwonly)
+        kwonly = ", ".join(f"{n!r}: {n}" for n, a in zip(names, op.schema.arguments) if a.kwarg_only)
         out_given = ["    if out is not None:", "        named['out'] = out"] if signature.out else []
-        first = ", ".join(n for n, a in zip(names, op.schema.args) if not a.kwonly)
+        first = ", ".join(n for n, a in zip(names, op.schema.arguments) if not a.kwarg_only)
         source.add(
             "if more:",
             f"    named = {{{kwonly}}}",
@@ -318,7 +318,7 @@ def _write(op, name, kind):
     source.add(*(["run = call"] if not is_inplace else []))
     indirect = [
         _indirect(n, a) if i or not method else f"{n}.__class__ not in direct"
-        for i, (n, a) in enumerate(zip(names, op.schema.args))
+        for i, (n, a) in enumerate(zip(names, op.schema.arguments))
         if a.is_tensor
     ]
     indirect += ["out.__class__ not in direct_or_none"] if signature.out else []
@@ -330,14 +330,14 @@ def _write(op, name, kind):
         f"check_tensors(op, {given}, {name!r}, {method})",
         *(
             f"{n} = python_number({n})"
-            for n, a in zip(names, op.schema.args)
+            for n, a in zip(names, op.schema.arguments)
             if a.base == "Tensor|Scalar" and not a.list
         ),
         *(["run = op.call"] if not is_inplace else []),
         depth=2,
     )
     source.add("try:")
-    for i, (n, a) in enumerate(zip(names, op.schema.args)):
+    for i, (n, a) in enumerate(zip(names, op.schema.arguments)):
         if not a.is_tensor and i != signature.starred:
             source.add(*_conversion(n, a, i, not op.python), depth=2)
     if signature.out and "layout" in names:
@@ -350,7 +350,7 @@ def _write(op, name, kind):
         written = op.options.in_place or op
         source.names["written"] = written
         source.add(
-            f"return write_into(written, {names[0]}, ({', '.join(names[: len(written.schema.args)])},))", depth=2
+            f"return write_into(written, {names[0]}, ({', '.join(names[: len(written.schema.arguments)])},))", depth=2
         )
     elif signature.out and op.options.out.__class__ is Out and op.options.out.leads:
         source.add("if out is None:", f"    return run({', '.join(names)})", "dtype = led_dtype(dtype, out)", depth=2)
@@ -408,7 +408,7 @@ def _overloaded(ops, parts, name, kind):
     for p in parts:
         p.__globals__["public"] = dispatch
     dispatch.ops = ops
-    dispatch.overloads = dict(zip((o.schema.overload or "default" for o in ops), parts))
+    dispatch.overloads = dict(zip((o.schema.overload_name or "default" for o in ops), parts))
     return dispatch
 
 
@@ -429,10 +429,11 @@ def _settled(o, values, args, kwargs):
         ):
             return False
     if any(
-        isinstance(v, Tensor) and not a.is_tensor or v is None and not a.optional for a, v in zip(o.schema.args, values)
+        isinstance(v, Tensor) and not a.is_tensor or v is None and not a.optional
+        for a, v in zip(o.schema.arguments, values)
     ):
         return False
-    names, positional = {a.name for a in o.schema.args}, sum(not a.kwonly for a in o.schema.args)
+    names, positional = {a.name for a in o.schema.arguments}, sum(not a.kwarg_only for a in o.schema.arguments)
     return all(k in names and k != "self" for k in kwargs) and (
         len(args) <= positional or o.options.varargs is not None
     )
@@ -441,8 +442,8 @@ def _settled(o, values, args, kwargs):
 def _call_part(o, p, values, out, kind):
     pos, kw = [], {}
     starred = o.options.varargs
-    for i, (a, v) in enumerate(zip(o.schema.args, values)):
-        if a.kwonly or starred and a.name != starred and i or a.name == starred and kind in ("method", "inplace"):
+    for i, (a, v) in enumerate(zip(o.schema.arguments, values)):
+        if a.kwarg_only or starred and a.name != starred and i or a.name == starred and kind in ("method", "inplace"):
             kw[a.keyword] = v
         else:
             pos.append(v)

@@ -7,7 +7,7 @@ from ..registry import operators
 
 def result_class(op):
     """Return the class of an operator's named results, or None."""
-    names = op.schema.result_names
+    names = [r.name for r in op.schema.returns if r.name]
     if not names:
         return None
     name = op.name if op.namespace in ("torch", "Tensor") else f"{op.namespace.replace('.', '_')}_{op.name}"
@@ -71,8 +71,8 @@ def return_types():
     """
     found = {}
     for op in operators():
-        if op.schema.result_names and op.namespace in ("torch", "linalg") and op.name[0] != "_":
-            cls = result_class(op)
+        cls = result_class(op) if op.namespace in ("torch", "linalg") and op.name[0] != "_" else None
+        if cls is not None:
             found[cls.__name__] = cls
             if op.options.out:
                 found[cls.__name__ + "_out"] = out_class(cls)

@@ -156,7 +156,6 @@ def empty_permuted(size, physical_layout, dtype, layout, device, requires_grad, 
 _FULL = dict(
     meta=lambda size, value, dtype, device: check_fill(value, dtype, size, device) or (size, dtype),
     call=lambda p, size, value, dtype, device: p(size, value, dtype),
-    aten="full.default",
 )
 fill_op = op(
     "_full(int[] size, Scalar value, ScalarType dtype, Device device) -> Tensor",
@@ -552,14 +551,7 @@ def _of_storage(data, dtype, device):
     return T.empty((0,), dtype=dtype, device=memory.device).set_(memory).to(device)
 
 
-_lift_fresh = op(
-    "_lift_fresh(Tensor self) -> Tensor",
-    function=False,
-    method=False,
-    memory=True,
-    out=False,
-    aten="lift_fresh.default",
-)
+_lift_fresh = op("_lift_fresh(Tensor self) -> Tensor", function=False, method=False, memory=True, out=False)
 _lift_fresh.calls(lambda self: self)
 
 
@@ -820,11 +812,7 @@ FUNCTIONS["scalar_tensor"] = scalar_tensor
 
 # ------------------------------------------------------------------------------------------------ ranges
 _arange_meta = lambda start, end, step, dtype, device: check_bytes((arange_size(start, end, step, dtype),), dtype)
-_ARANGE = dict(
-    meta=_arange_meta,
-    call=lambda p, start, end, step, dtype, device: p(start, end, step, dtype),
-    aten="arange.start_step",
-)
+_ARANGE = dict(meta=_arange_meta, call=lambda p, start, end, step, dtype, device: p(start, end, step, dtype))
 arange_op = op(
     "_arange(Scalar start, Scalar end, Scalar step, ScalarType dtype, Device device) -> Tensor",
     "Arange",
@@ -892,7 +880,6 @@ _LINSPACE = dict(
     ),
     call=lambda p, start, end, steps, dtype, device: p(start, end, steps, dtype),
     opmath=False,
-    aten="linspace.default",
 )
 linspace_op = op(
     "_linspace(Scalar start, Scalar end, int steps, ScalarType dtype, Device device) -> Tensor",
@@ -993,7 +980,7 @@ _COMPLEX = dict(
     inplace=False,
     out=OBJECT_DTYPE,
 )
-op("_complex(Tensor real, Tensor imag) -> Tensor", "Complex", **_COMPLEX, aten="complex.default")
+op("_complex(Tensor real, Tensor imag) -> Tensor", "Complex", **_COMPLEX)
 
 
 __all__ = ["contiguous_format", "channels_last", "channels_last_3d", "numel", "HOST"]

@@ -141,7 +141,6 @@ index_op = op(
     method=False,
     opmath=False,
     empty_ok=False,
-    aten="index.Tensor",
     **_INDEX,
 )
 
@@ -937,7 +936,6 @@ _nonzero = op(
     method=False,
     opmath=False,
     out=SAME_SCALAR_TYPE,
-    aten="nonzero.default",
 )
 
 

@@ -317,13 +317,7 @@ _LINALG_INV_EX = dict(
     meta=lambda A: [column(A._shape, A.dtype), (A._shape[:-2], dt.int32)],
     derivative=lambda g0, out0: -(mH(out0) @ (g0 @ mH(out0))),
 )
-inv_op = op(
-    "_linalg_inv_ex(Tensor A) -> (Tensor, Tensor)",
-    method=False,
-    non_differentiable=(1,),
-    aten="linalg_inv_ex.default",
-    **_LINALG_INV_EX,
-)
+inv_op = op("_linalg_inv_ex(Tensor A) -> (Tensor, Tensor)", method=False, non_differentiable=(1,), **_LINALG_INV_EX)
 
 
 SINGULAR = (
@@ -576,10 +570,7 @@ _LINALG_CHOLESKY_EX = dict(
     method=False,
 )
 cholesky_op = op(
-    "_linalg_cholesky_ex(Tensor self, bool upper) -> (Tensor, Tensor)",
-    non_differentiable=(1,),
-    aten="linalg_cholesky_ex.default",
-    **_LINALG_CHOLESKY_EX,
+    "_linalg_cholesky_ex(Tensor self, bool upper) -> (Tensor, Tensor)", non_differentiable=(1,), **_LINALG_CHOLESKY_EX
 )
 
 
@@ -700,9 +691,7 @@ def _lu_spec(A):
     return [column(s, A.dtype), ((*s[:-2], min(s[-2:])), dt.int32), (s[:-2], dt.int32)]
 
 
-_LINALG_LU_FACTOR_EX = dict(
-    meta=_lu_spec, derivative=_lu_grad, method=False, non_differentiable=(1, 2), aten="linalg_lu_factor_ex.default"
-)
+_LINALG_LU_FACTOR_EX = dict(meta=_lu_spec, derivative=_lu_grad, method=False, non_differentiable=(1, 2))
 lu_op = op("_linalg_lu_factor_ex(Tensor A) -> (Tensor, Tensor, Tensor)", **_LINALG_LU_FACTOR_EX)
 
 
@@ -874,7 +863,7 @@ _linalg_ldl_factor_ex_meta = lambda self, hermitian: [
     (self._shape[:-1], dt.int32),
     (self._shape[:-2], dt.int32),
 ]
-_LINALG_LDL_FACTOR_EX = dict(meta=_linalg_ldl_factor_ex_meta, method=False, aten="linalg_ldl_factor_ex.default")
+_LINALG_LDL_FACTOR_EX = dict(meta=_linalg_ldl_factor_ex_meta, method=False)
 ldl_op = op("_linalg_ldl_factor_ex(Tensor self, bool hermitian) -> (Tensor, Tensor, Tensor)", **_LINALG_LDL_FACTOR_EX)
 _LDL_FACTOR = dict(out=SAME_DTYPE, no_forward="aten::linalg_ldl_factor_ex")
 
@@ -1342,12 +1331,7 @@ def _pinv_grad(g, A, out):
 _LINALG_PINV = dict(
     derivative=_pinv_grad, meta=lambda A, atol, rtol, hermitian: ((*A._shape[:-2], A._shape[-1], A._shape[-2]), A.dtype)
 )
-pinv_op = op(
-    "_linalg_pinv(Tensor A, Any atol, Any rtol, bool hermitian) -> Tensor",
-    method=False,
-    aten="linalg_pinv.atol_rtol_tensor",
-    **_LINALG_PINV,
-)
+pinv_op = op("_linalg_pinv(Tensor A, Any atol, Any rtol, bool hermitian) -> Tensor", method=False, **_LINALG_PINV)
 
 
 @composite("linalg.pinv(Tensor self, Any rcond=None, bool hermitian=False, *, Any atol=None, Any rtol=None) -> Tensor")

@@ -393,7 +393,6 @@ _copy = op(
     function=False,
     method=False,
     memory=True,
-    aten="copy.default",
     node="CopyBackwards",
 )
 
@@ -504,7 +503,7 @@ _fill = op(
 )
 
 
-_ZERO = dict(function=False, method=False, memory=True, aten="zero.default", node="ZeroBackward0")
+_ZERO = dict(function=False, method=False, memory=True, node="ZeroBackward0")
 _zero = op("_zero(Tensor self, Scalar value=0) -> Tensor", derivative=lambda g: T.zeros_like(g), **_ZERO)
 
 
@@ -581,9 +580,7 @@ composite("fill(Tensor self, Tensor|Scalar value) -> Tensor", method=False, out=
 
 
 # ------------------------------------------------------------------------------------------------ detach and item
-_detach = op(
-    "_detach(Tensor(a) self) -> Tensor(a)", function=False, method=False, memory=True, out=False, aten="detach.default"
-)
+_detach = op("_detach(Tensor(a) self) -> Tensor(a)", function=False, method=False, memory=True, out=False)
 _detach.calls(alias)
 _item = op("_local_scalar_dense(Tensor self) -> Scalar", function=False, method=False, memory=True, out=False)
 _item.calls(number_in)

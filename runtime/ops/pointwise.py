@@ -157,15 +157,12 @@ _div = op(
     promote=INT_TO_FLOAT,
     derivative=_div_grads,
     exact=1,
-    aten="div.Tensor",
     wraps=True,
 )
 _floor_divide_grads = {
     k: no_derivative("derivative for aten::floor_divide is not implemented", RuntimeError) for k in ("self", "other")
 }
-_FLOOR_DIVIDE = dict(
-    promote=cpu("div_floor_cpu", "bool", "complex"), derivative=_floor_divide_grads, aten="floor_divide.default"
-)
+_FLOOR_DIVIDE = dict(promote=cpu("div_floor_cpu", "bool", "complex"), derivative=_floor_divide_grads)
 _floor_divide = op(
     "floor_divide(Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
     "FloorDiv",
@@ -339,11 +336,7 @@ _POW_TENSOR_SCALAR = dict(
     constant_attributes=True,
 )
 _pow_scalar = op(
-    "_pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
-    "PowTensorScalar",
-    aten="pow.Tensor_Scalar",
-    **HIDDEN,
-    **_POW_TENSOR_SCALAR,
+    "_pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", "PowTensorScalar", **HIDDEN, **_POW_TENSOR_SCALAR
 )
 _pow_grads = {
     "self": lambda g, self, exponent: T.where(exponent == 0, 0, g * conj(exponent * T.pow(self, exponent - 1))),
@@ -355,7 +348,6 @@ _pow = op(
     promote=_pow_promote,
     **HIDDEN,
     derivative=_pow_grads,
-    aten="pow.Tensor_Tensor",
     node=_by_number("Pow", "self", 2, 1),
 )
 
@@ -566,7 +558,6 @@ _round = op(
     **HIDDEN,
     promote=cpu("round_vml_cpu", "bool", "complex"),
     out=FOUND_DTYPE,
-    aten="round.default",
 )
 
 
@@ -592,7 +583,6 @@ _round_decimals = op(
     derivative=zero,
     **HIDDEN,
     out=FOUND_DTYPE,
-    aten="round.decimals",
     node="RoundBackward1",
 )
 _sign_promote = refuse(
@@ -686,7 +676,6 @@ _clamp_min = op(
     promote=_clamp_promote,
     **HIDDEN,
     derivative=_clamp_min_grads,
-    aten="clamp_min.Tensor",
 )
 _clamp_max_grads = {
     "self": lambda g, self, max: T.where(self <= max, g, 0),
@@ -698,7 +687,6 @@ _clamp_max = op(
     promote=_clamp_promote,
     **HIDDEN,
     derivative=_clamp_max_grads,
-    aten="clamp_max.Tensor",
 )
 _clamp_grads = {
     "self": lambda g, self, min, max: T.where(
@@ -713,7 +701,6 @@ _clamp = op(
     promote=_clamp_promote,
     **HIDDEN,
     derivative=_clamp_grads,
-    aten="clamp.Tensor",
 )
 _clamp_name = lambda given, shapes: "ClampBackward1" if shapes["min"] is shapes["max"] is None else "ClampBackward0"
 _CLAMP = dict(
@@ -768,7 +755,6 @@ _where = op(
     **HIDDEN,
     keep=(0,),
     **_WHERE,
-    aten="where.self",
 )
 
 
@@ -909,11 +895,7 @@ _NAN_TO_NUM = dict(
     out=SAME_SCALAR_TYPE,
 )
 _nan_to_num = op(
-    "_nan_to_num(Tensor self, float nan, float posinf, float neginf) -> Tensor",
-    "NanToNum",
-    aten="nan_to_num.default",
-    **HIDDEN,
-    **_NAN_TO_NUM,
+    "_nan_to_num(Tensor self, float nan, float posinf, float neginf) -> Tensor", "NanToNum", **HIDDEN, **_NAN_TO_NUM
 )
 
 

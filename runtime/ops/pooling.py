@@ -15,7 +15,7 @@ from ..declare import composite, op
 from ..determinism import alert_not_deterministic
 from ..device import channels_last, channels_last_3d, contiguous_format
 from ..registry import ATEN
-from ..schema import Schema
+from ..schema import FunctionSchema
 from .common import F, T, dt, has_values, numel, only
 from .memory import in_format, keep_format, suggested_format
 
@@ -491,7 +491,7 @@ def _adaptive_avg(dims):
         )(pool)
     else:
         signature = f"_{name}(Tensor self, int[{dims}] output_size) -> Tensor"
-        ((_, by_their_gradients),) = by_parts(by_windows, Schema(signature)).items()
+        ((_, by_their_gradients),) = by_parts(by_windows, FunctionSchema(signature)).items()
         grad = lambda gs, needs, self, output_size: keep_format(
             by_their_gradients(needs, gs, self, output_size), *[self] * (dims == 2)
         )

@@ -63,7 +63,6 @@ tensor_op = op(
     "int quant_max) -> (Tensor, Tensor)",
     meta=_tensor_meta,
     function=False,
-    aten="fake_quantize_per_tensor_affine_cachemask.default",
     **_STRAIGHT,
 )
 qparams_op = op(
@@ -77,7 +76,6 @@ channel_op = op(
     "int quant_max) -> (Tensor, Tensor)",
     meta=_channel_meta,
     function=False,
-    aten="fake_quantize_per_channel_affine_cachemask.default",
     **_STRAIGHT,
 )
 

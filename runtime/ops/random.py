@@ -278,7 +278,6 @@ _normal_op = op(
     function=False,
     memory=True,
     derivative=_normal_grads,
-    aten="normal.Tensor_Tensor",
 )
 
 

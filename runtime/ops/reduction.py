@@ -478,7 +478,6 @@ _var = op(
     "_var(Tensor self, int[]? dim=None, Scalar? correction=None, bool keepdim=False) -> Tensor",
     "Var",
     method=False,
-    aten="var.correction",
     **_VAR,
 )
 _STD = dict(prepare=_var_prepare, meta=_var_meta, derivative=_std_var_grad)
@@ -486,16 +485,15 @@ _std = op(
     "_std(Tensor self, int[]? dim=None, Scalar? correction=None, bool keepdim=False) -> Tensor",
     "Std",
     method=False,
-    aten="std.correction",
     **_STD,
 )
-_VAR_MEAN = dict(prepare=_var_prepare, meta=_var_mean_meta, derivative=_var_mean_grad, aten="var_mean.correction")
+_VAR_MEAN = dict(prepare=_var_prepare, meta=_var_mean_meta, derivative=_var_mean_grad)
 _var_mean = op(
     "_var_mean(Tensor self, int[]? dim=None, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
     method=False,
     **_VAR_MEAN,
 )
-_STD_MEAN = dict(prepare=_var_prepare, meta=_var_mean_meta, derivative=_std_mean_grad, aten="std_mean.correction")
+_STD_MEAN = dict(prepare=_var_prepare, meta=_var_mean_meta, derivative=_std_mean_grad)
 _std_mean = op(
     "_std_mean(Tensor self, int[]? dim=None, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
     method=False,
@@ -712,14 +710,7 @@ def _medians(name, full, along):
         _not_implemented("median_out", self, True)
         return _pair(self, dim, keepdim)
 
-    inner = op(
-        f"_{name}(Tensor self) -> Tensor",
-        full,
-        meta=all_meta,
-        derivative=_equal_share,
-        method=False,
-        aten=f"{name}.default",
-    )
+    inner = op(f"_{name}(Tensor self) -> Tensor", full, meta=all_meta, derivative=_equal_share, method=False)
 
     @composite(f"{name}(Tensor self) -> Tensor", out=False)
     def median(self):

@@ -93,14 +93,7 @@ _CAT = dict(
     derivative={"tensors": _cat_grad},
 )
 cat_op = op(
-    "_cat(Tensor[] tensors, int dim=0) -> Tensor",
-    "Concat",
-    opmath=False,
-    method=False,
-    out=JOINED,
-    apart=True,
-    **_CAT,
-    aten="cat.default",
+    "_cat(Tensor[] tensors, int dim=0) -> Tensor", "Concat", opmath=False, method=False, out=JOINED, apart=True, **_CAT
 )
 
 
@@ -250,9 +243,7 @@ _stacker("column_stack", lambda t: t.reshape((numel(t._shape), 1)) if len(t._sha
 # ------------------------------------------------------------------------------------------------ flip, roll, rot90
 _flip_meta = like_self
 _FLIP = dict(meta=_flip_meta, call=lambda p, self, dims: p.of(dims)(self), derivative=lambda g, dims: g.flip(dims))
-flip_op = op(
-    "_flip(Tensor self, int[] dims) -> Tensor", "ReverseV2", opmath=False, method=False, aten="flip.default", **_FLIP
-)
+flip_op = op("_flip(Tensor self, int[] dims) -> Tensor", "ReverseV2", opmath=False, method=False, **_FLIP)
 
 
 @composite("flip(Tensor self, int[] dims) -> Tensor", varargs="dims", out=False)
@@ -381,7 +372,6 @@ op(
     opmath=False,
     method=False,
     meta=lambda repeats: (None, repeats.dtype),
-    aten="repeat_interleave.Tensor",
 )
 
 
@@ -1047,7 +1037,6 @@ _SCATTER_REDUCE = dict(
 op(
     "scatter_reduce(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor",
     **_SCATTER_REDUCE,
-    aten="scatter_reduce.two",
 )
 
 

@@ -209,10 +209,7 @@ _SEARCHSORTED = dict(
     out=SAME_SCALAR_TYPE,
 )
 search_op = op(
-    "_searchsorted(Tensor sorted_sequence, Tensor values, bool right) -> Tensor",
-    "SearchSorted",
-    **_SEARCHSORTED,
-    aten="searchsorted.Tensor",
+    "_searchsorted(Tensor sorted_sequence, Tensor values, bool right) -> Tensor", "SearchSorted", **_SEARCHSORTED
 )
 
 
@@ -340,10 +337,4 @@ def isin(elements, test_elements, assume_unique, invert):
 
 
 _isin_meta = lambda elements, tests: (elements._shape, dt.bool_)
-op(
-    "_isin(Tensor elements, Tensor tests) -> Tensor",
-    meta=_isin_meta,
-    method=False,
-    out=SAME_DTYPE,
-    aten="isin.Tensor_Tensor",
-)
+op("_isin(Tensor elements, Tensor tests) -> Tensor", meta=_isin_meta, method=False, out=SAME_DTYPE)

@@ -57,7 +57,6 @@ _polygamma = op(
     method=False,
     inplace=False,
     derivative=_polygamma_grad,
-    aten="polygamma.default",
 )
 
 
@@ -104,7 +103,6 @@ op(
     "special.zeta(Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
     None,
     inplace=False,
-    aten="special_zeta.default",
     no_forward="special_zeta",
     **_ZETA,
 )
@@ -114,13 +112,7 @@ _xlog1py_grads = {
     "other": lambda g, self, other: g * (self / (other + 1)),
 }
 _XLOG1PY = dict(promote=INT_TO_FLOAT, derivative=_xlog1py_grads)
-op(
-    "special.xlog1py(Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
-    None,
-    inplace=False,
-    aten="special_xlog1py.default",
-    **_XLOG1PY,
-)
+op("special.xlog1py(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", None, inplace=False, **_XLOG1PY)
 
 
 # ------------------------------------------------------------------------------------------------ Bessel functions

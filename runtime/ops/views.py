@@ -508,7 +508,6 @@ view(
     "_slice(Tensor(a) self, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor(a)",
     _slice_geometry,
     **_SLICE,
-    aten="slice.Tensor",
 )
 
 
@@ -605,19 +604,13 @@ def _equal_parts(self, split_size, dim):
 
 
 _PARTS = dict(derivative=parts_put_together, method=False)
-_SPLIT_WITH_SIZES = dict(aten="split_with_sizes.default", node="SplitWithSizesBackward0", **_PARTS)
+_SPLIT_WITH_SIZES = dict(node="SplitWithSizesBackward0", **_PARTS)
 view(
     "_split_with_sizes(Tensor(a) self, int[] split_sizes, int dim=0) -> Tensor(a)[]",
     _split_geometry,
     **_SPLIT_WITH_SIZES,
 )
-view(
-    "_split(Tensor(a) self, int split_size, int dim=0) -> Tensor(a)[]",
-    _equal_parts,
-    aten="split.Tensor",
-    node="SplitBackward0",
-    **_PARTS,
-)
+view("_split(Tensor(a) self, int split_size, int dim=0) -> Tensor(a)[]", _equal_parts, node="SplitBackward0", **_PARTS)
 
 
 @composite("split_with_sizes(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]")
@@ -939,7 +932,6 @@ view(
     "_alias(Tensor(a) self) -> Tensor(a)",
     lambda self: (self._shape, self._stride, self._offset),
     derivative=lambda g: g,
-    aten="alias.default",
 )
 
 
@@ -997,7 +989,7 @@ def _handed_over(called, args):
 def _in_place(view, name, called):
     """Declare Tensor.NAME_, the in-place form of `view`, with the same arguments. It runs the operator `called`."""
     keeps, overloads = called.name == "as_strided", len(OPERATORS["torch"][name]) > 1
-    key = f"{name}_.{view.schema.overload}" if overloads and view.schema.overload else name + "_"
+    key = f"{name}_.{view.schema.overload_name}" if overloads and view.schema.overload_name else name + "_"
     arguments = view.schema.text.partition("(")[2].replace("(a)", "(a!)")
 
     @composite(f"Tensor.{key}({arguments}", hands_over=True, out=False)

@@ -7,9 +7,7 @@ import pytest
 
 from mindtorch_proxy.backends import plan  # noqa: F401  (the decompositions)
 from mindtorch_proxy.runtime import aten, ops  # noqa: F401
-from mindtorch_proxy.runtime import dtypes as dt
 from mindtorch_proxy.runtime.call.overload import name_of
-from mindtorch_proxy.runtime.device import contiguous_format, preserve_format, strided
 from mindtorch_proxy.runtime.registry import operators
 
 # torch.signal.windows is written in Python in PyTorch, and operators in torch._C are for our own callers
@@ -49,8 +47,7 @@ def parameters(arguments, method):
     found = [a for a in arguments if a.name not in ABOVE]
     if method:
         found.sort(key=lambda a: a.name != "self")
-    by_name = [a for a in found if getattr(a, "kwonly", False) or getattr(a, "kwarg_only", False)]
-    return {a.name: a for a in found if a not in by_name}, {a.name: a for a in by_name}
+    return {a.name: a for a in found if not a.kwarg_only}, {a.name: a for a in found if a.kwarg_only}
 
 
 def differences(op):
@@ -59,7 +56,7 @@ def differences(op):
     These have all arguments that it requires and none that it lacks. An argument that only some of them have needs a
     default, which PyTorch does not determine.
     """
-    ours, ours_by_name = parameters(op.schema.args, op.namespace == "Tensor")
+    ours, ours_by_name = parameters(op.schema.arguments, op.namespace == "Tensor")
     theirs = [parameters(s.arguments, op.namespace == "Tensor") for s in overloads(op)]
     joined = [
         (positional, by_name)
@@ -72,7 +69,7 @@ def differences(op):
         yield f"({', '.join([*ours, '*', *ours_by_name])}) is none of {[str(s) for s in overloads(op)]}"
         return
     for name, a in {**ours, **ours_by_name}.items():
-        found = [(positional, by_name)[a.kwonly].get(name) for positional, by_name in joined]
+        found = [(positional, by_name)[a.kwarg_only].get(name) for positional, by_name in joined]
         if not any(found):
             yield f"PyTorch has no {name}"
         elif not any(f is None or a.required != f.has_default_value() for f in found):
@@ -84,17 +81,13 @@ def differences(op):
 
 def same_default(ours, theirs):
     """Whether two defaults mean the same, although a schema and a Python function write them differently."""
-    v, w = ours.default, theirs.default_value
+    v, w = ours.default_value, theirs.default_value
     if ours.name == "pin_memory":  # False in the Python functions, None in the schemas
         return v is False and w is None or v is w
-    if ours.name == "reduction":  # the default, mean, is 0 in the Python functions and 1 in the schemas
-        return (v, w) in ((0, 1), (w, w))
     if isinstance(w, list):  # one number for all dimensions; [] is None in the Python functions
-        return [*v] == w if isinstance(v, tuple) else [v] * len(w) == w if w else v is None
-    if isinstance(v, dt.dtype):  # TorchScript's numbers for dtypes
-        return (v, w) in ((dt.int64, 4), (dt.float32, 6))
-    if v in (contiguous_format, preserve_format, strided):
-        return w in (0, None)
+        return v == w if isinstance(v, list) else [v] * len(w) == w if w else v is None
+    if ours.base in ("Layout", "MemoryFormat"):
+        return v == w or w in (0, None)
     return v == w and isinstance(v, bool) == isinstance(w, bool)
 
 

@@ -54,7 +54,7 @@ SWITCHES = [pytest.param(*found, id=f"{found[0].full} {found[1]}") for found in 
 def operands(op, n, dtype):
     """A value for each required argument of an elementwise operator: tensors of n elements, and numbers."""
     generator = torch.Generator().manual_seed(n)
-    for i, (argument, is_tensor) in enumerate(zip(op.schema.args, op.is_tensor)):
+    for i, (argument, is_tensor) in enumerate(zip(op.schema.arguments, op.is_tensor)):
         if is_tensor:
             x = torch.rand(n, generator=generator, dtype=torch.float64) * 4 - 2
             yield (x.abs() + 0.5 if i else x).to(dtype) if dtype.is_floating_point else (x * 40 + 100).to(dtype)

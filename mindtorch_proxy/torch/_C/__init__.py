@@ -20,7 +20,8 @@ from mindtorch_proxy.runtime.call.overrides import (
     has_torch_function as _has_torch_function,
 )
 from mindtorch_proxy.runtime import aten as _aten
-from mindtorch_proxy.runtime.aten import Argument, FunctionSchema  # noqa: F401
+from mindtorch_proxy.runtime.schema import Argument, FunctionSchema  # noqa: F401
+from mindtorch_proxy.runtime.schema import parse as _parse
 from mindtorch_proxy.runtime.classes import DisableTorchDispatch as _DisableTorchDispatch, dispatching as _dispatching  # noqa: F401
 from mindtorch_proxy.runtime.ops.linalg import _LinAlgError  # noqa: F401
 from mindtorch_proxy.runtime.ops.matmul import SDP_ENABLED as _SDP_ENABLED
@@ -539,4 +540,4 @@ def _jit_get_operation(name):
 
 def parse_schema(text):
     """Parse the text of a schema."""
-    return _aten.FunctionSchema(text)
+    return _parse(text, "")

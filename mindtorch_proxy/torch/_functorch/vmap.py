@@ -836,7 +836,7 @@ def _call_operator(op, args):
     func = _function_of(op)
     if op.fn is not None:
         with _batching(_call_operator):
-            return op.fn(*args, *(a.default for a in op.schema.args[len(args) :]))
+            return op.fn(*args, *(a.default for a in op.schema.arguments[len(args) :]))
     if op.promote is not None:  # kernels in formulas require tensors of equal shape
         size = next(t._value.shape[0] for t in _tensors_of(args) if _is_batched(t, level))
         args = [_wrap(_value(x, level, size), level) if isinstance(x, Tensor) else x for x in args]
@@ -857,7 +857,7 @@ def _function_of(op):
     """Return an operator as a function that accepts arguments by name."""
 
     def function(*args, **kwargs):
-        rest = [kwargs.pop(a.name, a.default) for a in op.schema.args[len(args) :]] if kwargs else ()
+        rest = [kwargs.pop(a.name, a.default) for a in op.schema.arguments[len(args) :]] if kwargs else ()
         if kwargs:
             raise KeyError(f"{op.full} has no argument {', '.join(kwargs)}")
         return op.call(*args, *rest)

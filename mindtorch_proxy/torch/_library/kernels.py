@@ -7,7 +7,8 @@ import torch
 from mindtorch_proxy.runtime.call.dispatch import hand_over
 from mindtorch_proxy.runtime.call.overrides import handle_torch_function, has_torch_function
 from torch._ops import OpOverload, OpOverloadPacket, has_namespace_operator
-from mindtorch_proxy.runtime.aten import FunctionSchema, fits
+from mindtorch_proxy.runtime.arguments import fits
+from mindtorch_proxy.runtime.schema import parse
 
 OPERATORS: dict = {}  # "namespace::name.overload" -> Operator
 KEYS = {"cpu": "CPU", "cuda": "CUDA", "xpu": "XPU", "mps": "MPS", "npu": "PrivateUse1", "meta": "Meta"}
@@ -225,7 +226,7 @@ EARLY: dict = {}  # "namespace::name.overload" -> Early
 
 def define(namespace, text, tags=()):
     """Define an operator; the name in its schema may include an overload."""
-    schema = FunctionSchema(text, namespace=namespace)
+    schema = parse(text, namespace)
     name = schema.name.partition("::")[2]
     full = schema.name + (f".{schema.overload_name}" if schema.overload_name else "")
     if (

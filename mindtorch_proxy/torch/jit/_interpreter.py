@@ -213,7 +213,7 @@ class _Own:
     """The object ops.mindtorch: operators that PyTorch does not have."""
 
     def __getattr__(self, name):
-        args = own_operators()[name.removesuffix("_")].schema.args
+        args = own_operators()[name.removesuffix("_")].schema.arguments
         return lambda *values: run_own(name, [from_number(a.base, v) for a, v in zip(args, values)])
 
 

@@ -52,9 +52,7 @@ _declare("_sparse_log_softmax", True)
 
 
 @composite(
-    "_C._sparse._spdiags(Tensor diagonals, Tensor offsets, int[] shape, Layout? layout=None) -> Tensor",
-    out=False,
-    aten="_spdiags",
+    "_C._sparse._spdiags(Tensor diagonals, Tensor offsets, int[] shape, Layout? layout=None) -> Tensor", out=False
 )
 def spdiags(diagonals, offsets, shape, layout):
     """Return a sparse matrix whose diagonal at offsets[i] is row i of `diagonals`."""

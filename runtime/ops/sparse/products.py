@@ -459,9 +459,7 @@ on_compressed("_sparse_addmm")(
 )
 
 
-@composite(
-    "_C._sparse._sparse_mm(Tensor sparse, Tensor dense, str? reduce=None) -> Tensor", out=False, aten="_sparse_mm"
-)
+@composite("_C._sparse._sparse_mm(Tensor sparse, Tensor dense, str? reduce=None) -> Tensor", out=False)
 def sparse_mm(sparse, dense, reduce):
     """Multiply two matrices, which are expected to be sparse."""
     if reduce is not None:
@@ -472,7 +470,6 @@ def sparse_mm(sparse, dense, reduce):
 @composite(
     "_C._sparse._sparse_addmm(Tensor mat, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     out=False,
-    aten="_sparse_addmm",
 )
 def sparse_addmm(mat, mat1, mat2, beta, alpha):
     """Return beta * mat + alpha * mat1 @ mat2, where mat1 may be sparse."""
@@ -484,14 +481,13 @@ def sparse_addmm(mat, mat1, mat2, beta, alpha):
     "Scalar alpha=1) -> Tensor",
     out=SAME_DTYPE,
     method=False,
-    aten="sparse_sampled_addmm",
 )
 def strided_sampled_addmm(self, mat1, mat2, beta, alpha):
     """Return alpha * mat1 @ mat2 + beta * self at the specified elements of a CSR matrix `self`."""
     raise could_not_run("sparse_sampled_addmm", self)
 
 
-@composite("_C._sparse._spsolve(Tensor A, Tensor B, *, bool left=True) -> Tensor", out=False, aten="_spsolve")
+@composite("_C._sparse._spsolve(Tensor A, Tensor B, *, bool left=True) -> Tensor", out=False)
 def spsolve(A, B, left):
     """Solve a linear system with a sparse matrix. PyTorch supports this only on accelerators."""
     raise could_not_run("_spsolve", A)

@@ -9,12 +9,12 @@ import copy
 import functools
 import inspect
 
+from ...arguments import bind
 from ...autograd.graph import add
 from ...call.overload import name_of, resolve
 from ...context import CONTEXT
 from ...device import HOST, LAYOUTS, META
 from ...registry import OPERATORS, operators
-from ...schema import bind
 from ..common import T, Tensor, dt
 from ..memory import CONVERSIONS
 from ..valued import ValuedTensor
@@ -239,14 +239,14 @@ def called(handler, func, args, kwargs):
         given = max(
             (
                 i + 1
-                for i, a in enumerate(o.schema.args)
-                if not a.kwonly and (i < len(args) or a.name in kwargs or not i)
+                for i, a in enumerate(o.schema.arguments)
+                if not a.kwarg_only and (i < len(args) or a.name in kwargs or not i)
             ),
             default=0,
         )
         args, kwargs = (
             values[:given],
-            {a.name: v for a, v in zip(o.schema.args, values) if a.kwonly and a.name in kwargs},
+            {a.name: v for a, v in zip(o.schema.arguments, values) if a.kwarg_only and a.name in kwargs},
         )
     return handler(*args, **kwargs)
 
@@ -319,7 +319,7 @@ def declared(func, args, kwargs):
             for o in OPERATORS.get(namespace, {}).get(name.removesuffix(suffix) if suffix else name, ()):
                 values = bind(o.schema, args, kwargs, method)
                 if values is not None:
-                    return o, [(v,) if a.list and isinstance(v, int) else v for a, v in zip(o.schema.args, values)]
+                    return o, [(v,) if a.list and isinstance(v, int) else v for a, v in zip(o.schema.arguments, values)]
     return None
 
 
