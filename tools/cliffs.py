@@ -324,6 +324,8 @@ def sweep(options):
                 write_table(options.table, lines)
             for line in new:
                 print(f"{line[0]} {line[1]}: worst {line[3] or '-'} ({line[4]}), growth {line[7] or '-'}", flush=True)
+    except KeyboardInterrupt:
+        print("interrupted: the same command goes on from here", flush=True)
     finally:
         real.close()
         ours.close()
