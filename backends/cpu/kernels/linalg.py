@@ -53,6 +53,9 @@ def each(f, *arrays):
     batch = arrays[0].shape[:-2]
     if not batch:
         return f(*arrays)
+    if 0 not in batch and not any(a.size for a in arrays):  # matrices without elements are all alike
+        one = [np.asarray(o) for o in f(*[s[(0,) * len(batch)] for s in arrays])]
+        return [np.broadcast_to(o, (*batch, *o.shape)).copy() for o in one]
     out = [f(*[s[i] for s in arrays]) for i in np.ndindex(batch)]
     parts = [np.stack([np.asarray(o[k]) for o in out]) for k in range(len(out[0]))]
     return [p.reshape(*batch, *p.shape[1:]) for p in parts]

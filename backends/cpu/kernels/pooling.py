@@ -56,15 +56,16 @@ def max_pool(x, kernel, stride, padding, dilation, ceil):
         if found is not None:
             return found
     # start with the first position of each window inside the input
-    first = [[max(o * s - p, (o * s - p) % d) for o in range(m)] for m, s, p, d in zip(out, stride, padding, dilation)]
+    starts = [np.arange(m) * s - p for m, s, p in zip(out, stride, padding)]
+    first = [np.maximum(start, start % d) for start, d in zip(starts, dilation)]
     flat = reduce(lambda a, bn: a * bn[1] + bn[0], zip(_grid(first), n), 0)
     # where a dilated window has no position inside, this reads the padding
-    best = xp[(..., *_grid([[i + p for i in f] for f, p in zip(first, padding)]))]
+    best = xp[(..., *_grid([f + p for f, p in zip(first, padding)]))]
     index = np.empty(best.shape, np.int64)
     index[...] = flat
     for at, where in _positions(kernel, stride, dilation, out):
         value = xp[(..., *where)]
-        at_input = [[o * s - p + a * d for o in range(m)] for m, s, p, d, a in zip(out, stride, padding, dilation, at)]
+        at_input = [start + a * d for start, d, a in zip(starts, dilation, at)]
         better = value > best
         if x.dtype.kind == "f":
             better |= value != value
@@ -96,7 +97,7 @@ def _large_max_pool(xp, n, lowest, kernel, stride, padding, dilation, out):
         return reduce(lambda a, bn: a * bn[1] + bn[0], zip(columns, n), 0)
 
     index = np.take(flat(np.array(offsets).T * np.array(dilation)[:, None]), which)
-    index += flat(_grid([[o * s - p for o in range(m)] for m, s, p in zip(out, stride, padding)]))
+    index += flat(_grid([np.arange(m) * s - p for m, s, p in zip(out, stride, padding)]))
     return best, index
 
 
@@ -116,15 +117,22 @@ def adaptive_max_pool(x, size):
     n = x.shape[-dims:]
     index = np.broadcast_to(np.arange(int(np.prod(n))).reshape(n), x.shape)
     for d in range(x.ndim - 1, x.ndim - 1 - dims, -1):
-        o, m = size[d - x.ndim], x.shape[d]
-        values, where = [], []
-        for i in range(o):
-            part = (slice(None),) * d + (slice(i * m // o, -(-(i + 1) * m // o)),)
-            at = np.expand_dims(x[part].argmax(d), d)
-            values.append(np.take_along_axis(x[part], at, d))
-            where.append(np.take_along_axis(index[part], at, d))
-        x, index = np.concatenate(values, d), np.concatenate(where, d)
+        windows, where = _windows(x, d, size[d - x.ndim]), _windows(index, d, size[d - x.ndim])
+        at = np.expand_dims(windows.argmax(d + 1), d + 1)
+        x, index = (np.take_along_axis(w, at, d + 1).squeeze(d + 1) for w in (windows, where))
     return x, index
+
+
+def _windows(x, d, count):
+    """Return x with dimension d split in two: the windows that cover it evenly, and the elements of each.
+
+    Of a window shorter than others the last element stands there several times.
+    """
+    n = x.shape[d]
+    if n % count == 0:
+        return x.reshape(*x.shape[:d], count, n // count, *x.shape[d + 1 :])
+    start, stop = np.arange(count) * n // count, -(-np.arange(1, count + 1) * n // count)
+    return x.take(np.minimum(start[:, None] + np.arange((stop - start).max()), stop[:, None] - 1), d)
 
 
 # ------------------------------------------------------------------------------------------------ averages
