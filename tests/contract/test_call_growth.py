@@ -195,6 +195,7 @@ def told_loops(names, *args):
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.timeout(900)
 def test_no_loop_over_data_in_any_sample():
     found = told_loops(NOT_KNOWN)
@@ -202,6 +203,7 @@ def test_no_loop_over_data_in_any_sample():
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("dtype", "float64 float16 bfloat16 int64 bool complex64".split())
 def test_no_loop_over_data_of_another_dtype(dtype):
