@@ -117,7 +117,8 @@ def adaptive_max_pool(x, size):
     n = x.shape[-dims:]
     index = np.broadcast_to(np.arange(int(np.prod(n))).reshape(n), x.shape)
     for d in range(x.ndim - 1, x.ndim - 1 - dims, -1):
-        windows, where = _windows(x, d, size[d - x.ndim]), _windows(index, d, size[d - x.ndim])
+        count = int(size[d - x.ndim])
+        windows, where = _windows(x, d, count), _windows(index, d, count)
         at = np.expand_dims(windows.argmax(d + 1), d + 1)
         x, index = (np.take_along_axis(w, at, d + 1).squeeze(d + 1) for w in (windows, where))
     return x, index
