@@ -6,6 +6,7 @@ version, "kernels": {operator: {dtype: a kind for each class of sizes}}}.
 
 import json
 import os
+import warnings
 from pathlib import Path
 
 from ...runtime import pyboost
@@ -27,12 +28,15 @@ def own():
 
 def load():
     """Return this machine's table, if it was measured with this MindSpore version, else the bundled one."""
-    for path in (own(), BUNDLED):
-        if path.exists():
-            found = json.loads(path.read_text())
-            if path is BUNDLED or found["mindspore"] == pyboost.version():
-                return found["kernels"]
-    return {}
+    path = own()
+    if path.exists():
+        found = json.loads(path.read_text())
+        names = {name for kinds in found["kernels"].values() for name in kinds}
+        if not names <= DTYPES.keys():  # dtypes were single letters once
+            warnings.warn(f"{path} is from an earlier version and not used: run python -m mindtorch_proxy tune again")
+        elif found["mindspore"] == pyboost.version():
+            return found["kernels"]
+    return json.loads(BUNDLED.read_text())["kernels"]
 
 
 _TABLE = load() if CHOICE == "fastest" else {}

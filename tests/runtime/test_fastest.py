@@ -43,6 +43,14 @@ def test_this_machine_s_table_goes_first(python, tmp_path):
     assert run(python, COUNT, MINDTORCH_KERNELS="fastest", MINDTORCH_KERNEL_TABLE=path).split() == ["fastest", "numpy"]
 
 
+def test_a_table_of_an_earlier_version_is_named_and_not_used(monkeypatch, tmp_path):
+    path = tmp_path / "kernels.json"
+    path.write_text(json.dumps({"mindspore": tune.pyboost.version(), "kernels": {"mm": {"f": ["pyboost"] * 4}}}))
+    monkeypatch.setenv("MINDTORCH_KERNEL_TABLE", str(path))
+    with pytest.warns(UserWarning, match="kernels.json is from an earlier version"):
+        assert measured.load()["mm"]["f32"][0] == "numpy"
+
+
 def test_no_third_choice():
     done = subprocess.run(
         [sys.executable, "-m", "mindtorch_proxy", "-c", "import torch; torch.ones(2) + 1"],
