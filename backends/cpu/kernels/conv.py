@@ -81,7 +81,37 @@ def transposed(x, w, stride, padding, dilation, size, groups):
     return np.ascontiguousarray(out.reshape(-1, n, *out.shape[-k:]).swapaxes(0, 1))
 
 
+def _long_columns(x, kernel, padding, dilation, groups):
+    """Return _columns() for a stride of 1 with its columns in the order of the padded input's memory, and how to view
+    results for them.
+
+    The matrix has columns for the positions between two rows of the result too, which mean nothing, but its rows are
+    copied in long runs. The second result is (length, strides): elements of a column of one image, and how many of
+    them lie between neighbours along each dimension.
+    """
+    x = np.ascontiguousarray(np.pad(x, [(0, 0), (0, 0), *((p, p) for p in padding)]) if any(padding) else x)
+    steps = [math.prod(x.shape[i + 1 :]) for i in range(2, x.ndim)]
+    length = sum((n - d * (k - 1) - 1) * st for n, k, d, st in zip(x.shape[2:], kernel, dilation, steps)) + 1
+    n, c, size = x.shape[0], x.shape[1] // groups, x.itemsize
+    within = *(d * st * size for d, st in zip(dilation, steps)), x.strides[0], size
+    w = as_strided(x, (groups, c, *kernel, n, length), (c * x.strides[1], x.strides[1], *within), writeable=False)
+    return w.reshape(groups, c * math.prod(kernel), n * length), (length, steps)
+
+
 def for_weight(x, g, kernel, stride, padding, dilation, groups):
+    out = [n + 2 * p - d * (k - 1) for n, k, p, d in zip(x.shape[2:], kernel, padding, dilation)]
+    if (
+        out == list(g.shape[2:])
+        and max(stride) == 1
+        and min(out) > 2 * max(d * (k - 1) for d, k in zip(dilation, kernel))
+    ):
+        cols, (length, steps) = _long_columns(x, kernel, padding, dilation, groups)
+        n, channels = g.shape[:2]
+        rows = np.zeros((channels, n, length), g.dtype)
+        strides = *rows.strides[:2], *(st * g.itemsize for st in steps)
+        as_strided(rows, (channels, n, *out), strides)[...] = g.swapaxes(0, 1)
+        found = matmul(rows.reshape(groups, channels // groups, n * length), cols.transpose(0, 2, 1))
+        return found.reshape(channels, x.shape[1] // groups, *kernel)
     cols, _ = _columns(x, kernel, stride, padding, dilation, groups, g.shape[2:])
     return matmul(_ungrouped(g, groups), cols.transpose(0, 2, 1)).reshape(g.shape[1], x.shape[1] // groups, *kernel)
 
@@ -145,11 +175,13 @@ def _conv(prim, x, w, bias, stride, padding, dilation, is_transposed, extra, gro
     HOLES.look()
     xs, ws = x._shape, w._shape
     k = len(ws) - 2
+    # then a convolution with the flipped weight gives the same sum
+    turnable = groups == max(stride) == 1 and all(p <= d * (m - 1) for p, d, m in zip(padding, dilation, ws[2:]))
     if (
         0 in xs
         or 0 in ws
         or k > 3
-        or (k == 3 and (is_transposed or groups > 1))
+        or (k == 3 and (groups > 1 or is_transposed and not turnable))
         or any(e >= s for e, s in zip(extra, stride))
     ):
         bias = None if bias is None else bias._array()
@@ -159,21 +191,16 @@ def _conv(prim, x, w, bias, stride, padding, dilation, is_transposed, extra, gro
     )
     around = tuple(d * (m - 1) - p for p, d, m in zip(padding2, dilation2, kernel))
     work = numel(xs) // xs[1] * numel(ws) // (1 if is_transposed else math.prod(stride))
-    if k == 3:
+    if k == 3 and not is_transposed:
         prim = pyboost.primitive("Conv3D", legacy=True).of(
             ws[0], kernel, 1, "pad", _pads(padding), stride2, dilation2, groups
         )
         args = _flat(x), _flat(w)
-    elif (
-        is_transposed
-        and groups == 1
-        and stride2 == (1, 1)
-        and numel(ws) < numel(xs)
-        and all(p <= d * (m - 1) for p, d, m in zip(padding2, dilation2, kernel))
-    ):
-        # a convolution with the flipped weight gives the same sum, up to 1.5 times as fast as Conv2DBackpropInput
-        turned = np.ascontiguousarray(w._array().reshape(*ws[:2], *kernel)[:, :, ::-1, ::-1].swapaxes(0, 1))
-        prim = pyboost.primitive("Conv2D", legacy=True).of(
+    elif is_transposed and turnable and (k == 3 or numel(ws) < numel(xs)):
+        # up to 1.5 times as fast as Conv2DBackpropInput; there is none for three dimensions
+        turned = w._array().reshape(*ws[:2], *kernel).swapaxes(0, 1)
+        turned = np.ascontiguousarray(turned[(..., *(slice(None, None, -1),) * len(kernel))])
+        prim = pyboost.primitive("Conv3D" if k == 3 else "Conv2D", legacy=True).of(
             ws[1], kernel, 1, "pad", _pads(around), stride2, dilation2, 1
         )
         args = _flat(x), pyboost.tensor_from_array(turned)
