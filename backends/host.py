@@ -159,6 +159,8 @@ def astype(a, dtype):
     if a.dtype.kind == "c" and dtype.category != dt.COMPLEX:
         a = a.real if dtype.category != dt.BOOL else a != 0
     with quiet():
+        if dtype is dt.float8_e4m3fn and a.dtype != dtype.np:
+            a = dt.saturated(a)
         if dtype.category == dt.INT and dtype.itemsize < 8 and a.dtype.kind not in "biu":
             return (
                 a.astype(np.float32 if a.dtype.kind == "V" else a.dtype)

@@ -205,7 +205,13 @@ C_NAMES = {
     complex32: "c10::complex<c10::Half>",
     complex64: "c10::complex<float>",
     complex128: "c10::complex<double>",
+    **{d: f"c10::F{d.name[1:]}" for d in ALL.values() if d.name.startswith("float8")},
 }
+
+
+def saturated(a):
+    """Clip values to the range of float8_e4m3fn, the only dtype to which PyTorch converts with saturation."""
+    return np.clip(a.astype(np.float32), -448, 448)
 
 
 def c_name(d):

@@ -554,7 +554,7 @@ def _plain(values):
 def poisson(gen, rates):
     """Return one Poisson sample per rate: by products of uniforms below 10, else Hoermann's transformed rejection."""
     _require(rates.dtype, FLOATING, "poisson_cpu")
-    _check(not bool((rates < 0).any()), "invalid Poisson rate, expected rate to be non-negative")
+    _check(bool((rates >= 0).all()), "invalid Poisson rate, expected rate to be non-negative")
     with _stream(gen) as stream:
         return cast(np.asarray(samplers.poisson(stream, _plain(rates))), rates.dtype).reshape(rates.shape)
 

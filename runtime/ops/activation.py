@@ -90,6 +90,9 @@ def _hardtanh_promote(common, self, low, high):
         raise RuntimeError("Bool inputs not supported for hardtanh")
     if common.category == dt.INT and not common.is_signed and low < 0:
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
+    if common.category == dt.FLOAT:
+        check_number(low, common)
+        check_number(high, common)
     return common, common
 
 
@@ -168,7 +171,14 @@ _leaky_relu = op(
 _functional(
     "leaky_relu(Tensor input, float negative_slope=0.01, bool inplace=False) -> Tensor", _leaky_relu, inplace=True
 )
-_threshold_promote = lambda common, self, *numbers: [check_number(n, common) for n in numbers] and (common, common)
+
+
+def _threshold_promote(common, self, threshold, value):
+    check_number(threshold, dt.OPMATH.get(common, common))  # PyTorch compares half types in float32
+    check_number(value, common)
+    return common, common
+
+
 _threshold_grad = lambda g, self, threshold: ATEN.threshold_backward(g, self, threshold)
 _THRESHOLD = dict(
     promote=_threshold_promote, derivative=_threshold_grad, irreversible=lambda self, threshold, value: None

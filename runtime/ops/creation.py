@@ -484,7 +484,7 @@ def _from_numbers(x, d, want):
             )
         if d.category == dt.INT and d.itemsize < 8 or d is dt.bool_:
             return np.array(x, dtype=np.int64 if d is not dt.bool_ else np.bool_).astype(d.np), d
-        return np.array(x, dtype=d.np), d
+        return np.array(x, dtype=d.np) if d is not dt.float8_e4m3fn else dt.saturated(np.array(x)).astype(d.np), d
     except OverflowError:
         if want is dt.bool_:  # an integer too large for any dtype is true
             return np.array(x, dtype=object).astype(np.bool_), want

@@ -9,9 +9,10 @@ from ..call.out import FOUND_DTYPE, SAME_SCALAR_TYPE, Out
 from ..call.promotion import ALWAYS_BOOL, BOOL_TO_LONG, COMPLEX_TO_FLOAT, DEFAULT, INT_TO_FLOAT, promoted, result_dtype
 from ..context import CONTEXT
 from ..declare import BY_PARTS, composite, op
+from ..device import HOST
 from ..signatures import mismatch
 from ..warn import warn_once
-from .common import T, Tensor, check_filling_mask, check_number, conj, dt, numel, only
+from .common import T, Tensor, check_fill, check_filling_mask, check_number, conj, dt, numel, only
 from .creation import OBJECT_DTYPE
 
 LN2, LN10 = math.log(2), math.log(10)
@@ -708,8 +709,27 @@ _CLAMP = dict(
 )
 
 
+def _real_limit(limit):
+    """Return a complex number as the real number that it is, and any other limit as it is."""
+    if limit.__class__ is not complex:
+        return limit
+    check_number(limit, dt.float64)
+    return limit.real
+
+
 @composite("clamp(Tensor self, Tensor|Scalar? min=None, Tensor|Scalar? max=None) -> Tensor", **_CLAMP)
 def clamp(self, min, max):
+    if not self.dtype.is_complex:
+        min, max = _real_limit(min), _real_limit(max)
+        given = [limit for limit in (min, max) if isinstance(limit, Tensor)]
+        if any(limit.dtype.is_complex for limit in given):
+            kernel = "clamp" if min is not None and max is not None else "maximum" if max is None else "minimum"
+            name = dt.scalar_name(result_dtype((self, *given)))
+            raise NotImplementedError(f"\"{kernel}_cpu\" not implemented for '{name}'")
+    return _clamped(self, min, max)
+
+
+def _clamped(self, min, max):
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     wide = [isinstance(limit, Tensor) and (limit._shape != () or limit._requires_grad) for limit in (min, max)]
@@ -732,23 +752,20 @@ def clamp(self, min, max):
 _CLAMP_ONE = dict(inplace=True, pointwise=True, inplace_function=True)
 _CLAMP_MIN = dict(derivative=_clamp_min_grads, node=_by_number("ClampMin", "min", 0, 1), **_CLAMP_ONE)
 _CLAMP_MAX = dict(derivative=_clamp_max_grads, node=_by_number("ClampMax", "max", 0, 1), **_CLAMP_ONE)
-composite("clamp_min(Tensor self, Tensor|Scalar min) -> Tensor", **_CLAMP_MIN)(lambda self, min: clamp(self, min, None))
-composite("clamp_max(Tensor self, Tensor|Scalar max) -> Tensor", **_CLAMP_MAX)(lambda self, max: clamp(self, None, max))
+composite("clamp_min(Tensor self, Tensor|Scalar min) -> Tensor", **_CLAMP_MIN)(
+    lambda self, min: _clamped(self, min, None)
+)
+composite("clamp_max(Tensor self, Tensor|Scalar max) -> Tensor", **_CLAMP_MAX)(
+    lambda self, max: _clamped(self, None, max)
+)
 
 
 # ------------------------------------------------------------------------------------------------ selection
-def _check_ints(values, common):
-    for v in values:
-        if v.__class__ is int:
-            check_number(v, common)
-    return common, common
-
-
 _where_grads = {
     "self": lambda g, condition: T.where(condition, g, 0),
     "other": lambda g, condition: T.where(condition, 0, g),
 }
-_WHERE = dict(promote=lambda common, condition, *values: _check_ints(values, common), derivative=_where_grads)
+_WHERE = dict(promote=lambda common, condition, *values: (common, common), derivative=_where_grads)
 _where = op(
     "_where(Tensor condition, Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
     "Select",
@@ -779,6 +796,9 @@ def where(condition, input, other):
             "version of PyTorch. Use a boolean condition instead."
         )
         condition = condition.to(dt.bool_)
+    for value in (input, other):
+        if value.__class__ in (int, float, complex) and not abs(value) < 128:  # which fits every dtype
+            check_fill(value, result_dtype((input, other)), (), HOST)  # PyTorch fills a tensor without dimensions
     return _where.call(condition, input, other)
 
 

@@ -378,7 +378,13 @@ def lstsq(a, b, rcond, driver, vector):
         res = (np.abs(A @ x - B) ** 2).sum(0)
         return x, res if rank == n else np.zeros_like(res), rank, np.zeros(k, real) if s is None else s
 
-    x, res, rank, s = each(one, a, b)
+    if 0 in batch:
+        x, res, rank, s = (
+            np.zeros((*batch, *p), d)
+            for p, d in (((n, b.shape[-1]), a.dtype), (b.shape[-1:], real), ((), int), ((k,), real))
+        )
+    else:
+        x, res, rank, s = each(one, a, b)
     none = np.zeros(0, real)
     full = np.all(np.asarray(rank) == n)
     return (

@@ -21,6 +21,8 @@ numpy(
 def _wrapped(value, dtype):
     if dtype.category == 1 and isinstance(value, (int, float)):
         return np.array(int(value) & ((1 << 8 * dtype.itemsize) - 1), f"u{dtype.itemsize}").view(dtype.np)
+    if dtype is dt.float8_e4m3fn:
+        return dt.saturated(np.asarray(value))
     return value if dtype is not dt.complex32 else dt.complex_pairs(np.asarray(value))
 
 
