@@ -70,7 +70,7 @@ def peft(folder):
     """LoRA, four steps, saved."""
     from peft import LoraConfig, get_peft_model
 
-    device = "npu" if torch.npu.is_available() else "cpu"
+    device = "npu" if torch.accelerator.is_available() else "cpu"
     m = get_peft_model(model(), LoraConfig(r=4, target_modules=["q_proj", "v_proj"], init_lora_weights=True)).to(device)
     optimizer, losses = torch.optim.AdamW([p for p in m.parameters() if p.requires_grad], lr=1e-2), []
     for ids in data().to(device).split(4):
