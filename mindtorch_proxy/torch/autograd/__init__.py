@@ -9,6 +9,7 @@ from mindtorch_proxy.runtime.call.overrides import (
 )
 from mindtorch_proxy.runtime.tensor import Tensor as _Tensor
 
+import torch._C  # waits where another thread is importing it; its submodules are made there
 from torch._C._autograd import DeviceType, SavedTensor, _unsafe_set_version_counter  # noqa: F401
 
 from . import (
