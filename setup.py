@@ -29,7 +29,7 @@ def compiled():
         for parent in (folder, *folder.parents[: package.count(".")]):
             (parent / "__init__.py").touch()
         for suffix in (".py", ".pxd"):
-            shutil.copy2(Path(package.rsplit(".", 1)[1], module + suffix), folder)
+            shutil.copy2(Path(FOLDERS[package], module + suffix), folder)
         # no fused multiply-add: results are those of Python's arithmetic on every processor
         options = ["-O2", "-ffp-contract=off"]
         modules.append(Extension(name, [str(folder / f"{module}.py")], extra_compile_args=options, optional=True))
