@@ -35,14 +35,21 @@ def clean_environment(**extra):
     return {name: str(value) for name, value in environment.items() if value is not None}
 
 
-def pytest_collection_modifyitems(items):
-    """Mark the tests in the ledger as expected failures; one that passes fails the run."""
+def pytest_collection_modifyitems(config, items):
+    """Mark the tests in the ledger as expected failures; one that passes fails the run.
+
+    With --record, keep only tests that ask the real torch.
+    """
     try:
         import tomllib
     except ModuleNotFoundError:  # Python 3.10, for which pytest installs tomli
         import tomli as tomllib
     ledger = tomllib.loads((REPOSITORY / "tests" / "ledger.toml").read_text())
     oracle = os.environ.get("MINDTORCH_ORACLE_PYTHON")
+    if config.getoption("--record"):
+        if not oracle:
+            raise pytest.UsageError("--record needs a real torch: MINDTORCH_ORACLE_PYTHON names no Python")
+        items[:] = [item for item in items if {"answers", "theirs"} & set(item.fixturenames)]
     for item in items:
         if (entry := ledger.get(item.nodeid)) and (
             oracle or item.nodeid.startswith("tests/differential/")
@@ -52,12 +59,16 @@ def pytest_collection_modifyitems(items):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Run all cases of a file in one worker, which executes the file once; distribute all other tests freely."""
+    """Run all cases of a file, and all parameters of a test of several processes, in one worker, which executes the
+    programs once; distribute all other tests freely.
+    """
     from xdist.scheduler import LoadScopeScheduling
 
     class Scheduling(LoadScopeScheduling):
         def _split_scope(self, nodeid):
-            return nodeid.partition("-")[0] if nodeid.startswith("tests/differential/test_cases.py::") else nodeid
+            if nodeid.startswith("tests/differential/test_cases.py::"):
+                return nodeid.partition("-")[0]
+            return nodeid.partition("[")[0] if nodeid.startswith("tests/distributed/") else nodeid
 
     return Scheduling(config, log)
 
@@ -172,7 +183,7 @@ def answers(request, oracle, python, tmp_path_factory):
     def answer(group, name):
         if (group, name) not in known:
             recorded = recording.read(group, name)
-            if oracle and (recorded is None or os.environ.get("MINDTORCH_ANSWERS") != "recorded"):
+            if oracle and (recorded is None or not recording.recorded_ones_wanted()):
                 known[group, name] = fresh.setdefault(group, {})[name] = ask(group, name)
                 if recorded is not None and not recording_anew:
                     _check_recording(group, name, recorded, known[group, name])
@@ -209,5 +220,6 @@ def _check_recording(group, name, recorded, fresh):
         recorded, fresh = [a for a, _ in same], [b for _, b in same]
     found = next(differences(recorded, fresh, f"recorded {group} {name}", lambda *_: MACHINES, strides=False), None)
     assert not found, (
-        f"{found}\nmake the recordings anew: python -m pytest --record -n 0 tests/differential tests/oracle"
+        f"{found}\nmake the recordings anew: python -m pytest --record -n 0 tests/differential tests/oracle "
+        "tests/distributed"
     )

@@ -211,7 +211,7 @@ def test_no_loop_over_data_of_another_dtype(dtype):
     assert not found, found
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_known_loops_are_still_there():
     gone = [name for name in REASONS if not told_loops([name], FEW)]
     assert not gone, f"strike them from LOOPS: {gone}"

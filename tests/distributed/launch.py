@@ -12,6 +12,19 @@ import warnings
 from datetime import timedelta
 
 
+def plain(x):
+    """Return a result as plain data, which can be recorded: dtypes by name; sizes still differ from tuples."""
+    import torch
+
+    if isinstance(x, torch.Size):
+        return ("torch.Size", *x)
+    if type(x) in (list, tuple):
+        return type(x)(map(plain, x))
+    if type(x) is dict:
+        return {plain(k): plain(v) for k, v in x.items()}
+    return repr(x) if type(x).__module__.partition(".")[0] == "torch" else x
+
+
 def main(folder, rank, size, module, *functions):
     import torch.distributed as dist
 
@@ -31,7 +44,7 @@ def main(folder, rank, size, module, *functions):
         except Exception:
             result = traceback.format_exc()
         with open(os.path.join(folder, f"{function}.{rank}"), "wb") as file:
-            pickle.dump(result, file)
+            pickle.dump(plain(result), file)
     dist.barrier()
     dist.destroy_process_group()
 

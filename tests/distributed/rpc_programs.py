@@ -174,6 +174,9 @@ def calls():
     found += [
         rpc.rpc_async("w1", torch.add, (x, 1)).then(lambda f: f.wait().sum()).wait().item(),
         rpc.rpc_sync("w1", handed_on, args=("w2", 3)),
+        rpc.rpc_sync("w1", torch.div, args=(3, 2)),
+        rpc.rpc_sync("w0", torch.mul, args=(2.0, 3)),
+        rpc.remote("w2", torch.sub, args=(3, 1)).to_here(),
     ]
     with rpc.api._wait_all():
         future = rpc.rpc_async("w1", sleeps, args=(0.2,))

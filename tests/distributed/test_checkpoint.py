@@ -41,14 +41,14 @@ def test_other_numbers_of_ranks_load_them(ranks, tmp_path, monkeypatch):
             complete(found, 2)
 
 
-def test_states_of_sharded_models(ranks, oracle_python, close, tmp_path, monkeypatch):
+def test_states_of_sharded_models(ranks, theirs, close, tmp_path, monkeypatch):
     monkeypatch.setenv("CHECKPOINTS", str(tmp_path / "theirs"))
-    theirs = ranks("checkpoint_programs", ["states"], 2, oracle_python)["states"]
+    expected = theirs("checkpoint_programs", ("states",), 2)["states"]
     monkeypatch.setenv("CHECKPOINTS", str(tmp_path / "ours"))
     ours = ranks("checkpoint_programs", ["states", "states_of_flat_parameters"], 2)
     for rank in range(2):
         got, flat = ours["states"][rank], ours["states_of_flat_parameters"][rank]
-        assert {k: (got[k], v) for k, v in theirs[rank].items() if not close(got[k], v)} == {}
+        assert {k: (got[k], v) for k, v in expected[rank].items() if not close(got[k], v)} == {}
         for (kind, *key), value in flat.items():
             assert close(value, got[("fully_shard", *key)]), (kind, key)
 

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 PROGRAM = """
 import sys
 import torch
@@ -33,6 +35,7 @@ def test_both_ways(oracle_python, tmp_path):
             assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.nightly
 def test_blocks_of_every_rank_become_whole_tensors(ranks, oracle_python, tmp_path, monkeypatch):
     """Both torches write the same files, and each reads what the other has written."""
     pythons, written, read = {"ours": (), "theirs": (oracle_python,)}, {}, {}
@@ -40,6 +43,8 @@ def test_blocks_of_every_rank_become_whole_tensors(ranks, oracle_python, tmp_pat
         monkeypatch.setenv("CHECKPOINTS", str(tmp_path / writer))
         written[writer] = ranks("hf_programs", ["saved"], 2, *python)["saved"]
         for reader, other in pythons.items():
+            if writer == reader == "theirs":
+                continue
             read[writer, reader] = ranks("hf_programs", ["loaded"], 2, *other)["loaded"]
     assert written["ours"] == written["theirs"]
     whole = [[float(10 * row + column) for column in range(10)] for row in range(7)]

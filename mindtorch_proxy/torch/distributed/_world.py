@@ -23,7 +23,7 @@ PG_WRAPPER_STORE_PREFIX = "pg_wrapper"
 
 
 class Backend(str):
-    """The lower-case name of a backend.
+    """The names of the backends; a call gives the lower-case name, a plain string.
 
     Whether a backend of that name exists is only checked when a group is created.
     """
@@ -55,7 +55,7 @@ class Backend(str):
         value = getattr(Backend, name.upper(), Backend.UNDEFINED)
         if not isinstance(value, str) or value == Backend.UNDEFINED:
             value = name.lower()
-        return super().__new__(cls, value)
+        return value
 
     @classmethod
     def register_backend(cls, name, func, extended_api=False, devices=None):

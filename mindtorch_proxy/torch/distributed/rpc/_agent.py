@@ -21,6 +21,7 @@ import traceback
 from concurrent.futures import ThreadPoolExecutor
 
 import torch
+from torch.jit._builtins import _find_builtin
 
 from .._address import interface_address, local_address
 from . import _rref, _wire
@@ -63,6 +64,10 @@ def _result(info, function, *args, **kwargs):
         text = f"On {info}:\n{e!r}\n{''.join(traceback.format_exception(e))}"
         print(text, file=sys.stderr)
         return _RemoteError(type(e), text)
+
+
+def _are_numbers(values):
+    return all(isinstance(value, (bool, int, float, complex)) for value in values)
 
 
 def _outcome(future):
@@ -319,7 +324,11 @@ class Agent:
             nonlocal later
             function, args, kwargs = _wire.loads(data, buffers)
             later = hasattr(function, "_wrapped_async_rpc_function")
-            return function(*args, **kwargs)
+            result = function(*args, **kwargs)
+            # PyTorch calls TorchScript's operators here, which compute numbers from numbers
+            if type(result) is torch.Tensor and args and _are_numbers(args) and not kwargs and _find_builtin(function):
+                return result.item()
+            return result
 
         def finish(value):
             try:
