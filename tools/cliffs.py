@@ -28,11 +28,12 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / part) for part in ("tests/oracle", "tests", "benchmarks")]
+sys.path[:0] = [str(ROOT / part) for part in ("tests/oracle", "tests", "benchmarks", "tools")]
 
 import enlarging  # noqa: E402
 import recording  # noqa: E402
 import samples  # noqa: E402
+from sweeping import commit, part_of, read_table, write_table  # noqa: E402
 from turns import alone, least_time  # noqa: E402
 
 ELEMENTS = {"1k": 1 << 10, "16k": 1 << 14, "256k": 1 << 18}  # of all arguments together
@@ -270,20 +271,6 @@ def growth(ratios):
     return f"{max(found):.2f}" if found else ""
 
 
-def read_table(path):
-    """Return the table's lines, each a list of strings in the order of COLUMNS."""
-    if not path or not path.exists():
-        return []
-    return [line.split("\t") for line in path.read_text().splitlines()[1:]]
-
-
-def write_table(path, lines):
-    """Write the lines in the order of their operators, through a file beside it."""
-    beside = path.with_name(path.name + ".part")
-    beside.write_text("\n".join("\t".join(line) for line in [COLUMNS, *sorted(lines)]) + "\n")
-    beside.replace(path)
-
-
 def steep(lines, above):
     """Return the lines whose worst ratio is above this, the worst first; what fails comes before all."""
 
@@ -296,10 +283,7 @@ def steep(lines, above):
 def sweep(options):
     """Measure the operators that have no line in the table yet, and print the steep ones."""
     names = sorted(set(recording.names("samples")) - recording.has_nothing("samples") - {"(nothing)"})
-    part, parts = (int(number) for number in options.shard.split("/"))
-    names = options.only or names[part - 1 :: parts]
-    describe = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
-    commit = subprocess.run(describe, capture_output=True, text=True).stdout.strip()
+    names, checked_out = options.only or part_of(names, options.shard), commit()
     real = Side([options.real], options.core)
     kernels = {"MINDTORCH_KERNELS": options.kernels} if options.kernels else {}
     ours = Side([sys.executable, "-m", "mindtorch_proxy"], options.core, kernels)
@@ -313,15 +297,15 @@ def sweep(options):
                 break
             theirs, ways = real.ask(name, {}, options.seconds, options.limit) or ({}, {})
             found = (ours.ask(name, ways, options.seconds, options.limit) or ({}, {}))[0] if theirs else {}
-            new = lines_of(name, commit, theirs, found)
+            new = lines_of(name, checked_out, theirs, found)
             if found and steep(new, options.above):  # once more, in case that something else ran meanwhile
                 for side, known in ((real, theirs), (ours, found)):
                     more = side.ask(name, ways, options.seconds, options.limit)
                     known.update(least(known, more[0] if more else {}))
-                new = lines_of(name, commit, theirs, found)
+                new = lines_of(name, checked_out, theirs, found)
             lines = [line for line in lines if line[0] != name] + new
             if options.table:
-                write_table(options.table, lines)
+                write_table(options.table, COLUMNS, lines)
             for line in new:
                 print(f"{line[0]} {line[1]}: worst {line[3] or '-'} ({line[4]}), growth {line[7] or '-'}", flush=True)
     except KeyboardInterrupt:

@@ -24,7 +24,11 @@ import tempfile
 import time
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+
+from sweeping import commit, part_of, read_table, write_table  # noqa: E402
+
 COLUMNS = (
     "folder",
     "date",
@@ -43,20 +47,6 @@ HUB = re.compile(
 )
 
 
-def read_table(path):
-    """Return the table's lines by folder, each a list of strings in the order of COLUMNS."""
-    if not path.exists():
-        return {}
-    lines = [line.split("\t") for line in path.read_text().splitlines()[1:]]
-    return {line[0]: line for line in lines}
-
-
-def write_table(path, lines):
-    """Write the lines in the order of their folders."""
-    text = "\n".join("\t".join(line) for line in [list(COLUMNS), *(lines[name] for name in sorted(lines))])
-    path.write_text(text + "\n")
-
-
 def run(python, folder, checkout, options, limit):
     """Run a folder's tests by the runner and return what it wrote to its JSON file, or None where it wrote none."""
     with tempfile.TemporaryDirectory() as scratch:
@@ -65,7 +55,7 @@ def run(python, folder, checkout, options, limit):
         environment = dict(
             os.environ, PYTHONPATH=path, HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", OMP_NUM_THREADS="1"
         )
-        command = [python, str(HERE / "run_test_v2.py"), str(folder), "-q", "--json", str(results), *options]
+        command = [python, str(ROOT / "run_test_v2.py"), str(folder), "-q", "--json", str(results), *options]
         try:
             subprocess.run(command, cwd=scratch, env=environment, capture_output=True, timeout=limit)
         except subprocess.TimeoutExpired:
@@ -83,12 +73,12 @@ def failures(results):
     return wanting, {test["id"] for test in failed} - wanting | not_run
 
 
-def line_of(folder, checkout, real, commit, limit):
+def line_of(folder, checkout, real, limit):
     """Run one folder on both sides and return its line of the table."""
     started = time.time()
     ours = run(sys.executable, folder, checkout, (), limit)
     seconds = str(round(time.time() - started))
-    head = [folder.name, time.strftime("%Y-%m-%d"), commit, seconds]
+    head = [folder.name, time.strftime("%Y-%m-%d"), commit(), seconds]
     if ours is None:
         return [*head, "0", "0", "0", "0", "?", f"not done within {limit:.0f} s"]
     broken = {file["name"]: file["why"].splitlines()[0] for file in ours["files"] if file["outcome"] != "ran"}
@@ -130,26 +120,22 @@ def main():
     folders = sorted(path.parent for path in checkout.glob("tests/models/*/test_*.py"))
     folders = list(dict.fromkeys(folders))
     random.Random(2026).shuffle(folders)
-    part, parts = (int(number) for number in options.shard.split("/"))
-    describe = ["git", "-C", str(HERE), "rev-parse", "--short", "HEAD"]
-    end = time.time() + 60 * options.minutes
-    again = set(options.again)
+    known = {line[0]: line for line in read_table(options.table)}
+    again, end = set(options.again), time.time() + 60 * options.minutes
     if "differs" in again:
-        again |= {name for name, line in read_table(options.table).items() if line[8] != "0"}
-    done = set() if again else set(read_table(options.table))
-    for folder in folders[part - 1 :: parts]:
+        again |= {name for name, line in known.items() if line[8] != "0"}
+    for folder in part_of(folders, options.shard):
         if time.time() > end:
             break
-        if folder.name in done or (again and folder.name not in again):
+        if folder.name not in again if again else folder.name in known:
             continue
-        commit = subprocess.run(describe, capture_output=True, text=True).stdout.strip()
-        line = line_of(folder, checkout, options.real, commit, options.limit)
+        line = line_of(folder, checkout, options.real, options.limit)
         print("\t".join(line), flush=True)
-        lines = read_table(options.table)
-        lines[folder.name] = line
-        write_table(options.table, lines)
+        # another shard may have written meanwhile
+        known = {line[0]: line for line in read_table(options.table)} | {folder.name: line}
+        write_table(options.table, COLUMNS, known.values())
     lines = read_table(options.table)
-    passed, both, differ = (sum(int(line[k]) for line in lines.values() if line[k] != "?") for k in (4, 7, 8))
+    passed, both, differ = (sum(int(line[k]) for line in lines if line[k] != "?") for k in (4, 7, 8))
     print(f"{len(lines)} of {len(folders)} folders: {passed} passed, {both} fail with both, {differ} differ")
     return int(differ > 0)
 

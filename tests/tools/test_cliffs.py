@@ -69,7 +69,7 @@ def test_lines_of_the_table(cliffs, tmp_path):
     assert cliffs.steep([forward, backward, only], 3) == [forward, only]
     none = cliffs.lines_of("g", "abc", {}, {})
     assert none[0][:2] == ["g", "none"] and not cliffs.steep(none, 3)
-    cliffs.write_table(tmp_path / "table.tsv", [*none, forward, backward])
+    cliffs.write_table(tmp_path / "table.tsv", cliffs.COLUMNS, [*none, forward, backward])
     assert cliffs.read_table(tmp_path / "table.tsv") == [backward, forward, *none]
     assert cliffs.read_table(tmp_path / "missing.tsv") == []
 
