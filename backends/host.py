@@ -82,6 +82,7 @@ def phrase(dtypes):
 
 def number_array(value, dtype):
     """Return a Python number as a 0-d array; integers wrap."""
+    dt.check_scalar(value)
     if dtype.category == dt.INT and isinstance(value, int):
         return np.array(value & ((1 << (8 * dtype.itemsize)) - 1), dtype=f"u{dtype.itemsize}").view(dtype.np)
     return astype(np.array(value), dtype)

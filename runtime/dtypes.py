@@ -295,6 +295,12 @@ def set_default_dtype(d):
 SCALAR_CATEGORY = {bool: BOOL, int: INT, float: FLOAT, complex: COMPLEX}
 
 
+def check_scalar(value):
+    """Raise PyTorch's OverflowError for an int that neither int64 nor uint64 can hold."""
+    if value.__class__ is int and not -(2**63) <= value < 2**64:
+        raise OverflowError("int too big to convert" if value > 0 else "can't convert negative int to unsigned")
+
+
 def scalar_dtype(value):
     """Return the dtype of a tensor made from a Python or NumPy number."""
     c = value.__class__

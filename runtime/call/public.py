@@ -124,6 +124,7 @@ _NAMES = {
     "as_int": as_int,
     "as_ints": as_ints,
     "as_scalar": as_scalar,
+    "check_scalar": dt.check_scalar,
     "check_tensors": check_tensors,
     "direct": direct,
     "device_class": device,
@@ -276,7 +277,10 @@ def _conversion(name, a, i, strict):
         return []
     test, convert = _CONVERSIONS[base]
     optional = f" and {name} is not None" if a.optional else ""
-    return [f"if {name}.__class__ {test}{optional}:", f"    {name} = {convert.format(name)}"]
+    lines = [f"if {name}.__class__ {test}{optional}:", f"    {name} = {convert.format(name)}"]
+    if base == "Scalar":
+        lines += [f"if {name}.__class__ is int:", f"    check_scalar({name})"]
+    return lines
 
 
 def _indirect(name, a):

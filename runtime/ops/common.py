@@ -96,6 +96,7 @@ def check_number(value, dtype, spoken=None):
         and -65504 <= value <= 65504
     ):
         return
+    dt.check_scalar(value)
     if isinstance(value, Tensor):
         value = value.item() if value.dtype.is_complex else 0
     if dtype is dt.bool_:

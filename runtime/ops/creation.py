@@ -830,6 +830,8 @@ def arange_size(start, end, step, dtype):
     if (step > 0) != (end > start) and start != end:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     if dtype is dt.int64:
+        if not all(-(2**63) <= n < 2**63 for n in (start, end, step)):
+            raise RuntimeError("value cannot be converted to type int64_t without overflow")
         start, end, step = int(start), int(end), int(step)
         if step == 0:
             raise ValueError("step must be nonzero")

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 
+from ..autograd.forward import linear
 from ..autograd.graph import renamed
 from ..call.autocast import WIDEST, WIDEST_ON_ACCELERATORS
 from ..call.bind import python_number
@@ -43,6 +44,8 @@ def _basic(self, index):
         if c is int:
             size = shape[d]
             if not -size <= i < size:
+                if not -(2**63) <= i < 2**63:
+                    raise ValueError("Overflow when unpacking long long")
                 raise IndexError(f"index {i} is out of bounds for dimension {d} with size {size}")
             off += (i + size if i < 0 else i) * st[d]
             d += 1
@@ -426,6 +429,8 @@ def setitem(self, index, value):
         if not isinstance(value, (int, float, complex, np.integer)):
             raise TypeError(f"can't assign a {type_name(value)} to a {self.type()}")
         value = python_number(value)
+        if value.__class__ is int and not -(2**63) <= value < 2**63:
+            raise ValueError("Overflow when unpacking long long")
         if value.__class__ is complex or self.dtype.category >= dt.FLOAT and self.dtype.itemsize > 2:
             check_number(value, self.dtype)
     if index.__class__ is bool:  # assigns nothing or everything; inside a tuple, a bool is an index tensor
@@ -544,6 +549,7 @@ _INDEX_PUT = dict(
     saves_given=True,
     meta=_put_meta,
     derivative=_index_put_grads,
+    forward=linear,
     inplace=True,
     inplace_function=True,
     opmath=False,
@@ -747,7 +753,7 @@ def _src_grad(g, dim, index, src_shape):
 
 
 _hole = lambda g, dim, index: g.scatter(dim, index, 0)
-_scatter_like("scatter.src", "Scatter", {"self": _hole, "src": _src_grad})
+_scatter_like("scatter.src", "Scatter", {"self": _hole, "src": _src_grad}, forward=linear)
 _scatter_like("scatter.value", "ScatterValue", {"self": _hole}, src="Scalar value", node="ScatterBackward1")
 _scatter_like(
     "scatter_add",
@@ -874,6 +880,7 @@ _INDEX_COPY = dict(
     prepare=_along_prepare,
     meta=like_self,
     derivative=_index_copy_grads,
+    forward=linear,
     inplace=True,
     opmath=False,
     out=SAME_DTYPE,

@@ -262,7 +262,7 @@ def _wrapped(x, dim, a, b):
     return T.cat(parts, dim) if len(parts) > 1 else x
 
 
-@composite("nn.functional.pad(Tensor input, int[] pad, str mode='constant', Scalar? value=None) -> Tensor", out=False)
+@composite("nn.functional.pad(Tensor input, int[] pad, str mode='constant', float? value=None) -> Tensor", out=False)
 def pad(input, pad, mode, value):
     n = len(input._shape)
     if len(pad) % 2:

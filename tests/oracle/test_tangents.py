@@ -20,21 +20,19 @@ QUICK = """abs add addcmul addmm amax as_strided atan2 cat clamp cholesky_solve 
     scatter sgn sigmoid softmax sort split std sum take_along_dim transpose unfold var view_as_complex where""".split()
 # vectors with a sign or a phase, and how those turn
 FREE = {"linalg.eig", "linalg.eigh"}
-# what has no one answer: tangents that are not symmetric of symmetric matrices (cholesky, triangular_solve with what
-# lies beside the triangle), places that are written to twice; where PyTorch's tangents are undefined or NaN (prod of
-# scatter_reduce), or inexact: for logcumsumexp it adds 1e-13 to what it divides by, which shows where the first
-# elements are far below the largest one (case_tangents_of_running_logarithms has others)
+# Parts of the names of samples that are not compared. They have no one answer: tangents that are not symmetric of
+# symmetric matrices (cholesky, and triangular_solve, where PyTorch counts what lies beside the triangle), and matrices
+# whose inverse is inexact (cholesky_inverse). Or PyTorch is wrong: it refuses a mean that normal() expands, its tangents
+# are undefined or NaN (prod of scatter_reduce), or it adds 1e-13 to what it divides by, which shows where the first
+# elements are far below the largest one (logcumsumexp; case_tangents_of_running_logarithms has others).
 OTHERWISE = {
-    "cholesky_inverse": "",
-    "linalg.cholesky": "upper",
-    "linalg.cholesky_ex": "upper",
-    "triangular_solve": "",
-    "nn.functional.max_unpool1d": "",
-    "nn.functional.max_unpool2d": "",
-    "nn.functional.max_unpool3d": "",
-    "normal": "",
-    "scatter_reduce": "prod",
-    "logcumsumexp": "(5, 5, 5)",
+    "cholesky_inverse": ("float64 [(5, 5)]", "complex128 [(2, 5, 5)]"),
+    "linalg.cholesky": ("upper",),
+    "linalg.cholesky_ex": ("upper",),
+    "triangular_solve": ("float64 [(5, 1), (5, 5)]", "float64 [(5, 3), (5, 5)]", "float64 [(2, 2, 5, 1), (2, 2, 5, 5)]"),
+    "normal": ("[(1, 2, 3), (5, 2, 3)]",),
+    "scatter_reduce": ("prod",),
+    "logcumsumexp": ("(5, 5, 5)",),
 }
 
 
@@ -63,7 +61,7 @@ def check(name, answers):
         if name not in FREE and not isinstance(ours["function"], tuple):  # an error
             check_batches(sample)
         for kind, expected in theirs.items():
-            if name in OTHERWISE and OTHERWISE[name] in f"{kind} {sample['label']}":
+            if any(part in f"{kind} {sample['label']}" for part in OTHERWISE.get(name, ())):
                 continue
             how = {"strides": False, "values": name not in FREE}
             try:

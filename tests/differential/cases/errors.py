@@ -547,3 +547,56 @@ _NUMBERS_THAT_DO_NOT_FIT = r"""
 def case_numbers_that_do_not_fit(torch):
     tensors = "x = torch.ones(2); h = x.half(); b = x.bfloat16(); i = x.to(torch.int8); c = x.to(torch.complex64)"
     return outcomes(torch, "\n".join(f"{tensors}; {line}" for line in _NUMBERS_THAT_DO_NOT_FIT.strip().splitlines()))
+
+
+_WITH_LARGE_INTS = """
+x + n
+i + n
+i * n
+n - x
+x == n
+i < n
+i // n
+i % n
+x / n
+i & n
+i << n
+torch.full((2,), n)
+torch.full((2,), n, dtype=torch.float32)
+torch.full_like(x, n)
+x.new_full((2,), n)
+torch.scalar_tensor(n)
+x.clone().fill_(n)
+i.clone().fill_(n)
+x.masked_fill(x > 0, n)
+x.index_fill(0, torch.tensor([0]), n)
+x.scatter(0, torch.tensor([0]), n)
+torch.where(x > 0, x, n)
+x.clamp(n)
+i.clamp(max=n)
+torch.add(x, x, alpha=n)
+torch.addcmul(x, x, x, value=n)
+torch.lerp(x, x, n)
+torch.isin(i, n)
+torch.remainder(n, i)
+torch.arange(n, n + 3)
+torch.linspace(0, n, 2)
+torch.tensor(n)
+torch.tensor([n, 1])
+torch.tensor(n, dtype=torch.int64)
+torch.tensor([n], dtype=torch.float64)
+F.pad(x, (0, 1), value=n)
+x[n]
+x[:n]
+x.clone().__setitem__(0, n)
+i.clone().__setitem__(0, n)
+"""
+
+
+def case_ints_beyond_64_bits(torch):
+    found = {}
+    for name, n in (("2**63", 2**63), ("2**64", 2**64), ("-2**63 - 1", -(2**63) - 1)):
+        start = f"x = torch.ones(3); i = torch.ones(3, dtype=torch.int64); n = {name}"
+        lines = _WITH_LARGE_INTS.strip().splitlines()
+        found[name] = outcomes(torch, "\n".join(f"{start}; {line}" for line in lines))
+    return found

@@ -542,3 +542,38 @@ def case_tangents_of_running_logarithms(torch):
                 f = lambda t: torch.logcumsumexp(t, dim)
                 found[f"{name} {dim} {kind}"] = torch.func.jvp(f, (x * turn,), (v * turn,))
     return found
+
+
+def case_tangents_of_places_written_twice(torch):
+    """The tangent of an element is that of the value which stands there, the one written last."""
+    fw, index = torch.autograd.forward_ad, torch.tensor([1, 1, 2])
+    into, values = torch.zeros(4, dtype=torch.float64), torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
+
+    def dual(x):
+        return fw.make_dual(x, torch.arange(1.0, x.numel() + 1, dtype=x.dtype) / 8)
+
+    def assigned(x, y):
+        x = x.clone()
+        x[index] = y
+        return x
+
+    calls = {
+        "scatter": lambda x, y: x.scatter(0, index, y),
+        "scatter_": lambda x, y: x.clone().scatter_(0, index, y),
+        "part of the source": lambda x, y: x.scatter(0, index[:2], y),
+        "scatter_add": lambda x, y: x.scatter_add(0, index, y),
+        "index_put": lambda x, y: x.index_put((index,), y),
+        "accumulated": lambda x, y: x.index_put((index,), y, accumulate=True),
+        "index_copy": lambda x, y: x.index_copy(0, index, y),
+        "put": lambda x, y: x.put(index, y),
+        "put and added": lambda x, y: x.put(index, y, accumulate=True),
+        "assignment": assigned,
+    }
+    found = {}
+    for kind, (x, y) in {"both": (dual, dual), "into": (dual, lambda t: t), "values": (lambda t: t, dual)}.items():
+        for name, call in calls.items():
+            with fw.dual_level():
+                found[f"{name}, {kind}"] = list(fw.unpack_dual(call(x(into.clone()), y(values.clone()))))
+    with fw.dual_level():  # into memory that had no tangent
+        found["into plain memory"] = fw.unpack_dual(into.clone().scatter_(0, index, dual(values))).tangent
+    return found
