@@ -19,8 +19,6 @@ import argparse
 import json
 import math
 import os
-import select
-import subprocess
 import sys
 import time
 import warnings
@@ -33,7 +31,7 @@ sys.path[:0] = [str(ROOT / part) for part in ("tests/oracle", "tests", "benchmar
 import enlarging  # noqa: E402
 import recording  # noqa: E402
 import samples  # noqa: E402
-from sweeping import commit, part_of, read_table, write_table  # noqa: E402
+from sweeping import Side, commit, part_of, read_table, write_table  # noqa: E402
 from turns import alone, least_time  # noqa: E402
 
 ELEMENTS = {"1k": 1 << 10, "16k": 1 << 14, "256k": 1 << 18}  # of all arguments together
@@ -198,41 +196,6 @@ def serve(core):
 
 
 # ---------------------------------------------------------------- the sweep
-class Side:
-    """A process that measures, started anew where an operator ended it or took too long."""
-
-    def __init__(self, command, core, environment=None):
-        self.command = [*command, __file__, "serve", "--core", str(core)]
-        self.environment, self.process = os.environ | (environment or {}), None
-
-    def ask(self, name, ways, seconds, limit):
-        """Return ({case: seconds}, ways), or None where no answer came within so many seconds."""
-        if self.process is None:
-            self.process = subprocess.Popen(
-                self.command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                text=True,
-                env=self.environment,
-            )
-        try:
-            print(json.dumps([name, ways, seconds]), file=self.process.stdin, flush=True)
-            ready = select.select([self.process.stdout], [], [], limit)[0]
-            if line := self.process.stdout.readline() if ready else "":
-                return json.loads(line)
-        except BrokenPipeError:
-            pass
-        self.close()
-        return None
-
-    def close(self):
-        if self.process is not None:
-            self.process.kill()
-            self.process.wait()
-            self.process = None
-
-
 def lines_of(name, commit, real, ours):
     """Return an operator's lines of the table, forward and backward, from {case: [forward, backward]} of both sides.
 
@@ -284,9 +247,10 @@ def sweep(options):
     """Measure the operators that have no line in the table yet, and print the steep ones."""
     names = sorted(set(recording.names("samples")) - recording.has_nothing("samples") - {"(nothing)"})
     names, checked_out = options.only or part_of(names, options.shard), commit()
-    real = Side([options.real], options.core)
+    serving = [__file__, "serve", "--core", str(options.core)]
     kernels = {"MINDTORCH_KERNELS": options.kernels} if options.kernels else {}
-    ours = Side([sys.executable, "-m", "mindtorch_proxy"], options.core, kernels)
+    real = Side([options.real, *serving])
+    ours = Side([sys.executable, "-m", "mindtorch_proxy", *serving], kernels)
     lines, end = read_table(options.table), time.time() + 60 * options.minutes
     done = {line[0] for line in lines} - set(options.only or ())
     try:
@@ -295,12 +259,12 @@ def sweep(options):
                 continue
             if time.time() > end:
                 break
-            theirs, ways = real.ask(name, {}, options.seconds, options.limit) or ({}, {})
-            found = (ours.ask(name, ways, options.seconds, options.limit) or ({}, {}))[0] if theirs else {}
+            theirs, ways = real.ask([name, {}, options.seconds], options.limit) or ({}, {})
+            found = (ours.ask([name, ways, options.seconds], options.limit) or ({}, {}))[0] if theirs else {}
             new = lines_of(name, checked_out, theirs, found)
             if found and steep(new, options.above):  # once more, in case that something else ran meanwhile
                 for side, known in ((real, theirs), (ours, found)):
-                    more = side.ask(name, ways, options.seconds, options.limit)
+                    more = side.ask([name, ways, options.seconds], options.limit)
                     known.update(least(known, more[0] if more else {}))
                 new = lines_of(name, checked_out, theirs, found)
             lines = [line for line in lines if line[0] != name] + new

@@ -1,5 +1,10 @@
-"""What the sweeps share: parts of a list, and a table that is whole after every line, so that a sweep can go on."""
+"""What the sweeps share: parts of a list, a process that answers questions, and a table that is whole after every
+line, so that a sweep can go on.
+"""
 
+import json
+import os
+import select
 import subprocess
 from pathlib import Path
 
@@ -30,3 +35,38 @@ def commit():
     """Return the short name of the commit that is checked out."""
     command = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
     return subprocess.run(command, capture_output=True, text=True).stdout.strip()
+
+
+class Side:
+    """A process that answers a line of JSON with a line of JSON, started anew where it ended or took too long."""
+
+    def __init__(self, command, environment=None):
+        self.command, self.environment, self.process = command, os.environ | (environment or {}), None
+
+    def ask(self, question, limit):
+        """Return the answer, or None where none came within so many seconds."""
+        if self.process is None:
+            self.process = subprocess.Popen(
+                self.command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+                env=self.environment,
+            )
+        try:
+            print(json.dumps(question), file=self.process.stdin, flush=True)
+            ready = select.select([self.process.stdout], [], [], limit)[0]
+            if line := self.process.stdout.readline() if ready else "":
+                return json.loads(line)
+        except BrokenPipeError:
+            pass
+        self.close()
+        return None
+
+    def close(self):
+        """End the process, if there is one."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            self.process = None

@@ -84,9 +84,12 @@ def _afresh(t, again):
 
 
 def _pack(node):
-    """Pass the tensors saved by a node to the active saved_tensors_hooks."""
-    node.saved = tuple(Saved(a) if v is not None else a for a, v in zip(node.saved, node.versions))
-    node.versions = (None,) * len(node.saved)
+    """Pass the tensors saved by a node to the active saved_tensors_hooks, in PyTorch's order: by the arguments' names."""
+    saved, arguments = list(node.saved), node.op.schema.arguments
+    for i in sorted(range(len(saved)), key=lambda i: arguments[i].name):
+        if node.versions[i] is not None:
+            saved[i] = Saved(saved[i])
+    node.saved, node.versions = tuple(saved), (None,) * len(saved)
 
 
 class _ForwardTrace(str):

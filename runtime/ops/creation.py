@@ -484,6 +484,8 @@ def _from_numbers(x, d, want):
             )
         if d.category == dt.INT and d.itemsize < 8 or d is dt.bool_:
             return np.array(x, dtype=np.int64 if d is not dt.bool_ else np.bool_).astype(d.np), d
+        if d is dt.complex32:
+            return dt.complex_pairs(np.array(x, np.complex64)), d
         return np.array(x, dtype=d.np) if d is not dt.float8_e4m3fn else dt.saturated(np.array(x)).astype(d.np), d
     except OverflowError:
         if want is dt.bool_:  # an integer too large for any dtype is true
@@ -620,8 +622,12 @@ def _borrowed(t):
 
 
 @asking_modes
-def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
-    """Return a tensor of any array-like or buffer, sharing memory unless that is impossible or copy=True."""
+def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None):
+    """Return a tensor of any array-like or buffer, sharing memory unless that is impossible or copy=True.
+
+    A tensor keeps its history unless requires_grad=False is given, which detaches it. A leaf that is returned as it is
+    gets the given requires_grad itself, as in PyTorch.
+    """
     dev, dtype = None if device is None else usable(device, moving=True), dt.of(dtype)
     if isinstance(obj, Tensor):
         t = obj
@@ -643,7 +649,7 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
     else:
         if copy is False:
             raise ValueError("can't alias arbitrary sequence into a tensor.")
-        return tensor(obj, dtype=dtype, device=device, requires_grad=requires_grad)
+        return tensor(obj, dtype=dtype, device=device, requires_grad=bool(requires_grad))
     if copy is False and not shared:
         wanted = dtype or t.dtype
         if dev is not None and dev is not t.device:
@@ -651,10 +657,16 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
         raise ValueError(
             f"can't alias tensor with dtype '{dt.scalar_name(t.dtype)}' into dtype '{dt.scalar_name(wanted)}'."
         )
-    t = t.to(device=dev or t.device, dtype=dtype or t.dtype, copy=bool(copy))
-    if requires_grad != t._requires_grad:
-        t = t.detach()._requiring_grad(requires_grad)
-    return t
+    given, t = t, t.to(device=dev or t.device, dtype=dtype or t.dtype)
+    if copy and t is given:
+        t = t.clone()
+    if requires_grad is None:
+        requires_grad = isinstance(obj, Tensor) and obj._requires_grad
+    if not requires_grad and not t.is_leaf:
+        return t.detach()
+    if t._requires_grad == bool(requires_grad):
+        return t
+    return t._requiring_grad(bool(requires_grad), "Only Tensors of floating point and complex dtype")
 
 
 def _is_buffer(obj):

@@ -1446,7 +1446,14 @@ def lstsq(self, b, rcond, driver):
         )
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError(f"{fn}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
-    vector = len(b._shape) == 1 or len(self._shape) - 1 == len(b._shape) and b._shape == self._shape[:-1]
+    dims = len(self._shape)
+    if dims - len(b._shape) not in (0, 1):
+        raise RuntimeError(
+            f"{fn}: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) <= 1"
+        )
+    vector = len(b._shape) == 1 or dims - 1 == len(b._shape) and b._shape == self._shape[:-1]
+    if not vector:
+        broadcast_shapes(self._shape[:-2], b._shape[: dims - 2])
     B = b.unsqueeze(-1) if vector else b
     if self._shape[-2] != B._shape[-2]:
         raise RuntimeError(f"{fn}: input.size(-2) should match other.size({-1 if vector else -2})")
@@ -1461,7 +1468,16 @@ def lstsq(self, b, rcond, driver):
         residuals = T.zeros(
             0, dtype=residuals.dtype, device=residuals.device
         )  # PyTorch returns none if a matrix does not have full rank
-    return solution, residuals, rank, values
+    # the matrices' own, also where they are used for several right-hand sides
+    return solution, residuals, _of_own_batch(rank, self), _of_own_batch(values, self)
+
+
+def _of_own_batch(t, matrices):
+    """Return what was computed for broadcast matrices for each of the matrices once."""
+    own = matrices._shape[:-2]
+    if not numel(t._shape) or t._shape[: len(own)] == own:
+        return t
+    return t[tuple(slice(None, n) for n in own)].contiguous()
 
 
 # ------------------------------------------------------------------------------------------------ functions of a matrix

@@ -374,6 +374,7 @@ def sparse_mm_reduce(self, mat2, reduce):
         raise RuntimeError(f"sparse_mm_reduce: expect self to be SparseCsr, got {SPOKEN[self.layout]}")
     if mat2.layout is not strided:
         raise RuntimeError(f"sparse_mm_reduce: expect mat2 to be Strided, got {SPOKEN[mat2.layout]}")
+    reduce = {"max": "amax", "min": "amin"}.get(reduce, reduce)
     if reduce not in ("sum", "mean", "amax", "amin"):
         if reduce == "prod":
             raise RuntimeError("sparse_mm_reduce: reduce type of prod has not been enabled.")

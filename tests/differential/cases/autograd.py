@@ -1218,3 +1218,29 @@ def case_gradients_through_chains_of_writes_into_views(torch):
         )
         found += [first, graph, second, batch]
     return found
+
+
+def case_order_in_which_tensors_are_packed(torch):
+    def given(*shape):
+        return torch.ones(shape, requires_grad=True)
+
+    x, y = given(2, 3), given(1, 3)
+    calls = {
+        "mul": lambda: x * y,
+        "div": lambda: x / y,
+        "mm": lambda: given(2, 4) @ given(4, 5),
+        "bmm": lambda: torch.bmm(given(1, 2, 4), given(1, 4, 5)),
+        "addmm": lambda: torch.addmm(given(5), given(2, 4), given(4, 5)),
+        "layer_norm": lambda: torch.nn.functional.layer_norm(given(2, 4), (4,), given(4), given(4)),
+        "pow": lambda: x**y,
+        "atan2": lambda: torch.atan2(x, y),
+        "maximum": lambda: torch.maximum(x, y),
+        "where": lambda: torch.where(x > 0, x, y),
+        "addcmul": lambda: torch.addcmul(x, x, y),
+    }
+    found = {}
+    for name, call in calls.items():
+        found[name] = packed = []
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: packed.append(tuple(t.shape)) or t, lambda t: t):
+            call()
+    return found

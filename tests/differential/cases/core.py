@@ -1521,3 +1521,36 @@ def case_filling_with_numbers_that_do_not_fit(torch):
                 lambda: zeros.clone().fill_(value),
             )
     return found
+
+
+def case_asarray_of_tensors_with_history(torch):
+    found = {}
+    options = [
+        *({}, {"copy": True}, {"requires_grad": True}, {"requires_grad": False}, {"requires_grad": None}),
+        *({"dtype": torch.float64}, {"dtype": torch.float64, "requires_grad": False}, {"dtype": torch.int64}),
+        {"copy": True, "requires_grad": False},
+    ]
+    for name, make in {
+        "leaf": lambda: torch.tensor([1.0, 2.0, 3.0], requires_grad=True),
+        "derived": lambda: torch.tensor([1.0, 2.0, 3.0], requires_grad=True) + 2,
+        "plain": lambda: torch.tensor([1.0, 2.0]),
+    }.items():
+        for given in options:
+            x = make()
+            try:
+                t = torch.asarray(x, **given)
+            except RuntimeError as error:
+                found[f"{name} {given}"] = str(error).lower()
+                continue
+            graph = type(t.grad_fn).__name__
+            found[f"{name} {given}"] = [t is x, t.requires_grad, x.requires_grad, t.is_leaf, t.dtype, graph]
+    return found
+
+
+def case_complex_half_as_the_default(torch):
+    try:
+        torch.set_default_dtype(torch.float16)
+        made = [torch.tensor([1.5, 3j]), torch.tensor(2j), torch.tensor([[1 + 2j]])]
+        return [[t.dtype for t in made], [t.to(torch.complex64) for t in made]]
+    finally:
+        torch.set_default_dtype(torch.float32)

@@ -129,3 +129,33 @@ def case_callbacks_of_callbacks(torch):
     y.register_hook(lambda g: queue(0, "second"))
     y.sum().backward()
     return order
+
+
+def case_least_squares_of_broadcast_matrices(torch):
+    torch.manual_seed(0)
+    found = {}
+    shapes = [
+        ((1, 3, 3), (2, 3, 3)),
+        ((2, 1, 4, 3), (1, 5, 4, 2)),
+        ((2, 3, 3), (1, 3, 2)),
+        ((1, 3, 4), (2, 3, 2)),
+        ((4, 3), (2, 4, 2)),
+        ((3, 4, 3), (4, 2)),
+        ((3, 4, 3), (3, 4)),
+        ((4, 3), (4,)),
+    ]
+    for a, b in shapes:
+        for driver in ("gelsy", "gelsd", "gelss", "gels"):
+            A, B = torch.randn(a, dtype=torch.float64), torch.randn(b, dtype=torch.float64)
+            try:
+                result = [tuple(t.shape) for t in torch.linalg.lstsq(A, B, driver=driver)]
+            except RuntimeError as error:
+                result = str(error)
+            found[f"{a} {b} {driver}"] = result
+    return found
+
+
+def case_reductions_of_sparse_products(torch):
+    a = torch.tensor([[1.0, 0, 2], [0, 3, 0]]).to_sparse_csr()
+    b = torch.tensor([[0, 1.0], [2, 0], [0, 0]])
+    return {r: torch.sparse.mm(a, b, r) for r in ("sum", "mean", "max", "min", "amax", "amin")}
