@@ -2,7 +2,6 @@
 
 import importlib.util
 import math
-import sys
 from pathlib import Path
 
 import pytest
@@ -76,13 +75,6 @@ def test_lines_of_the_table(cliffs, tmp_path):
 
 def test_the_lesser_time_counts(cliffs):
     assert cliffs.least({"a": [2.0, None], "b": [1.0, 5.0]}, {"a": [1.0, None]}) == {"a": [1.0, None], "b": [1.0, 5.0]}
-
-
-def test_a_side_that_ends_is_started_anew(cliffs):
-    side = cliffs.Side([sys.executable, "-c", "import sys; sys.exit(1)"], 0)
-    assert side.ask("add", {}, 1e-4, 30) is None and side.process is None
-    side = cliffs.Side([sys.executable, "-c", "import time; time.sleep(60)"], 0)
-    assert side.ask("add", {}, 1e-4, 0.2) is None and side.process is None
 
 
 def test_tests_of_a_suite_that_are_slower(cliffs):
