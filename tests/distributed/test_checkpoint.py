@@ -32,7 +32,7 @@ def test_checkpoints_are_the_real_torch_s(ranks, oracle_python, tmp_path, monkey
         complete(found, 2)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_other_numbers_of_ranks_load_them(ranks, tmp_path, monkeypatch):
     monkeypatch.setenv("CHECKPOINTS", str(tmp_path))
     ranks("checkpoint_programs", ["saved"], 3)

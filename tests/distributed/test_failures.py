@@ -190,7 +190,7 @@ def _port():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("size", [2, 4])
+@pytest.mark.parametrize("size", [2, pytest.param(4, marks=pytest.mark.nightly)])
 def test_a_thousand_rounds_with_late_ranks(both, size):
     ours, theirs = both("endurance_programs", ("rounds",), size)
     for rank in range(size):

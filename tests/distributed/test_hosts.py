@@ -44,7 +44,7 @@ def hosts():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("interface", [None, "cable0"])
+@pytest.mark.parametrize("interface", [None, pytest.param("cable0", marks=pytest.mark.nightly)])
 def test_two_hosts(hosts, interface, finished):
     merged = os.environ | child_environment() | {"OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
     merged |= {"GLOO_SOCKET_IFNAME": interface} if interface else {}

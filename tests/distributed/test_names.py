@@ -73,7 +73,8 @@ def test_names(module):
 
 
 def test_what_is_not_there_says_so():
-    importlib.import_module("torch.distributed._shard.sharded_tensor")
+    for module in ("_shard.sharded_tensor", "tensor.parallel"):
+        importlib.import_module(f"torch.distributed.{module}")
     assert not torch.distributed.autograd.is_available()
     with pytest.raises(NotImplementedError, match="remote procedure calls"), torch.distributed.autograd.context():
         pass
