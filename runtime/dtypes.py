@@ -301,6 +301,12 @@ def check_scalar(value):
         raise OverflowError("int too big to convert" if value > 0 else "can't convert negative int to unsigned")
 
 
+def check_int64(value):
+    """Raise PyTorch's ValueError for an int beyond int64, where it is an index or is assigned."""
+    if not -(2**63) <= value < 2**63:
+        raise ValueError("Overflow when unpacking long long")
+
+
 def scalar_dtype(value):
     """Return the dtype of a tensor made from a Python or NumPy number."""
     c = value.__class__

@@ -183,7 +183,7 @@ def answers(request, oracle, python, tmp_path_factory):
     def answer(group, name):
         if (group, name) not in known:
             recorded = recording.read(group, name)
-            if oracle and (recorded is None or not recording.recorded_ones_wanted()):
+            if oracle and (recorded is None or recording.WANTED != "recorded"):
                 known[group, name] = fresh.setdefault(group, {})[name] = ask(group, name)
                 if recorded is not None and not recording_anew:
                     _check_recording(group, name, recorded, known[group, name])
@@ -219,7 +219,4 @@ def _check_recording(group, name, recorded, fresh):
         same = [(structure(a), structure(b)) for (s, a), (t, b) in zip(recorded, fresh) if s == t]
         recorded, fresh = [a for a, _ in same], [b for _, b in same]
     found = next(differences(recorded, fresh, f"recorded {group} {name}", lambda *_: MACHINES, strides=False), None)
-    assert not found, (
-        f"{found}\nmake the recordings anew: python -m pytest --record -n 0 tests/differential tests/oracle "
-        "tests/distributed"
-    )
+    assert not found, f"{found}\nmake the recordings anew: {recording.ANEW}"

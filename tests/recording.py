@@ -1,7 +1,6 @@
 """Recordings of the real torch's results, with which tests compare if there is no real torch.
 
-`python -m pytest --record -n 0 tests/differential tests/oracle tests/distributed` recreates the recordings, with the
-real torch of the Python in MINDTORCH_ORACLE_PYTHON.
+The command in ANEW recreates the recordings, with the real torch of the Python in MINDTORCH_ORACLE_PYTHON.
 There is one ZIP file for each group of answers. Its entries are pickles of plain data: numbers, strings, NumPy arrays,
 and lists, tuples and dicts of those.
 """
@@ -14,6 +13,9 @@ import zipfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent / "recorded"
+ANEW = "python -m pytest --record -n 0 tests/differential tests/oracle tests/distributed"
+# "recorded": recordings are read even where there is a real torch; "fresh": it is asked also where they are by default
+WANTED = os.environ.get("MINDTORCH_ANSWERS")
 VERSION = "2.13.0"  # of the real torch
 _NOTHING = "(nothing)"  # the entry with the names for which the real torch has no samples
 LIMIT = 6000  # the maximum number of bytes of an entry; samples beyond it are dropped
@@ -35,16 +37,6 @@ class _Reader(pickle.Unpickler):
         if (module, name) not in _CLASSES:
             raise pickle.UnpicklingError(f"{module}.{name} is no plain data")
         return super().find_class(module, name)
-
-
-def recorded_ones_wanted():
-    """Return whether recordings are to be read even where there is a real torch to ask."""
-    return os.environ.get("MINDTORCH_ANSWERS") == "recorded"
-
-
-def fresh_ones_wanted():
-    """Return whether the real torch is to be asked even where a recording is read by default."""
-    return os.environ.get("MINDTORCH_ANSWERS") == "fresh"
 
 
 def _packed(answer):

@@ -31,6 +31,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 
+from sweeping import Side  # noqa: E402
+
 # modules whose examples need several processes, a device, a compiler or the network, or that are no public interface
 LEFT_OUT = tuple(
     "torch." + name
@@ -126,11 +128,15 @@ def outputs(torch, examples):
     return found
 
 
-def serve():
-    """Answer lines on standard input, each the examples of a docstring; "docstrings" is answered with all of them."""
+def serve(folder):
+    """Answer lines on standard input, each the examples of a docstring; "docstrings" is answered with all of them.
+
+    The examples write their files into the folder.
+    """
     out, sys.stdout = os.fdopen(os.dup(1), "w"), sys.stderr
     warnings.simplefilter("ignore")
-    os.chdir(tempfile.mkdtemp())  # examples write files
+    os.makedirs(folder, exist_ok=True)
+    os.chdir(folder)
     import torch
 
     torch.set_num_threads(1)
@@ -178,14 +184,13 @@ def main():
     parser.add_argument("--only", default="", help="a regular expression for names of docstrings")
     parser.add_argument("--percent", type=float, default=0)
     parser.add_argument("--json", type=Path, help="write both sides' outputs here")
-    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--serve", metavar="FOLDER", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
-        return serve()
-    from sweeping import Side
-
-    real = Side([options.real, "-W", "ignore", __file__, "--serve"])
-    ours = Side([sys.executable, "-m", "mindtorch_proxy", __file__, "--serve"])
+        return serve(options.serve)
+    scratch = tempfile.TemporaryDirectory()
+    real = Side([options.real, "-W", "ignore", __file__, "--serve", f"{scratch.name}/real"])
+    ours = Side([sys.executable, "-m", "mindtorch_proxy", __file__, "--serve", f"{scratch.name}/ours"])
     found = real.ask("docstrings", 600)
     if found is None:
         print(f"{options.real} cannot list the docstrings of its torch", file=sys.stderr)
@@ -206,6 +211,7 @@ def main():
     finally:
         real.close()
         ours.close()
+        scratch.cleanup()
         if options.json:
             options.json.write_text(json.dumps(kept))
     percent = 100 * good / max(total, 1)

@@ -7,10 +7,10 @@ _NO_EVENTS = "cpu backend doesn't support events."
 
 def _device(device):
     device = torch.device("cpu" if device is None else device)
-    if device.type not in ("cpu", "meta", "npu"):
-        raise RuntimeError(f"PyTorch is not linked with support for {device.type} devices")
     if device.type == "npu":
         raise NotImplementedError(f"streams and events of device {device} are not supported")
+    if device.type not in ("cpu", "meta"):
+        raise RuntimeError(f"PyTorch is not linked with support for {device.type} devices")
     return device
 
 

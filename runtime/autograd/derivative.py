@@ -84,7 +84,7 @@ def _afresh(t, again):
 
 
 def _pack(node):
-    """Pass the tensors saved by a node to the active saved_tensors_hooks, in PyTorch's order: by the arguments' names."""
+    """Pass the tensors saved by a node to the active saved_tensors_hooks, in PyTorch's order: by arguments' names."""
     saved, arguments = list(node.saved), node.op.schema.arguments
     for i in sorted(range(len(saved)), key=lambda i: arguments[i].name):
         if node.versions[i] is not None:

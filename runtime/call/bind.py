@@ -50,7 +50,7 @@ def overflow(o, values, name):
             continue
         for k, n in enumerate(v if isinstance(v, (tuple, list)) else (v,)):
             if n.__class__ is int and not -(2**63) <= n < 2**63:
-                if isinstance(v, (tuple, list)):
+                if a.list:
                     where = f"{name}(): argument '{a.name}' failed to unpack the object at pos {k + 1} with error"
                     raise TypeError(f'{where} "Overflow when unpacking long long"') from None
                 raise ValueError("Overflow when unpacking long long") from None

@@ -279,7 +279,8 @@ def _conversion(name, a, i, strict):
     optional = f" and {name} is not None" if a.optional else ""
     lines = [f"if {name}.__class__ {test}{optional}:", f"    {name} = {convert.format(name)}"]
     if base == "Scalar":
-        lines += [f"if {name}.__class__ is int:", f"    check_scalar({name})"]
+        # here too, so that what fits, such as an alpha of 1, costs no call
+        lines += [f"if {name}.__class__ is int and not -(2**63) <= {name} < 2**64:", f"    check_scalar({name})"]
     return lines
 
 

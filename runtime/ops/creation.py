@@ -629,6 +629,33 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None):
     gets the given requires_grad itself, as in PyTorch.
     """
     dev, dtype = None if device is None else usable(device, moving=True), dt.of(dtype)
+    if (found := _as_it_lies(obj, dtype, dev, copy)) is None:
+        return tensor(obj, dtype=dtype, device=device, requires_grad=bool(requires_grad))
+    t, shared = found
+    if copy is False and not shared:
+        wanted = dtype or t.dtype
+        if dev is not None and dev is not t.device:
+            raise ValueError(f"can't alias tensor from device '{t.device}' to '{dev}'.")
+        raise ValueError(
+            f"can't alias tensor with dtype '{dt.scalar_name(t.dtype)}' into dtype '{dt.scalar_name(wanted)}'."
+        )
+    given, t = t, t.to(device=dev or t.device, dtype=dtype or t.dtype)
+    if copy and t is given:
+        t = t.clone()
+    if requires_grad is None:
+        requires_grad = isinstance(obj, Tensor) and obj._requires_grad
+    if not requires_grad and not t.is_leaf:
+        return t.detach()
+    if t._requires_grad == bool(requires_grad):
+        return t
+    return t._requiring_grad(bool(requires_grad), "Only Tensors of floating point and complex dtype")
+
+
+def _as_it_lies(obj, dtype, dev, copy):
+    """Return a tensor over the memory of an array-like, where it has some, and whether it is as asarray wants it.
+
+    None for numbers and sequences, which have to be read.
+    """
     if isinstance(obj, Tensor):
         t = obj
         shared = (dtype is None or dtype is t.dtype) and (dev is None or dev is t.device)
@@ -649,24 +676,8 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None):
     else:
         if copy is False:
             raise ValueError("can't alias arbitrary sequence into a tensor.")
-        return tensor(obj, dtype=dtype, device=device, requires_grad=bool(requires_grad))
-    if copy is False and not shared:
-        wanted = dtype or t.dtype
-        if dev is not None and dev is not t.device:
-            raise ValueError(f"can't alias tensor from device '{t.device}' to '{dev}'.")
-        raise ValueError(
-            f"can't alias tensor with dtype '{dt.scalar_name(t.dtype)}' into dtype '{dt.scalar_name(wanted)}'."
-        )
-    given, t = t, t.to(device=dev or t.device, dtype=dtype or t.dtype)
-    if copy and t is given:
-        t = t.clone()
-    if requires_grad is None:
-        requires_grad = isinstance(obj, Tensor) and obj._requires_grad
-    if not requires_grad and not t.is_leaf:
-        return t.detach()
-    if t._requires_grad == bool(requires_grad):
-        return t
-    return t._requiring_grad(bool(requires_grad), "Only Tensors of floating point and complex dtype")
+        return None
+    return t, shared
 
 
 def _is_buffer(obj):
@@ -842,8 +853,8 @@ def arange_size(start, end, step, dtype):
     if (step > 0) != (end > start) and start != end:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     if dtype is dt.int64:
-        if not all(-(2**63) <= n < 2**63 for n in (start, end, step)):
-            raise RuntimeError("value cannot be converted to type int64_t without overflow")
+        for n in (start, end, step):
+            check_number(n, dt.int64)
         start, end, step = int(start), int(end), int(step)
         if step == 0:
             raise ValueError("step must be nonzero")

@@ -44,8 +44,7 @@ def _basic(self, index):
         if c is int:
             size = shape[d]
             if not -size <= i < size:
-                if not -(2**63) <= i < 2**63:
-                    raise ValueError("Overflow when unpacking long long")
+                dt.check_int64(i)
                 raise IndexError(f"index {i} is out of bounds for dimension {d} with size {size}")
             off += (i + size if i < 0 else i) * st[d]
             d += 1
@@ -429,8 +428,8 @@ def setitem(self, index, value):
         if not isinstance(value, (int, float, complex, np.integer)):
             raise TypeError(f"can't assign a {type_name(value)} to a {self.type()}")
         value = python_number(value)
-        if value.__class__ is int and not -(2**63) <= value < 2**63:
-            raise ValueError("Overflow when unpacking long long")
+        if value.__class__ is int:
+            dt.check_int64(value)
         if value.__class__ is complex or self.dtype.category >= dt.FLOAT and self.dtype.itemsize > 2:
             check_number(value, self.dtype)
     if index.__class__ is bool:  # assigns nothing or everything; inside a tuple, a bool is an index tensor

@@ -98,7 +98,7 @@ def theirs(request, ranks):
     def run(module, functions, size):
         names = {f: f"{module}.{f} on {size}" for f in functions}
         recorded = {f: recording.read("processes", name) for f, name in names.items()}
-        if None not in recorded.values() and not recording_anew and not (oracle and recording.fresh_ones_wanted()):
+        if None not in recorded.values() and not recording_anew and not (oracle and recording.WANTED == "fresh"):
             return recorded
         if not oracle:
             pytest.skip(f"there is no real torch, and no recording of {module}")
@@ -106,7 +106,7 @@ def theirs(request, ranks):
         for f, name in names.items():
             assert not any("Traceback" in str(result) for result in fresh[f]), f"{name} fails: {fresh[f]}"
             if recorded[f] is not None and not recording_anew:
-                assert equal_but_for_rounding(fresh[f], recorded[f]), f"record {name} anew"
+                assert equal_but_for_rounding(fresh[f], recorded[f]), f"make the recordings anew: {recording.ANEW}"
         if recording_anew:
             recording.write("processes", {name: fresh[f] for f, name in names.items()})
             pytest.skip("recorded, not compared")

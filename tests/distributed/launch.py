@@ -14,15 +14,11 @@ from datetime import timedelta
 
 def plain(x):
     """Return a result as plain data, which can be recorded: dtypes by name; sizes still differ from tuples."""
-    import torch
-
-    if isinstance(x, torch.Size):
-        return ("torch.Size", *x)
+    if type(x).__module__.partition(".")[0] == "torch":
+        return ("torch.Size", *x) if isinstance(x, tuple) else repr(x)
     if type(x) in (list, tuple):
         return type(x)(map(plain, x))
-    if type(x) is dict:
-        return {plain(k): plain(v) for k, v in x.items()}
-    return repr(x) if type(x).__module__.partition(".")[0] == "torch" else x
+    return {plain(k): plain(v) for k, v in x.items()} if type(x) is dict else x
 
 
 def main(folder, rank, size, module, *functions):

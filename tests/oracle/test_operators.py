@@ -21,15 +21,7 @@ UNDEFINED = {
 }  # memory as it was found
 TIES = {"kthvalue", "topk", "mode", "median", "nanmedian"}  # of equal values any position
 # vectors have a sign or a phase, and gradients go through them; the result at this place has one answer
-FREE = {
-    "linalg.eig": 0,
-    "linalg.eigh": 0,
-    "linalg.svd": 1,
-    "svd": 1,
-    "pca_lowrank": 1,
-    "svd_lowrank": 1,
-    "lobpcg": 0,
-}
+FREE = {"linalg.eig": 0, "linalg.eigh": 0, "linalg.svd": 1, "svd": 1, "pca_lowrank": 1, "svd_lowrank": 1, "lobpcg": 0}
 # what PyTorch itself gets wrong: out= stays unwritten or gets what lay in memory, a derivative raises, constants are
 # read as another dtype, the gradient at NaN is another for the last few elements than for those before them
 BROKEN = {

@@ -66,10 +66,6 @@ def _result(info, function, *args, **kwargs):
         return _RemoteError(type(e), text)
 
 
-def _are_numbers(values):
-    return all(isinstance(value, (bool, int, float, complex)) for value in values)
-
-
 def _outcome(future):
     """Return the value of a completed future, or a _RemoteError.
 
@@ -326,9 +322,8 @@ class Agent:
             later = hasattr(function, "_wrapped_async_rpc_function")
             result = function(*args, **kwargs)
             # PyTorch calls TorchScript's operators here, which compute numbers from numbers
-            if type(result) is torch.Tensor and args and _are_numbers(args) and not kwargs and _find_builtin(function):
-                return result.item()
-            return result
+            numbers = args and not kwargs and all(isinstance(a, (int, float, complex)) for a in args)
+            return result.item() if numbers and type(result) is torch.Tensor and _find_builtin(function) else result
 
         def finish(value):
             try:
