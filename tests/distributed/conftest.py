@@ -4,6 +4,7 @@ import importlib.metadata
 import math
 import os
 import pickle
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -34,13 +35,14 @@ def start(command, size, *, active=True, executable=sys.executable, **variables)
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            start_new_session=True,
         )
         for r in range(size)
     ]
 
 
 def finish(processes, timeout=120):
-    """Wait for all: [(exit status, output), ...]. None is left behind."""
+    """Wait for all: [(exit status, output), ...]. None is left behind, nor what they have started."""
     results = []
     try:
         for p in processes:
@@ -49,7 +51,7 @@ def finish(processes, timeout=120):
     finally:
         for p in processes:
             if p.poll() is None:
-                p.kill()
+                os.killpg(p.pid, signal.SIGKILL)  # each has a session of its own
                 p.communicate()
     return results
 
@@ -69,11 +71,12 @@ def ranks(tmp_path_factory):
 
     def run(module, functions, size, oracle=None):
         folder = tmp_path_factory.mktemp("ranks")
-        command = lambda r: [HERE / "launch.py", folder, r, size, module, *functions]
-        done = finish(start(command, size, active=oracle is None, executable=oracle or sys.executable))
+        command = [HERE / "launch.py", folder, size, module, *functions]
+        started = start(lambda _: command, 1, active=oracle is None, executable=oracle or sys.executable)
+        ((status, output),) = finish(started)
         complete = all((folder / f"{f}.{r}").exists() for f in functions for r in range(size))
         # the real torch's gloo may end a process that has finished with "terminate called without an active exception"
-        assert complete and (oracle or all(status == 0 for status, _ in done)), "\n".join(output for _, output in done)
+        assert complete and (oracle or status == 0), output
         return {f: [pickle.loads((folder / f"{f}.{r}").read_bytes()) for r in range(size)] for f in functions}
 
     return run
@@ -138,7 +141,13 @@ def launch():
         merged = environment(True, PYTHONPATH=path)
         command = [sys.executable, "-m", module, *map(str, arguments)]
         return subprocess.Popen(
-            command, env=merged, cwd="/", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            command,
+            env=merged,
+            cwd="/",
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
         )
 
     return start
