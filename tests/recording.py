@@ -5,6 +5,7 @@ There is one ZIP file for each group of answers. Its entries are pickles of plai
 and lists, tuples and dicts of those.
 """
 
+import hashlib
 import io
 import lzma
 import os
@@ -14,7 +15,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent / "recorded"
 ANEW = "python -m pytest --record -n 0 tests/differential tests/oracle tests/distributed"
-# "recorded": recordings are read even where there is a real torch; "fresh": it is asked also where they are by default
+# "recorded": recordings are read even where there is a real torch; "fresh": it is asked also for programs on several
+# processes and for files of cases that are as they were recorded
 WANTED = os.environ.get("MINDTORCH_ANSWERS")
 VERSION = "2.13.0"  # of the real torch
 _NOTHING = "(nothing)"  # the entry with the names for which the real torch has no samples
@@ -71,15 +73,32 @@ def has_nothing(group):
     return frozenset(read(group, _NOTHING) or ())
 
 
-def write(group, answers):
-    """Write answers, {name: answer}, to the recording of a group; answers with other names are kept."""
+def source(group, name):
+    """Return the digest of the source that gave a recorded answer, or "" if none was given to write()."""
+    with zipfile.ZipFile(HERE / f"{group}.zip") as archive:
+        return archive.getinfo(name).comment.decode()
+
+
+def digest(path):
+    """Return a digest of a file of source."""
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]
+
+
+def write(group, answers, sources=None):
+    """Write answers, {name: answer}, to the recording of a group; answers with other names are kept.
+
+    sources: {name: digest} of the files of source that gave the answers.
+    """
     HERE.mkdir(exist_ok=True)
-    answers = {name: read(group, name) for name in names(group) if name != _NOTHING} | answers
+    kept = [name for name in names(group) if name != _NOTHING]
+    sources = {name: source(group, name) for name in kept} | (sources or {})
+    answers = {name: read(group, name) for name in kept} | answers
     answers[_NOTHING] = sorted(name for name, answer in answers.items() if not answer)
     packed = {name: _packed(answer) for name, answer in answers.items()}
     with zipfile.ZipFile(HERE / f"{group}.zip", "w", zipfile.ZIP_STORED) as archive:
         for name in sorted(packed):
             entry = zipfile.ZipInfo(name, (2026, 1, 1, 0, 0, 0))  # a constant date: equal answers give an equal file
+            entry.comment = sources.get(name, "").encode()
             archive.writestr(entry, packed[name])
 
 
