@@ -6,7 +6,7 @@ Nothing here has been run on hardware.
 """
 
 from ...runtime.backend import register
-from . import kernels  # noqa: F401  (the table's entries)
+from . import gradients, kernels  # noqa: F401  (the table's entries)
 from .backend import BACKEND
 
 register("npu", BACKEND)

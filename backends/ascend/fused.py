@@ -10,9 +10,9 @@ import functools
 from ...runtime import dtypes as dt
 from ...runtime.call.dispatch import intercepted
 from ...runtime.context import PROCESS
-from ...runtime.ops.fused import cross_entropy_loss, flash_attention, layer_norm_backward, rms_norm_backward
+from ...runtime.ops.fused import cross_entropy_loss, flash_attention
 from ...runtime.registry import T
-from .table import pyboost_, unless
+from .table import pyboost_
 
 FUSED: dict = {}  # full name of a function composed of operators: the function that is called instead
 HALVES = (dt.float16, dt.bfloat16, dt.float32)
@@ -128,34 +128,6 @@ def _cross_entropy(input, target, weight, reduction, ignore_index, label_smoothi
     ):
         return None
     return cross_entropy_loss.call(input, target, weight, reduction, ignore_index)[0]
-
-
-# ---------------------------------------------------------------- gradients of norms
-def _over_last(g, x, mean, rstd, weight, stats, params, affine):
-    """Whether this is the gradient of a layer norm or RMS norm with a weight, all in one dtype."""
-    n = len(x._shape)
-    last = stats and list(stats) == list(range(n - len(stats), n)) and list(params) == list(range(n - len(stats)))
-    return bool(
-        last
-        and affine
-        and weight is not None
-        and weight.dtype is x.dtype
-        and x.dtype in HALVES
-        and len(weight._shape) == len(stats)
-    )
-
-
-def _norm_backward(g, x, mean, rstd, weight, stats, params, affine):
-    shape = tuple(1 if d in params else s for d, s in enumerate(x._shape))
-    if mean is None:
-        gx, gw = rms_norm_backward.call(g, x, rstd.to(dt.float32), weight)
-        gb = T.zeros(shape, dtype=x.dtype, device=x.device)  # not used
-    else:
-        gx, gw, gb = layer_norm_backward.call(g, x, weight._shape, mean, rstd, weight)
-    return gx, gw.to(x.dtype).reshape(shape), gb.reshape(shape)
-
-
-unless("_C.norm_backward", _over_last, "RmsNormGrad and LayerNormGradExt, each one call", _norm_backward)
 
 
 # ---------------------------------------------------------------- optimizers

@@ -184,7 +184,7 @@ def rows():
         k = kernel(o)
         note = k.why
         if k.kind == "pyboost" and k.fn is None:
-            have, n = arity(o.prim), used(o)
+            have, n = arity(k.primitive), used(o)
             if have is None and o.prim_call is None:
                 note = "called without its constructor's arguments"
             elif have and n is not None and not have[0] <= n <= have[1]:

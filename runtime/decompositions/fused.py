@@ -49,6 +49,28 @@ def layer_norm_backward(g, x, shape, mean, rstd, weight):
     return gx, gw.reshape(weight._shape), gb.reshape(weight._shape)
 
 
+@decomposition("_C.batch_norm_backward")
+def batch_norm_backward(g, x, mean, rstd, weight):
+    params = 0, *range(2, len(x._shape))
+    mean, rstd, weight = (t.reshape(1, -1, *(1,) * (len(x._shape) - 2)) for t in (mean, rstd, weight))
+    return tuple(
+        t.reshape(s) for t, s in zip(formula(g, x, mean, rstd, weight, params, params, True), (x._shape, -1, -1))
+    )
+
+
+@decomposition("_C.group_norm_backward")
+def group_norm_backward(g, x, mean, rstd, weight):
+    (n, c), groups = x._shape[:2], mean._shape[1]
+    shape, stats = (n, groups, c // groups, -1), (n, groups, 1, 1)
+    g, y, weight = g.reshape(shape), x.reshape(shape), weight.reshape(1, groups, c // groups, 1)
+    found = formula(g, y, mean.reshape(stats), rstd.reshape(stats), weight, (2, 3), (0, 3), True)
+    return tuple(t.reshape(s) for t, s in zip(found, (x._shape, -1, -1)))
+
+
+for _dims, _op in fused.AVERAGES.items():
+    decomposition(_op.full)(lambda g, image, *windows, _dims=_dims: spread(g, image._shape, *windows))
+
+
 @decomposition("_C.swiglu")
 def swiglu(x, dim):
     a, b = x.chunk(2, dim)

@@ -5,16 +5,18 @@ from functools import partial
 
 from .. import dtypes as dt
 from ..ops.common import changed
-from ..ops.conv import weight_by_convolution
+from ..ops.conv import gradients_by_parts, weight_by_convolution
 from ..ops.creation import tensor
 from ..ops.loss import POINTWISE, composed, reduced
 from ..ops.nn import EDGES, edge_sources
 from ..ops.norm import formula
-from ..ops.pooling import MAX_POOL, pooled, spread
+from ..ops.pooling import MAX_POOL, pooled, put_back2d, spread
 from ..ops.resample import _sample, grid_gradients
 from ..registry import DECOMPOSITIONS, T, decomposition, implicit
 
 decomposition("_C.convolution_weight")(weight_by_convolution)
+decomposition("_C.convolution_backward")(gradients_by_parts)
+decomposition("_C._nn.max_pool2d_with_indices_backward")(put_back2d)
 decomposition("_C.norm_backward")(formula)
 decomposition("_C.grid_sampler_2d", "_C.grid_sampler_3d")(_sample)
 decomposition("_C.grid_sampler_2d_backward", "_C.grid_sampler_3d_backward")(grid_gradients)

@@ -179,22 +179,39 @@ def _parts(g, input, weight, bias_sizes, stride, padding, dilation, transposed, 
 def _backward(g, input, weight, stride, padding, dilation, transposed, output_padding, groups, needs):
     """Return the gradients of a convolution.
 
-    They are computed by one call of convolution_backward where calls below autograd are intercepted, and directly by
-    its parts where they are to be differentiated again or nothing intercepts them.
+    They are computed by one call, under PyTorch's name where calls below autograd are intercepted, and by its parts
+    where they are to be differentiated again.
     """
-    whole = PROCESS.interceptors and not CONTEXT.grad and intercepted((g, input, weight))
-    bias_sizes = [weight._shape[1] * groups if transposed else weight._shape[0]] if needs[2] else [0]
-    return (ATEN.convolution_backward if whole else _parts)(
-        g, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, list(needs)
-    )
+    rest = stride, padding, dilation, transposed, output_padding, groups, list(needs)
+    sizes = [weight._shape[1] * groups if transposed else weight._shape[0]] if needs[2] else [0]
+    if CONTEXT.grad:
+        return _parts(g, input, weight, sizes, *rest)
+    if PROCESS.interceptors and intercepted((g, input, weight)):
+        return ATEN.convolution_backward(g, input, weight, sizes, *rest)
+    found = iter(_whole.call(g, input, weight, sizes, *rest))
+    return tuple(next(found) if asked else None for asked in needs)
 
 
 _convolution_grads = {("input", "weight", "bias"): _backward}
-composite(
-    "aten.convolution_backward(Tensor grad_output, Tensor input, Tensor weight, int[]? bias_sizes, int[] stride, "
-    "int[] padding, int[] dilation, bool transposed, int[] output_padding, int groups, "
-    "bool[] output_mask) -> (Tensor, Tensor, Tensor)"
-)(_parts)
+_BACKWARD = (
+    "convolution_backward(Tensor grad_output, Tensor input, Tensor weight, int[]? bias_sizes, int[] stride, "
+    "int[] padding, int[] dilation, bool transposed, int[] output_padding, int groups, bool[] output_mask)"
+)
+composite(f"aten.{_BACKWARD} -> (Tensor, Tensor, Tensor)")(_parts)
+
+
+def _whole_meta(g, input, weight, bias_sizes, *rest):
+    shaped = in_format(input._shape, g.dtype, input, weight), in_format(weight._shape, g.dtype, input, weight)
+    return [m for m, asked in zip((*shaped, (tuple(bias_sizes), g.dtype)), rest[-1]) if asked]
+
+
+# the gradients that output_mask asks for, in one call
+_whole = op(f"_C.{_BACKWARD} -> Tensor[]", meta=_whole_meta)
+
+
+def gradients_by_parts(*args):
+    """Compute the gradients of a convolution that output_mask asks for by dispatched operators."""
+    return [part for part in _parts(*args) if part is not None]
 
 
 @composite(

@@ -138,6 +138,45 @@ layer_norm_backward = op(
     call=lambda p, g, x, shape, mean, rstd, weight: p(g, x, tuple(shape), mean, rstd, weight, weight, (1, 1, 1)),
     **NOT,
 )
+_channels = lambda g, x, mean, rstd, weight, *_: [
+    (x._shape, x.dtype),
+    ((x._shape[1],), weight.dtype),
+    ((x._shape[1],), weight.dtype),
+]
+batch_norm_backward = op(
+    "_C.batch_norm_backward(Tensor g, Tensor x, Tensor mean, Tensor rstd, Tensor weight) -> (Tensor, Tensor, Tensor)",
+    "BatchNormGradExt",
+    meta=_channels,
+    # MindSpore's class has the mask before training and eps, its kernel behind them; eps is used in evaluation alone
+    call=lambda p, g, x, mean, rstd, weight: p.of(1e-5, (1, 1, 1))(g, x, weight, None, None, mean, rstd, True),
+    **NOT,
+)
+group_norm_backward = op(
+    "_C.group_norm_backward(Tensor g, Tensor x, Tensor mean, Tensor rstd, Tensor weight) -> (Tensor, Tensor, Tensor)",
+    "GroupNormGrad",
+    meta=_channels,
+    call=lambda p, g, x, mean, rstd, weight: p(g, x, mean, rstd, weight, mean.shape[1], True, True, True),
+    **NOT,
+)
+
+
+# ------------------------------------------------------------------------------------------------ gradients of pools
+_IMAGE = (
+    "Tensor g, Tensor image, int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, bool count_include_pad, "
+    "int? divisor_override"
+)
+AVERAGES = {
+    dims: op(
+        f"_C.avg_pool{dims}d_backward({_IMAGE}) -> Tensor",  # only the shape of image counts
+        primitive,
+        meta=lambda g, image, *_: (image._shape, g.dtype),
+        call=lambda p, g, image, kernel, stride, padding, *rest: p(
+            g, image, tuple(kernel), tuple(stride), tuple(padding), *rest
+        ),
+        **NOT,
+    )
+    for dims, primitive in ((2, "AvgPool2DGrad"), (3, "AvgPool3DGradExt"))
+}
 
 
 # ------------------------------------------------------------------------------------------------ swiglu, rotary

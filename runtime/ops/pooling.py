@@ -150,6 +150,19 @@ def put_back(g, indices, shape, dims):
     return (room.index_add if CONTEXT.grad else room.index_add_)(0, at.reshape(-1), g.reshape(-1)).reshape(shape)
 
 
+_put_back2d = op(
+    "_C._nn.max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[] kernel_size, int[] stride, "
+    "int[] padding, int[] dilation, bool ceil_mode, Tensor indices) -> Tensor",
+    meta=lambda g, self, *_: in_format(self._shape, g.dtype, self),
+    out=False,
+)
+
+
+def put_back2d(g, self, kernel_size, stride, padding, dilation, ceil_mode, indices):
+    """Compute the gradient of max_pool2d by dispatched operators."""
+    return _keep(put_back(g, indices, self._shape, 2), self, 2)
+
+
 MAX_POOL = {}
 
 
@@ -164,6 +177,8 @@ def _max_pool_backward(name, dims):
         f"aten.{name}_with_indices_backward(Tensor grad_output, Tensor self, {windows}, Tensor indices) -> Tensor"
     )
     def backward(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices):
+        if dims == 2 and not CONTEXT.grad:
+            return _put_back2d.call(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices)
         return _keep(put_back(grad_output, indices, self._shape, dims), self, dims)
 
     def formula(g0, self, kernel_size, stride, padding, dilation, ceil_mode, out1):

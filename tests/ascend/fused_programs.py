@@ -57,6 +57,48 @@ def fusion(*args):
     return torch_npu.npu_fusion_attention(*args, 4, "BNSD", scale=8**-0.5)[0] if args[0].is_npu else attention(*args)
 
 
+def images(*size):
+    return torch.randn(2, 6, *size)
+
+
+def loss(name, **more):
+    """A loss of predictions between 0 and 1 under every reduction."""
+    a, b = torch.rand(3, 5) * 0.8 + 0.1, torch.rand(3, 5)
+    for reduction in ("none", "mean", "sum"):
+        both(lambda x: getattr(F, name)(x, b.to(x.device), reduction=reduction, **more), a)
+
+
+# the gradients that one primitive computes: {primitive: programs}
+GRADIENTS = {
+    "ConvolutionGrad": lambda: [
+        both(lambda *a, c=call, o=options: c(*a, **o), images(*size), torch.randn(6, per, *kernel), torch.randn(6))
+        for call, options, size, kernel, per in (
+            (F.conv2d, dict(stride=2, padding=1), (7, 8), (3, 3), 6),
+            (F.conv2d, dict(groups=3, dilation=2), (7, 8), (2, 3), 2),
+            (F.conv1d, dict(padding=1), (9,), (3,), 6),
+            (F.conv3d, dict(padding=1), (3, 4, 5), (3, 3, 3), 6),
+            (F.conv_transpose2d, dict(stride=2, output_padding=1), (5, 4), (3, 3), 6),
+        )
+    ],
+    "HardtanhGrad": lambda: both(lambda x: F.hardtanh(x, -0.5, 0.7), x),
+    "SoftplusGradExt": lambda: both(lambda x: F.softplus(x, 2, 1.5), x),
+    "LeakyReLUGradExt": lambda: both(lambda x: F.leaky_relu(x, 0.2), x),
+    "EluGradExt": lambda: both(lambda x: F.elu(x, 1.3), x),
+    "MSELossGradExt": lambda: loss("mse_loss"),
+    "SmoothL1LossGrad": lambda: loss("smooth_l1_loss", beta=0.3),
+    "SoftMarginLossGrad": lambda: loss("soft_margin_loss"),
+    "BinaryCrossEntropyGrad": lambda: loss("binary_cross_entropy"),
+    "BinaryCrossEntropyWithLogitsBackward": lambda: loss("binary_cross_entropy_with_logits"),
+    "MaxPoolGradWithIndices": lambda: both(lambda x: F.max_pool2d(x, 3, 2, 1), images(7, 8)),
+    "AvgPool2DGrad": lambda: both(lambda x: F.avg_pool2d(x, 3, 2, 1, count_include_pad=False), images(7, 8)),
+    "AvgPool3DGradExt": lambda: both(lambda x: F.avg_pool3d(x, 2, 2), images(4, 6, 5)),
+    "BatchNormGradExt": lambda: both(
+        lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True), images(5, 4), torch.rand(6), torch.rand(6)
+    ),
+    "GroupNormGrad": lambda: both(lambda x, w, b: F.group_norm(x, 3, w, b), images(5, 4), torch.rand(6), torch.rand(6)),
+}
+
+
 CASES = {
     "attention": lambda: both(attention, q, k, v),
     "attention in float16": lambda: both(attention, q.half(), k.half(), v.half()),
@@ -86,7 +128,7 @@ CASES = {
     ),
     "rotary": lambda: both(turned, q.transpose(1, 2).contiguous(), torch.randn(1, 5, 1, 8), torch.randn(1, 5, 1, 8)),
     "npu_fusion_attention": lambda: both(fusion, q, k, v),
-}
+} | GRADIENTS
 
 
 def counts():

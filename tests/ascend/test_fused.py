@@ -29,6 +29,16 @@ RAN = {
     "rotary": {"RotaryPositionEmbedding": 1},
     "npu_fusion_attention": FLASH,
 }
+# gradients that are one call each, under the name of their primitive: how often it ran
+GRADIENTS = {
+    "ConvolutionGrad": 5,
+    **dict.fromkeys(("HardtanhGrad", "SoftplusGradExt", "LeakyReLUGradExt", "EluGradExt"), 1),
+    **dict.fromkeys(("MSELossGradExt", "SmoothL1LossGrad", "SoftMarginLossGrad", "BinaryCrossEntropyGrad"), 3),
+    "BinaryCrossEntropyWithLogitsBackward": 3,
+    **dict.fromkeys(("MaxPoolGradWithIndices", "AvgPool2DGrad", "AvgPool3DGradExt"), 1),
+    **dict.fromkeys(("BatchNormGradExt", "GroupNormGrad"), 1),
+}
+RAN |= {name: {name: calls} for name, calls in GRADIENTS.items()}
 KERNELS = set().union(*RAN.values())
 
 

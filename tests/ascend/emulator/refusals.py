@@ -29,17 +29,20 @@ _DTYPES = {
 }
 _STATED = """
 f16 bf16 f32:
-    AdaptiveAvgPool2d AdaptiveAvgPool3d AddLayerNorm AddRmsNorm Addbmm Addmm ApplyAdamWV2 AvgPool2d AvgPool3d
+    AdaptiveAvgPool2d AdaptiveAvgPool3d AddLayerNorm AddRmsNorm Addbmm Addmm ApplyAdamWV2 AvgPool2d
+    AvgPool2dBackward AvgPool3d AvgPool3dBackward
     Baddbmm BatchMatMul BatchNorm BatchNormBackward BinaryCrossEntropyBackward BinaryCrossEntropyWithLogits
+    BinaryCrossEntropyWithLogitsBackward
     Convolution ConvolutionBackward DropoutDoMask Elu EluBackward EmbeddingDenseBackward EmbeddingRenorm
     FlashAttentionScore FlashAttentionScoreGrad Gelu GeluBackward GeluBackwardV2 GeluV2 GroupNorm GroupNormBackward
     Hardshrink HardshrinkBackward HardsigmoidBackward Hardswish HardswishBackward HardtanhBackward Heaviside
     Im2colBackward InplaceAddmm InplaceBaddbmm InplaceErfinv InplaceLerp InplaceLerps InplaceSin InplaceTanh KlDiv
     LayerNorm LayerNormBackward LeakyRelu Lerp Lerps LinalgVectorNorm LogSigmoid LogSigmoidBackward
-    LogSigmoidForward LogSoftmaxBackward Matmul MaxPool2dWithIndices Mish MishBackward Mm MseLoss MseLossBackward Mv
+    LogSigmoidForward LogSoftmaxBackward Matmul MaxPool2dWithIndices
+    MaxPool2dWithIndicesBackward Mish MishBackward Mm MseLoss MseLossBackward Mv
     NLLLoss NLLLoss2d NLLLoss2dBackward NLLLossBackward Norm Prelu PreluBackward RmsNorm RmsNormGrad
     RotaryPositionEmbedding RotaryPositionEmbeddingGrad Sigmoid Silu SiluBackward SmoothL1Loss SmoothL1LossBackward
-    SoftMarginLoss SoftmaxBackward Softplus Softshrink SoftshrinkBackward Std StdMeanCorrection SwiGlu SwiGluGrad
+    SoftMarginLoss SoftMarginLossBackward SoftmaxBackward Softplus Softshrink SoftshrinkBackward Std StdMeanCorrection SwiGlu SwiGluGrad
     Trunc UpsampleBicubic2d UpsampleBicubic2dBackward UpsampleBilinear2dBackward UpsampleBilinear2dBackwardV2
     UpsampleLinear1d UpsampleLinear1dBackward UpsampleNearest2dBackward Var VarCorrection VarMean
 bool u8 i8 i16 i32 i64 f16 bf16 f32 f64 c64 c128:

@@ -679,6 +679,9 @@ RULES = {
     "BinaryCrossEntropyWithLogits": lambda self, target, weight, pos, reduction, *, out: wide(
         aten.binary_cross_entropy_with_logits, self, target, weight, pos, reduction
     ),
+    "BinaryCrossEntropyWithLogitsBackward": lambda grad, self, target, weight, pos, reduction, *, out: gradients(
+        lambda x: aten.binary_cross_entropy_with_logits(x, target, weight, pos, reduction), grad, self
+    )[0],
     "KlDiv": lambda self, target, reduction, log_target, *, out: aten.kl_div(
         self, target, reduction, log_target=log_target
     ),
@@ -692,6 +695,9 @@ RULES = {
         grad, self, target, reduction, beta
     ),
     "SoftMarginLoss": lambda self, target, reduction, *, out: aten.soft_margin_loss(self, target, reduction),
+    "SoftMarginLossBackward": lambda grad, self, target, reduction, *, out: aten.soft_margin_loss_backward(
+        grad, self, target, reduction
+    ),
     "CrossEntropyLoss": cross_entropy,
     "CrossEntropyLossGrad": cross_entropy_grad,
     "NLLLoss": lambda self, target, weight, reduction, ignore, *, out, total: aten.nll_loss_forward(
@@ -717,6 +723,15 @@ RULES = {
     ),
     "AvgPool3d": lambda self, kernel, stride, padding, ceil, include, divisor, *, out: aten.avg_pool3d(
         self, kernel, stride, padding, ceil, include, divisor or None
+    ),
+    "AvgPool2dBackward": lambda grad, self, kernel, stride, padding, ceil, include, divisor, cube, *, out: (
+        aten.avg_pool2d_backward(grad, self, kernel, stride, padding, ceil, include, divisor or None)
+    ),
+    "AvgPool3dBackward": lambda grad, self, kernel, stride, padding, ceil, include, divisor, *, out: (
+        aten.avg_pool3d_backward(grad, self, kernel, stride, padding, ceil, include, divisor or None)
+    ),
+    "MaxPool2dWithIndicesBackward": lambda grad, self, indices, kernel, stride, padding, dilation, ceil, *, out: (
+        aten.max_pool2d_with_indices_backward(grad, self, kernel, stride, padding, dilation, ceil, indices.long())
     ),
     "AdaptiveAvgPool2d": lambda self, size, *, out: aten.adaptive_avg_pool2d(self, size),
     "AdaptiveAvgPool3d": lambda self, size, *, out: aten.adaptive_avg_pool3d(self, size),

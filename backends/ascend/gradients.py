@@ -1,0 +1,139 @@
+"""Table entries of gradients that one primitive computes.
+
+Where the primitive does not take the arguments, the gradient is composed of operators, as on a device without it.
+"""
+
+import functools
+
+from ...runtime import dtypes as dt
+from ...runtime import pyboost
+from ...runtime.ops.fused import (
+    AVERAGES,
+    batch_norm_backward,
+    group_norm_backward,
+    layer_norm_backward,
+    rms_norm_backward,
+)
+from ...runtime.ops.loss import NAMES
+from ...runtime.registry import T
+from .fused import HALVES
+from .table import composite, pyboost_, unless
+
+FORMULA = "PyTorch's formula in one call"
+
+
+# ---------------------------------------------------------------- convolutions
+@functools.partial(
+    pyboost_, "_C.convolution_backward", "ConvolutionGrad", "gradients that are not asked for are left out"
+)
+def _convolution(prim, g, x, weight, sizes, stride, padding, dilation, transposed, output_padding, groups, mask):
+    bias = pyboost.primitive("Empty", target="Ascend")(tuple(sizes), g.dtype, "Ascend") if mask[2] else None
+    rest = tuple(stride), tuple(padding), tuple(dilation), transposed, tuple(output_padding), groups
+    found = prim(g, x, weight, bias, *rest, tuple(map(int, mask)))
+    return [part for part, asked in zip(found, mask) if asked]
+
+
+unless(
+    "_C.convolution_backward",
+    lambda g, x, *_: not x._shape[1] or len(x._shape) > 5,
+    "no input channels, or more than three dimensions",
+)
+
+
+# ---------------------------------------------------------------- activations
+pyboost_("hardtanh_backward", "HardtanhGrad", FORMULA)
+pyboost_("softplus_backward", "SoftplusGradExt", FORMULA)
+pyboost_("leaky_relu_backward", "LeakyReLUGradExt", FORMULA, lambda prim, g, x, slope: prim(g, x, slope, False))
+pyboost_("elu_backward", "EluGradExt", FORMULA, lambda prim, g, x, alpha: prim(g, x, alpha, False))
+
+
+# ---------------------------------------------------------------- losses
+LOSSES = {
+    "mse_loss": ("MSELossGradExt", lambda prim, g, x, t, r: prim(g, x, t, NAMES[r])),
+    "smooth_l1_loss": ("SmoothL1LossGrad", lambda prim, g, x, t, r, beta: prim.of(beta, NAMES[r])(x, t, g)),
+    "soft_margin_loss": ("SoftMarginLossGrad", lambda prim, g, x, t, r: prim.of(NAMES[r])(x, t, g)),
+    "binary_cross_entropy": ("BinaryCrossEntropyGrad", lambda prim, g, x, t, w, r: prim.of(NAMES[r])(x, t, g, w)),
+    "binary_cross_entropy_with_logits": (
+        "BinaryCrossEntropyWithLogitsBackward",
+        lambda prim, g, x, t, w, q, r: prim(g, x, t, w, q, NAMES[r]),
+    ),
+}
+for _name, (_primitive, _call) in LOSSES.items():
+    pyboost_(f"_C._nn.{_name}_backward", _primitive, FORMULA, _call)
+    unless(
+        f"_C._nn.{_name}_backward",
+        lambda g, x, target, *_: x._shape != target._shape or not x._shape,
+        "the prediction and the target have one shape, with dimensions",
+    )
+
+
+# ---------------------------------------------------------------- pools
+@functools.partial(pyboost_, "_C._nn.max_pool2d_with_indices_backward", "MaxPoolGradWithIndices", FORMULA)
+def _max_pool(prim, g, x, kernel, stride, padding, dilation, ceil_mode, indices):
+    return prim.of(tuple(kernel), tuple(stride), tuple(padding), tuple(dilation), ceil_mode)(x, g, indices)
+
+
+def _average_pool(dims):
+    def gradient(g, size, *windows):
+        return AVERAGES[dims].call(g, T.empty(size, dtype=g.dtype, device=g.device), *windows)
+
+    return gradient
+
+
+for _dims, _op in AVERAGES.items():
+    composite(f"_C._nn.avg_pool{_dims}d_backward", f"{_op.prim} reads the shape from a tensor")(_average_pool(_dims))
+
+
+# ---------------------------------------------------------------- norms
+def _over_last(x, mean, weight, stats, params):
+    """Whether this is a layer norm or an RMS norm."""
+    n, k = len(x._shape), len(weight._shape)
+    return bool(k) and list(stats) == list(range(n - k, n)) and list(params) == list(range(n - k))
+
+
+def _over_batches(x, mean, weight, stats, params):
+    """Whether this is a batch norm in training."""
+    n = len(x._shape)
+    return mean is not None and n > 1 and list(stats) == list(params) == [0, *range(2, n)] and len(weight._shape) == n
+
+
+def _over_groups(x, mean, weight, stats, params):
+    """Whether this is a group norm, of which x is (batch, groups, channels of a group, elements)."""
+    groups = mean is not None and len(x._shape) == 4 and (list(stats), list(params)) == ([2, 3], [0, 3])
+    return groups and weight._shape == (1, *x._shape[1:3], 1)
+
+
+def _last(g, x, mean, rstd, weight):
+    if mean is not None:
+        return layer_norm_backward.call(g, x, weight._shape, mean, rstd, weight)
+    gx, gw = rms_norm_backward.call(g, x, rstd.to(dt.float32), weight)
+    return gx, gw.to(x.dtype), T.zeros(weight._shape, dtype=x.dtype, device=x.device)  # not used
+
+
+def _batches(g, x, mean, rstd, weight):
+    return batch_norm_backward.call(g, x, *(t.reshape(-1) for t in (mean, rstd, weight)))
+
+
+def _groups(g, x, mean, rstd, weight):
+    n, groups, per, size = x._shape
+    g, x = (t.reshape(n, groups * per, size) for t in (g, x))
+    return group_norm_backward.call(g, x, mean.reshape(n, groups), rstd.reshape(n, groups), weight.reshape(-1))
+
+
+NORMS = {_over_last: _last, _over_batches: _batches, _over_groups: _groups}
+
+
+def _norm(g, x, mean, rstd, weight, stats, params, affine):
+    """Return the function that computes the gradients of a norm, or None where no primitive does."""
+    if not affine or weight is None or weight.dtype is not x.dtype or x.dtype not in HALVES or 0 in x._shape:
+        return None
+    return next((call for fits, call in NORMS.items() if fits(x, mean, weight, stats, params)), None)
+
+
+def _norm_backward(g, x, mean, rstd, weight, stats, params, affine):
+    gx, gw, gb = _norm(g, x, mean, rstd, weight, stats, params, affine)(g, x, mean, rstd, weight)
+    shape = tuple(1 if d in params else s for d, s in enumerate(x._shape))
+    return gx.reshape(x._shape), gw.reshape(shape), gb.reshape(shape)
+
+
+unless("_C.norm_backward", lambda *a: _norm(*a) is not None, "a primitive for each kind of norm", _norm_backward)
