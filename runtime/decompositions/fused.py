@@ -3,6 +3,7 @@
 from ..ops import fused
 from ..ops.loss import nll_loss_nd
 from ..ops.norm import formula
+from ..ops.pooling import spread
 from ..registry import T, decomposition
 
 

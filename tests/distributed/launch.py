@@ -27,11 +27,7 @@ def run(programs, folder, rank, size, functions):
     import torch.distributed as dist
 
     dist.init_process_group(
-        "gloo",
-        init_method=f"file://{folder}/rendezvous",
-        rank=rank,
-        world_size=size,
-        timeout=timedelta(seconds=60),
+        "gloo", init_method=f"file://{folder}/rendezvous", rank=rank, world_size=size, timeout=timedelta(seconds=60)
     )
     for function in functions:
         try:

@@ -166,4 +166,53 @@ def test_the_gradient_of_batch_norm_by_channels_is_that_of_each_channel():
     torch.testing.assert_close(whole, torch.cat(parts, 1))
 
 
+def test_sums_of_columns_of_every_length():
+    for n in [*range(60, 100), 1041, 4097]:
+        x = torch.arange(3.0 * n, dtype=torch.float64).view(n, 3)
+        assert x.sum(0).tolist() == [sum(range(c, 3 * n, 3)) for c in range(3)], n
+
+
+def test_what_is_not_finite_in_a_large_row():
+    """Infinities and NaN at every place where a row may be cut into pieces."""
+    n = 3 * thresholds.PIECE + 5
+    for value in (float("inf"), -float("inf"), float("nan")):
+        for at in (0, thresholds.PIECE - 1, n // 2, n - 6, n - 1):
+            x = torch.linspace(-1, 1, n).repeat(2, 1)
+            x[0, at] = value
+            assert F.softmax(x, 1)[0].isnan().all() == (value != -float("inf")), (value, at)
+            torch.testing.assert_close(F.softmax(x, 1)[1], F.softmax(x[1], 0))
+            top, index = x.topk(2)
+            assert index[0, 0] == (n - 1 if value == -float("inf") and at != n - 1 else n - 2 if value < 0 else at)
+            assert (top[0, 0] == value or value != value and top[0, 0].isnan()) == (value != -float("inf"))
+            assert x.argmax(1)[0] == index[0, 0] and x.isfinite().sum() == 2 * n - 1
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.int32, torch.uint8, torch.bool])
+def test_conversions_of_large_tensors_are_those_of_their_parts(dtype):
+    x = torch.linspace(0, 200, (1 << 21) + 3, dtype=torch.float64).float()
+    few = 1000
+    assert torch.equal(x.to(dtype), torch.cat([part.to(dtype) for part in x.split(few)]))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_large_losses_with_operands_of_other_shapes(dtype):
+    x, target = (torch.rand(1500, 40, dtype=dtype, generator=torch.Generator().manual_seed(k)) for k in (1, 2))
+    weight = torch.linspace(0.5, 2, 40, dtype=dtype)
+    for name, kwargs in (
+        ("binary_cross_entropy", dict(weight=weight)),
+        ("binary_cross_entropy_with_logits", dict(weight=weight)),
+        ("binary_cross_entropy_with_logits", dict(pos_weight=weight)),
+    ):
+        whole, loss = x.clone().requires_grad_(), getattr(F, name)
+        loss(whole, target, reduction="sum", **kwargs).backward()
+        parts = x.clone().requires_grad_()
+        for a, b in zip(parts.split(10), target.split(10)):
+            loss(a, b, reduction="sum", **kwargs).backward()
+        torch.testing.assert_close(whole.grad, parts.grad)
+        torch.testing.assert_close(
+            loss(x, target, reduction="none", **kwargs),
+            torch.cat([loss(a, b, reduction="none", **kwargs) for a, b in zip(x.split(10), target.split(10))]),
+        )
+
+
 assert len(SWITCHES) > 50  # else the table was empty

@@ -43,6 +43,19 @@ OTHERWISE = {
 }
 
 
+# The same for second derivatives: operators that suppose a triangular or symmetric matrix, which differences are not,
+# and a loss whose target is 1 or -1.
+SUPPOSING = {
+    "cholesky_inverse": ("",),
+    "cholesky_solve": ("",),
+    "linalg.cholesky": ("",),
+    "linalg.cholesky_ex": ("",),
+    "linalg.eigvalsh": ("",),
+    "linalg.pinv": ("hermitian",),
+    "nn.functional.cosine_embedding_loss": ("",),
+}
+
+
 def check_batches(sample):
     """Gradients of a batch of cotangents, beside a loop over them."""
     torch.manual_seed(0)
@@ -59,14 +72,56 @@ def check_batches(sample):
             torch.testing.assert_close(got, None if each[0] is None else torch.stack(each), equal_nan=True)
 
 
+def check_seconds(sample):
+    """Second derivatives, beside differences of the gradient along a direction.
+
+    Where the differences of two steps disagree, the gradient has a kink or a jump, and nothing is compared.
+    """
+    args, kwargs = decode(torch, sample["args"]), decode(torch, sample["kwargs"])
+    inputs = [t for t in tensors(torch, [args, kwargs]) if t.requires_grad]
+    if not inputs:
+        return
+    at, along = [t.detach().clone() for t in inputs], [tangents.direction(torch, t) for t in inputs]
+
+    def slope(step, create_graph=False):
+        """The gradient at a step along the direction, multiplied by another direction."""
+        with torch.no_grad():
+            for t, x, d in zip(inputs, at, along):
+                t.copy_(x + step * d)
+        torch.manual_seed(0)
+        results = [
+            t for t in tensors(torch, resolve(torch, sample["name"])(*args, **kwargs)) if t.grad_fn and t.numel()
+        ]
+        weights = [tangents.direction(torch, r) for r in results]
+        found = torch.autograd.grad(results, inputs, weights, allow_unused=True, create_graph=create_graph)
+        total = torch.zeros((), dtype=torch.float64)
+        for g, d in zip(found, along):
+            if g is not None:
+                total = total + (g.conj() * d * torch.linspace(0.3, 1.7, d.numel()).view(d.shape)).sum().real
+        return total
+
+    by_differences = [(slope(h) - slope(-h)) / (2 * h) for h in (2e-6, 1e-6)]
+    value = slope(0.0, create_graph=True)
+    seconds = torch.autograd.grad(value, inputs, allow_unused=True) if value.requires_grad else [None] * len(inputs)
+    found = sum((g.conj() * d).sum().real for g, d in zip(seconds, along) if g is not None)
+    scale = 1 + abs(value.detach()) + abs(by_differences[1])
+    if abs(by_differences[0] - by_differences[1]) < 1e-3 * scale:
+        assert abs(found - by_differences[1]) < 1e-2 * scale, f"{float(found)}, by differences {by_differences}"
+
+
 def check(name, answers):
     found, problems = answers("tangents", name), []
     if not found:
         pytest.skip("PyTorch has no differentiable samples of it")
-    for sample, theirs in found:
+    for i, (sample, theirs) in enumerate(found):
         ours = tangents.run(torch, sample, plain)
         if name not in FREE and not isinstance(ours["function"], tuple):  # an error
             check_batches(sample)
+            try:
+                if i % 2 == 0 and not any(part in sample["label"] for part in SUPPOSING.get(name, ())):
+                    check_seconds(sample)
+            except AssertionError as e:
+                problems.append(f"{sample['label']}\n    second derivatives: {' '.join(repr(e).split())[:300]}")
         for kind, expected in theirs.items():
             if any(part in f"{kind} {sample['label']}" for part in OTHERWISE.get(name, ())):
                 continue

@@ -203,6 +203,27 @@ def test_mmap(tmp_path):
         torch.serialization.set_default_mmap_options(77)
 
 
+@pytest.mark.parametrize("options", [{}, {"_use_new_zipfile_serialization": False}])
+def test_tensors_share_their_storage_after_loading_as_before(options):
+    x = torch.arange(6.0)
+    a, b, c, other = load(saved([x, x[2:], x.view(2, 3).t(), x.clone()], **options))
+    assert a.data_ptr() == c.data_ptr() == b.data_ptr() - 8 != other.data_ptr()
+    a.fill_(7)
+    assert b.tolist() == [7] * 4 and c.tolist() == [[7, 7]] * 3 and other.tolist() == [*range(6)]
+
+
+@pytest.mark.parametrize("mmap", [False, True])
+@pytest.mark.parametrize("change", [lambda data: data[:-4], lambda data: data + b"\0" * 4, lambda data: b""])
+def test_records_of_another_size_than_their_tensor(change, mmap, tmp_path):
+    path = tmp_path / "changed"
+    with zipfile.ZipFile(saved(torch.arange(6.0))) as whole, zipfile.ZipFile(path, "w") as changed:
+        for name in whole.namelist():
+            data = whole.read(name)
+            changed.writestr(name, change(data) if name.endswith("data/0") else data)
+    with pytest.raises(RuntimeError, match="24"):
+        torch.load(path, mmap=mmap)
+
+
 def test_register_package():
     log = []
     before = list(ser._package_registry)

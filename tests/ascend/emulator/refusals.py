@@ -42,8 +42,9 @@ f16 bf16 f32:
     MaxPool2dWithIndicesBackward Mish MishBackward Mm MseLoss MseLossBackward Mv
     NLLLoss NLLLoss2d NLLLoss2dBackward NLLLossBackward Norm Prelu PreluBackward RmsNorm RmsNormGrad
     RotaryPositionEmbedding RotaryPositionEmbeddingGrad Sigmoid Silu SiluBackward SmoothL1Loss SmoothL1LossBackward
-    SoftMarginLoss SoftMarginLossBackward SoftmaxBackward Softplus Softshrink SoftshrinkBackward Std StdMeanCorrection SwiGlu SwiGluGrad
-    Trunc UpsampleBicubic2d UpsampleBicubic2dBackward UpsampleBilinear2dBackward UpsampleBilinear2dBackwardV2
+    SoftMarginLoss SoftMarginLossBackward SoftmaxBackward Softplus Softshrink SoftshrinkBackward Std
+    StdMeanCorrection SwiGlu
+    SwiGluGrad Trunc UpsampleBicubic2d UpsampleBicubic2dBackward UpsampleBilinear2dBackward UpsampleBilinear2dBackwardV2
     UpsampleLinear1d UpsampleLinear1dBackward UpsampleNearest2dBackward Var VarCorrection VarMean
 bool u8 i8 i16 i32 i64 f16 bf16 f32 f64 c64 c128:
     Add Adds Cos Div DivMod DivMods Divs Embedding Flip Ger InplaceAdd InplaceDiv InplaceDivMods InplaceDivs

@@ -1244,3 +1244,26 @@ def case_order_in_which_tensors_are_packed(torch):
         with torch.autograd.graph.saved_tensors_hooks(lambda t: packed.append(tuple(t.shape)) or t, lambda t: t):
             call()
     return found
+
+
+def case_gradients_beside_nan(torch):
+    found, nan = {}, float("nan")
+    a, b = [1.0, nan, 2.0, nan, 3.0, 3.0], [nan, 1.0, 3.0, nan, 2.0, 3.0]
+    for name in ("fmax", "fmin", "maximum", "minimum"):
+        x, y = (torch.tensor(v, requires_grad=True) for v in (a, b))
+        found[name] = torch.autograd.grad(getattr(torch, name)(x, y).sum(), (x, y))
+    for name, f in {
+        "max": lambda x: x.max(),
+        "amax": lambda x: x.amax(),
+        "max of a row": lambda x: x.view(2, 3).max(1)[0].sum(),
+        "nansum": lambda x: x.nansum(),
+        "nanmean": lambda x: x.nanmean(),
+        "nanmedian": lambda x: x.nanmedian(),
+        "nan_to_num": lambda x: x.nan_to_num(5.0).sum(),
+        "clamp": lambda x: x.clamp(1.5, 2.5).sum(),
+        "relu": lambda x: x.relu().sum(),
+        "topk": lambda x: x.topk(3)[0].sum(),
+    }.items():
+        x = torch.tensor(a, requires_grad=True)
+        found[name] = torch.autograd.grad(f(x), x)
+    return found

@@ -469,6 +469,24 @@ def case_order_of_checks(torch):
     return outcomes(torch, _ORDER_OF_CHECKS)
 
 
+_SIZES_THAT_DO_NOT_FIT = r"""
+    torch.ones(2, 3, 4) + torch.ones(5)
+    torch.ones(5) + torch.ones(2, 3, 4)
+    torch.ones(5, 2, 3, 4) * torch.ones(7, 4)
+    torch.ones(2, 3) - torch.ones(4, 2, 5)
+    torch.where(torch.ones(3, 2) > 0, torch.ones(2), torch.ones(4, 3))
+    torch.ones(2, 3).add_(torch.ones(4))
+    torch.broadcast_shapes((2, 3, 4), (5,))
+    torch.broadcast_tensors(torch.ones(2, 3, 4), torch.ones(2, 4))
+    torch.addcmul(torch.ones(2, 3), torch.ones(3), torch.ones(5, 2))
+    torch.ones(6, 2, 3).expand(2, 3, 3)
+"""
+
+
+def case_sizes_that_do_not_fit(torch):
+    return outcomes(torch, _SIZES_THAT_DO_NOT_FIT)
+
+
 _NUMBERS_THAT_DO_NOT_FIT = r"""
     torch.full((2,), 1e300, dtype=torch.complex64)
     torch.full((2,), 1e300+0j, dtype=torch.complex64)

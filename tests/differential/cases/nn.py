@@ -1035,3 +1035,31 @@ def case_losses_and_windows_of_nothing(torch):
     calls += [lambda s=s: nn.Conv2d(1, 2, 1)(x(s)) for s in ((1, 1, 0, 2), (0, 1, 2, 2))]
     calls += [lambda root=root: torch.fx.symbolic_trace(root) for root in (5, len, nn.ReLU, ctc.eval().forward)]
     return [outcome(f) for f in calls]
+
+
+def case_cumulative_statistics(torch):
+    found = {}
+    for name, make in {
+        "BatchNorm1d": lambda: torch.nn.BatchNorm1d(3, momentum=None),
+        "InstanceNorm1d": lambda: torch.nn.InstanceNorm1d(3, momentum=0.3, track_running_stats=True),
+        "BatchNorm1d, momentum": lambda: torch.nn.BatchNorm1d(3, momentum=0.7),
+    }.items():
+        torch.manual_seed(0)
+        m = make()
+        for step in range(4):
+            m(torch.randn(5, 3, 4) * (step + 1) + step)
+            found[f"{name} {step}"] = m.running_mean.clone(), m.running_var.clone(), m.num_batches_tracked.clone()
+        found[name] = m.eval()(torch.ones(2, 3, 4))
+    return found
+
+
+def case_clipping(torch):
+    found = {}
+    for gradient in (0.0, 0.5, float("inf"), float("nan")):
+        for most in (0.0, 1.0, float("inf")):
+            for kind in (1, 2.0, float("inf")):
+                p, q = torch.zeros(3, requires_grad=True), torch.zeros(2, 2, requires_grad=True)
+                p.grad, q.grad = torch.full((3,), gradient), torch.full((2, 2), -2 * gradient)
+                norm = torch.nn.utils.clip_grad_norm_([p, q], most, kind)
+                found[f"{gradient} {most} {kind}"] = norm, p.grad, q.grad
+    return found

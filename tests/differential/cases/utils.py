@@ -42,6 +42,31 @@ def stream(torch, n):
     return Stream()
 
 
+def case_numbers_of_batches(torch):
+    D = torch.utils.data
+    found = {}
+    for n in range(10):
+        for size in (1, 2, 3, 4):
+            for drop in (False, True):
+                sampler = D.BatchSampler(D.SequentialSampler(range(n)), size, drop)
+                loader = D.DataLoader(range(n), size, drop_last=drop)
+                found[f"{n} {size} {drop}"] = len(sampler), list(sampler), len(loader), [b.tolist() for b in loader]
+    return found
+
+
+def case_buckets_of_gradients(torch):
+    assign = torch.distributed._compute_bucket_assignment_by_size
+    found = {}
+    for sizes in ([100] * 8, [100, 300, 50, 50, 400, 100], [400], [50, 1000, 50], [200, 200, 100, 100, 100]):
+        tensors = [torch.empty(n // 4) for n in sizes]
+        for limits in ([400], [200, 400], [100], [1 << 20], [401], [399]):
+            found[f"{sizes} {limits}"] = assign(tensors, limits)
+    mixed = [torch.empty(25, dtype=d) for d in (torch.float32, torch.float64, torch.float32, torch.float64) * 2]
+    found["dtypes"] = assign(mixed, [200, 400])
+    found["sparse"] = assign(mixed, [400], [False, True, False, False] * 2)
+    return found
+
+
 def case_data_orders(torch):
     D = torch.utils.data
     ds = D.TensorDataset(torch.arange(10), torch.arange(10) * 2.0)
