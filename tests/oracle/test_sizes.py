@@ -166,6 +166,24 @@ def test_the_gradient_of_batch_norm_by_channels_is_that_of_each_channel():
     torch.testing.assert_close(whole, torch.cat(parts, 1))
 
 
+@pytest.mark.parametrize("training", [True, False])
+def test_batch_norm_of_large_images_is_that_of_each_channel(training):
+    c, generator = 200, torch.Generator().manual_seed(4)
+    x, g = (torch.rand(3, c, 16, 40, dtype=torch.float64, generator=generator) for _ in range(2))
+    weight, bias, mean, var = (torch.rand(c, dtype=torch.float64, generator=generator) + 0.5 for _ in range(4))
+
+    def results(of):
+        a, w, b = (t.detach().clone().requires_grad_() for t in (x[:, of], weight[of], bias[of]))
+        m, v = mean[of].clone(), var[of].clone()
+        out = F.batch_norm(a, m, v, w, b, training, 0.3)
+        return [out.detach(), *torch.autograd.grad(out, (a, w, b), g[:, of].contiguous()), m, v]
+
+    assert x.numel() > thresholds.NORM >= x[:, 0].numel()
+    parts = zip(*(results(slice(k, k + 1)) for k in range(c)))
+    for whole, part in zip(results(slice(c)), parts):
+        torch.testing.assert_close(whole, torch.cat(part, part[0].dim() // 4))
+
+
 def test_sums_of_columns_of_every_length():
     for n in [*range(60, 100), 1041, 4097]:
         x = torch.arange(3.0 * n, dtype=torch.float64).view(n, 3)
