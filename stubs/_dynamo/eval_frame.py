@@ -10,12 +10,22 @@ from .capture import Captured, Compiled, named_arguments, reached
 STANCE = ["default"]
 
 
+@functools.cache
+def _without_validation():
+    """Stop distributions from checking their arguments: their branches on values cannot be captured.
+
+    As in PyTorch, the first torch.compile does so for the whole process, and a program may turn the checks on again.
+    """
+    torch.distributions.Distribution.set_default_validate_args(False)
+
+
 class _Context:
     """A compile configuration; calling it with a function or module returns the compiled one."""
 
     def __init__(self, backend, fullgraph=False, dynamic=None, config=None):
         self.backend, self.fullgraph, self.dynamic = backend, fullgraph, dynamic
         self.compiler_config = config
+        _without_validation()
 
     def get_compiler_config(self):
         """Return the options passed to torch.compile."""

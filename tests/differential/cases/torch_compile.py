@@ -358,3 +358,18 @@ def case_operators_tell_which_module_or_function_they_are_from(torch):
         k.__name__: [(len(p.nodes), len(p.input_nodes), len(p.output_nodes), len(p.params)) for p in parts]
         for k, parts in found.items()
     }
+
+
+def case_distributions(torch):
+    """The first torch.compile turns the validation of distributions off."""
+
+    def f(p):
+        d = torch.distributions.Categorical(logits=p)
+        return d.entropy(), d.log_prob(torch.tensor(1))
+
+    compiled = torch.compile(f, fullgraph=True, backend="eager")
+    found = {"value": compiled(torch.tensor([0.5, 1.5])), "after": torch.distributions.Distribution._validate_args}
+    torch.distributions.Distribution.set_default_validate_args(True)
+    torch.compile(f, fullgraph=True, backend="eager")
+    found["turned on again"] = torch.distributions.Distribution._validate_args
+    return found
