@@ -8,6 +8,7 @@ import importlib.util
 import inspect
 import mmap
 import os
+import re
 from contextlib import suppress
 
 from ...runtime import pyboost
@@ -36,6 +37,13 @@ def exists(primitive):
         return False
     name = primitive + "Ascend"
     return lib.find(f"{len(name)}{name}4CallE".encode()) >= 0 or primitive in VIEWS
+
+
+@functools.cache
+def gradients():
+    """Return the names of the wheel's PyBoost classes for Ascend that compute gradients."""
+    found = re.findall(rb"\d([A-Z][A-Za-z0-9]*)Ascend4CallE", _library() or b"")
+    return frozenset(name for name in map(bytes.decode, found) if "Grad" in name or "Backward" in name)
 
 
 def arity(primitive):

@@ -7,16 +7,19 @@ import functools
 
 from ...runtime import dtypes as dt
 from ...runtime import pyboost
+from ...runtime.context import CONTEXT
 from ...runtime.ops.fused import (
     AVERAGES,
+    GRADIENTS,
     batch_norm_backward,
     group_norm_backward,
     layer_norm_backward,
     rms_norm_backward,
 )
 from ...runtime.ops.loss import NAMES
+from ...runtime.ops.resample import MODES, PADDINGS
 from ...runtime.registry import T
-from .fused import HALVES
+from .fused import FUSED, HALVES, followed
 from .table import composite, pyboost_, unless
 
 FORMULA = "PyTorch's formula in one call"
@@ -45,6 +48,26 @@ pyboost_("hardtanh_backward", "HardtanhGrad", FORMULA)
 pyboost_("softplus_backward", "SoftplusGradExt", FORMULA)
 pyboost_("leaky_relu_backward", "LeakyReLUGradExt", FORMULA, lambda prim, g, x, slope: prim(g, x, slope, False))
 pyboost_("elu_backward", "EluGradExt", FORMULA, lambda prim, g, x, alpha: prim(g, x, alpha, False))
+
+
+def _in_one_call(op):
+    def gradient(g, x, *args):
+        if CONTEXT.grad or followed((g, x)) or x.dtype not in HALVES or g.dtype is not x.dtype or 0 in x._shape:
+            return None
+        return op.call(g, x, *args)
+
+    return gradient
+
+
+FUSED.update({name: _in_one_call(op) for name, op in GRADIENTS.items()})
+for _dims in (2, 3):
+    pyboost_(
+        f"_C.grid_sampler_{_dims}d_backward",
+        f"GridSampler{_dims}DGrad",
+        FORMULA,
+        lambda prim, g, x, grid, mode, pad, align: prim.of(MODES[mode], PADDINGS[pad], align, (1, 1))(g, x, grid),
+    )
+    unless(f"_C.grid_sampler_{_dims}d_backward", lambda g, x, grid, mode, *_: mode == 2, "bicubic interpolation")
 
 
 # ---------------------------------------------------------------- losses
@@ -137,3 +160,36 @@ def _norm_backward(g, x, mean, rstd, weight, stats, params, affine):
 
 
 unless("_C.norm_backward", lambda *a: _norm(*a) is not None, "a primitive for each kind of norm", _norm_backward)
+
+
+# ---------------------------------------------------------------- primitives that nothing is bound to, and why
+PARTS = "PyTorch composes the operator of others, whose gradients are bound"
+OTHERS = "no operator of PyTorch"
+UNBOUND = {
+    "AdaptiveAvgPool2DGradExt": "PyTorch takes the mean where the output is one element; else averages are composed",
+    "AdaptiveAvgPool3DGradExt": "PyTorch takes the mean where the output is one element; else averages are composed",
+    "AdaptiveMaxPool2DGrad": "MindSpore 2.7 has no class of it",
+    "Col2ImGrad": "the gradient of fold is unfold, which is bound",
+    "ConvolutionStrGrad": "padding by name is resolved before; ConvolutionGrad takes the numbers",
+    "DropoutGradExt": "its mask is of bits that the device draws; the numbers here are PyTorch's, from the host",
+    "GatherDGradV2": "the gradient of gather is scatter_add, which is bound",
+    "GeLUGrad": "GeluGradExt takes the approximation too",
+    "InplaceStopGradient": OTHERS,
+    "KLDivGrad": PARTS,
+    "L1LossBackwardExt": PARTS,
+    "LogSigmoidGrad": "the gradient is two operators; the buffer that it takes is not kept",
+    "MaskedSelectGrad": "the gradient is written behind the mask by operators that are bound",
+    "MaxPoolGradWithMask": "MaxPoolGradWithIndices takes PyTorch's indices, this one a mask of bits",
+    "NLLLoss2dGrad": "pictures of classes are turned into rows, which NLLLossGrad takes",
+    "PReLUGrad": "PyTorch's operator gives the weight's gradient for each element, this one sums it",
+    "RepeatInterleaveGrad": PARTS,
+    "RotaryPositionEmbeddingGrad": "not tried yet: the gradient is five operators",
+    "SeluGrad": "PyTorch's selu is elu with factors, of which EluGradExt takes one",
+    "AddLayerNormGrad": OTHERS,
+    "BatchNormElemtGrad": "a part of synchronized batch norm, which is composed as on other devices",
+    "BatchNormReduceGrad": "a part of synchronized batch norm, which is composed as on other devices",
+    **dict.fromkeys(("GmmBackward", "GmmBackwardFusion", "GmmV2Backward", "GmmV2BackwardFusion"), OTHERS),
+    **dict.fromkeys(("CellBackwardHook", "MoeTokenPermuteGrad", "MoeTokenUnpermuteGrad"), OTHERS),
+    **dict.fromkeys(("MultiScaleDeformableAttnGrad", "SpeedFusionAttentionGrad", "LightningIndexerGrad"), OTHERS),
+    **dict.fromkeys(("NsaCompressGrad", "NsaSelectAttentionGrad", "SparseFlashAttentionGrad"), OTHERS),
+}

@@ -378,12 +378,7 @@ def _silu_check(input, inplace):
 _functional("silu(Tensor input, bool inplace=False) -> Tensor", _silu, _silu_check)
 
 
-@_in_opmath
-def _mish_backward(g, self):
-    s, t = T.sigmoid(self), T.tanh(F.softplus(self))
-    return g * (t + self * s * (1 - t * t))
-
-
+_mish_backward = lambda g, self: ATEN.mish_backward(g, self)
 _mish = op("_C._nn.mish(Tensor self) -> Tensor", "MishExt", promote=_reals("mish"), derivative=_mish_backward)
 _functional("mish(Tensor input, bool inplace=False) -> Tensor", _mish)
 _softplus_backward = _hidden(

@@ -3,11 +3,14 @@
 Most of them are reachable only as torch.ops.aten.NAME.
 """
 
+import functools
+
 from .. import dtypes as dt
 from ..autograd import enable_grad
 from ..autograd import grad as autograd_grad
+from ..backend import backend
 from ..declare import BY_PARTS, composite
-from ..device import contiguous_format, usable
+from ..device import HOST, contiguous_format, usable
 from ..registry import F, Namespace
 from ..tensor import capacity
 from .common import T, numel, refuse_batches, wrap_dim
@@ -15,6 +18,21 @@ from .loss import nll_loss2d_gradient
 from .matmul import attention_weights, has_flash_attention, repeat_heads
 
 NN = Namespace("_C._nn")
+
+
+def by_one_kernel(name):
+    """Decorate the formula of a gradient, `name`, that a device's backend may compute by one kernel."""
+
+    def deco(formula):
+        @functools.wraps(formula)
+        def run(g, self, *args):
+            kernel = None if self.device is HOST else backend(self.device).fused(name)
+            found = None if kernel is None else kernel(g, self, *args)
+            return formula(g, self, *args) if found is None else found
+
+        return run
+
+    return deco
 
 
 @composite("aten._softmax(Tensor self, int dim, bool half_to_float) -> Tensor")
@@ -44,11 +62,17 @@ def _log_softmax_backward_data(grad_output, output, dim, input_dtype):
     return (grad_output - output.exp() * grad_output.sum(dim, True)).to(input_dtype)
 
 
-@composite("aten.hardshrink_backward(Tensor grad_out, Tensor self, Scalar lambd) -> Tensor")
-@composite("aten.softshrink_backward(Tensor grad_output, Tensor self, Scalar lambd) -> Tensor")
 def shrink_backward(grad, self, lambd):
     """Return the gradient where |self| > lambd, and 0 elsewhere."""
     return T.where(T.abs(self) > lambd, grad, 0)
+
+
+composite("aten.hardshrink_backward(Tensor grad_out, Tensor self, Scalar lambd) -> Tensor")(
+    by_one_kernel("aten.hardshrink_backward")(shrink_backward)
+)
+composite("aten.softshrink_backward(Tensor grad_output, Tensor self, Scalar lambd) -> Tensor")(
+    by_one_kernel("aten.softshrink_backward")(shrink_backward)
+)
 
 
 @composite("aten._new_zeros_with_same_feature_meta(Tensor self, Tensor other, *, int self_num_batch_dims=0) -> Tensor")
@@ -65,6 +89,7 @@ def _new_zeros_with_same_feature_meta(self, other, self_num_batch_dims):
 
 
 @composite("aten.hardsigmoid_backward(Tensor grad_output, Tensor self) -> Tensor")
+@by_one_kernel("aten.hardsigmoid_backward")
 def hardsigmoid_backward(grad_output, self):
     """Return grad_output / 6 where |self| < 3, and 0 elsewhere."""
     return T.where(T.abs(self) < 3, grad_output / 6, 0)
@@ -77,6 +102,7 @@ def _prelu_kernel_backward(grad_output, self, weight):
 
 
 @composite("aten.glu_backward(Tensor grad_output, Tensor self, int dim) -> Tensor")
+@by_one_kernel("aten.glu_backward")
 def glu_backward(grad_output, self, dim):
     """Return the gradient of glu's input, both halves concatenated."""
     a, b = self.chunk(2, dim)
@@ -123,6 +149,7 @@ def _to_copy(self, dtype, layout, device, pin_memory, non_blocking, memory_forma
 
 
 @composite("aten.threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor")
+@by_one_kernel("aten.threshold_backward")
 def threshold_backward(grad_output, self, threshold):
     """Return the gradient where self is above the threshold, and 0 elsewhere."""
     compared = self.to(dt.OPMATH.get(self.dtype, self.dtype))  # so that the threshold is not rounded to a half type
@@ -253,10 +280,13 @@ def log_sigmoid_backward(grad_output, self, buffer):
 
 
 @composite("aten.mish_backward(Tensor grad_output, Tensor self) -> Tensor", out=False)
+@by_one_kernel("aten.mish_backward")
 def mish_backward(grad_output, self):
     """The gradient of mish's input."""
-    inner, gate = T.tanh(F.softplus(self)), T.sigmoid(self)
-    return grad_output * (inner + self * gate * (1 - inner * inner))
+    wide = dt.OPMATH.get(self.dtype, self.dtype)  # so that half types are rounded once, as by PyTorch's kernel
+    g, x = grad_output.to(wide), self.to(wide)
+    inner, gate = T.tanh(F.softplus(x)), T.sigmoid(x)
+    return (g * (inner + x * gate * (1 - inner * inner))).to(self.dtype)
 
 
 @composite("_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor", method=False, derivative=BY_PARTS)

@@ -160,6 +160,27 @@ group_norm_backward = op(
 )
 
 
+# ------------------------------------------------------------------------------------------------ of activations
+def _gradient(name, primitive, extra="", call=None):
+    schema = f"_C.{name}(Tensor grad_output, Tensor self{extra}) -> Tensor"
+    return op(schema, primitive, meta=lambda g, self, *_: (self._shape, self.dtype), call=call, **NOT)
+
+
+_with_number = lambda p, g, x, number: p.of(number)(g, x)
+# PyTorch's name of a gradient that is composed of operators elsewhere: the operator that one kernel computes
+GRADIENTS = {
+    f"aten.{o.name}": o
+    for o in (
+        _gradient("glu_backward", "GluGrad", ", int dim", _with_number),
+        _gradient("hardshrink_backward", "HShrinkGrad", ", Scalar lambd", _with_number),
+        _gradient("softshrink_backward", "SoftShrinkGrad", ", Scalar lambd", _with_number),
+        _gradient("hardsigmoid_backward", "HSigmoidGrad"),
+        _gradient("mish_backward", "MishGradExt"),
+        _gradient("threshold_backward", "ThresholdGrad", ", Scalar threshold"),
+    )
+}
+
+
 # ------------------------------------------------------------------------------------------------ gradients of pools
 _IMAGE = (
     "Tensor g, Tensor image, int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, bool count_include_pad, "

@@ -68,6 +68,10 @@ def loss(name, **more):
         both(lambda x: getattr(F, name)(x, b.to(x.device), reduction=reduction, **more), a)
 
 
+def grid(dims):
+    return torch.rand(2, *[3] * dims, dims) * 2.4 - 1.2
+
+
 # the gradients that one primitive computes: {primitive: programs}
 GRADIENTS = {
     "ConvolutionGrad": lambda: [
@@ -84,6 +88,21 @@ GRADIENTS = {
     "SoftplusGradExt": lambda: both(lambda x: F.softplus(x, 2, 1.5), x),
     "LeakyReLUGradExt": lambda: both(lambda x: F.leaky_relu(x, 0.2), x),
     "EluGradExt": lambda: both(lambda x: F.elu(x, 1.3), x),
+    "GluGrad": lambda: both(lambda x: F.glu(x, 1), x),
+    "HShrinkGrad": lambda: both(lambda x: F.hardshrink(x, 0.3), x),
+    "SoftShrinkGrad": lambda: both(lambda x: F.softshrink(x, 0.3), x),
+    "HSigmoidGrad": lambda: both(F.hardsigmoid, 3 * x),
+    "MishGradExt": lambda: both(F.mish, x),
+    "ThresholdGrad": lambda: both(lambda x: F.threshold(x, 0.1, 20), x),
+    "GridSampler2DGrad": lambda: [
+        both(lambda x, g, m=m, p=p: F.grid_sample(x, g, m, p, align_corners=m == "nearest"), images(5, 4), grid(2))
+        for m, p in (("bilinear", "zeros"), ("nearest", "border"), ("bilinear", "reflection"))
+    ],
+    "GridSampler3DGrad": lambda: both(lambda x, g: F.grid_sample(x, g, align_corners=False), images(3, 5, 4), grid(3)),
+    "activations twice differentiated": lambda: [
+        both(lambda x, f=f: torch.autograd.grad(f(x).sum(), x, create_graph=True)[0], x)
+        for f in (F.glu, F.mish, F.elu, F.softplus)
+    ],
     "MSELossGradExt": lambda: loss("mse_loss"),
     "SmoothL1LossGrad": lambda: loss("smooth_l1_loss", beta=0.3),
     "SoftMarginLossGrad": lambda: loss("soft_margin_loss"),

@@ -33,12 +33,15 @@ RAN = {
 GRADIENTS = {
     "ConvolutionGrad": 5,
     **dict.fromkeys(("HardtanhGrad", "SoftplusGradExt", "LeakyReLUGradExt", "EluGradExt"), 1),
+    **dict.fromkeys(("GluGrad", "HShrinkGrad", "SoftShrinkGrad", "HSigmoidGrad", "MishGradExt", "ThresholdGrad"), 1),
+    **{"GridSampler2DGrad": 3, "GridSampler3DGrad": 1},
     **dict.fromkeys(("MSELossGradExt", "SmoothL1LossGrad", "SoftMarginLossGrad", "BinaryCrossEntropyGrad"), 3),
     "BinaryCrossEntropyWithLogitsBackward": 3,
     **dict.fromkeys(("MaxPoolGradWithIndices", "AvgPool2DGrad", "AvgPool3DGradExt"), 1),
     **dict.fromkeys(("BatchNormGradExt", "GroupNormGrad"), 1),
 }
 RAN |= {name: {name: calls} for name, calls in GRADIENTS.items()}
+RAN["activations twice differentiated"] = {"EluGradExt": 1, "SoftplusGradExt": 2}
 KERNELS = set().union(*RAN.values())
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from mindtorch_proxy.backends.ascend import bindings, table
+from mindtorch_proxy.backends.ascend import bindings, gradients, table
 from mindtorch_proxy.runtime.registry import DECOMPOSITIONS, operators
 
 
@@ -24,6 +24,14 @@ def test_every_binding_exists_on_ascend_with_the_arity_used():
 
 def test_every_operator_has_an_ascend_kernel_or_a_composition():
     assert {op for op, _, kind, _ in table.rows() if kind == "unsupported"} == set()
+
+
+def test_every_gradient_of_the_wheel_is_bound_or_has_a_reason():
+    """A gradient composed of operators launches several kernels where the wheel has one."""
+    bound = table.bound()
+    assert len(bindings.gradients()) > 60
+    assert bindings.gradients() - bound == bindings.gradients() & set(gradients.UNBOUND)
+    assert not bound & set(gradients.UNBOUND)
 
 
 def test_inplace_primitives_exist():

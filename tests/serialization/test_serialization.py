@@ -220,7 +220,7 @@ def test_records_of_another_size_than_their_tensor(change, mmap, tmp_path):
         for name in whole.namelist():
             data = whole.read(name)
             changed.writestr(name, change(data) if name.endswith("data/0") else data)
-    with pytest.raises(RuntimeError, match="24"):
+    with pytest.raises(RuntimeError, match="not (have )?24"):
         torch.load(path, mmap=mmap)
 
 

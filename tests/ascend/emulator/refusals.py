@@ -56,7 +56,8 @@ bool u8 i8 i16 i32 i64 f16 bf16 f32 f64:
     InplaceAdds InplaceBernoulli InplaceHardtanh InplaceIndexFill InplaceLogicalNot InplaceMaskedScatter
     InplaceNormal IsClose IsInf Linspace Log1p LogicalNot MaskedSelect Max Maximum Min Minimum Sinc XLogYScalarSelf
 f16 bf16 f32 f64:
-    AdaptiveMaxPool2d Ceil Glu GluBackward GridSampler2D GridSampler3D InplaceCeil IsFinite IsNegInf IsPosInf
+    AdaptiveMaxPool2d Ceil Glu GluBackward GridSampler2D GridSampler2DBackward GridSampler3D
+    GridSampler3DBackward InplaceCeil IsFinite IsNegInf IsPosInf
     LeakyReluBackward LogSoftmax Softmax SoftplusBackward TanhBackward UpsampleBilinear2d UpsampleNearest1dBackward
     UpsampleNearest3dBackward UpsampleTrilinear3d UpsampleTrilinear3dBackward
 bool u8 i8 i16 i32 i64 u16 u32 u64 f16 bf16 f32 f64:

@@ -745,6 +745,12 @@ RULES = {
     "Im2colBackward": lambda grad, size, kernel, dilation, padding, stride, *, out: aten.col2im(
         grad, size, kernel, dilation, padding, stride
     ),
+    "GridSampler2DBackward": lambda grad, x, grid, mode, padding, corners, mask, *, dx, dgrid: (
+        aten.grid_sampler_2d_backward(grad, x, grid, mode, padding, corners, mask)
+    ),
+    "GridSampler3DBackward": lambda grad, x, grid, mode, padding, corners, mask, *, dx, dgrid: (
+        aten.grid_sampler_3d_backward(grad, x, grid, mode, padding, corners, mask)
+    ),
     "GridSampler2D": lambda x, grid, mode, padding, corners, *, out: aten.grid_sampler_2d(
         x, grid, mode, padding, corners
     ),

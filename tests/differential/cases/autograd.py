@@ -1267,3 +1267,42 @@ def case_gradients_beside_nan(torch):
         x = torch.tensor(a, requires_grad=True)
         found[name] = torch.autograd.grad(f(x), x)
     return found
+
+
+def case_gradients_twice_with_options(torch):
+    """First and second derivatives where options differ from their defaults, and of complex arguments."""
+    F, found = torch.nn.functional, {}
+    x = torch.linspace(-2.3, 2.1, 8, dtype=torch.float64).view(2, 4)
+    z = torch.complex(x, x.flip(0, 1) * 0.7)
+    for name, f, *args in (
+        ("elu", lambda x: F.elu(x, 1.7), x),
+        ("celu", lambda x: F.celu(x, 1.7), x),
+        ("leaky_relu", lambda x: F.leaky_relu(x, 0.3), x),
+        ("softplus", lambda x: F.softplus(x, 2.5, 3), x),
+        ("hardtanh", lambda x: F.hardtanh(x, -0.4, 1.2) * x, x),
+        ("softshrink", lambda x: F.softshrink(x, 0.8) * x, x),
+        ("gelu", lambda x: F.gelu(x, approximate="tanh"), x),
+        ("logit", lambda x: torch.logit(x.sigmoid(), 0.2), x),
+        ("logsumexp", lambda x: torch.logsumexp(x, (0, 1)), x),
+        ("layer_norm", lambda x, w: F.layer_norm(x, (4,), w, eps=0.3), x, x[0].cos()),
+        ("group_norm", lambda x, w: F.group_norm(x, 2, w, eps=0.3), x, x[0].cos()),
+        ("smooth_l1", lambda x, y: F.smooth_l1_loss(x, y, beta=0.7), x, x.sin()),
+        ("huber", lambda x, y: F.huber_loss(x, y, delta=0.6), x, x.sin()),
+        ("lerp", lambda x, y, w: torch.lerp(x, y, w), x, x.sin(), x.cos()),
+        ("complex lerp", lambda x, y, w: torch.lerp(x, y, w), z, z.sin(), z.cos()),
+        ("complex mul", lambda x, y: torch.addcmul(x, x, y, value=1 - 2j), z, z.sin()),
+        ("complex div", lambda x, y: torch.addcdiv(x, x, y, value=1 - 2j), z, z.cosh()),
+        ("complex tanh", lambda x: torch.tanh(x), z / 3),
+        ("complex sigmoid", lambda x: torch.sigmoid(x), z / 3),
+        ("complex pow", lambda x, y: x**y, z, z.cos()),
+        ("complex prod", lambda x: x.prod(1), z),
+        ("complex norm", lambda x: torch.linalg.vector_norm(x, 3), z),
+    ):
+        inputs = [a.clone().requires_grad_() for a in args]
+        out = f(*inputs)
+        weights = torch.linspace(0.3, 1.4, out.numel(), dtype=out.dtype).view(out.shape)
+        first = torch.autograd.grad(out, inputs, weights * (1 + 0.4j if out.is_complex() else 1), create_graph=True)
+        found[name] = first
+        total = sum((g * torch.linspace(-1, 2, g.numel(), dtype=g.dtype).view(g.shape)).sum() for g in first)
+        found[f"{name}, twice"] = torch.autograd.grad(total.real, inputs, allow_unused=True)
+    return found
