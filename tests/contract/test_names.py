@@ -227,7 +227,8 @@ NO_COUNTERPART = set(
     _C._nn.avg_pool1d_backward _lstm_layer _gru_layer _rnn_tanh_layer _rnn_relu_layer _lstm_layer_backward
     _gru_layer_backward _rnn_tanh_layer_backward _rnn_relu_layer_backward _C.flash_attention
     _C.flash_attention_backward _C.cross_entropy_loss_backward _C.rms_norm_backward _C.layer_norm_backward _C.swiglu
-    _C.group_norm_backward _C.swiglu_backward _C.rotary_embedding _C._nn.binary_cross_entropy_with_logits_backward _over_rows
+    _C.group_norm_backward _C.swiglu_backward _C.rotary_embedding _over_rows
+    _C._nn.binary_cross_entropy_with_logits_backward
     _attention_scores""".split()
 )
 
