@@ -5,6 +5,7 @@ Must not launch a kernel to find out: a failing one breaks later operators.
 
 import functools
 import os
+import re
 import types
 
 from ...runtime import device, pyboost
@@ -123,7 +124,15 @@ def properties(number):
 
 
 def has_bfloat16():
-    """Whether the chip has bfloat16: Ascend 910B and later do; 910, 910A, 310 and 310P do not."""
-    return chip().startswith(("Ascend910B", "Ascend910_93", "Ascend910C", "Ascend950")) and not chip().startswith(
-        "Ascend910B "
-    )
+    """Whether the chip has bfloat16: 910B1 to 910B4 and later do; 910 (whose name may be 910B), 310 and 310P do not."""
+    return re.match(r"Ascend(910B\d|910_93|910C|950)", chip()) is not None
+
+
+def allow_hf32_in_convolutions(value):
+    """Set whether CANN may compute float32 convolutions in HF32; return False where it has been set before."""
+    with pyboost.on("Ascend") as ms:
+        try:
+            ms.device_context.ascend.op_precision.conv_allow_hf32(value)
+        except RuntimeError:  # "can not be set repeatedly"
+            return False
+    return True

@@ -176,3 +176,24 @@ def test_collectives_of_two_ranks(launched, tmp_path):
         "0": "{" + shared + ", 'reduce_scatter': [1.0, 2.0], 'all_to_all': [[0.0], [10.0]]}",
         "1": "{" + shared + ", 'reduce_scatter': [4.0, 1.0], 'all_to_all': [[1.0], [11.0]], 'recv': [42.0]}",
     }
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_precision_of_convolutions(before, npu, tmp_path):
+    """CANN computes float32 convolutions in HF32 (its number 3) unless that is turned off before the first one."""
+    arguments = tmp_path / "arguments"
+    program = (
+        "import torch, warnings\nwarnings.simplefilter('error')\nx, w = torch.ones(1, 2, 4, 4).npu(), "
+        "torch.ones(2, 2, 3, 3).npu()\nassert torch.npu.conv.allow_hf32\n"
+        f"if {before}: torch.npu.conv.allow_hf32 = False\n"
+        "y = torch.nn.functional.conv2d(x, w).tolist()\n"
+        "try: torch.npu.conv.allow_hf32 = not torch.npu.conv.allow_hf32\n"
+        "except UserWarning as e: print(str(e).partition(':')[0])\n"
+        "print(torch.npu.conv.allow_hf32)"
+    )
+    assert npu("-c", program, EMULATED_CANN_ARGS=arguments).splitlines() == [
+        f"torch.npu.conv.allow_hf32 stays {not before}",
+        str(not before),
+    ]
+    (call,) = (line for line in arguments.read_text().splitlines() if line.startswith("aclnnConvolution("))
+    assert call.endswith("0)" if before else "3)")

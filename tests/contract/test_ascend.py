@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from mindtorch_proxy.backends.ascend import bindings, gradients, table
+from mindtorch_proxy.backends.ascend import bindings, devices, gradients, table
 from mindtorch_proxy.runtime.registry import DECOMPOSITIONS, operators
 
 
@@ -36,6 +36,20 @@ def test_every_gradient_of_the_wheel_is_bound_or_has_a_reason():
 
 def test_inplace_primitives_exist():
     assert not [p for p, _ in table.INPLACE.values() if not bindings.exists(p)]
+
+
+@pytest.mark.parametrize(
+    "name, has",
+    {
+        **dict.fromkeys(("910B1", "910B2", "910B2C", "910B3", "910B4", "910_9391", "950PR_957c"), True),
+        **dict.fromkeys(("910", "910A", "910B", "910ProB", "910PremiumA", "310", "310P3", "310B4"), False),
+    }.items(),
+)
+def test_chips_with_bfloat16(name, has, monkeypatch):
+    """The name of the 910 of 2020 is Ascend910B, without a number."""
+    for emulated in ("", " (emulated)"):
+        monkeypatch.setattr(devices, "chip", lambda: f"Ascend{name}{emulated}")
+        assert devices.has_bfloat16() is has
 
 
 def test_no_npu_is_known_in_milliseconds():

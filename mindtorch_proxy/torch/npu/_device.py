@@ -12,6 +12,11 @@ def devices():
     return found
 
 
+def plans():
+    """Return the plans of the Ascend backend, which count their calls."""
+    return of_type("npu").plans
+
+
 def available():
     """Return the number of usable NPUs."""
     return of_type("npu").devices.count()

@@ -209,6 +209,9 @@ class Client:
     def run(self, call):
         try:
             args = call.arguments()
+            if path := os.environ.get("EMULATED_CANN_ARGS"):
+                with open(path, "a") as f:
+                    f.write(f"{call.name}({', '.join(map(describe, args))})\n")
             if call.name.startswith("Hccl"):
                 rules.collective(call.name, *args)
                 return 0, b""
