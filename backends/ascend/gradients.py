@@ -52,7 +52,7 @@ pyboost_("elu_backward", "EluGradExt", FORMULA, lambda prim, g, x, alpha: prim(g
 
 def _in_one_call(op):
     def gradient(g, x, *args):
-        if CONTEXT.grad or followed((g, x)) or x.dtype not in HALVES or g.dtype is not x.dtype or 0 in x._shape:
+        if CONTEXT.grad or followed((g, x)) or g.dtype is not x.dtype or 0 in x._shape:
             return None
         return op.call(g, x, *args)
 

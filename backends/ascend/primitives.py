@@ -151,7 +151,7 @@ STATED = {
     "MinDim": "bool i32 i64 f16 bf16 f32",
     "Minimum": "bool u8 i8 i16 i32 i64 f16 bf16 f32 f64",
     "MishExt": "f16 f32",
-    "MishGradExt": "f16 bf16 f32",
+    "MishGradExt": "f16 f32",
     "Mm": "f16 bf16 f32",
     "Mul": "bool u8 i8 i16 i32 i64 f16 bf16 f32 f64 c64 c128",
     "Mv": "f16 bf16 f32",

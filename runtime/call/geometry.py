@@ -109,7 +109,7 @@ def strides_in_order(shape, order):
     st, k = [0] * len(shape), 1
     for i in reversed(order):
         st[i] = k
-        k *= shape[i] if shape[i] > 1 else 1
+        k *= shape[i]
     return tuple(st)
 
 

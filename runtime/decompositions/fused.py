@@ -4,7 +4,7 @@ from ..ops import fused
 from ..ops.loss import nll_loss_nd
 from ..ops.norm import formula
 from ..ops.pooling import spread
-from ..registry import ATEN, T, decomposition
+from ..registry import T, decomposition
 
 
 @decomposition("_C.flash_attention")
@@ -66,10 +66,6 @@ def group_norm_backward(g, x, mean, rstd, weight):
     g, y, weight = g.reshape(shape), x.reshape(shape), weight.reshape(1, groups, c // groups, 1)
     found = formula(g, y, mean.reshape(stats), rstd.reshape(stats), weight, (2, 3), (0, 3), True)
     return tuple(t.reshape(s) for t, s in zip(found, (x._shape, -1, -1)))
-
-
-for _name, _op in fused.GRADIENTS.items():  # on a device without the kernel, which FUSED of its backend would call
-    decomposition(_op.full)(lambda *args, _name=_name: getattr(ATEN, _name.removeprefix("aten."))(*args))
 
 
 for _dims, _op in fused.AVERAGES.items():

@@ -11,9 +11,10 @@ from ..autograd import grad as autograd_grad
 from ..backend import backend
 from ..declare import BY_PARTS, composite
 from ..device import HOST, contiguous_format, usable
-from ..registry import F, Namespace
+from ..registry import F, Namespace, decomposition
 from ..tensor import capacity
 from .common import T, numel, refuse_batches, wrap_dim
+from .fused import GRADIENTS
 from .loss import nll_loss2d_gradient
 from .matmul import attention_weights, has_flash_attention, repeat_heads
 
@@ -24,6 +25,8 @@ def by_one_kernel(name):
     """Decorate the formula of a gradient, `name`, that a device's backend may compute by one kernel."""
 
     def deco(formula):
+        decomposition(GRADIENTS[name].full)(formula)
+
         @functools.wraps(formula)
         def run(g, self, *args):
             kernel = None if self.device is HOST else backend(self.device).fused(name)

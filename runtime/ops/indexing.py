@@ -125,7 +125,11 @@ def _index_prepare(self, indices):
         return self, indices
     found = []
     for i in indices:
-        found += [i] if i is None or i.dtype not in _MASKS else _mask_indices(self, i, len(found))
+        if i is None or i.dtype not in _MASKS:
+            found.append(i)
+        else:
+            _check_mask(self._shape, i, len(found))
+            found += _mask_indices(i)
     return self, [_beside(i, self.device) for i in found]
 
 
@@ -262,17 +266,21 @@ def _item(i, device):
     return _to_index(i, device)
 
 
-def _mask_indices(self, mask, d):
-    """Return the index tensors that are equivalent to a mask over the dimensions from d on.
+def _check_mask(shape, mask, d):
+    """Raise PyTorch's error if a mask does not fit to the dimensions of a shape from d on."""
+    for j, s in enumerate(mask._shape):
+        if shape[d + j] != s:
+            raise IndexError(
+                f"The shape of the mask {list(mask._shape)} at index {j} does not match the shape of the indexed "
+                f"tensor {list(shape)} at index {d + j}"
+            )
+
+
+def _mask_indices(mask):
+    """Return the index tensors that are equivalent to a mask.
 
     A mask without dimensions gives one index for a new dimension.
     """
-    for j, s in enumerate(mask._shape):
-        if self._shape[d + j] != s:
-            raise IndexError(
-                f"The shape of the mask {list(mask._shape)} at index {j} does not match the shape of the indexed "
-                f"tensor {list(self._shape)} at index {d + j}"
-            )
     if mask._shape:
         return T.nonzero(mask).unbind(1)
     return (T.nonzero(mask.reshape((1,)))[:, 0] if mask.device.type != "meta" else mask,)
@@ -335,7 +343,7 @@ def _by_dimension(self, items, rest, masks=False):
 
     An ellipsis covers `rest` dimensions; d counts the tensor's dimensions.
     """
-    basic, advanced, d = [], [], 0
+    basic, advanced, d, unfit = [], [], 0, None
     for i in items:
         if i is Ellipsis:
             basic += [slice(None)] * rest
@@ -343,7 +351,11 @@ def _by_dimension(self, items, rest, masks=False):
             d += rest
         elif _is_mask(i):
             basic += (slice(None),) * len(i._shape) or (None,)
-            advanced += [i] if masks and i._shape else _mask_indices(self, i, d)
+            if tuple(i._shape) != tuple(self._shape[d : d + len(i._shape)]):
+                unfit = unfit or (i, len(advanced))
+                advanced += [None] * len(i._shape)
+            else:
+                advanced += [i] if masks and i._shape else _mask_indices(i)
             d += len(i._shape)
         elif isinstance(i, Tensor):
             basic.append(slice(None))
@@ -354,6 +366,8 @@ def _by_dimension(self, items, rest, masks=False):
             if i.__class__ is not int:
                 advanced.append(None)
             d += i is not None
+    if unfit:  # the error tells of what the other parts of the index leave
+        _check_mask(_view_at(self, tuple(basic))._shape, *unfit)
     while advanced and advanced[-1] is None:
         advanced.pop()
     return tuple(basic), advanced or None

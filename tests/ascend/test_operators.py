@@ -29,7 +29,6 @@ DIFFERS = {
     "matrix_exp": "as linalg.matrix_exp",
     "logcumsumexp": "gradients are quotients of exponentials, in float32",
     "native_batch_norm": "one bfloat16 rounded at another place, of a difference of equal numbers",
-    "nn.functional.instance_norm": "as native_batch_norm",
     "native_layer_norm": "the gradient of one element's weight, a difference of equal numbers",
     "nn.functional.interpolate": "uint8: PyTorch's weights are integers of their own width",
     "nn.functional.upsample_bilinear": "as nn.functional.interpolate",

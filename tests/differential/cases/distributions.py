@@ -353,3 +353,36 @@ def case_distributions_and_transforms_that_are_modules(torch):
         Both([[1]]).counted,
         Chain([]).counted,
     ]
+
+
+def case_modes_over_a_grid(torch):
+    """Modes and moments on both sides of every value at which they change: nan, infinite, at the edge."""
+    D, found = torch.distributions, {}
+    a, b = (t.flatten() for t in torch.meshgrid(*[torch.tensor([0.4, 1.0, 1.5, 2.0, 2.5, 4.5])] * 2, indexing="ij"))
+    for name, d in {
+        "Beta": D.Beta(a, b),
+        "Gamma": D.Gamma(a, b),
+        "InverseGamma": D.InverseGamma(a, b),
+        "Kumaraswamy": D.Kumaraswamy(a, b),
+        "Weibull": D.Weibull(a, b),
+        "Pareto": D.Pareto(a, b),
+        "StudentT": D.StudentT(a, 0.0, b),
+        "FisherSnedecor": D.FisherSnedecor(2 * a, 2 * b),
+        "Chi2": D.Chi2(a),
+        "LogNormal": D.LogNormal(a, b),
+        "Dirichlet": D.Dirichlet(torch.stack([a, b, a.flip(0)], 1)),
+        "Geometric": D.Geometric(a / 5),
+        "Binomial": D.Binomial(5, a / 5),
+        "NegativeBinomial": D.NegativeBinomial(a, b / 5),
+        "Poisson": D.Poisson(a),
+        "Laplace": D.Laplace(a, b),
+        "HalfCauchy": D.HalfCauchy(a),
+        "Uniform": D.Uniform(-a, b),
+    }.items():
+        for part in ("mode", "mean", "variance", "entropy"):
+            try:
+                value = getattr(d, part)
+                found[f"{name} {part}"] = value() if callable(value) else value
+            except NotImplementedError as e:
+                found[f"{name} {part}"] = str(e)
+    return found

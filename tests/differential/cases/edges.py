@@ -159,3 +159,64 @@ def case_reductions_of_sparse_products(torch):
     a = torch.tensor([[1.0, 0, 2], [0, 3, 0]]).to_sparse_csr()
     b = torch.tensor([[0, 1.0], [2, 0], [0, 0]])
     return {r: torch.sparse.mm(a, b, r) for r in ("sum", "mean", "max", "min", "amax", "amin")}
+
+
+def case_negative_places_in_every_dimension(torch):
+    x, found = torch.arange(60.0).view(3, 4, 5), {}
+    i, j, k = torch.tensor([0, -1, -3]), torch.tensor([-4, 3, -1]), torch.tensor([-5, -1, 2])
+    for name, index in {
+        "0": (i,),
+        "1": (slice(None), j),
+        "2": (slice(None), slice(None), k),
+        "0 1": (i, j),
+        "0 2": (i, slice(None), k),
+        "1 2": (slice(None), j, k),
+        "0 1 2": (i, j, k),
+        "columns": (i[:, None], j),
+        "ellipsis": (..., j, k),
+        "number": (-1, j, -2),
+        "mask": (x[:, 0, 0] > 10, -1),
+        "new": (None, i, None, j),
+    }.items():
+        y, p = x.clone(), x.clone().requires_grad_()
+        y[index] = -1.0
+        found[name] = x[index], y, torch.autograd.grad(p[index].square().sum(), p)[0]
+        if all(isinstance(part, torch.Tensor) for part in index):
+            found[f"{name}, added"] = x.index_put(index, torch.tensor(1.0), accumulate=True)
+    found["take"] = torch.take(x, torch.tensor([-1, 0, -60])), x.clone().put_(torch.tensor([-1, -60]), torch.ones(2))
+    return found
+
+
+def case_strides_of_results_without_elements(torch):
+    found = {}
+    for shape in ((0, 3, 4), (2, 0, 4), (2, 3, 0), (0, 0, 2)):
+        for order in ((0, 1, 2), (2, 0, 1), (1, 2, 0), (2, 1, 0), (0, 2, 1)):
+            x = torch.empty(shape).permute(order)
+            found[f"{shape} {order}"] = [
+                x + 1,
+                x * x,
+                x.abs(),
+                torch.empty_like(x),
+                torch.zeros_like(x),
+                x.clone(),
+                x.to(torch.float64),
+                x + torch.ones(()),
+                torch.where(x > 0, x, x),
+                x.contiguous(),
+            ]
+    return found
+
+
+def case_errors_of_masks(torch):
+    x, found = torch.zeros(2, 3, 4), {}
+    masks = [torch.ones(s, dtype=torch.bool) for s in ((2,), (3,), (4,), (2, 3), (3, 2), (3, 4), (2, 4), (2, 3, 5))]
+    for a in masks:
+        for index in ((a,), (slice(None), a), (slice(None), slice(None), a), (0, a), (..., a), (None, a), (a, a)):
+            name = [tuple(i.shape) if isinstance(i, torch.Tensor) else i for i in index]
+            for way in ("get", "set"):
+                y = x.clone()
+                try:
+                    found[f"{way} {name}"] = y[index].shape if way == "get" else y.__setitem__(index, 1.0)
+                except (IndexError, RuntimeError) as e:
+                    found[f"{way} {name}"] = f"{type(e).__name__}: {e}"
+    return found

@@ -86,6 +86,27 @@ def case_replace_pattern(torch):
     return found
 
 
+def case_matches_in_a_row(torch):
+    """Patterns whose inputs are what other matches return, and that follow one another."""
+
+    def f(x, y):
+        a = torch.relu(torch.relu(torch.relu(x) + y) + torch.relu(y))
+        return torch.relu(a) * torch.neg(torch.neg(torch.neg(x)))
+
+    found = {}
+    for name, pattern, replacement in (
+        ("one", lambda a: torch.relu(a), lambda a: torch.sigmoid(a) + 1),
+        ("pair", lambda a: torch.neg(torch.neg(a)), lambda a: torch.abs(a)),
+        ("sum", lambda a, b: torch.relu(a + b), lambda a, b: torch.maximum(a, b)),
+        ("negative", lambda a: torch.neg(a), lambda a: torch.mul(a, -1)),
+    ):
+        graph = torch.fx.symbolic_trace(f)
+        matches = torch.fx.replace_pattern(graph, pattern, replacement)
+        graph.graph.lint()
+        found[name] = len(matches), graph.code, graph(torch.linspace(-1, 1, 4), torch.linspace(2, -2, 4))
+    return found
+
+
 def case_matcher(torch):
     from torch.fx.passes.utils.matcher_utils import SubgraphMatcher
 

@@ -42,6 +42,26 @@ def stream(torch, n):
     return Stream()
 
 
+def case_items_of_datasets(torch):
+    D, found = torch.utils.data, {}
+    tensors = D.TensorDataset(torch.arange(4), torch.arange(4) * 2)
+    for name, dataset in {
+        "tensors": tensors,
+        "concatenated": D.ConcatDataset([range(3), [], range(10, 12), tensors]),
+        "subset": D.Subset(range(10, 20), [3, 1, 1, 9]),
+        "stacked": D.StackDataset(range(4), tensors),
+        "stacked by name": D.StackDataset(a=range(4), b=tensors),
+        "added": tensors + tensors,
+    }.items():
+        found[f"{name} len"] = len(dataset)
+        for i in range(-len(dataset) - 2, len(dataset) + 2):
+            try:
+                found[f"{name} {i}"] = dataset[i]
+            except Exception as e:
+                found[f"{name} {i}"] = f"{type(e).__name__}: {e}"
+    return found
+
+
 def case_numbers_of_batches(torch):
     D = torch.utils.data
     found = {}
