@@ -220,3 +220,98 @@ def case_errors_of_masks(torch):
                 except (IndexError, RuntimeError) as e:
                     found[f"{way} {name}"] = f"{type(e).__name__}: {e}"
     return found
+
+
+def case_memory_of_sorted_results(torch):
+    found = {}
+    x = ((torch.arange(120) * 37) % 101).float().view(4, 5, 6)
+    for order in ((0, 1, 2), (2, 0, 1), (1, 2, 0), (2, 1, 0), (0, 2, 1)):
+        y = x.permute(order)
+        for dim in (0, 1, -1):
+            for name, f in {
+                "sort": lambda y, d: torch.sort(y, d),
+                "sort down": lambda y, d: torch.sort(y, d, descending=True),
+                "stable": lambda y, d: torch.sort(y, dim=d, stable=True),
+                "argsort": lambda y, d: torch.argsort(y, d),
+                "topk": lambda y, d: torch.topk(y, 2, d),
+                "kthvalue": lambda y, d: torch.kthvalue(y, 2, d),
+                "median": lambda y, d: torch.median(y, d),
+                "mode": lambda y, d: torch.mode(y, d),
+                "cummax": lambda y, d: torch.cummax(y, d),
+                "max": lambda y, d: torch.max(y, d),
+                "flip": lambda y, d: y.flip(d),
+                "roll": lambda y, d: y.roll(2, d),
+            }.items():
+                found[f"{name} {order} {dim}"] = tuple(f(y, dim))
+    return found
+
+
+def case_norms_in_evaluation(torch):
+    """Small variances, where epsilon counts, in small and large tensors."""
+    F, found = torch.nn.functional, {}
+    for n, c, size in ((2, 3, 4), (4, 40, 130), (3, 300, 64)):
+        x = torch.linspace(-1, 1, n * c * size, dtype=torch.float64).view(n, c, size)
+        mean, var = torch.linspace(-0.5, 0.5, c, dtype=torch.float64), torch.logspace(-9, 0, c, dtype=torch.float64)
+        w, b = var.sqrt() + 0.1, mean * 3
+        for eps in (1e-5, 1e-3, 0.5):
+            p = x.clone().requires_grad_()
+            out = F.batch_norm(p, mean.clone(), var.clone(), w, b, False, 0.1, eps)
+            found[f"{n} {c} {size} {eps}"] = (
+                out.sum((0, 2)),
+                out[0, :, 0],
+                torch.autograd.grad(out[:, ::2].sum(), p)[0].sum((0, 2)),
+            )
+    return found
+
+
+def case_products_beside_nan(torch):
+    """What is multiplied by 0 counts: NaN and infinities in thin and in square matrices; beta=0 leaves them out."""
+    found, nan, inf = {}, float("nan"), float("inf")
+    for value in (nan, inf):
+        for m, k, n in ((1, 5, 1), (5, 1, 4), (1, 1, 3), (3, 2, 3), (1, 40, 30), (40, 40, 40), (200, 3, 2)):
+            a, b = torch.zeros(m, k), torch.ones(k, n)
+            a[0, 0], b[-1, -1] = value, 0
+            c = torch.full((m, n), value)
+            found[f"{value} {m} {k} {n}"] = [
+                (a @ b).nan_to_num(-5, -6, -7),
+                (b.t() @ a.t()).nan_to_num(-5, -6, -7),
+                (a.unsqueeze(0).expand(2, m, k) @ b).nan_to_num(-5, -6, -7),
+                torch.addmm(c, torch.ones(m, k), b, beta=0),
+                torch.baddbmm(c[None], torch.ones(1, m, k), b[None], beta=0),
+                torch.addmv(c[:, 0], torch.ones(m, k), b[:, 0], beta=0),
+                (a @ b[:, 0]).nan_to_num(-5, -6, -7),
+                torch.einsum("mk,kn->mn", a, b).nan_to_num(-5, -6, -7),
+            ]
+    return found
+
+
+def case_windows_large_and_dilated(torch):
+    F, found = torch.nn.functional, {}
+    x = ((torch.arange(3600) * 37) % 101).double().view(1, 1, 60, 60) / 10
+    for kernel in (1, 2, (1, 9), (9, 1), (7, 11), 30):
+        for stride, padding in ((1, 0), (3, 0), (2, 1)):
+            if padding and kernel == 1:
+                continue
+            if isinstance(kernel, tuple) and padding:
+                continue
+            for name, f in {
+                "max": lambda p: F.max_pool2d(p, kernel, stride, padding),
+                "average": lambda p: F.avg_pool2d(p, kernel, stride, padding),
+                "lp": lambda p: F.lp_pool2d(p, 3, kernel, stride),
+                "row": lambda p: F.max_pool1d(p.view(1, 1, 3600), 30, stride, dilation=7),
+            }.items():
+                p = x.clone().requires_grad_()
+                out = f(p)
+                g = torch.autograd.grad((out * torch.linspace(0, 1, out.numel()).view(out.shape)).sum(), p)[0]
+                found[f"{name} {kernel} {stride} {padding}"] = out.sum(-1), g.sum(-2)
+    for size, kernel, dilation in (
+        ((3600, 1), (5, 1), (7, 1)),
+        ((1, 3600), (1, 5), (1, 7)),
+        ((60, 60), (3, 4), (9, 2)),
+    ):
+        p, w = x.view(1, 1, *size).clone().requires_grad_(), torch.linspace(-1, 1, 2 * kernel[0] * kernel[1]).double()
+        w = w.view(2, 1, *kernel).requires_grad_()
+        for stride in (1, 2):
+            out = F.conv2d(p, w, dilation=dilation, stride=stride, padding=2)
+            found[f"convolution {size} {stride}"] = out.sum(-1), torch.autograd.grad(out.square().sum(), (p, w))
+    return found
