@@ -66,8 +66,8 @@ def _log_softmax_backward_data(grad_output, output, dim, input_dtype):
 
 
 def shrink_backward(grad, self, lambd):
-    """Return the gradient where |self| > lambd, and 0 elsewhere."""
-    return T.where(T.abs(self) > lambd, grad, 0)
+    """Return 0 where |self| <= lambd, and the gradient elsewhere, also at NaN."""
+    return T.where(T.abs(self) <= lambd, 0, grad)
 
 
 composite("aten.hardshrink_backward(Tensor grad_out, Tensor self, Scalar lambd) -> Tensor")(

@@ -28,7 +28,6 @@ DIFFERS = {
     "linalg.matrix_exp": "gradients of up to 4,000 beside ones of 1, in float32",
     "matrix_exp": "as linalg.matrix_exp",
     "logcumsumexp": "gradients are quotients of exponentials, in float32",
-    "native_batch_norm": "one bfloat16 rounded at another place, of a difference of equal numbers",
     "native_layer_norm": "the gradient of one element's weight, a difference of equal numbers",
     "nn.functional.interpolate": "uint8: PyTorch's weights are integers of their own width",
     "nn.functional.upsample_bilinear": "as nn.functional.interpolate",
