@@ -654,7 +654,7 @@ RULES = {
         x.contiguous(), weight.contiguous(), bias.contiguous(), n, c, hxw, group, eps
     ),
     "GroupNormBackward": lambda grad, x, mean, rstd, w, n, c, hxw, group, mask, *, dx, dw, db: (
-        aten.native_group_norm_backward(grad.contiguous(), x.contiguous(), mean, rstd, w, n, c, hxw, group, mask)
+        aten.native_group_norm_backward(*(t.contiguous() for t in (grad, x, mean, rstd, w)), n, c, hxw, group, mask)
     ),
     "BatchNorm": lambda x, w, b, mean, var, training, momentum, eps, *, out, saved, inverse: batch_norm(
         x, w, b, mean, var, training, momentum, eps
