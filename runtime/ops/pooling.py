@@ -150,6 +150,11 @@ def put_back(g, indices, shape, dims):
     return (room.index_add if CONTEXT.grad else room.index_add_)(0, at.reshape(-1), g.reshape(-1)).reshape(shape)
 
 
+def _kept_gradient(g, self, indices, dims):
+    """Return the gradient of a max pool's input, in the input's memory format."""
+    return _keep(put_back(g, indices, self._shape, dims), self, dims)
+
+
 _put_back2d = op(
     "_C._nn.max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[] kernel_size, int[] stride, "
     "int[] padding, int[] dilation, bool ceil_mode, Tensor indices) -> Tensor",
@@ -160,7 +165,7 @@ _put_back2d = op(
 
 def put_back2d(g, self, kernel_size, stride, padding, dilation, ceil_mode, indices):
     """Compute the gradient of max_pool2d by dispatched operators."""
-    return _keep(put_back(g, indices, self._shape, 2), self, 2)
+    return _kept_gradient(g, self, indices, 2)
 
 
 MAX_POOL = {}
@@ -179,7 +184,7 @@ def _max_pool_backward(name, dims):
     def backward(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices):
         if dims == 2 and not CONTEXT.grad:
             return _put_back2d.call(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices)
-        return _keep(put_back(grad_output, indices, self._shape, dims), self, dims)
+        return _kept_gradient(grad_output, self, indices, dims)
 
     def formula(g0, self, kernel_size, stride, padding, dilation, ceil_mode, out1):
         return getattr(ATEN, f"{name}_with_indices_backward")(

@@ -179,6 +179,11 @@ def compute(name, args):
     return struct.pack(f"<{1 + sum(map(len, found))}q", len(found), *(x for f in found for x in f)) if found else b""
 
 
+def spelled(call, args):
+    """A call with its arguments, as text."""
+    return f"{call.name}({', '.join(map(describe, args))})"
+
+
 class Client:
     def __init__(self, connection):
         self.connection, self.calls = connection, {}
@@ -211,7 +216,7 @@ class Client:
             args = call.arguments()
             if path := os.environ.get("EMULATED_CANN_ARGS"):
                 with open(path, "a") as f:
-                    f.write(f"{call.name}({', '.join(map(describe, args))})\n")
+                    f.write(spelled(call, args) + "\n")
             if call.name.startswith("Hccl"):
                 rules.collective(call.name, *args)
                 return 0, b""
@@ -221,10 +226,7 @@ class Client:
         except Exception as e:  # noqa: BLE001  (the client raises it)
             if os.environ.get("EMULATED_CANN_DEBUG"):
                 traceback.print_exc()
-            return (
-                INTERNAL,
-                f"{type(e).__name__}: {e} [{call.name}({', '.join(map(describe, locals().get('args', [])))})]".encode(),
-            )
+            return (INTERNAL, f"{type(e).__name__}: {e} [{spelled(call, locals().get('args', []))}]".encode())
 
     def report(self):
         """A line for each function: name, calls, seconds, how many failed, the last error."""
