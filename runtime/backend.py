@@ -26,6 +26,16 @@ class OutOfMemoryError(RuntimeError):
     __module__ = "torch"
 
 
+class AcceleratorError(RuntimeError):
+    """The error of a failed call of an accelerator; ``error_code`` is its number."""
+
+    __module__ = "torch"
+
+    def __init__(self, *args, error_code=None):
+        super().__init__(*args)
+        self.error_code = error_code
+
+
 class Plan(Protocol):
     """A kernel bound to an operator, a device and a dtype. backends/plan.py implements it for the backends here."""
 

@@ -1,8 +1,9 @@
 """The only module that uses MindSpore.
 
-MindSpore is imported by the first kernel. This module works around its problems on CPU: kernels run synchronously and
-under one lock (two Python threads inside kernels crash the process), fork handlers are registered, oneDNN does not take
-the AVX-512 convolution path that falls back to a reference loop, and every primitive has its target set explicitly.
+MindSpore is imported by the first kernel. This module works around its problems on CPU: kernels run synchronously (see
+launches.py) and under one lock (two Python threads inside kernels crash the process), fork handlers are registered,
+oneDNN does not take the AVX-512 convolution path that falls back to a reference loop, and every primitive has its
+target set explicitly.
 """
 
 import _thread
@@ -26,7 +27,7 @@ from textwrap import dedent
 import numpy as np
 
 from ..installation import does_not_load
-from . import threads
+from . import launches, threads
 from .forks import finish_imports, threads_sleep
 
 LOCK = threading.RLock()
@@ -177,7 +178,7 @@ def _load():
     except Exception as error:  # a broken installation can raise any error
         raise does_not_load(error) from error
 
-    ms.runtime.launch_blocking()
+    launches.decide(ms)
     if not NUMPY_1:
         _refused(c, gen_ops_prim)
     # With CANN on the machine, legacy primitives on the CPU would also be checked by Ascend's rules.
@@ -361,6 +362,10 @@ def primitive(name, *init, target="CPU", legacy=False, **attrs):
         pass
     with LOCK:
         call = _build(name, init, target, legacy, attrs)
+        if target != "CPU":
+            call = launches.reporting(call)
+        elif not launches.wait():
+            call = launches.waiting(call)
         call.of = lambda *init, **attrs: primitive(name, *init, target=target, legacy=legacy, **attrs)
         try:
             _cache[key] = call

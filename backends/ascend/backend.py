@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 import numpy as np
 
 from ...runtime import dtypes as dt
-from ...runtime import pyboost
-from ...runtime.backend import OutOfMemoryError, backend
+from ...runtime import launches, pyboost
+from ...runtime.backend import backend
 from ...runtime.call.geometry import broadcast_shapes
 from ...runtime.device import HOST
 from ...runtime.device import device as Device
@@ -37,21 +37,15 @@ class AscendPlan(PrimitivePlan):
         super().__init__(backend, op, dtype, device, kernel, work, half)
         self.lifts = op.promote is None and has_dim(op)
         fn, named = self.fn, any(a.base == "ScalarType" for a in op.schema.arguments)
-        self.raw = None
 
         def run(*args):
             try:
                 return fn(*[pyboost.ms_dtype(a) if a.__class__ is dt.dtype else a for a in args] if named else args)
             except RuntimeError as e:
-                raise self.failure(e) from e
+                where = f"on device {self.device} ({devices.chip()}) for dtype {self.dtype}"
+                raise launches.error_of(e, self.op.full, where) from e
 
         self.fn = run
-
-    def failure(self, e):
-        """Return CANN's error with the operator, the dtype and the device added."""
-        text = next((line for line in str(e).splitlines() if line.strip()), "")
-        kind = OutOfMemoryError if "llocate memory failed" in text or "out of device memory" in text else RuntimeError
-        return kind(f"{self.op.full} failed on device {self.device} ({devices.chip()}) for dtype {self.dtype}: {text}")
 
     def argument(self, a):
         if a.__class__ is list or a.__class__ is tuple:
@@ -318,10 +312,7 @@ class Ascend:
     dlpack = 12  # kDLExtDev
 
     def record_stream(self, tensor, stream):
-        """Do nothing.
-
-        Kernels have ended when their calls return, so that freed memory is no longer in use.
-        """
+        """Do nothing: MindSpore records each stream in which a kernel uses a tensor, and frees the memory after it."""
 
     def lent(self, address, dtype, count, owner, device):
         """Return a flat tensor over device memory that belongs to `owner`."""
@@ -383,6 +374,7 @@ class Ascend:
         return from_array(np.array(host_array(ms, tensor._shape, tensor.dtype.np)), tensor.dtype)
 
 
+@launches.reporting
 def host_array(ms, shape, np_dtype):
     """Return the values of a contiguous device tensor as a NumPy array with its own memory."""
     return pyboost.array_of(ms.move_to("CPU"), shape, np_dtype)
@@ -418,6 +410,7 @@ class DeviceStorage(UntypedStorage):
         ms, dtype = self._ms, ms_dtype_of(self._ms)
         return host_array(ms, tuple(ms.shape), dtype.np).reshape(-1).view(np.uint8)[: self._nbytes].copy()
 
+    @launches.reporting
     def data_ptr(self):
         return backend(self.device)._base(self, dt.uint8)._data_ptr() if self._nbytes else 0
 

@@ -8,7 +8,7 @@ import os
 import re
 import types
 
-from ...runtime import device, pyboost
+from ...runtime import device, launches, pyboost
 
 # for tests: count() skips the check of device nodes
 EMULATED = os.environ.get("MINDTORCH_NPU", "").lower() == "emulated"
@@ -94,6 +94,7 @@ def hal():
     return pyboost.mindspore().hal
 
 
+@launches.reporting
 def call(name, *args, **kwargs):
     """Call a function of mindspore.runtime (memory, streams, events) on the NPU.
 
@@ -104,6 +105,7 @@ def call(name, *args, **kwargs):
         return getattr(ms.runtime, name)(*args, **kwargs)
 
 
+@launches.reporting
 def method(thing, name, *args):
     """Call a method of a stream or an event."""
     with pyboost.on("Ascend"):

@@ -10,7 +10,7 @@ from mindtorch_proxy.runtime.call.overrides import handle_torch_function, has_to
 from mindtorch_proxy.runtime.context import CONTEXT
 from mindtorch_proxy.runtime.call.geometry import broadcast_shapes as _broadcast
 from mindtorch_proxy.runtime.call.promotion import result_dtype
-from mindtorch_proxy.runtime.backend import OutOfMemoryError  # noqa: F401
+from mindtorch_proxy.runtime.backend import AcceleratorError, OutOfMemoryError  # noqa: F401
 from mindtorch_proxy.runtime.determinism import DETERMINISM as _DETERMINISM
 from mindtorch_proxy.runtime.storage import UntypedStorage
 from mindtorch_proxy.runtime.symbolic import SymInt  # noqa: F401
@@ -517,17 +517,6 @@ def compile(
 for _f in list(globals().values()):
     if callable(_f) and getattr(_f, "__module__", None) == __name__:
         _f.__module__ = "torch"
-
-
-class AcceleratorError(RuntimeError):
-    """The error of a failed call of an accelerator; ``error_code`` is its number."""
-
-    def __init__(self, *args, error_code=None):
-        super().__init__(*args)
-        self.error_code = error_code
-
-
-AcceleratorError.__module__ = "torch"
 
 
 def is_distributed(src):

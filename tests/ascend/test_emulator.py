@@ -49,11 +49,7 @@ def test_a_missing_rule_is_named(oracle_python):
 
 
 FAILURES = [
-    (
-        "aclnnAdd:2",
-        "y = x + x; z = x + x",
-        "add failed on device npu:0 (Ascend910B1 (emulated)) for dtype torch.float32",
-    ),
+    ("aclnnAdd:2", "y = x + x; z = x + x", "Call aclnnAdd failed"),
     ("aclrtMallocPhysical:0", "y = torch.ones(1 << 24, device='npu') + 1", "memory"),
     ("device:3", "[x + x for _ in range(5)]", "the device is lost"),
 ]
@@ -72,7 +68,7 @@ def test_failures_made_on_purpose(npu, fail, program, text):
 
 def test_memory_that_runs_out_is_an_out_of_memory_error(npu):
     program = (
-        "import torch\ntry: torch.ones(1 << 30, device='npu')\nexcept torch.OutOfMemoryError as e: "
+        "import torch\ntry: torch.ones(1 << 30, device='npu').sum().item()\nexcept torch.OutOfMemoryError as e: "
         "print('out of memory')"
     )
     assert npu("-c", program, EMULATED_CANN_MEMORY_MB=512) == "out of memory"

@@ -60,7 +60,10 @@ long second_call(const char *name, uint64_t *registers, uint64_t *stack, double 
   Answer a;
   static int empty = -1;  // EMULATED_CANN_EMPTY: nothing is computed, for measuring what a call costs above it
   if (empty < 0) empty = getenv("EMULATED_CANN_EMPTY") != 0;
-  if (empty) return free(e->message.bytes), free(e), OK;
+  if (empty) return trace("%s 0\n", e->name), free(e->message.bytes), free(e), OK;
+  static int delay = -1;  // EMULATED_CANN_DELAY: so many milliseconds pass before a call begins, for what the host does meanwhile
+  if (delay < 0) delay = getenv("EMULATED_CANN_DELAY") ? atoi(getenv("EMULATED_CANN_DELAY")) : 0;
+  if (delay) usleep(delay * 1000);
   int code = injected(name);
   if (!code && !(code = request(&e->message, &a)) && a.n) {
     int64_t *p = (int64_t *)a.bytes, n = *p++;

@@ -98,9 +98,12 @@ static int handle(void **p) { return *p = calloc(1, 64), OK; }
 int CANN(aclrtCreateStream, void **p) { return handle(p); }
 int CANN(aclrtCreateStreamWithConfig, void **p, uint32_t priority, uint32_t flag) { return handle(p); }
 int CANN(aclrtStreamQuery, void *s, int *status) { return *status = 0, OK; }
-int CANN(aclrtSynchronizeStream, void *s) { return injected("aclrtSynchronizeStream"); }
-int CANN(aclrtSynchronizeStreamWithTimeout, void *s, int ms) { return injected("aclrtSynchronizeStream"); }
-int CANN(aclrtSynchronizeDevice, void) { return injected("aclrtSynchronizeDevice"); }
+static int synchronized(const char *name) { return trace("synchronize %s\n", name), injected(name); }
+int CANN(aclrtSynchronizeStream, void *s) { return synchronized("aclrtSynchronizeStream"); }
+int CANN(aclrtSynchronizeStreamWithTimeout, void *s, int ms) { return synchronized("aclrtSynchronizeStream"); }
+int CANN(aclrtSynchronizeDevice, void) { return synchronized("aclrtSynchronizeDevice"); }
+int CANN(aclrtSynchronizeDeviceWithTimeout, int ms) { return synchronized("aclrtSynchronizeDevice"); }
+int CANN(aclrtSynchronizeEvent, void *event) { return synchronized("aclrtSynchronizeEvent"); }
 int CANN(aclrtCreateEvent, void **p) { return handle(p); }
 int CANN(aclrtCreateEventWithFlag, void **p, uint32_t flag) { return handle(p); }
 int CANN(aclrtCreateEventExWithFlag, void **p, uint32_t flag) { return handle(p); }
