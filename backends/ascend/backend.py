@@ -16,7 +16,7 @@ from ...runtime.storage import UntypedStorage
 from ...runtime.tensor import Tensor, extent, from_array, numel, strided_view, wrap
 from ..host import astype, ms_dtype_of, number_array
 from ..plan import CompositePlan, PrimitivePlan
-from . import devices, fused, table
+from . import devices, fused, layouts, table
 from .bindings import exists
 
 TARGET = "Ascend"
@@ -36,11 +36,16 @@ class AscendPlan(PrimitivePlan):
     def __init__(self, backend, op, dtype, device, kernel, work=None, half=False):
         super().__init__(backend, op, dtype, device, kernel, work, half)
         self.lifts = op.promote is None and has_dim(op)
-        fn, named = self.fn, any(a.base == "ScalarType" for a in op.schema.arguments)
+        fn, named, name = self.fn, any(a.base == "ScalarType" for a in op.schema.arguments), op.full
 
         def run(*args):
             try:
-                return fn(*[pyboost.ms_dtype(a) if a.__class__ is dt.dtype else a for a in args] if named else args)
+                if named:
+                    args = [pyboost.ms_dtype(a) if a.__class__ is dt.dtype else a for a in args]
+                strided = layouts.layouts(args)
+                if strided:
+                    return layouts.call(name, dtype, fn, args, strided, backend._moves, devices.synchronize)
+                return fn(*args)
             except RuntimeError as e:
                 where = f"on device {self.device} ({devices.chip()}) for dtype {self.dtype}"
                 raise launches.error_of(e, self.op.full, where) from e
@@ -282,6 +287,9 @@ class Ascend:
         if base.dtype != dtype:
             base = self._as_dtype(base, t.dtype)
         t._ms = primitive("AsStrided")(base, tuple(t._shape), t.stride(), t._offset)
+        strided = layouts.layout(t._shape, t.stride())
+        if strided is not None:
+            t._ms.layout = strided
         return t._ms
 
     def _base(self, storage, dtype):

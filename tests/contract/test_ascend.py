@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from mindtorch_proxy.backends.ascend import bindings, devices, gradients, table
+from mindtorch_proxy.backends.ascend import bindings, devices, gradients, layouts, table
 from mindtorch_proxy.runtime.registry import DECOMPOSITIONS, operators
 
 
@@ -32,6 +32,23 @@ def test_every_gradient_of_the_wheel_is_bound_or_has_a_reason():
     assert len(bindings.gradients()) > 60
     assert bindings.gradients() - bound == bindings.gradients() & set(gradients.UNBOUND)
     assert not bound & set(gradients.UNBOUND)
+
+
+def test_operators_whose_strided_operands_are_copied_run_on_primitives():
+    kinds = {op: kind for op, _, kind, _ in table.rows()}
+    assert {kinds.get(name) for name in layouts.COPIED} == {"pyboost"}
+
+
+def test_layouts_of_operands():
+    assert layouts.layout((2, 3, 4), (12, 4, 1)) is layouts.layout((1, 3), (7, 1)) is layouts.layout((), ()) is None
+    transposed, sliced = layouts.layout((6, 4), (1, 6)), layouts.layout((4, 3), (6, 2))
+    expanded = layouts.layout((4, 6), (0, 1))
+        layouts.layout((6, 4), (1, 6)),
+        layouts.layout((4, 3), (6, 2)),
+        layouts.layout((4, 6), (0, 1)),
+    )
+    assert len({transposed, sliced, expanded, None}) == 4
+    assert transposed == layouts.layout((8, 2), (1, 8)) and sliced == layouts.layout((4, 5), (20, 4))
 
 
 def test_inplace_primitives_exist():

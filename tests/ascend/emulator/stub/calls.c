@@ -17,6 +17,27 @@ static int is_object(uint64_t v) {
   unsigned char in;
   return v >= 65536 && !(v & 7) && !mincore((void *)(v & ~4095ull), 1, &in) && ((Object *)v)->magic == MAGIC;
 }
+// EMULATED_CANN_CONTIGUOUS=NAME,...: aclnnNAME refuses strided tensors, as some functions do on some chips
+static int strided(const Object *o) {
+  int64_t step = 1;
+  if (o->kind == 'L') {
+    for (uint64_t i = 0; i < o->n; i++) if (o->items[i] && strided(o->items[i])) return 1;
+    return 0;
+  }
+  if (o->kind != 'T') return 0;
+  for (int64_t i = (int64_t)o->n - 1; i >= 0; i--) {
+    if (o->shape[i] != 1 && o->strides[i] != step) return 1;
+    step *= o->shape[i];
+  }
+  return 0;
+}
+static int refuses(const char *name) {
+  const char *list = getenv("EMULATED_CANN_CONTIGUOUS");
+  size_t n = strlen(name) - 5;
+  for (; list && *list; list += strcspn(list, ",") + (strchr(list, ',') != 0))
+    if (strcspn(list, ",") == n && !strncmp(list, name + 5, n)) return 1;
+  return 0;
+}
 static int near(uint64_t v, uint64_t here) { return v > here - (1 << 20) && v < here + (1 << 20); }
 
 // Called by the assembly that build.py writes: name is "aclnnX\0" and the codes of signatures.py, then what lay in the registers and on the stack.
@@ -51,6 +72,8 @@ long first_call(const char *name, uint64_t *registers, uint64_t *stack, double *
       default: NUMBER("i", int64_t, ARGUMENT(k)); k++;
     }
   }
+  for (int i = 0; i < e->count; i++)
+    if (strided(e->tensors[i]) && refuses(name)) return free(m->bytes), free(e), fail(561103, "561103: inner error, a view is not supported");
   *(uint64_t *)ARGUMENT(k) = 0, *(Executor **)ARGUMENT(k + 1) = e;
   return OK;
 }
