@@ -132,6 +132,9 @@ class Backend(Protocol):
     def to_host(self, tensor: Any) -> Any:
         """Return a copy in the host's memory."""
 
+    def draws(self, kind: str) -> bool:
+        """Whether the device's own kernels draw a distribution; otherwise it is drawn on the host and copied."""
+
     def moves(self) -> dict:
         """Return the number of copies and casts made so far, by name, for report()."""
 

@@ -17,11 +17,12 @@ import numpy as np
 
 from . import dtypes as dt
 from . import samplers
-from .backend import exists
+from .backend import backend, exists
 from .device import HOST, META
 from .device import device as _device
 from .forks import lock
 from .mt19937 import MT19937
+from .philox import Philox
 
 CHUNK = 1 << 16
 M64 = (1 << 64) - 1
@@ -43,7 +44,10 @@ def _refused(error, message):
 
 
 class Generator:
-    """A random number generator: gives the same numbers as PyTorch's Mersenne Twister."""
+    """A random number generator: gives the same numbers as PyTorch's Mersenne Twister.
+
+    For a device that draws by itself it keeps that device's seed and offset instead.
+    """
 
     __module__ = "torch._C"
     __slots__ = ("device", "_engine", "_lock", "__weakref__")
@@ -54,7 +58,8 @@ class Generator:
         self.device = where
         if where is META or not exists(where.type):
             raise RuntimeError(f"Device type {where.type.upper()} is not supported for torch.Generator() api.")
-        self._engine, self._lock = MT19937(self.DEFAULT_SEED), lock()
+        engine = Philox if where is not HOST and backend(where).draws("uniform") else MT19937
+        self._engine, self._lock = engine(self.DEFAULT_SEED), lock()
 
     def manual_seed(self, seed):
         """Restart from `seed` and return the generator."""
@@ -107,7 +112,24 @@ class Generator:
         r._set_state_bytes(self._state_bytes())
         return r
 
-    get_offset = set_offset = _refused(RuntimeError, "CPU Generator does not use offset")
+    def get_offset(self):
+        """Return how many numbers of a device's stream have been asked for; raise RuntimeError on the CPU."""
+        return self._philox().offset
+
+    def set_offset(self, offset):
+        """Set the offset into a device's stream; raise RuntimeError on the CPU, and unless it is a multiple of 4."""
+        self._philox().set_offset(offset)
+
+    def _philox(self):
+        if self._engine.__class__ is not Philox:
+            raise RuntimeError("CPU Generator does not use offset")
+        return self._engine
+
+    def _advance(self):
+        """Return (seed, offset) for one call of a device's kernel."""
+        with self._lock:
+            return self._engine.advance()
+
     graphsafe_get_state = _refused(NotImplementedError, "graphsafe_get_state is not supported in this Generator")
     graphsafe_set_state = _refused(NotImplementedError, "graphsafe_set_state is not supported in this Generator")
 
@@ -121,6 +143,37 @@ class Generator:
 
 default_generator = Generator()
 default_generator.seed()
+_default_of: dict = {}  # type of a device that draws by itself -> its default generator
+
+
+def default_of(device):
+    """Return the default generator of a device: the host's, unless the device draws by itself."""
+    if device is HOST or device is META or not backend(device).draws("uniform"):
+        return default_generator
+    found = _default_of.get(device.type)
+    if found is None:
+        found = _default_of.setdefault(device.type, Generator(device).manual_seed(default_generator.initial_seed()))
+    return found
+
+
+def manual_seed(seed):
+    """Seed the default generators of the host and of devices that draw by themselves; return the host's."""
+    default_generator.manual_seed(seed)
+    for generator in _default_of.values():
+        generator.manual_seed(seed)
+    return default_generator
+
+
+def on_host(generator, device):
+    """Return the generator for numbers that are drawn on the host for a device.
+
+    From a device's own generator it is a new one, seeded with the seed and the offset, which then moves on.
+    """
+    generator = default_of(device) if generator is None else generator
+    if generator._engine.__class__ is not Philox:
+        return generator
+    seed, offset = generator._advance()
+    return Generator().manual_seed((seed + offset * 0x9E3779B97F4A7C15) & M64)
 
 
 # PyTorch's text for checks without a message

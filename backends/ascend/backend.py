@@ -16,7 +16,7 @@ from ...runtime.storage import UntypedStorage
 from ...runtime.tensor import Tensor, extent, from_array, numel, strided_view, wrap
 from ..host import astype, ms_dtype_of, number_array
 from ..plan import CompositePlan, PrimitivePlan
-from . import devices, fused, layouts, table
+from . import devices, fused, layouts, random, table
 from .bindings import exists
 
 TARGET = "Ascend"
@@ -108,6 +108,9 @@ class Ascend:
         if not devices.count():
             raise RuntimeError(f"Cannot access device {device}: no Ascend NPU is available on this machine")
         return Device(device.type, devices.start(device.index))
+
+    def draws(self, kind):
+        return random.draws(kind)
 
     def moves(self):
         return dict(self._moves)

@@ -171,7 +171,6 @@ UNBOUND = {
     "AdaptiveMaxPool2DGrad": "MindSpore 2.7 has no class of it",
     "Col2ImGrad": "the gradient of fold is unfold, which is bound",
     "ConvolutionStrGrad": "padding by name is resolved before; ConvolutionGrad takes the numbers",
-    "DropoutGradExt": "its mask is of bits that the device draws; the numbers here are PyTorch's, from the host",
     "GatherDGradV2": "the gradient of gather is scatter_add, which is bound",
     "GeLUGrad": "GeluGradExt takes the approximation too",
     "InplaceStopGradient": OTHERS,

@@ -127,6 +127,9 @@ class Cpu:
     def usable(self, device):
         return CPU
 
+    def draws(self, kind):
+        return True
+
     def moves(self):
         return dict(table.MOVES)
 

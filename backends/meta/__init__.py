@@ -36,6 +36,9 @@ class Meta:
     def usable(self, device):
         return META
 
+    def draws(self, kind):
+        return True
+
     def moves(self):
         return {}
 

@@ -3,18 +3,18 @@
 import contextlib as _contextlib
 from collections.abc import Generator  # noqa: F401  (PyTorch's module has it too, for its annotations)
 
-from mindtorch_proxy.runtime.generator import default_generator
+from mindtorch_proxy.runtime.generator import default_generator, manual_seed as _manual_seed
 from mindtorch_proxy.runtime.tensor import Tensor as _Tensor
 
 
 def manual_seed(seed):
-    """Seed the default generator and return it."""
-    return default_generator.manual_seed(int(seed))
+    """Seed the default generators of all devices, and return that of the CPU."""
+    return _manual_seed(int(seed))
 
 
 def seed():
-    """Seed the default generator with a random number from the operating system; return the seed."""
-    return default_generator.seed()
+    """Seed the default generators with a random number from the operating system; return the seed."""
+    return _manual_seed(default_generator.seed()).initial_seed()
 
 
 def initial_seed():
@@ -34,10 +34,7 @@ def set_rng_state(new_state: _Tensor):
 
 @_contextlib.contextmanager
 def fork_rng(devices=None, enabled=True, _caller="fork_rng", _devices_kw="devices", device_type=None):
-    """Restore the random state at the end of the block.
-
-    There is a single generator, on the host, which is used for all devices.
-    """
+    """Restore the random state of the CPU and of `devices` (all by default) at the end of the block."""
     import torch
 
     kind = (
@@ -52,12 +49,13 @@ def fork_rng(devices=None, enabled=True, _caller="fork_rng", _devices_kw="device
     if module is None:
         raise RuntimeError(f"Device '{kind}' does not have a corresponding module registered as 'torch.{kind}'.")
     state = get_rng_state()
-    for device in range(module.device_count()) if devices is None else devices:
-        module.get_rng_state(device)  # raises an error for an invalid device
+    states = {n: module.get_rng_state(n) for n in (range(module.device_count()) if devices is None else devices)}
     try:
         yield
     finally:
-        set_rng_state(state)
+        for device, there in states.items():
+            module.set_rng_state(there, device)
+        set_rng_state(state)  # last: a device that draws on the host has the same generator
 
 
 def thread_safe_generator():

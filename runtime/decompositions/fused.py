@@ -1,5 +1,10 @@
 """The fused kernels of runtime/ops/fused.py, computed by several operators."""
 
+import math
+
+from .. import dtypes as dt
+from ..device import HOST
+from ..generator import Generator
 from ..ops import fused
 from ..ops.loss import nll_loss_nd
 from ..ops.norm import formula
@@ -80,3 +85,22 @@ def swiglu(x, dim):
 
 decomposition("_C.swiglu_backward")(fused.swiglu_backward)
 decomposition("_C.rotary_embedding")(lambda x, cos, sin, interleaved: x * cos + fused.turned(x, interleaved) * sin)
+
+
+def _kept(mask, shape):
+    """Return the elements that a mask of bits keeps, as booleans."""
+    bits = mask.unsqueeze(1) >> T.arange(8, dtype=mask.dtype, device=mask.device) & 1
+    return bits.flatten()[: math.prod(shape)].reshape(shape).bool()
+
+
+@decomposition("_C.dropout_drawn")
+def dropout_drawn(x, p, seed, offset):
+    generator = Generator().manual_seed(seed + offset)
+    bits = T.rand((fused.mask_bytes(x.numel()), 8), generator=generator, device=HOST).ge(p).to(x.device, dt.uint8)
+    mask = (bits << T.arange(8, dtype=dt.uint8, device=x.device)).sum(1, dtype=dt.uint8)
+    return dropout_drawn_backward(x, mask, p), mask
+
+
+@decomposition("_C.dropout_drawn_backward")
+def dropout_drawn_backward(g, mask, p):
+    return T.where(_kept(mask, g._shape), g / (1 - p), 0)

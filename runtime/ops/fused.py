@@ -8,7 +8,7 @@ formulas instead of the backward kernel.
 
 from ..context import CONTEXT
 from ..declare import op
-from .common import T, dt
+from .common import T, dt, numel
 
 REDUCTIONS = ("none", "mean", "sum")
 NOT = dict(out=False, method=False)
@@ -256,5 +256,29 @@ op(
     meta=lambda self, cos, sin, interleaved: (self._shape, self.dtype),
     call=lambda p, x, cos, sin, interleaved: p(x, cos, sin, int(interleaved)),
     derivative={("self", "cos", "sin"): _rotary_grads},
+    **NOT,
+)
+
+
+# ------------------------------------------------------------------------------------------------ dropout
+def mask_bytes(n):
+    """Return the length of a mask of one bit for each of n elements, in whole blocks of 128 bits."""
+    return -(-n // 128) * 16
+
+
+dropout_drawn = op(
+    "_C.dropout_drawn(Tensor self, float p, int seed, int offset) -> (Tensor, Tensor)",
+    "DropoutExt",
+    meta=lambda self, p, seed, offset: [(self._shape, self.dtype), ((mask_bytes(numel(self._shape)),), dt.uint8)],
+    derivative={"self": lambda g0, p, out1: dropout_drawn_backward.call(g0, out1, p)},
+    non_differentiable=(1,),
+    **NOT,
+)
+dropout_drawn_backward = op(
+    "_C.dropout_drawn_backward(Tensor g, Tensor mask, float p) -> Tensor",
+    "DropoutGradExt",
+    meta=lambda g, mask, p: (g._shape, g.dtype),
+    derivative={"g": lambda g, mask, p: dropout_drawn_backward.call(g, mask, p)},
+    non_differentiable=(1,),
     **NOT,
 )

@@ -5,12 +5,14 @@ import warnings
 
 from ..autograd import check_inplace
 from ..autograd.tangents import visible
+from ..backend import backend
 from ..call.geometry import in_order, memory_order
 from ..call.out import CAST, Out, with_out
 from ..classes import dispatching
 from ..context import CONTEXT, PROCESS
 from ..declare import composite, op
 from ..device import HOST, META
+from ..generator import default_of, on_host
 from ..tensor import alias, strided_view
 from .common import T, Tensor, dt, has_values, like_self, numel
 from .creation import LIKE, OPTS, _flag, _like, _options, _size
@@ -44,9 +46,14 @@ def draw(kind, size, params, generator, dtype, device):
     _place(generator, device)
     if device is HOST or device is META:
         return draw_op.call(kind, tuple(size), params, generator, dtype, device)
-    return draw_op.call(kind, tuple(size), params, generator, dtype, HOST).to(
-        device
-    )  # every device uses the host's random stream
+    if backend(device).draws(kind):
+        return draw_op.call(kind, tuple(size), params, generator or default_of(device), dtype, device)
+    generator = on_host(generator, device)
+    if kind == "dropout":  # one byte of each element is copied to the device
+        kept = draw_op.call("bernoulli", tuple(size), (1 - params[0],), generator, dt.bool_, HOST)
+        scale = T.ones((), dtype=dt.OPMATH.get(dtype, dtype), device=HOST) / (1 - params[0])
+        return kept.to(device).to(dtype) * scale.item()
+    return draw_op.call(kind, tuple(size), params, generator, dtype, HOST).to(device)
 
 
 def _place(generator, device):
@@ -201,10 +208,14 @@ def _sampler(schema, derivative=None, meta=None, out=None, **options):
 
     def sample(*args):
         device = args[0].device
-        _place(args[-1], device)
+        *args, generator = args
+        _place(generator, device)
         if device is HOST or device is META:
-            return inner.call(*args)
-        return inner.call(*[a.cpu() if isinstance(a, Tensor) else a for a in args]).to(device)
+            return inner.call(*args, generator)
+        if backend(device).draws(inner.full):
+            return inner.call(*args, generator or default_of(device))
+        args = [a.cpu() if isinstance(a, Tensor) else a for a in args]
+        return inner.call(*args, on_host(generator, device)).to(device)
 
     composite(schema, method="multinomial" in schema, out=out)(sample)
     return sample
@@ -349,6 +360,9 @@ def _dropout(x, p, train, features=False, alpha=False):
         return x * x.new_zeros(())
     if x.dtype.category < dt.FLOAT:
         raise RuntimeError(f"result type Float can't be cast to the desired output type {dt.scalar_name(x.dtype)}")
+    fused = backend(x.device).fused("dropout") if not features and not alpha else None
+    if fused is not None and (out := fused(x, p)) is not None:
+        return out
     kind, params = ("bernoulli", (1 - p,)) if alpha else ("dropout", (p,))
     if features:
         noise = draw(kind, (*x._shape[:2], *(1,) * (len(x._shape) - 2)), params, None, x.dtype, x.device)

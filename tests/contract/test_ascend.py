@@ -43,10 +43,6 @@ def test_layouts_of_operands():
     assert layouts.layout((2, 3, 4), (12, 4, 1)) is layouts.layout((1, 3), (7, 1)) is layouts.layout((), ()) is None
     transposed, sliced = layouts.layout((6, 4), (1, 6)), layouts.layout((4, 3), (6, 2))
     expanded = layouts.layout((4, 6), (0, 1))
-        layouts.layout((6, 4), (1, 6)),
-        layouts.layout((4, 3), (6, 2)),
-        layouts.layout((4, 6), (0, 1)),
-    )
     assert len({transposed, sliced, expanded, None}) == 4
     assert transposed == layouts.layout((8, 2), (1, 8)) and sliced == layouts.layout((4, 5), (20, 4))
 

@@ -35,6 +35,8 @@ DECLARING = {
 MANY = 3
 # {(file, name of the list): why it is not a fact about operators that could be in a declaration}
 ALLOWED = {
+    ("backends/ascend/layouts.py", "COPIED"): "reports of people who had the chip",
+    ("backends/ascend/random.py", "DRAWS"): "names of distributions",
     ("runtime/call/operators.py", "_BINARY"): "Python's operators and the functions behind them",
     ("runtime/call/operators.py", "_REFLECTED"): "Python's operators by their own names",
     ("runtime/call/operators.py", "_INPLACE"): "Python's operators by their own names",
@@ -229,7 +231,7 @@ NO_COUNTERPART = set(
     _C.flash_attention_backward _C.cross_entropy_loss_backward _C.rms_norm_backward _C.layer_norm_backward _C.swiglu
     _C.group_norm_backward _C.swiglu_backward _C.rotary_embedding _over_rows
     _C._nn.binary_cross_entropy_with_logits_backward
-    _attention_scores""".split()
+    _attention_scores _C.dropout_drawn _C.dropout_drawn_backward""".split()
 )
 
 

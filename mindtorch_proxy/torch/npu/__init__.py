@@ -1,7 +1,7 @@
 """torch.npu: Ascend NPUs through MindSpore's runtime. Without an NPU, queries return False or 0, and uses raise."""
 
 import torch
-from mindtorch_proxy.runtime.generator import default_generator as _generator
+from mindtorch_proxy.runtime.generator import default_of as _default_of
 
 from . import amp, memory, random, streams
 from ._config import config, conv, is_jit_compile_false, matmul, set_compile_mode
@@ -94,8 +94,8 @@ __all__ = [
 
 
 def __getattr__(name):
-    if name == "default_generators":  # all devices use the random numbers of the host's generator
-        return (_generator,) * available()
+    if name == "default_generators":  # one NPU in a process, and one generator
+        return (_default_of(torch.device("npu")),) * available()
     if name in torch._LEGACY_TENSORS:
         found = globals()[name] = torch._legacy_tensor(name, "npu")
         return found

@@ -136,8 +136,8 @@ u8 i32 i64:
     OneHot
 bool u8 i8 i16 i32 i64:
     BitwiseNot
-f64:
-    DropoutGenMaskV2
+u8:
+    DropoutGenMask DropoutGenMaskV2
 f16 f32 c32 c64 c128:
     Real
 bool u8 i8 i32 i64 f16 f32:
@@ -180,8 +180,6 @@ bool i64 f16 bf16 f32:
     Expm1
 f32:
     Polar
-i32 i64:
-    DropoutGenMask
 i64:
     Randperm
 """
