@@ -8,10 +8,12 @@ versions) and dropout (its random numbers are not PyTorch's).
 import functools
 
 from ...runtime import dtypes as dt
+from ...runtime import pyboost
 from ...runtime.call.dispatch import intercepted
 from ...runtime.context import PROCESS
 from ...runtime.ops.fused import cross_entropy_loss, flash_attention
 from ...runtime.registry import T
+from .kernels import filled
 from .table import pyboost_
 
 FUSED: dict = {}  # full name of a function composed of operators: the function that is called instead
@@ -137,7 +139,8 @@ def adam(prim, number, dst, grad, average, square, weight1, beta2, weight2, root
     Without amsgrad the fourth tensor is not read.
     """
     decay = (1 - keep) / lr if lr else 0.0
-    prim(dst, average, square, square, grad, number(step, dt.int64), lr, 1 - weight1, beta2, decay, eps, False, False)
+    count = filled((1,), step, pyboost.ms_dtype(dt.int64))  # made on the device, once for all parameters of a step
+    prim(dst, average, square, square, grad, count, lr, 1 - weight1, beta2, decay, eps, False, False)
 
 
 UPDATES = {"_adam_": ("AdamW", adam)}
