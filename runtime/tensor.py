@@ -134,7 +134,12 @@ def _not_deleted(message):
 
 
 class TensorMeta(type):
-    """Metaclass that makes operators as methods of Tensor on first use."""
+    """Metaclass that makes operators as methods of Tensor on first use, and that registers subclasses."""
+
+    def __init__(cls, name, bases, namespace, **kw):
+        super().__init__(name, bases, namespace)
+        if bases:
+            TensorMeta.subclassed(cls, **kw)
 
     def __getattr__(cls, name):
         m = registry.method(name)

@@ -16,7 +16,7 @@ from ..classes import (
 )
 from ..context import CONTEXT, PROCESS, activate
 from ..forks import lock
-from ..tensor import Tensor, tensor_method
+from ..tensor import Tensor, TensorMeta, tensor_method
 
 
 class DisableTorchFunction(DisableTorchFunctionSubclass):
@@ -381,6 +381,10 @@ class TorchFunctionMode:
 @classmethod
 def __init_subclass__(cls, raw=False, **kw):
     super(Tensor, cls).__init_subclass__(**kw)
+
+
+def _subclassed(cls, raw=False, **kw):
+    """Register a new subclass of Tensor, even if its base has an __init_subclass__ that does not call Tensor's."""
     PROCESS.subclasses = True
     if raw:
         cls._below_autograd = True
@@ -393,3 +397,6 @@ def __init_subclass__(cls, raw=False, **kw):
     home = next(c for c in cls.__mro__ if "__torch_function__" in vars(c))
     if not raw and (home is cls or not issubclass(home, Tensor)):  # its own, or that of a base that is no tensor
         override_methods(cls)
+
+
+TensorMeta.subclassed = staticmethod(_subclassed)

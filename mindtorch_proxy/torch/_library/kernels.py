@@ -9,6 +9,7 @@ from mindtorch_proxy.runtime.call.overrides import handle_torch_function, has_to
 from torch._ops import OpOverload, OpOverloadPacket, has_namespace_operator
 from mindtorch_proxy.runtime.arguments import fits
 from mindtorch_proxy.runtime.schema import parse
+from torch.utils._pytree import tree_flatten, tree_iter, tree_unflatten
 
 OPERATORS: dict = {}  # "namespace::name.overload" -> Operator
 KEYS = {"cpu": "CPU", "cuda": "CUDA", "xpu": "XPU", "mps": "MPS", "npu": "PrivateUse1", "meta": "Meta"}
@@ -153,23 +154,29 @@ class Operator:
                 )
 
     def _differentiable(self, args, kwargs):
-        op = self
+        """Run the operator as an autograd.Function, to which the tensors in lists are arguments of their own."""
+        op, overload = self, self.overload
+        nested = any(a.list and a.is_tensor for a in self.schema.positional)
+        flat, spec = tree_flatten(args) if nested else (args, None)
+        # the structure of a backward's results, and a None for what is no argument
+        wanted = tree_flatten((*args, None))[1] if nested else None
 
         class Formula(torch.autograd.Function):
             @staticmethod
-            def forward(ctx, *args):
+            def forward(ctx, *flat):
+                args = tree_unflatten(flat, spec) if nested else flat
                 result = op.below_autograd(args, kwargs)
                 if op.setup_context is not None:
                     names = inspect.signature(op.setup_context).parameters
                     extra = {"keyword_only_inputs": kwargs} if "keyword_only_inputs" in names else {}
                     op.setup_context(ctx=ctx, inputs=op.complete(args), output=result, **extra)
-                returned = result if isinstance(result, tuple) else (result,)
+                returned, Formula.results = tree_flatten(result)
                 written = [
                     a for a, s in zip(args, op.schema.positional) if s.is_write and any(a is r for r in returned)
                 ]
                 if written:
                     ctx.mark_dirty(*written)
-                return result
+                return tuple(returned)
 
             @staticmethod
             def backward(ctx, *grads):
@@ -178,25 +185,36 @@ class Operator:
                         f"Trying to backward through {op.name} but no autograd formula was registered. "
                         "Please use register_autograd to add one."
                     )
-                found = op.backward(ctx, *grads)
+                grads = tree_unflatten(grads, Formula.results)
+                found = op.backward(ctx, *(grads if isinstance(grads, tuple) else (grads,)))
                 found = found if isinstance(found, tuple) else (found,)
-                return (*found, *(None,) * (len(args) - len(found)))[: len(args)]
+                if nested:
+                    return _leaves(found, wanted)
+                return (*found, *(None,) * (len(flat) - len(found)))[: len(flat)]
 
-        overload = op.overload
         Formula.__name__ = (
             f"GeneratedBackwardFor_{overload.namespace}_{overload.overloadpacket.__name__}_{overload._overloadname}"
         )
-        Formula._backward_cls.__name__ = Formula.__name__ + "Backward"
-        return Formula.apply(*args)
+        Formula._backward_cls.__name__ = Formula._backward_cls.__qualname__ = Formula.__name__ + "Backward"
+        return tree_unflatten(Formula.apply(*flat), Formula.results)
 
     def complete(self, args):
         """Return the positional arguments, completed with the defaults of the schema."""
         return (*args, *(a.default_value for a in self.schema.positional[len(args) :]))
 
 
-def _tensors(args, kwargs):
-    from torch.utils._pytree import tree_iter
+def _leaves(found, wanted):
+    """Return the leaves of a backward's results, in which a list of tensors has a list of gradients."""
+    flat, given = tree_flatten((*found, None))
+    if given != wanted:
+        raise RuntimeError(
+            "Expected the return from backward to be of the same structure as the inputs. "
+            f"Got: {given} (return from backward), {wanted} (inputs)"
+        )
+    return tuple(flat[:-1])
 
+
+def _tensors(args, kwargs):
     return [x for x in tree_iter((args, kwargs)) if isinstance(x, torch.Tensor)]
 
 

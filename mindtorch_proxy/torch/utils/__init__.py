@@ -21,6 +21,11 @@ _LAZY = (
     "_pytree",
     "weak",
     "_device",
+    "_foreach_utils",
+    "_ordered_set",
+    "_contextlib",
+    "_mode_utils",
+    "_python_dispatch",
 )
 _OF_MODULES = {"generate_methods_for_privateuse1_backend": "backend_registration"}
 

@@ -196,6 +196,86 @@ def case_custom_operators(torch):
     ]
 
 
+def case_gradients_of_operators_on_lists_of_tensors(torch):
+    library, found = torch.library.Library("ourlists", "DEF"), []
+
+    def defined(schema, kernel, backward, setup=None):
+        name = library.define(schema)
+        library.impl(name, kernel, "CompositeExplicitAutograd")
+        torch.library.register_autograd(f"ourlists::{name}", backward, setup_context=setup)
+        return getattr(torch.ops.ourlists, name)
+
+    def keep(ctx, inputs, output):
+        found.append([type(x).__name__ for x in (inputs, inputs[0], output)])
+        ctx.f = inputs[1]
+
+    def of_times(ctx, grads):
+        found.append([type(grads).__name__, *grads])
+        return [g * ctx.f for g in grads], None
+
+    times = defined("times(Tensor[] xs, float f) -> Tensor[]", lambda xs, f: [x * f for x in xs], of_times, keep)
+    mixed = defined(
+        "mixed(Tensor[] xs, Tensor y) -> (Tensor[], Tensor)",
+        lambda xs, y: ([x * y for x in xs], y * 2),
+        lambda ctx, grads, g: ([*grads], g + 1),
+    )
+    parts = defined(
+        "parts(Tensor x, int[] n) -> Tensor[]", lambda x, n: [x * k for k in n], lambda ctx, grads: (grads[0] * 7, None)
+    )
+    a, b, c = torch.ones(2, requires_grad=True), torch.ones(3), torch.full((1,), 2.0, requires_grad=True)
+    y = torch.tensor(2.0, requires_grad=True)
+    out = times([a, b, c], 3.0)
+    found.append([type(out).__name__, *(o.requires_grad for o in out), out[0].grad_fn.name()])
+    out[0].sum().backward()
+    found += [a.grad.clone(), c.grad.clone()]
+    out = mixed([a, c], y)
+    found.append([type(out).__name__, type(out[0]).__name__, out[0][0].requires_grad, out[1].requires_grad])
+    out[0][1].sum().backward()
+    found += [a.grad.clone(), c.grad.clone(), y.grad]
+    parts(a, [1, 2])[1].sum().backward()
+    found.append(a.grad)
+    for i, wrong in enumerate(([c], [a, c, c], (a, c), a, None)):
+        total = defined(f"total{i}(Tensor[] xs) -> Tensor", lambda xs: xs[0] + xs[1], lambda ctx, g, wrong=wrong: wrong)
+        found.append(answer(lambda total=total: total([a, c]).sum().backward()))
+    library._destroy()
+    return found
+
+
+def case_a_subclass_whose_base_keeps_tensor_from_hearing_of_it(torch):
+    seen = []
+
+    class Base(torch.Tensor):
+        def __init_subclass__(cls, mark=0):
+            cls.mark = mark  # and does not call Tensor's
+
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            seen.append(str(func))
+            return func(*(x.inner if isinstance(x, cls) else x for x in args), **(kwargs or {}))
+
+    class Wrapper(Base, mark=3):
+        @staticmethod
+        def __new__(cls, inner):
+            made = torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+            made.inner = inner
+            return made
+
+    class Function(torch.Tensor):
+        def __init_subclass__(cls):
+            pass
+
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            seen.append(func.__name__)
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    class Child(Function):
+        pass
+
+    out = Wrapper(torch.ones(2)) + 1
+    return [Wrapper.mark, out, type(torch.ones(2).as_subclass(Child) * 2).__name__, seen]
+
+
 def case_properties_ask_subclasses(torch):
     seen = []
 
