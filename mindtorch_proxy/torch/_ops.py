@@ -673,6 +673,13 @@ def _completed(name, fn):
     return run
 
 
+# namespaces whose operators a module of torch defines
+_OF_MODULES = {
+    **dict.fromkeys(("c10d", "_c10d_functional", "_c10d_functional_autograd"), "torch.distributed._operators"),
+    "c10d_functional": "torch.distributed._functional_collectives",
+}
+
+
 class _OpNamespace(types.ModuleType):
     def __getattr__(self, name):
         if self._ns == "aten":
@@ -681,6 +688,9 @@ class _OpNamespace(types.ModuleType):
                 packet = OpOverloadPacket("aten", name, schemas, _callable(name))
                 setattr(self, name, packet)
                 return packet
+        elif self._ns in _OF_MODULES and _OF_MODULES[self._ns] not in sys.modules:
+            importlib.import_module(_OF_MODULES[self._ns])
+            return getattr(self, name)
         raise AttributeError(f"'_OpNamespace' '{self._ns}' object has no attribute '{name}'")
 
 

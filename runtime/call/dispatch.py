@@ -16,12 +16,12 @@ from .promotion import promote
 
 
 def tensors_of(args):
-    """Yield the tensors among the arguments, including those in lists."""
+    """Yield the tensors among the arguments, including those in lists of lists."""
     for a in args:
         if isinstance(a, Tensor):
             yield a
         elif a.__class__ is list or a.__class__ is tuple:
-            yield from (t for t in a if isinstance(t, Tensor))
+            yield from tensors_of(a)
 
 
 def requires_grad(op, args):

@@ -103,7 +103,6 @@ ALLOWED = {
     ("mindtorch_proxy/torch/_functorch/vmap.py", "_PASS"): "the table of batching rules",
     ("mindtorch_proxy/torch/_functorch/vmap.py", "_PRODUCTS"): "the table of batching rules",
     ("mindtorch_proxy/torch/_functorch/vmap.py", "_LEAST_DIMS"): "the table of batching rules",
-    ("mindtorch_proxy/torch/distributed/_functional_collectives.py", "_OPERATIONS"): "names of ReduceOp",
     ("mindtorch_proxy/torch/distributed/_shard/sharded_tensor/__init__.py", "-"): "names of its functions",
     ("mindtorch_proxy/torch/distributed/tensor/_collective_utils.py", "OPERATIONS"): "names of ReduceOp",
     ("mindtorch_proxy/torch/distributed/tensor/_rules.py", "LINEAR"): "the table of rules for sharded arguments",

@@ -1,6 +1,8 @@
-"""Functional collectives beside the real torch's."""
+"""Functional collectives and the operators of process groups beside the real torch's."""
 
 
 def test_functional_collectives(both):
-    ours, theirs = both("functional_programs", ("functional",), 2)
-    assert ours["functional"] == theirs["functional"]
+    names = "functional", "derivatives", "lazy", "dispatched"
+    ours, theirs = both("functional_programs", names, 2)
+    for name in names:
+        assert ours[name] == theirs[name], name

@@ -1,30 +1,26 @@
-"""Functional collectives: they return new tensors, which wait for the collective when they are first used."""
+"""Functional collectives: they return new tensors, which wait for the collective when they are first used.
+
+They call the operators torch.ops._c10d_functional, which have derivatives, and wrap their results.
+"""
 
 import torch
-from torch.utils._pytree import tree_map
+from torch.library import Library, custom_op
+from torch.utils._pytree import tree_map_only
 
+from . import _operators as _operators
 from . import distributed_c10d as c10d
 from .device_mesh import DeviceMesh
 
-_OPERATIONS = {
-    "sum": "SUM",
-    "avg": "AVG",
-    "product": "PRODUCT",
-    "min": "MIN",
-    "max": "MAX",
-    "band": "BAND",
-    "bor": "BOR",
-    "bxor": "BXOR",
-}
+_functional = torch.ops._c10d_functional
 
 
 class AsyncCollectiveTensor(torch.Tensor):
-    """The result of a collective in flight; the first operator on it waits for the collective."""
+    """The result of a collective in flight; the first operator on it that is no view waits for the collective."""
 
-    __slots__ = ("elem", "completed", "_work")
+    __slots__ = ("elem", "completed")
 
     @staticmethod
-    def __new__(cls, elem, work=None):
+    def __new__(cls, elem):
         made = torch.Tensor._make_wrapper_subclass(
             cls,
             elem.shape,
@@ -32,23 +28,30 @@ class AsyncCollectiveTensor(torch.Tensor):
             storage_offset=elem.storage_offset(),
             dtype=elem.dtype,
             device=elem.device,
+            requires_grad=elem.requires_grad,
         )
-        made.elem, made._work, made.completed = elem, work, work is None
+        made.elem, made.completed = elem, False
         return made
 
-    def __init__(self, elem, work=None):
-        super().__init__()
-
     __torch_function__ = torch._C._disabled_torch_function_impl
+
+    def __tensor_flatten__(self):
+        return ["elem"], None
+
+    @staticmethod
+    def __tensor_unflatten__(inner_tensors, meta, outer_size, outer_stride):
+        return AsyncCollectiveTensor(inner_tensors["elem"])
 
     def trigger_wait(self):
         """Wait for the collective and return its result."""
         if not self.completed:
-            self._work.wait()
-            self.completed, self._work = True, None
+            out, self.completed = wait_tensor(self.elem), True
+            return out
         return self.elem
 
-    wait = trigger_wait
+    def wait(self):
+        """Wait for the collective and return its result."""
+        return wait_tensor(self.elem)
 
     def _get_acs_underlying_tensor(self):
         return self.elem
@@ -64,15 +67,25 @@ class AsyncCollectiveTensor(torch.Tensor):
 
     @classmethod
     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
-        unwrapped = tree_map(
-            lambda t: t.trigger_wait() if isinstance(t, AsyncCollectiveTensor) else t, (args, kwargs or {})
-        )
-        return func(*unwrapped[0], **unwrapped[1])
+        inner = (lambda t: t.elem) if func.is_view else AsyncCollectiveTensor.trigger_wait
+        args, kwargs = tree_map_only(AsyncCollectiveTensor, inner, (args, kwargs or {}))
+        out = func(*args, **kwargs)
+        return tree_map_only(torch.Tensor, AsyncCollectiveTensor, out) if func.is_view else out
+
+
+@custom_op("_c10d_functional::_wrap_tensor_autograd", mutates_args=(), schema="(Tensor input) -> Tensor")
+def _wrap_tensor_autograd(input):
+    """Return a tensor as the result of a collective in flight; gradients pass through unchanged."""
+    return AsyncCollectiveTensor(input)
+
+
+_wrap_tensor_autograd.register_fake(torch.empty_like)
+_wrap_tensor_autograd.register_autograd(lambda ctx, grad: grad)
 
 
 def wait_tensor(tensor):
     """Return the result of a functional collective, and wait for it first if needed."""
-    return tensor.trigger_wait() if isinstance(tensor, AsyncCollectiveTensor) else tensor
+    return _functional.wait_tensor(tensor)
 
 
 def _group(group, tag=""):
@@ -104,152 +117,94 @@ def _resolve_group_name(group, tag=""):
     return _group(group, tag).group_name
 
 
-def _operation(name):
-    if name.lower() not in _OPERATIONS:
-        raise ValueError(f"unknown reduction {name!r}: one of {', '.join(_OPERATIONS)}")
-    return getattr(c10d.ReduceOp, _OPERATIONS[name.lower()])
-
-
-def _plain(tensor):
-    return wait_tensor(tensor).detach()
-
-
 def all_reduce(self, reduceOp, group, tag=""):
     """Return the reduction of all ranks' tensors."""
-    out = _plain(self).clone(memory_format=torch.contiguous_format)
-    return AsyncCollectiveTensor(out, c10d.all_reduce(out, _operation(reduceOp), _group(group, tag), async_op=True))
+    return _wrap_tensor_autograd(_functional.all_reduce(self, reduceOp.lower(), _resolve_group_name(group, tag)))
 
 
 def broadcast(self, src, group, tag=""):
     """Return the tensor of rank ``src``."""
-    out, group = _plain(self).clone(memory_format=torch.contiguous_format), _group(group, tag)
-    return AsyncCollectiveTensor(out, c10d.broadcast(out, src, group, async_op=True))
-
-
-def _gathered(tensor, group):
-    out = tensor.new_empty((tensor.shape[0] * group.size(), *tensor.shape[1:]))
-    return out, c10d.all_gather_into_tensor(out, tensor.contiguous(), group, async_op=True)
+    return _wrap_tensor_autograd(_functional.broadcast(self, src, _resolve_group_name(group, tag)))
 
 
 def all_gather_tensor(self, gather_dim, group, tag=""):
     """Return the tensors of all ranks, concatenated along a dimension."""
-    tensor, group = _plain(self), _group(group, tag)
-    out, work = _gathered(tensor, group)
-    if gather_dim == 0:
-        return AsyncCollectiveTensor(out, work)
-    work.wait()
-    return torch.cat(out.chunk(group.size(), 0), gather_dim)
+    group = _group(group, tag)
+    out = _functional.all_gather_into_tensor(self, group.size(), group.group_name)
+    out = _wrap_tensor_autograd(out)
+    return torch.cat(wait_tensor(out).chunk(group.size(), 0), gather_dim) if gather_dim != 0 else out
 
 
 def reduce_scatter_tensor(self, reduceOp, scatter_dim, group, tag=""):
     """Return this rank's chunk, along a dimension, of the reduction of all ranks' tensors."""
-    tensor, group = _plain(self), _group(group, tag)
-    if tensor.size(scatter_dim) % group.size():
-        raise AssertionError(f"input dimension 0 ({tensor.size(0)} must be a multiple of group_size {group.size()})")
+    group = _group(group, tag)
+    size = group.size()
+    if self.size(scatter_dim) % size:
+        raise AssertionError(f"input dimension 0 ({self.size(0)} must be a multiple of group_size {size})")
     if scatter_dim != 0:
-        tensor = torch.cat(tensor.chunk(group.size(), scatter_dim))
-    out = tensor.new_empty((tensor.shape[0] // group.size(), *tensor.shape[1:]))
-    return AsyncCollectiveTensor(
-        out, c10d.reduce_scatter_tensor(out, tensor.contiguous(), _operation(reduceOp), group, async_op=True)
-    )
+        self = torch.cat(self.chunk(size, scatter_dim))
+    out = _functional.reduce_scatter_tensor(self, reduceOp.lower(), size, group.group_name)
+    return _wrap_tensor_autograd(out)
 
 
 def all_to_all_single(self, output_split_sizes, input_split_sizes, group, tag=""):
     """Return the pieces of all ranks' tensors that are addressed to this rank."""
-    tensor, group = _plain(self).contiguous(), _group(group, tag)
-    rows = tensor.shape[0] if output_split_sizes is None else sum(output_split_sizes)
-    out = tensor.new_empty((rows, *tensor.shape[1:]))
-    return AsyncCollectiveTensor(
-        out, c10d.all_to_all_single(out, tensor, output_split_sizes, input_split_sizes, group, async_op=True)
-    )
+    group = _group(group, tag)
+    if output_split_sizes is None or input_split_sizes is None:
+        if output_split_sizes is not input_split_sizes:
+            raise AssertionError(
+                "output_split_sizes and input_split_sizes must either be specified together or both set to None"
+            )
+        output_split_sizes = input_split_sizes = [self.shape[0] // group.size()] * group.size()
+    out = _functional.all_to_all_single(self, output_split_sizes, input_split_sizes, group.group_name)
+    return _wrap_tensor_autograd(out)
 
 
 def permute_tensor(self, src_dst, group, tag=""):
-    """Return the tensor of the rank that ``src_dst`` maps to this rank."""
+    """Return the tensor of the rank that ``src_dst`` maps to this rank; it has one dimension."""
     group, sent = _group(group, tag), self.numel()
     to, of = src_dst[group.rank()], src_dst.index(group.rank())
     sizes = lambda peer: [sent if r == peer else 0 for r in range(group.size())]
-    return wait_tensor(all_to_all_single(self.reshape(-1), sizes(of), sizes(to), group)).view(self.shape)
+    return all_to_all_single(self, sizes(of), sizes(to), group)
 
 
 def all_reduce_coalesced(self, reduceOp, group, tag=""):
     """Apply all_reduce to each tensor of a list."""
-    return [all_reduce(t, reduceOp, group, tag) for t in self]
+    return [
+        *map(
+            _wrap_tensor_autograd,
+            _functional.all_reduce_coalesced(self, reduceOp.lower(), _resolve_group_name(group, tag)),
+        )
+    ]
 
 
 def all_gather_into_tensor_coalesced(self, group, tag=""):
     """Apply all_gather_tensor to each tensor of a list."""
-    return [all_gather_tensor(t, 0, group, tag) for t in self]
+    group = _group(group, tag)
+    out = _functional.all_gather_into_tensor_coalesced(self, group.size(), group.group_name)
+    return [*map(_wrap_tensor_autograd, out)]
 
 
 def reduce_scatter_tensor_coalesced(inputs, reduceOp, scatter_dim, group, tag=""):
     """Apply reduce_scatter_tensor to each tensor of a list."""
-    return [reduce_scatter_tensor(t, reduceOp, d, group, tag) for t, d in zip(inputs, scatter_dim)]
+    group = _group(group, tag)
+    size = group.size()
+    for dim, t in zip(scatter_dim, inputs):
+        if t.size(dim) % size:
+            raise AssertionError(f"input dimension {dim} ({t.size(dim)} must be a multiple of group_size {size}")
+    inputs = [torch.cat(t.chunk(size, dim)) if dim else t for dim, t in zip(scatter_dim, inputs)]
+    out = _functional.reduce_scatter_tensor_coalesced(inputs, reduceOp.lower(), size, group.group_name)
+    return [*map(_wrap_tensor_autograd, out)]
 
 
-all_gather_single, reduce_scatter_single = all_gather_tensor, reduce_scatter_tensor
+# names with the same meaning, from when the functions above had no derivatives, and newer ones
+all_gather_single = all_gather_tensor_autograd = all_gather_single_autograd = all_gather_tensor
+reduce_scatter_single = reduce_scatter_tensor_autograd = reduce_scatter_single_autograd = reduce_scatter_tensor
+all_to_all_single_autograd = all_to_all_single
 all_gather_single_coalesced, reduce_scatter_single_coalesced = (
     all_gather_into_tensor_coalesced,
     reduce_scatter_tensor_coalesced,
 )
-
-
-# ------------------------------------------------------------------------------------------------ differentiable
-class _AllGather(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, tensor, dim, group):
-        ctx.given = dim, group
-        return wait_tensor(all_gather_tensor(tensor, dim, group))
-
-    @staticmethod
-    def backward(ctx, grad):
-        dim, group = ctx.given
-        return wait_tensor(reduce_scatter_tensor(grad, "sum", dim, group)), None, None
-
-
-class _ReduceScatter(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, tensor, operation, dim, group):
-        if operation.lower() not in ("sum", "avg"):
-            raise NotImplementedError(f"the gradient of reduce_scatter with {operation} is not supported")
-        ctx.given = operation.lower(), dim, group
-        return wait_tensor(reduce_scatter_tensor(tensor, operation, dim, group))
-
-    @staticmethod
-    def backward(ctx, grad):
-        operation, dim, group = ctx.given
-        whole = wait_tensor(all_gather_tensor(grad, dim, group))
-        return (whole if operation == "sum" else whole / group.size()), None, None, None
-
-
-class _AllToAll(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, tensor, received, sent, group):
-        ctx.given = received, sent, group
-        return wait_tensor(all_to_all_single(tensor, received, sent, group))
-
-    @staticmethod
-    def backward(ctx, grad):
-        received, sent, group = ctx.given
-        return wait_tensor(all_to_all_single(grad, sent, received, group)), None, None, None
-
-
-def all_gather_tensor_autograd(self, gather_dim, group, tag=""):
-    """Differentiable all_gather_tensor; its backward is a reduce_scatter with sum."""
-    return _AllGather.apply(self, gather_dim, _group(group, tag))
-
-
-def reduce_scatter_tensor_autograd(self, reduceOp, scatter_dim, group, tag=""):
-    """Differentiable reduce_scatter_tensor; its backward is an all_gather."""
-    return _ReduceScatter.apply(self, reduceOp, scatter_dim, _group(group, tag))
-
-
-def all_to_all_single_autograd(self, output_split_sizes, input_split_sizes, group, tag=""):
-    """Differentiable all_to_all_single; its backward sends the gradients back."""
-    return _AllToAll.apply(self, output_split_sizes, input_split_sizes, _group(group, tag))
-
-
-all_gather_single_autograd, reduce_scatter_single_autograd = all_gather_tensor_autograd, reduce_scatter_tensor_autograd
 
 
 # ------------------------------------------------------------------------------------------------ in-place
@@ -291,3 +246,48 @@ def all_to_all_inplace(
             all_to_all_single(input, output_split_sizes, input_split_sizes, group or c10d._get_default_group(), tag)
         )
     )
+
+
+# ---------------------------------------------------------------------------------------- torch.ops.c10d_functional
+_RANKS = "str tag, int[] ranks, int group_size"
+
+
+def _by_ranks(operator):
+    """Return the older form of an operator, whose group is given by a tag and ranks, and which is followed by ranks."""
+    sized = any(a.name == "group_size" for a in operator._schema.arguments)
+
+    def run(*args):
+        *given, tag, ranks, size = args
+        group = c10d._resolve_group_name_by_ranks_and_tag(ranks, tag)
+        return operator(*given, *([size] if sized else []), group)
+
+    return run
+
+
+def _all_to_all_by_ranks(input, received, sent, tag, ranks, size):
+    if (received is None) != (sent is None):
+        raise AssertionError(
+            "output_split_sizes and input_split_sizes must either be specified together or both set to None"
+        )
+    even = [input.shape[0] // size] * size
+    group = c10d._resolve_group_name_by_ranks_and_tag(ranks, tag)
+    return _functional.all_to_all_single(
+        input, even if received is None else received, even if sent is None else sent, group
+    )
+
+
+_library = Library("c10d_functional", "DEF")
+for _text in f"""
+broadcast(Tensor self, int src, {_RANKS}) -> Tensor
+all_reduce(Tensor self, str reduceOp, {_RANKS}) -> Tensor
+all_reduce_coalesced(Tensor[] self, str reduceOp, {_RANKS}) -> Tensor[]
+all_gather_into_tensor(Tensor shard, {_RANKS}) -> Tensor
+all_gather_into_tensor_coalesced(Tensor[] input, {_RANKS}) -> Tensor[]
+reduce_scatter_tensor(Tensor input, str reduceOp, {_RANKS}) -> Tensor
+reduce_scatter_tensor_coalesced(Tensor[] inputs, str reduceOp, {_RANKS}) -> Tensor[]
+""".strip().splitlines():
+    _called = _library.define(_text)
+    _library.impl(_called, _by_ranks(getattr(_functional, _called).default))
+_SIZES = "SymInt[]? output_split_sizes, SymInt[]? input_split_sizes"
+_library.impl(_library.define(f"all_to_all_single(Tensor input, {_SIZES}, {_RANKS}) -> Tensor"), _all_to_all_by_ranks)
+_library.impl(_library.define("wait_tensor(Tensor self) -> Tensor"), _functional.wait_tensor)

@@ -1,6 +1,7 @@
 """Process groups and the base class of backends.
 
-``ProcessGroup`` passes a collective to the backend registered for the device of its tensors.
+``ProcessGroup`` passes a collective to the backend registered for the device of its tensors, through the operators
+torch.ops.c10d, which _operators.py defines.
 """
 
 import enum
@@ -59,7 +60,7 @@ _SHORT = {
 _SHORT_NAMES = {"root": "rootRank", "op": "reduceOp"}
 
 
-def _taking_short_forms(name, collective):
+def taking_short_forms(name, collective):
     """Wrap ``collective(self, *tensors, options)`` to also accept PyTorch's shorter overloads.
 
     The method may be called without options, with some option values as arguments, or with a tensor in place of a list
@@ -111,7 +112,7 @@ class Backend:
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
         for name in COLLECTIVES.keys() & vars(cls).keys():
-            setattr(cls, name, _taking_short_forms(name, vars(cls)[name]))
+            setattr(cls, name, taking_short_forms(name, vars(cls)[name]))
 
     def __init__(self, rank, size):
         self._rank, self._size, self._sequence = rank, size, 0
@@ -340,24 +341,6 @@ class ProcessGroup:
         return self.alltoall_base(output, input, list(output_split_sizes), list(input_split_sizes), opts)
 
 
-def _of_group(name):
-    return lambda self, *call: getattr(self._for(call[:-1]), name)(*call)
-
-
-for _name in COLLECTIVES:
-    setattr(ProcessGroup, _name, _taking_short_forms(_name, _of_group(_name)))
-
-
-def _point_to_point(name):
-    def method(self, tensors, *args):
-        return getattr(self._for([tensors]), name)(tensors, *args)
-
-    method.__name__, method.__doc__ = name, f"The backend's {name}."
-    return method
-
-
-for _name in POINT_TO_POINT:
-    setattr(ProcessGroup, _name, _point_to_point(_name))
 for _cls in (ProcessGroup, BackendType):
     _cls.__module__ = "torch.distributed.distributed_c10d"
 NO_TIMEOUT = timedelta(milliseconds=-1)

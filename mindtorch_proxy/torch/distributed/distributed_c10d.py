@@ -54,6 +54,8 @@ from ._objects import (
 )
 from ._process_group import Backend as _Backend
 from ._process_group import ProcessGroup
+
+from . import _operators as _operators  # isort: skip
 from ._store import FileStore, HashStore, PrefixStore, Store
 from ._tcp_store import TCPStore
 from ._types import *
