@@ -197,6 +197,8 @@ def lines(name):
         value = resolved(name) if name.startswith("torch.") else None
     except (AttributeError, ImportError):
         pass
+    if name.startswith("torch.ops.") and hasattr(value, "_fn"):  # what runs it, None where it is not supported
+        value = value._fn
     if value is not None:
         ops = getattr(value, "ops", None) or ([value.op] if hasattr(value, "op") else [])
     if value is None or not ops and place(value) is None and not inspect.ismodule(value):

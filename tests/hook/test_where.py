@@ -70,6 +70,13 @@ def test_names_as_compare_and_report_write_them():
     assert text("add.Tensor").startswith("add.Tensor\n  add(")
 
 
+def test_operators_of_the_dispatcher():
+    assert "backends/cpu" in text("torch.ops.aten.add") and "add(Tensor|Scalar self" in text(
+        "torch.ops.aten.add.Tensor"
+    )
+    assert "written in Python" in text("torch.ops._c10d_functional.all_reduce")
+
+
 def test_unknown_names(python):
     done = python("-m", "mindtorch_proxy", "where", "torch.no_such_name", check=False)
     assert (done.returncode, done.stdout) == (1, "") and "torch has no torch.no_such_name" in done.stderr
