@@ -1,14 +1,18 @@
-"""Run every model folder of a checkout of transformers and keep a table of what differs from the real PyTorch.
+"""Run the test folders of a checkout of transformers and keep a table of what differs from the real PyTorch.
 
     python tools/upstream.py CHECKOUT --table docs/upstream-5.16.tsv --real ORACLE/bin/python [--minutes 60]
+    python tools/upstream.py CHECKOUT --table docs/upstream-5.16-rest.tsv --real ORACLE/bin/python --rest
+    python tools/upstream.py CHECKOUT --table docs/upstream-5.16-parallel.tsv --real ORACLE/bin/python \\
+        -k "tp_ or ep_ or fsdp or training_overfit" --only-folders qwen3 llama
 
-Each folder of CHECKOUT/tests/models runs in a process of its own by run_test_v2.py with the checkout's own
-transformers, and what fails runs once more on the real PyTorch (--plain), so that a line says how many tests passed
-here, how many fail with both, and which pass with the real PyTorch alone. Failures for want of a package or of the
-model hub are counted by themselves and not asked again. A line is written as soon as its folder is
-done: an interrupted sweep goes on where it stopped. --again FOLDER... repeats folders, --again differs those with
-differences. The folders come in a fixed random order, so that the first part is a fair sample of the rest. Packages
-that the checkout wants in other versions than the environment has belong into PYTHONPATH.
+Each folder of CHECKOUT/tests/models, or with --rest each other folder and file of CHECKOUT/tests, runs in a process of
+its own by run_test_v2.py with the checkout's own transformers, and what fails or is skipped runs once more on the real
+PyTorch (--plain), so that a line says how many tests passed here, how many fail with both, and which pass with the real
+PyTorch alone. Failures for want of a package or of the model hub are counted by themselves and not asked again. A line
+is written as soon as its folder is done: an interrupted sweep goes on where it stopped. --again FOLDER... repeats
+folders, --again differs those with differences. The folders come in a fixed random order, so that the first part is a
+fair sample of the rest; -k selects tests as pytest does. Packages that the checkout wants in other versions than the
+environment has belong into PYTHONPATH.
 """
 
 from __future__ import annotations
@@ -56,6 +60,7 @@ def run(python, folder, checkout, options, limit):
             os.environ, PYTHONPATH=path, HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", OMP_NUM_THREADS="1"
         )
         command = [python, str(ROOT / "run_test_v2.py"), str(folder), "-q", "--json", str(results), *options]
+        command += ["--test-timeout", str(limit / 2)]  # a hanging test costs its own result, not its folder's
         try:
             subprocess.run(command, cwd=scratch, env=environment, capture_output=True, timeout=limit)
         except subprocess.TimeoutExpired:
@@ -73,30 +78,50 @@ def failures(results):
     return wanting, {test["id"] for test in failed} - wanting | not_run
 
 
-def line_of(folder, checkout, real, limit):
+def skipped(results):
+    """Return the set of ids of the tests that were skipped."""
+    return {test["id"] for test in results["tests"] if test["outcome"] == "skipped"}
+
+
+def folders_of(checkout, rest):
+    """Return the folders that are swept, in a fixed random order: those of tests/models, or all others and files."""
+    tests = checkout / "tests"
+    if rest:
+        inside = [path.relative_to(tests).parts for path in tests.rglob("test_*.py")]
+        names = {parts[0] for parts in inside} - {"models"}
+        found = sorted(tests / name for name in names if not name.endswith(("_common.py", "_mixin.py")))
+    else:
+        found = sorted({path.parent for path in tests.glob("models/*/test_*.py")})
+    random.Random(2026).shuffle(found)
+    return found
+
+
+def line_of(folder, checkout, real, limit, selection=()):
     """Run one folder on both sides and return its line of the table."""
     started = time.time()
-    ours = run(sys.executable, folder, checkout, (), limit)
+    ours = run(sys.executable, folder, checkout, selection, limit)
     seconds = str(round(time.time() - started))
     head = [folder.name, time.strftime("%Y-%m-%d"), commit(), seconds]
     if ours is None:
         return [*head, "0", "0", "0", "0", "?", f"not done within {limit:.0f} s"]
     broken = {file["name"]: file["why"].splitlines()[0] for file in ours["files"] if file["outcome"] != "ran"}
     (wanting, failed), differ = failures(ours), set()
-    if failed or broken:
+    asked = failed | skipped(ours)
+    if asked or broken:
         with tempfile.NamedTemporaryFile("w", suffix=".txt") as only:
-            only.write("\n".join(sorted(failed)) + "\n")
+            only.write("\n".join(sorted(asked)) + "\n")
             only.flush()
-            theirs = run(real, folder, checkout, ("--plain", "--only", only.name) if failed else ("--plain",), limit)
+            given = ("--plain", *selection, *(("--only", only.name) if asked else ()))
+            theirs = run(real, folder, checkout, given, limit)
         if theirs is None:
             broken[folder.name] = "the real PyTorch gave no results"
         else:
-            differ = {test["id"] for test in theirs["tests"] if test["outcome"] == "passed"} & failed
+            differ = {test["id"] for test in theirs["tests"] if test["outcome"] == "passed"} & asked
             for file in theirs["files"]:  # a file that cannot run there either is no difference
                 if file["outcome"] != "ran":
                     broken.pop(file["name"], None)
     count = ours["counts"]
-    both = len(failed) - len(differ)
+    both = len(failed - differ)
     cells = (count.get("passed", 0), count.get("skipped", 0), len(wanting), both, len(differ) + len(broken))
     return [
         *head,
@@ -115,11 +140,15 @@ def main():
     parser.add_argument("--minutes", type=float, default=1e9, help="start no folder after so many minutes")
     parser.add_argument("--limit", type=float, default=1200, help="seconds for a folder on one side")
     parser.add_argument("--again", nargs="*", default=(), metavar="FOLDER")
+    parser.add_argument("--rest", action="store_true", help="the folders and files of tests beside tests/models")
+    parser.add_argument("--only-folders", nargs="*", default=(), metavar="FOLDER", help="sweep these alone")
+    parser.add_argument("-k", dest="selection", metavar="EXPRESSION", help="run the tests whose names match")
     options = parser.parse_args()
     checkout = options.checkout.resolve()
-    folders = sorted(path.parent for path in checkout.glob("tests/models/*/test_*.py"))
-    folders = list(dict.fromkeys(folders))
-    random.Random(2026).shuffle(folders)
+    folders = folders_of(checkout, options.rest)
+    if options.only_folders:
+        folders = [folder for folder in folders if folder.name in options.only_folders]
+    selection = ("-k", options.selection) if options.selection else ()
     known = {line[0]: line for line in read_table(options.table)}
     again, end = set(options.again), time.time() + 60 * options.minutes
     if "differs" in again:
@@ -129,7 +158,7 @@ def main():
             break
         if folder.name not in again if again else folder.name in known:
             continue
-        line = line_of(folder, checkout, options.real, options.limit)
+        line = line_of(folder, checkout, options.real, options.limit, selection)
         print("\t".join(line), flush=True)
         # another shard may have written meanwhile
         known = {line[0]: line for line in read_table(options.table)} | {folder.name: line}

@@ -62,13 +62,40 @@ def sweep(upstream, checkout, monkeypatch):
     return run
 
 
-GOOD = results(test("a", "passed"), test("b", "skipped"))
+GOOD = results(test("a", "passed"))
 
 
 def test_what_passes_is_not_asked_of_the_real_one(sweep):
     status, lines, ran = sweep(dict.fromkeys(("bert", "vit", "t5"), GOOD), {})
     assert status == 0 and sorted(ran) == [("ours", "bert"), ("ours", "t5"), ("ours", "vit")]
-    assert lines["bert"]["passed"] == "1" and lines["bert"]["skipped"] == "1" and lines["bert"]["differ"] == "0"
+    assert lines["bert"]["passed"] == "1" and lines["bert"]["skipped"] == "0" and lines["bert"]["differ"] == "0"
+
+
+def test_what_is_skipped_here_alone_differs(sweep):
+    ours = results(test("f.py::a", "skipped"), test("f.py::b", "skipped"), test("f.py::c", "passed"))
+    real = results(test("f.py::a", "skipped"), test("f.py::b", "passed"))
+    status, lines, _ = sweep({"bert": ours, "vit": GOOD, "t5": GOOD}, {"bert": real})
+    found = lines["bert"]
+    assert status == 1 and (found["skipped"], found["fail with both"], found["differ"]) == ("2", "0", "1")
+    assert found["tests that differ"] == "b"
+
+
+def test_the_other_folders_and_files(sweep, checkout):
+    for name in ("utils/test_a.py", "trainer/deep/test_b.py", "test_image_transforms.py", "test_modeling_common.py"):
+        (checkout / "tests" / name).parent.mkdir(parents=True, exist_ok=True)
+        (checkout / "tests" / name).touch()
+    names = {"utils", "trainer", "test_image_transforms.py"}
+    _, lines, ran = sweep(dict.fromkeys(names, GOOD), {}, "--rest")
+    assert lines.keys() == {folder for _, folder in ran} == names
+
+
+def test_some_folders_and_some_tests(upstream, sweep, monkeypatch, checkout):
+    bad = results(test("f.py::ours", "failed"))
+    given = []
+    monkeypatch.setattr(upstream, "line_of", lambda folder, *rest: given.append((folder.name, rest[-1])) or ["x"] * 10)
+    monkeypatch.setattr(upstream, "read_table", lambda path: [])
+    sweep({"vit": bad}, {}, "--only-folders", "vit", "-k", "fsdp or tp_")
+    assert given == [("vit", ("-k", "fsdp or tp_"))]
 
 
 def test_failures_are_told_apart(sweep):
