@@ -1,7 +1,7 @@
 """Which modules and names of torch do packages use, and which of them do we lack?
 
     python tools/imports.py [--oracle PYTHON] [--json FILE] [--before FILE] [--check] [--write] PACKAGE ...
-    python tools/imports.py --list
+    python tools/imports.py --list | --rejudge
 
 PACKAGE is a wheel, a source archive, a folder, or the name of an installed distribution. Its source is read and never
 run; nothing is installed. A name counts where it is imported (`import torch.x`, `from torch.x import y`), where it is
@@ -9,9 +9,10 @@ reached by attributes (`torch.x.y`, through aliases too), and where it is a lite
 `__import__`, `getattr` and `hasattr`. What `from torch.x import *` brings is not followed. Our torch is asked for all
 of them in a process of its own, and so is, with --oracle, the real one: what PyTorch itself lacks is not ours to build.
 
---list prints the packages that docs/libraries.md tells of, --write writes its table. `tools/imports.toml` names them,
-and why some names are missing. --before FILE (of --json) ends with status 1 where a name is missing that was not
-missing then, --check where one that a module needs in order to be imported is missing without a reason.
+--list prints the packages that docs/libraries.md tells of, --write writes its table, and --rejudge removes from it what
+exists here by now, without reading a package. `tools/imports.toml` names them, and why some names are missing. --before
+FILE (of --json) ends with status 1 where a name is missing that was not missing then, --check where one that a module
+needs in order to be imported is missing without a reason.
 """
 
 import argparse
@@ -920,6 +921,34 @@ def write(report):
     PAGE.write_text(before + BEGIN + section(report, listed()) + END + rest.split(END)[1], encoding="utf-8")
 
 
+LISTED = re.compile(r"`((?:torch|functorch|torchgen)\b[\w.]*)`")
+
+
+def rejudged(section):
+    """The section without the names that exist here by now; the counts of its first sentence stay as they are."""
+    lines = section.splitlines()
+    names = [LISTED.findall(line) if line.startswith(("| `", GUARDED, LATER)) else [] for line in lines]
+    answers = ask(OURS, {("torch", name) for line in names for name in line if name.startswith("torch.")})
+    there = {name for (_, name), answer in answers.items() if answer[0] == "there"}
+    kept = [line for line in lines if not (line.startswith("| `") and LISTED.match(line, 2)[1] in there)]
+    for i, line in enumerate(kept):
+        if line.startswith((GUARDED, LATER)):
+            title, items = line.rstrip(".").split(": ", 1)
+            items = [item for item in re.split(r"(?<=\)), ", items) if LISTED.match(item)[1] not in there]
+            kept[i] = f"{title}: {', '.join(items)}."
+        elif "missing names prevent" in line:
+            count = sum(other.startswith("| `") for other in kept)
+            kept[i] = f"{count}{line[line.index(' ') :]}"
+    return "\n".join(kept) + "\n"
+
+
+def rejudge():
+    """Remove from docs/libraries.md what exists here by now."""
+    before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
+    section, after = rest.split(END)
+    PAGE.write_text(before + BEGIN + rejudged(section) + END + after, encoding="utf-8")
+
+
 def complaints(report, options):
     """What ends the run with status 1."""
     reasons = listed()["reasons"]
@@ -940,7 +969,11 @@ def main(arguments):
     parser.add_argument("--check", action="store_true", help="say what is missing without a reason, with status 1")
     parser.add_argument("--write", action="store_true", help="write the table of docs/libraries.md")
     parser.add_argument("--list", action="store_true", help="print the names of the packages in tools/imports.toml")
+    parser.add_argument("--rejudge", action="store_true", help="remove from that table what exists here by now")
     options = parser.parse_args(arguments)
+    if options.rejudge:
+        rejudge()
+        return 0
     if options.list:
         print(*listed()["packages"], sep="\n")
         return 0

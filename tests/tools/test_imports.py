@@ -434,6 +434,27 @@ def test_what_became_missing_ends_with_status_1(tmp_path, capsys, monkeypatch):
     ]
 
 
+def test_rejudging_removes_what_exists():
+    section = """1 package uses 9 names.
+3 missing names prevent the import of a module; the table lists them.
+
+| missing | packages | why |
+|---|---|---|
+| `torch.no_such_a` | one | `torch.relu` is not it |
+| `torch.nn.Linear` | one, two | no longer |
+| `torch.no_such_b.c` | two | |
+
+Within functions: `torch.relu` (one, two), `torch.no_such_d` (one, two), `functorch.no_such` (one).
+"""
+    kept = section.replace("| `torch.nn.Linear` | one, two | no longer |\n", "").replace("3 missing", "2 missing")
+    assert imports.rejudged(section) == kept.replace("`torch.relu` (one, two), ", "")
+
+
+def test_the_page_lists_nothing_that_exists():
+    section = imports.PAGE.read_text(encoding="utf-8").split(imports.BEGIN)[1].split(imports.END)[0]
+    assert imports.rejudged(section) == section
+
+
 def test_what_pytorch_lacks_is_not_ours(tmp_path, capsys, oracle_python):
     source = PLANTED + "torch.multiprocessing.spawn, torch.relu\nimport torch.utils.tensorboard\n"
     planted(tmp_path, {"__init__.py": source})
