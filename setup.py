@@ -1,4 +1,4 @@
-"""The list of packages, and the module that is compiled where there are Cython and a C compiler; see also setup.cfg."""
+"""The list of packages, and the modules that are compiled where there is a C compiler; see also setup.cfg."""
 
 import shutil
 from pathlib import Path
@@ -10,6 +10,8 @@ FOLDERS = {
     **{f"mindtorch_proxy.{part}": part for part in ("runtime", "backends", "stubs", "examples")},
 }
 COMPILED = ["mindtorch_proxy.runtime.samplers"]
+OPTIONS = ["-O3", "-ffp-contract=off"]  # no fused multiply-add: results are the same on every processor
+LOOPS = Extension("mindtorch_proxy.runtime.halves", ["runtime/halves.c"], extra_compile_args=OPTIONS, optional=True)
 
 
 def compiled():
@@ -30,9 +32,8 @@ def compiled():
             (parent / "__init__.py").touch()
         for suffix in (".py", ".pxd"):
             shutil.copy2(Path(FOLDERS[package], module + suffix), folder)
-        # no fused multiply-add: results are those of Python's arithmetic on every processor
-        options = ["-O2", "-ffp-contract=off"]
-        modules.append(Extension(name, [str(folder / f"{module}.py")], extra_compile_args=options, optional=True))
+        source = str(folder / f"{module}.py")
+        modules.append(Extension(name, [source], extra_compile_args=OPTIONS, optional=True))
     return cythonize(modules, language_level=3, quiet=True)
 
 
@@ -42,4 +43,4 @@ for (
     folder,
 ) in FOLDERS.items():  # `stubs` and `stubs/utils` have no __init__.py: they are parts of torch and torch.utils
     packages += [name, *(f"{name}.{inside}" for inside in find_namespace_packages(folder, exclude=["*__pycache__*"]))]
-setup(packages=packages, ext_modules=compiled())
+setup(packages=packages, ext_modules=[LOOPS, *compiled()])

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..runtime import dtypes as dt
 from ..runtime import pyboost
+from ..runtime.dtypes import halves
 from ..runtime.tensor import Tensor, numel
 from .quiet import quiet
 from .thresholds import PIECE
@@ -99,7 +100,34 @@ def in_pieces(fn, *arrays, size=PIECE):
         fn(*[a[i : i + size] if s else a for a, s in zip(flat, split)])
 
 
+HALF, BFLOAT, SINGLE = np.dtype(np.float16), np.dtype(dt.bfloat16.np), np.dtype(np.float32)
+MANY = 8192  # elements from which _to_half and _from_half are faster than NumPy for any values
 _half_values = None  # the float32 value of each pattern of 16 bits
+
+
+def halves_of(low):
+    """Return the compiled loops (to float32, from float32) for a half type, NumPy's dtype `low`."""
+    if low == HALF:
+        return halves.from_float16, halves.to_float16
+    return halves.from_bfloat16, halves.to_bfloat16
+
+
+def widened(a):
+    """Return an array of a half type as float32."""
+    if halves is not None:
+        out = np.empty(a.shape, SINGLE)
+        halves_of(a.dtype)[0](np.ascontiguousarray(a), out)
+        return out
+    return _from_half(a) if a.dtype == HALF and a.size >= MANY else a.astype(SINGLE)
+
+
+def narrowed(a, low):
+    """Return an array of float32 as one of a half type, NumPy's dtype `low`, rounded to nearest even."""
+    if halves is not None:
+        out = np.empty(a.shape, low)
+        halves_of(low)[1](np.ascontiguousarray(a), out)
+        return out
+    return _to_half(a) if low == HALF and a.size >= MANY else a.astype(low)
 
 
 def _from_half(a):
@@ -138,16 +166,13 @@ def _to_half(a):
         np.maximum(r, s, out=r)
         np.minimum(r, most, out=r)
         if size.max() > 0x7F800000:
-            r[size > 0x7F800000] = 0x7E00
+            nan = size > 0x7F800000
+            r[nan] = size[nan] >> 13 & 0x3FF | 0x7E00
         np.bitwise_xor(x, size, out=s)
         s >>= 16
         r |= s
         np.copyto(out[i : i + PIECE], r, casting="unsafe")
     return out.view(np.float16).reshape(a.shape)
-
-
-MANY = 8192  # elements from which _to_half and _from_half are faster than NumPy for any values
-HALF, SINGLE = np.dtype(np.float16), np.dtype(np.float32)
 
 
 def astype(a, dtype):
@@ -159,7 +184,14 @@ def astype(a, dtype):
             return dt.complex_pairs(a)
     if a.dtype.kind == "c" and dtype.category != dt.COMPLEX:
         a = a.real if dtype.category != dt.BOOL else a != 0
+    low = dtype is dt.float16 or dtype is dt.bfloat16
+    if (a.dtype == HALF or a.dtype == BFLOAT) and a.dtype != dtype.np:
+        a = widened(a)
+        if dtype is dt.float32:
+            return a
     with quiet():
+        if low and a.dtype != dtype.np:  # PyTorch, too, rounds float64 and integers to float32 first
+            return narrowed(a.astype(SINGLE, copy=False), dtype.np)
         if dtype is dt.float8_e4m3fn and a.dtype != dtype.np:
             a = dt.saturated(a)
         if dtype.category == dt.INT and dtype.itemsize < 8 and a.dtype.kind not in "biu":
@@ -170,11 +202,6 @@ def astype(a, dtype):
             )
         if dtype.category == dt.BOOL and a.dtype.kind not in "biufc":
             return a.astype(np.float32) != 0
-        if a.size >= MANY:
-            if dtype is dt.float16 and a.dtype == SINGLE:
-                return _to_half(a)
-            if dtype is dt.float32 and a.dtype == HALF:
-                return _from_half(a)
         return a.astype(dtype.np)
 
 

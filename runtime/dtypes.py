@@ -7,6 +7,11 @@ import numpy as np
 
 from .warn import warn_once
 
+try:
+    from . import halves
+except ImportError:  # there was no C compiler at installation: backends/host.py converts with NumPy
+    halves = None
+
 BOOL, INT, FLOAT, COMPLEX = range(4)
 
 

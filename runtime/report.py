@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from . import pyboost
 from .backend import CHOICE, registered
 from .call.dispatch import intercept
+from .dtypes import halves
 from .samplers import COMPILED
 
 
@@ -15,8 +16,8 @@ def report():
 
     Its keys: "device"; "choice", the value of MINDTORCH_KERNELS; "kernels", a list of {op, device, dtype, kind,
     primitive, calls, why, where, role}; "moves", the counts of copies and casts; "share", the part of the compute calls
-    on MindSpore's primitives; "times", {operator: seconds} of what ran inside timed(); "compiled", whether the samplers
-    that draw number after number run as compiled code (runtime/samplers.py).
+    on MindSpore's primitives; "times", {operator: seconds} of what ran inside timed(); "compiled", the modules that run
+    as compiled code, halves (runtime/halves.c) and samplers (runtime/samplers.py).
     """
     kernels, moves = [], {}
     for device, b in registered():
@@ -43,7 +44,7 @@ def report():
         "kernels": sorted(kernels, key=lambda k: -k["calls"]),
         "moves": moves,
         "share": share(kernels),
-        "compiled": COMPILED,
+        "compiled": [*["halves"] * (halves is not None), *["samplers"] * COMPILED],
         "times": dict(sorted(_times.items(), key=lambda item: -item[1])),
     }
 

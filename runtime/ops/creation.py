@@ -486,6 +486,8 @@ def _from_numbers(x, d, want):
             return np.array(x, dtype=np.int64 if d is not dt.bool_ else np.bool_).astype(d.np), d
         if d is dt.complex32:
             return dt.complex_pairs(np.array(x, np.complex64)), d
+        if d is dt.float16:
+            return np.array(x, np.float32).astype(d.np), d  # PyTorch, too, rounds twice
         return np.array(x, dtype=d.np) if d is not dt.float8_e4m3fn else dt.saturated(np.array(x)).astype(d.np), d
     except OverflowError:
         if want is dt.bool_:  # an integer too large for any dtype is true

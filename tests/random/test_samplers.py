@@ -91,4 +91,4 @@ def test_the_types_name_every_function(plain):
 def test_the_report_says_which_it_is():
     import mindtorch_proxy
 
-    assert mindtorch_proxy.report()["compiled"] is samplers.COMPILED
+    assert ("samplers" in mindtorch_proxy.report()["compiled"]) is samplers.COMPILED

@@ -9,18 +9,23 @@ from ....runtime.ops.creation import arange_size
 from ..arrays import MOST_DIMS
 from ..table import legacy, numpy, without
 
-numpy(
+
+@numpy(
     "_full",
     "FillScalar has no CPU kernel; the legacy FillV2 costs 50 us against 1 at 64 elements and moves no other bytes",
-    lambda size, value, dtype, device: np.full(
-        size if len(size) <= MOST_DIMS else math.prod(size), _wrapped(value, dtype), dtype.np
-    ),
 )
+def _full(size, value, dtype, device):
+    size = size if len(size) <= MOST_DIMS else math.prod(size)
+    if not value and str(value)[0] != "-":  # not -0.0
+        return np.zeros(size, dtype.np)
+    return np.full(size, _wrapped(value, dtype), dtype.np)
 
 
 def _wrapped(value, dtype):
     if dtype.category == 1 and isinstance(value, (int, float)):
         return np.array(int(value) & ((1 << 8 * dtype.itemsize) - 1), f"u{dtype.itemsize}").view(dtype.np)
+    if dtype is dt.float16:
+        return np.float32(value)
     if dtype is dt.float8_e4m3fn:
         return dt.saturated(np.asarray(value))
     return value if dtype is not dt.complex32 else dt.complex_pairs(np.asarray(value))
