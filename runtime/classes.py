@@ -12,12 +12,13 @@ NUMBERS_OR_NONE = NUMBERS | {type(None)}
 class _Direct(set):
     """The classes whose operators run directly. The hot path tests membership in this set."""
 
-    with_none = with_numbers = numbers = None
+    with_none = with_numbers = with_all = numbers = None
 
 
 direct = _Direct()
 direct.with_none = _Direct((type(None),))
 direct.with_numbers = _Direct(NUMBERS)
+direct.with_all = _Direct(NUMBERS_OR_NONE)
 direct.numbers = NUMBERS
 dispatching = set()  # tensor classes with their own __torch_dispatch__
 # Tensor classes whose memory holds the conjugates or the negatives of their values (ops/conjugate.py). They have the
@@ -31,7 +32,7 @@ def register_direct(cls):
 
     Its operators run directly, and their results are not converted.
     """
-    for s in (direct, direct.with_none, direct.with_numbers):
+    for s in (direct, direct.with_none, direct.with_numbers, direct.with_all):
         s.add(cls)
     return cls
 

@@ -97,7 +97,6 @@ class Process:
     duals = 0  # number of forward-mode differentiation levels that are open in any thread
     levels = ()  # the levels that every thread sees
     versions = 0  # open blocks of any thread in which new tensors get version counters of another kind
-    subclasses = False  # whether tensor classes other than the direct ones exist
     dispatched = False  # whether tensors of a class with its own __torch_dispatch__ were ever made
 
 

@@ -33,7 +33,7 @@ def texts(full):
     for op in operators:
         yield f"{op.schema.text}\n# its call, below overrides and autocast", source_of(op.make_call())
         if op.derivative is not None:
-            yield f"{op.full}: the gradients of its arguments", source_of(op.compiled_derivative.backward)
+            yield f"{op.full}: the gradients of its arguments", source_of(op.compiled_derivative.node_class.run)
 
 
 def main(names):

@@ -1,6 +1,7 @@
 """The CPU backend: memory shared by NumPy and MindSpore, and the choice of kernels from the table."""
 
 from collections import defaultdict
+from functools import partial
 
 import numpy as np
 
@@ -10,9 +11,21 @@ from ...runtime.classes import NUMBERS
 from ...runtime.device import HOST as CPU
 from ...runtime.storage import UntypedStorage
 from ...runtime.tensor import Tensor, extent, fresh, from_array, numel, strided_view, wrap
-from ..host import CHECKED, alias, astype, check_promise, ms_dtype_of, number_array
+from ..host import (
+    CHECKED,
+    alias,
+    astype,
+    check_promise,
+    halves,
+    halves_of,
+    ms_dtype_of,
+    narrowed,
+    number_array,
+    widened,
+)
 from ..plan import CompositePlan, Plan, PrimitivePlan
-from ..quiet import quiet, restore, silence
+from ..quiet import quiet, restore, silence, unwarned
+from ..thresholds import PIECE
 from . import table
 from .arrays import MOST_DIMS
 from .refusals import depends_on_shape, refuse
@@ -26,6 +39,24 @@ class NumpyPlan(Plan):
 
     __slots__ = ()
 
+    def __init__(self, backend, op, dtype, *args, **kwargs):
+        super().__init__(backend, op, dtype, *args, **kwargs)
+        exact = self.half and self.op.options.exact == 1
+        self.numbers = backend.arrays_of(self.work if exact else dtype)
+
+    def number(self, value):
+        """Return a Python number, given as the second operand, as a 0-d array that is kept for later calls.
+
+        Where the kernel computes in a wider dtype, it is rounded to the half type unless the operator takes it exactly.
+        """
+        kept = self.numbers
+        if len(kept) >= KEPT:
+            kept.clear()
+        exact = self.half and self.op.options.exact == 1
+        with quiet():
+            a = kept[value or str(value)] = number_array(value, self.work if exact else self.dtype)
+        return a
+
     def argument(self, a):
         if a.__class__ is list or a.__class__ is tuple:
             return type(a)(None if t is None else t._array() for t in a)
@@ -34,7 +65,7 @@ class NumpyPlan(Plan):
     def run(self, result, args):
         # the most common case: one result of a known shape, nothing to convert
         shape = result[0]
-        if self.work is not None or result.__class__ is list or not shape or 0 in shape or len(result) > 2:
+        if self.work is not None or result.__class__ is list or shape is None or 0 in shape or len(result) > 2:
             return Plan.run(self, result, args)
         if self.limit is not None and self.passes_on(result, args):
             return self.larger().run(result, args)
@@ -55,9 +86,7 @@ class NumpyPlan(Plan):
             return Plan.compute(self, args)
 
     def broadcast(self, operands, attributes, shape, dtype):
-        if self.direct and self.work is None and self.op.may_be_direct(attributes, self.dtype):
-            self.out, self.op.hosted[self.dtype] = dtype, self
-        self.direct = False
+        first = self.quick is None and self.direct and self.op.may_be_direct(attributes, self.dtype)
         with quiet():
             r = self.fn(
                 *[
@@ -66,13 +95,19 @@ class NumpyPlan(Plan):
                 ],
                 *attributes,
             )
+        if first:
+            self.out, self.op.hosted[self.dtype] = dtype, self
+            self.certain = self.fn.__class__ is np.ufunc and (
+                r.dtype == dtype.np or self.half and r.dtype == self.work.np
+            )
+            self.quick = _quick(_widely(self.fn, self.dtype.np) if self.half else self.fn)
         r = np.asarray(r)
         if r.dtype != dtype.np:
             r = astype(r, dtype)
         return from_array(r if r.shape == shape else np.broadcast_to(r, shape), dtype)
 
     def alike(self, shape, operands, attributes):
-        """Run an elementwise operator on contiguous operands of one shape and on numbers.
+        """Run quick() on contiguous operands of one shape and on numbers.
 
         The operands must have this dtype (masks must be bool). Returns None for all other arguments.
         """
@@ -83,7 +118,10 @@ class NumpyPlan(Plan):
             if t.__class__ in NUMBERS:
                 if not 0 < dt.SCALAR_CATEGORY[t.__class__] <= dtype.category:  # some operators refuse a bool
                     return None
-                arrays.append(number_array(t, dtype))
+                if i != 1 and self.half:
+                    return None
+                a = self.numbers.get(t or str(t))
+                arrays.append(self.number(t) if a is None else a)
             elif (
                 t is None
                 or t.dtype is not (dt.bool_ if i in keep else dtype)
@@ -96,12 +134,55 @@ class NumpyPlan(Plan):
             else:
                 arrays.append(t._array())
         self.calls += 1
+        return self.leave(self.quick(*arrays, *attributes), (shape, self.out))
+
+
+def _widely(fn, low):
+    """Return an elementwise function on arrays of a half type `low`, by one on float32, whose results are rounded."""
+
+    def compute(*args):
+        r = fn(*[widened(a) if a.__class__ is np.ndarray and a.dtype == low else a for a in args])
+        return narrowed(r, low) if r.dtype == np.float32 else r
+
+    def by_pieces(*arrays):
+        shape = arrays[0].shape
+        if halves is None or arrays[0].size <= PIECE or any(a.ndim and a.shape != shape for a in arrays):
+            return compute(*arrays)
+        wide = [np.empty(PIECE, np.float32) if a.ndim else widened(a) if a.dtype == low else a for a in arrays]
+        flat = [a.reshape(-1) for a in arrays]
+        result = fn(*[a[:0] if a.ndim else a for a in wide]).dtype
+        out = np.empty(arrays[0].size, low if result == np.float32 else result)
+        for i in range(0, out.size, PIECE):
+            part = out[i : i + PIECE]
+            operands = [a[: part.size] if a.ndim else a for a in wide]
+            for a, w in zip(flat, operands):
+                if w.ndim:
+                    widen(a[i : i + PIECE], w)
+            if part.dtype == low:
+                fn(*operands, out=operands[0])
+                narrow(operands[0], part)
+            else:
+                fn(*operands, out=part)
+        return out.reshape(shape)
+
+    if halves is not None:
+        widen, narrow = halves_of(low)
+    return by_pieces if fn.__class__ is np.ufunc else compute
+
+
+def _quick(fn):
+    """Return a function without NumPy's warnings; unwarned() is faster for NumPy's own ones."""
+    if fn.__class__ is np.ufunc:
+        return partial(unwarned, fn)
+
+    def quick(*arrays):
         before = silence()
         try:
-            r = self.fn(*arrays, *attributes)
+            return fn(*arrays)
         finally:
             restore(before)
-        return self.leave(r, (shape, self.out))
+
+    return quick
 
 
 PLANS = {"pyboost": PrimitivePlan, "legacy": PrimitivePlan, "composite": CompositePlan, "numpy": NumpyPlan}
@@ -119,6 +200,7 @@ class Cpu:
     def __init__(self):
         self.plans, self._plans = [], {}
         self._numbers = defaultdict(dict)  # dtype: {number, or text of a signed zero: 0-d MindSpore tensor}
+        self._arrays = defaultdict(dict)  # the same with 0-d arrays
         self.number_of = {}  # id of such a tensor -> its number, so that kernels can read it
 
     def device_count(self):
@@ -149,12 +231,16 @@ class Cpu:
         half = op.options.opmath and dtype in dt.OPMATH
         compute = dt.OPMATH[dtype] if half else dtype
         ladder = self.ladder(op, compute)
+        if half and op.promote is not None:  # NumPy's arrays have to be converted: a NumPy kernel then computes, too
+            ladder = [s for s in ladder if s[1].kind == "numpy" and s[2] is compute][-1:] or ladder
         _, kernel, work = ladder[step]
         plan = PLANS[kernel.kind](
             self, op, dtype, CPU, kernel, work if work is not dtype else None, half and op.promote is not None
         )
         if depends_on_shape(op):
             plan.direct = False
+        elif plan.half and kernel.kind == "numpy" and work is dt.float32:
+            plan.direct = True  # on arrays of the half type, which quick() converts
         if step + 1 < len(ladder):
             switch = ladder[step + 1][0]
             plan.limit = switch if switch is not table.SPREAD else None
@@ -183,6 +269,9 @@ class Cpu:
     # ---------------------------------------------------------------- arguments and results
     def numbers_of(self, dtype):
         return self._numbers[dtype]
+
+    def arrays_of(self, dtype):
+        return self._arrays[dtype]
 
     def number(self, value, dtype):
         """Return a 0-d MindSpore tensor of a Python number, cached for later calls."""
@@ -247,6 +336,8 @@ class Cpu:
             and _in_one_piece(r)
         ):
             return fresh(r, dtype)
+        if shape == () and isinstance(r, np.generic) and r.dtype == dtype.np:
+            return fresh(np.array(r), dtype)
         strides = result[2] if len(result) > 2 else None
         if isinstance(r, Tensor):
             r = r if r.dtype is dtype else self.cast(r, dtype)

@@ -9,13 +9,13 @@ import itertools
 import traceback
 from functools import cached_property
 
-from ..classes import NUMBERS_OR_NONE
+from ..classes import NUMBERS_OR_NONE, direct
 from ..codegen import Source
-from ..context import CONTEXT
+from ..context import CONTEXT, PROCESS
 from ..registry import T
 from ..warn import of_runtime
 from .engine import run_backward
-from .graph import OpNode, Saved, accumulator, edge, meta_of, save_list
+from .graph import DETACHED, FREED, OpNode, Saved, SavedList, accumulator, edge, meta_of, modified, save_list, unpacked
 from .modes import next_sequence
 
 
@@ -127,6 +127,25 @@ RECORDING = {
 }
 
 
+def _has_others(values):
+    """Whether some value in a list is a tensor of a class that may override operators."""
+    return any(v.__class__ not in direct.with_all for v in values)
+
+
+# globals of the generated code that is a node's backward
+RUNNING = {
+    "DETACHED": DETACHED,
+    "FREED": FREED,
+    "PROCESS": PROCESS,
+    "Saved": Saved,
+    "SavedList": SavedList,
+    "has_others": _has_others,
+    "modified": modified,
+    "plain": direct.with_all,
+    "unpacked": unpacked,
+}
+
+
 class Derivative:
     """The compiled derivative of an operator.
 
@@ -152,13 +171,19 @@ class Derivative:
             steps.append((reader.targets, fn, [reader.expression(p) for p in inspect.signature(fn).parameters]))
             self.reads.append((reader.targets, reader.arguments, reader.outputs))
         self.saves_output = any(outputs for _, _, outputs in self.reads)
-        self.backward = self._backward(steps)
+        self.backward, run = self._backward(steps), self._run(steps)
         name = op.options.node
         space = op.namespace if op.namespace in ("linalg", "special") else ""
         label = (
             name if isinstance(name, str) else "".join(w.title() for w in (space, *op.name.split("_"))) + "Backward0"
         )
-        body = {"op": op, "formulas": staticmethod(self.backward), "__slots__": (), "__module__": "builtins"}
+        body = {
+            "op": op,
+            "formulas": staticmethod(self.backward),
+            "run": run,
+            "__slots__": (),
+            "__module__": "builtins",
+        }
         if callable(name):
             body["choose_name"] = staticmethod(name)
         self.node_class = type(label, (OpNode,), body)
@@ -170,6 +195,33 @@ class Derivative:
 
     def _backward(self, steps):
         source = Source("backward", "node, gs, args, outs", gradient=_gradient)
+        return self._formulas(source, steps).function(f"backward of {self.op.full}")
+
+    def _run(self, steps):
+        """Generate run(node, gs), the whole backward of a node in one function.
+
+        It checks the saved tensors that formulas read, and computes the gradients.
+        """
+        source = Source("run", "node, gs", gradient=_gradient, **RUNNING)
+        source.add("args, outs = node.saved, node.outs", "if args is None:", "    raise RuntimeError(FREED)")
+        read = sorted(set().union(*(arguments for _, arguments, _ in self.reads)))
+        lists = {i for i in read if self.op.schema.arguments[i].list}
+        source.add(*["versions = node.versions"] * bool(read))
+        for i in read:
+            source.add(f"a = args[{i}]", f"if versions[{i}] is not None:", "    vc = a._vc")
+            source.add(f"    if (0 if vc is None else vc[0]) != versions[{i}]:")
+            source.add(f"        raise modified(a, versions[{i}], a._grad_fn, a._output_nr)")
+            source.add(f"elif a.__class__ is {'SavedList' if i in lists else 'Saved'}:", "    args = unpacked(args)")
+        source.add("if DETACHED:", "    node._refuse_detached(args)")
+        source.add(*["outs = outs and [o and o.get() for o in outs]"] * self.saves_output)
+        classes = [f"args[{i}].__class__ not in plain" for i in read if i not in lists]
+        classes += [f"args[{i}] is not None and has_others(args[{i}])" for i in sorted(lists)]
+        classes += ["has_others(gs)" if self.op.schema.several else "gs[0].__class__ not in plain"]
+        source.add(f"if PROCESS.active or {' or '.join(classes)}:", "    return node._apart(gs, args, outs)")
+        return self._formulas(source, steps).function(f"backward of a node of {self.op.full}")
+
+    def _formulas(self, source, steps):
+        """Add the lines that compute the gradients, over the names node, gs, args and outs."""
         source.add("needs = node.needs", "result = [None] * len(node._edges)")
         if self.list_at is not None:
             source.add(f"n = len(result) - {len(self.diff) - 1}")
@@ -185,7 +237,7 @@ class Derivative:
                 source.add(f"r = {call}", f"result[{targets[0]} : {targets[0]} + len(r)] = r", depth=2)
             else:
                 source.add(f"result[{self.slot(targets[0])}] = {call}", depth=2)
-        return source.add("return tuple(result)").function(f"backward of {self.op.full}")
+        return source.add("return tuple(result)")
 
     def _record(self):
         return self._recorder("record", "out, args", self.record_lines())

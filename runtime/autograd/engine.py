@@ -159,7 +159,12 @@ def _run_ready(run, ready, queued, deps):
         n = heappop(others)[2] if not leaves else leaves.pop() if len(leaves) == 1 else ready.pop_leaf()
         got = buffers.pop(n, None)
         if got is not None:
-            gs = [got.get(i) for i in range(max(len(n._out_meta), max(got) + 1))]
+            size = 1 if n._seq == OF_LEAVES else len(n._out_meta)
+            gs = (
+                [got.get(i) for i in range(max(size, max(got) + 1))]
+                if size > 1 or len(got) > 1 or 0 not in got
+                else [got[0]]
+            )
             got = None
             _run_node(n, gs, run)
         else:
@@ -279,13 +284,13 @@ def will_execute(node):
 
 def _send(n, res, buffers):
     """Pass a node's results on along its edges."""
-    edges, metas = n._edges, n._in_meta
-    for i in range(min(len(edges), len(res))):
-        e, g = edges[i], res[i]
+    metas = n._in_meta
+    for i, (e, g) in enumerate(zip(n._edges, res)):
         if e is None or g is None:
             continue
-        if i < len(metas) and metas[i] is not None:
-            g = fitted(g, metas[i], n)
+        meta = metas[i] if i < len(metas) else None
+        if meta is not None and (g._shape != meta[0] or g.dtype is not meta[1]):
+            g = fitted(g, meta, n)
         b = buffers.get(e[0])
         if b is None:
             buffers[e[0]] = {e[1]: g}

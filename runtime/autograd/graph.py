@@ -544,7 +544,7 @@ DETACHED: weakref.WeakValueDictionary = (
 class OpNode(Node):
     """The node of a declared operator.
 
-    Subclassed for each operator by derivative.py, which sets `op` and `formulas`.
+    Subclassed for each operator by derivative.py, which sets `op`, `formulas` and `run`.
     """
 
     # saved: the arguments that formulas read; versions: their versions when they were saved, None for values that are
@@ -552,32 +552,9 @@ class OpNode(Node):
     __slots__ = ("saved", "versions", "outs", "needs")
     op = formulas = choose_name = None  # choose_name: see Options.node
 
-    def run(self, grads):
-        args = self.saved
-        if args is None:
-            raise RuntimeError(FREED)
-        unpack = False
-        for a, version in zip(args, self.versions):
-            if version is None:
-                unpack = unpack or a.__class__ is Saved or a.__class__ is _SavedList
-            elif a._version != version:
-                raise modified(a, version, a._grad_fn, a._output_nr)
-        if DETACHED:
-            self._refuse_detached(args)
-        if unpack:
-            args = [
-                a.get()
-                if a.__class__ is Saved
-                else [x.get() if x.__class__ is Saved else x for x in a]
-                if a.__class__ is _SavedList
-                else a
-                for a in args
-            ]
-        outs = self.outs and [s.get() if s is not None else None for s in self.outs]
-        if not (PROCESS.subclasses or PROCESS.active):
-            return self.formulas(self, grads, args, outs)
+    def _apart(self, grads, args, outs):
+        """Run the formulas without the overrides of tensor subclasses and function modes."""
         wrapped = self.op.options.wraps and any(args[i].__class__ in NUMBERS for i in self.op.operands)
-        # formulas run without the overrides of tensor subclasses and function modes
         with CONTEXT.set(formulas=CONTEXT.formulas + 1, modes=(), native=WRAPPED if wrapped else True):
             return self.formulas(self, grads, args, outs)
 
@@ -603,9 +580,12 @@ class OpNode(Node):
 
     def release(self):
         """Free the saved values. A node that saved no tensor keeps them and can run again."""
-        held = self.outs is not None
-        for a, tensor in zip(self.saved or (), self.op.is_tensor):
-            if tensor and a is not None:
+        saved, held = self.saved, self.outs is not None
+        if saved is None:
+            return
+        for i in self.op.tensor_args:
+            a = saved[i]
+            if a is not None:
                 held = True
                 if a.__class__ is Saved:
                     a.release()
@@ -629,7 +609,7 @@ class OpNode(Node):
                 raise RuntimeError(FREED)
             if key in names and not (raw and self.op.is_tensor[names.index(key)] is False):
                 v = self._raw(names.index(key)) if raw else self.saved[names.index(key)]
-                if v.__class__ is _SavedList:
+                if v.__class__ is SavedList:
                     return tuple(
                         (SavedNone() if x is None else x) if raw else x.get() if x.__class__ is Saved else x for x in v
                     )
@@ -653,12 +633,24 @@ class OpNode(Node):
         return v
 
 
-class _SavedList(list):
+class SavedList(list):
     __slots__ = ()
 
 
+def unpacked(args):
+    """Return saved arguments with the tensors that were saved as Saved objects, which check their versions."""
+    return [
+        a.get()
+        if a.__class__ is Saved
+        else [x.get() if x.__class__ is Saved else x for x in a]
+        if a.__class__ is SavedList
+        else a
+        for a in args
+    ]
+
+
 def save_list(ts):
-    return _SavedList(Saved(t) if isinstance(t, Tensor) else t for t in ts)
+    return SavedList(Saved(t) if isinstance(t, Tensor) else t for t in ts)
 
 
 class FunctionNode(Node):

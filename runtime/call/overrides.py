@@ -14,7 +14,7 @@ from ..classes import (
     disabled,
     dispatching,
 )
-from ..context import CONTEXT, PROCESS, activate
+from ..context import CONTEXT, activate
 from ..forks import lock
 from ..tensor import Tensor, TensorMeta, tensor_method
 
@@ -385,7 +385,6 @@ def __init_subclass__(cls, raw=False, **kw):
 
 def _subclassed(cls, raw=False, **kw):
     """Register a new subclass of Tensor, even if its base has an __init_subclass__ that does not call Tensor's."""
-    PROCESS.subclasses = True
     if raw:
         cls._below_autograd = True
     dispatch = cls.__torch_dispatch__

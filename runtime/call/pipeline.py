@@ -292,17 +292,28 @@ def _elementwise(op, source, given, tensors):
     )
     source.add(f"if plan is not None and not ({_FITS}{same}):", "    plan = None", depth=depth)
     if operands[1:]:
-        source.add("if plan is not None:", depth=depth)
-    for i in operands[1:]:
-        source.add(f"x{i} = a{i}._ms", f"if x{i} is None:", f"    x{i} = a{i}._mstensor()", depth=depth + 1)
-    source.add("if plan is None:", f"    out = elementwise(op, ({given},))", "else:")
-    source.add("plan.calls += 1", "x0 = a0._ms", "if x0 is None:", "    x0 = a0._mstensor()", *_WRAP, depth=2)
+        source.add(" = ".join([*(f"x{i}" for i in operands[1:]), "None"]), depth=depth)
     kernel = ", ".join(f"x{i}" for i in operands) + "".join(f", a{i}" for i in op.attributes)
+    source.add("if plan is None:", f"    out = elementwise(op, ({given},))", "elif plan.quick is None:")
+    source.add("plan.calls += 1", *_entered(operands, "_ms", "_mstensor"), *_WRAP, depth=2)
+    source.add("else:", "    plan.calls += 1")
+    source.add(*_entered(operands, "_np", "_array"), f"r = plan.quick({kernel})", depth=2)
+    source.add(
+        "if plan.certain and shape:", *("    " + line for line in _WRAP), "    out._np, out._ms = r, None", depth=2
+    )
+    source.add("else:", "    out = plan.leave(r, (shape, plan.out))", "plan = None", depth=2)
     # `raw` saves a frame; it is used only if there are no other threads
     source.pending = [
         "if plan is not None:",
         f"    out._ms = plan.fn({kernel}) if plan.raw is None or other_threads() else plan.raw(plan.prim, [{kernel}])",
     ]
+
+
+def _entered(operands, slot, method):
+    """Return lines that set x0, x1, ... to what a kernel takes for the operands, unless a number has set it."""
+    for i in operands:
+        yield from (f"x{i} = a{i}.{slot}",) if not i else (f"if x{i} is None:", f"    x{i} = a{i}.{slot}")
+        yield from (f"if x{i} is None:", f"    x{i} = a{i}.{method}()")
 
 
 _FITS = "a0._stride is None and 0 not in shape and (plan.limit is None or numel(shape) < plan.limit)"
