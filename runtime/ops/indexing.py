@@ -8,21 +8,23 @@ import numpy as np
 
 from ..autograd.forward import linear
 from ..autograd.graph import renamed
+from ..backend import backend
 from ..call.autocast import WIDEST, WIDEST_ON_ACCELERATORS
 from ..call.bind import python_number
 from ..call.geometry import broadcast_shapes, preserved_strides, result_strides
-from ..call.out import SAME_DTYPE, SAME_SCALAR_TYPE, SELF_AND_RESULT, Out, refuse_expanded, with_out
+from ..call.out import SAME_DTYPE, SAME_SCALAR_TYPE, SELF_AND_RESULT, Out, refuse_expanded, with_out, write
 from ..call.overrides import handle_torch_function, overloaded
 from ..call.tracing import TracedInt
-from ..classes import direct
+from ..classes import NUMBERS, direct
 from ..context import CONTEXT, PROCESS
 from ..declare import BY_PARTS, composite, op, view
 from ..device import HOST, META
-from ..tensor import from_array, meta_tensor, type_name
+from ..tensor import contiguous_strides, from_array, meta_tensor, strided_view, type_name
 from ..warn import warn_once
 from .common import T, Tensor, changed, check_filling_mask, check_number, dt, has_values, like_self, numel, wrap_dim
+from .creation import fill_op
 from .memory import copy_, fill_
-from .views import _norm, _strides, slice_bounds
+from .views import _norm, slice_bounds
 
 _BASIC = frozenset((int, slice, type(None), type(Ellipsis)))
 _BOUND = frozenset((int, type(None)))  # of a slice
@@ -30,7 +32,19 @@ _BOUND = frozenset((int, type(None)))  # of a slice
 
 def _basic(self, index):
     """Return (shape, strides, offset) of the view that an index of ints, slices, None and Ellipsis selects."""
-    shape, st = self._shape, _strides(self)
+    if len(index) == 1 and index[0].__class__ is int:  # the most common index
+        (i,), shape, st = index, self._shape, self._stride
+        if shape and -shape[0] <= i < shape[0]:
+            rest, i = shape[1:], i + shape[0] if i < 0 else i
+            if st is None:
+                return rest, None, self._offset + i * (numel(rest) or contiguous_strides(shape)[0])
+            return rest, _norm(rest, st[1:]), self._offset + i * st[0]
+    return _of_several(self, index)
+
+
+def _of_several(self, index):
+    shape = self._shape
+    st = contiguous_strides(shape) if self._stride is None else self._stride
     n = len(shape)
     used = 0
     for i in index:
@@ -73,8 +87,13 @@ def _basic(self, index):
 
 
 def _basic_backward(g, self_shape, index):
-    z = g.new_zeros(self_shape)
-    _basic_index.call(z, index).copy_(g)
+    if CONTEXT.grad or PROCESS.active or g.__class__ is not Tensor:
+        z = g.new_zeros(self_shape)
+        _basic_index.call(z, index).copy_(g)
+        return z
+    z = fill_op.call(self_shape, 0, g.dtype, g.device)
+    if numel(g._shape) and z.device is not META:
+        backend(z.device).write(strided_view(z, *_basic(z, index)), g)
     return z
 
 
@@ -387,6 +406,9 @@ def _named(out, index):
     """Rename the graph node of a basic index after the last operator that PyTorch would record for it."""
     node = out._grad_fn
     if node is not None and node.__class__ is _basic_index.compiled_derivative.node_class:
+        if len(index) == 1 and index[0].__class__ is int:
+            renamed(node, "SelectBackward0")
+            return out
         steps = (_step(i) for i in reversed(index))
         name = (
             next((s for s in steps if s), "Slice" if len(index) == 1 and index[0] is not Ellipsis else "Alias")
@@ -427,17 +449,41 @@ def getitem(self, index):
     return _view_at(self, basic) if advanced is None else index_op.call(_below_advanced(self, basic), advanced)
 
 
+def _written_at_once(self, index, value):
+    """Write a tensor into the view that a basic index selects, without an object of autograd, where nothing needs one.
+
+    Returns whether it is done.
+    """
+    if (
+        PROCESS.versions
+        or PROCESS.duals
+        or value.__class__ not in direct
+        or value.dtype is not self.dtype
+        or value.device is not self.device
+        or self.device is META
+        or CONTEXT.grad
+        and (self._requires_grad or self._view is not None or value._requires_grad)
+        or not self._shape
+        or self._storage is not None
+        and self._storage is value._storage
+    ):
+        return False
+    dst = strided_view(self, *_basic(self, _basic_tuple(self, index)))
+    if value._shape != dst._shape and value._shape:
+        return False
+    write(dst, value)
+    return True
+
+
 def setitem(self, index, value):
     given = index if index.__class__ is tuple else (index,)
-    if (
-        self.__class__ not in direct
-        or PROCESS.active
-        or value.__class__ not in direct.with_numbers
-        or not _is_basic(given)
-    ):
+    basic = _is_basic(given)
+    if self.__class__ not in direct or PROCESS.active or value.__class__ not in direct.with_numbers or not basic:
         asked = (self, value, *_asked(given))
         if (PROCESS.active and CONTEXT.modes) or (not CONTEXT.subclass_off and overloaded(asked)):
             return handle_torch_function(Tensor.__setitem__, asked, self, index, value)
+    elif value.__class__ not in NUMBERS and _written_at_once(self, given, value):
+        return
     if not isinstance(value, Tensor):
         if not isinstance(value, (int, float, complex, np.integer)):
             raise TypeError(f"can't assign a {type_name(value)} to a {self.type()}")
@@ -449,6 +495,9 @@ def setitem(self, index, value):
     if index.__class__ is bool:  # assigns nothing or everything; inside a tuple, a bool is an index tensor
         if index:
             _set_view(T.unsqueeze(self, 0), value)
+        return
+    if basic:
+        _set_view(_view_at(self, _basic_tuple(self, given)), value)
         return
     fits = not isinstance(value, Tensor) or not value._shape or value._shape[0] != 1
     basic, advanced = normalise(

@@ -76,3 +76,60 @@ def test_gather_from_what_is_expanded_copies_nothing():
     assert torch.equal(x.gather(2, index), x.contiguous().gather(2, index.contiguous()))
     index = torch.tensor([3, 0]).view(1, 2, 1).expand(2, 2, 3)
     assert torch.equal(x.gather(1, index), x[:, :2])
+
+
+def test_rows_have_pytorch_s_geometry():
+    x = torch.arange(24.0).reshape(2, 3, 4)
+    for v, row, expected in (
+        (x, 1, ((3, 4), (4, 1), 12)),
+        (x, -2, ((3, 4), (4, 1), 0)),
+        (x.mT, -1, ((4, 3), (1, 4), 12)),
+        (x[:, 1:], 1, ((2, 4), (4, 1), 16)),
+        (torch.zeros(3, 0), 1, ((0,), (1,), 1)),
+        (torch.zeros(3, 0, 5), 2, ((0, 5), (5, 1), 10)),
+        (torch.zeros(5)[1:], -1, ((), (), 4)),
+    ):
+        r = v[row]
+        assert (tuple(r.shape), r.stride(), r.storage_offset()) == expected
+    with pytest.raises(IndexError, match="index 2 is out of bounds for dimension 0 with size 2"):
+        x[2]
+    with pytest.raises(IndexError, match="index -3 is out of bounds"):
+        x[-3]
+
+
+def test_rows_written_without_gradients_are_written_once_and_counted():
+    x, r = torch.zeros(3, 4), torch.arange(4.0)
+    view, version = x[1], x._version
+    x[1], x[0], x[-1, 1:3], x[..., 0] = r, torch.tensor(5.0), r[:2], r[1]
+    assert x.tolist() == [[1, 5, 5, 5], [1, 1, 2, 3], [1, 0, 1, 0]] and x._version == version + 4
+    assert view.tolist() == [1, 1, 2, 3] and view._version == x._version
+    x[0] = x[1]  # of the same memory
+    x[1:] = r.double()
+    x[2] = torch.ones(1, 4)
+    assert x.tolist() == [[1, 1, 2, 3], [0, 1, 2, 3], [1, 1, 1, 1]]
+    for wrong in (torch.ones(3), torch.ones(2, 4)):
+        with pytest.raises(RuntimeError):
+            x[0] = wrong
+    with pytest.raises(RuntimeError, match="more than one element"):
+        torch.zeros(1, 4).expand(3, 4)[:, 0] = torch.ones(3)
+    leaf = torch.zeros(3, requires_grad=True)
+    with pytest.raises(RuntimeError, match="a view of a leaf Variable"):
+        leaf[0] = torch.tensor(1.0)
+    with torch.no_grad():
+        leaf[0] = torch.tensor(1.0)
+    assert leaf.tolist() == [1, 0, 0] and leaf._version == 1
+    with torch.inference_mode():
+        y = torch.zeros(2, 2)
+        y[0] = torch.ones(2)
+    assert y.sum() == 2
+    with pytest.raises(RuntimeError, match="Inplace update to inference tensor"):
+        y[1] = torch.ones(2)
+
+
+def test_the_gradient_of_a_row_is_zero_elsewhere_and_differentiable():
+    x = torch.arange(6.0).reshape(3, 2).requires_grad_()
+    (g,) = torch.autograd.grad((x[1] ** 3).sum() + x[0, 1:].sum(), x, create_graph=True)
+    assert g.tolist() == [[0, 1], [12, 27], [0, 0]]
+    assert torch.autograd.grad(g.sum(), x)[0].tolist() == [[0, 0], [12, 18], [0, 0]]
+    (g,) = torch.autograd.grad(x[-1].double().sum(), x)
+    assert g.dtype is torch.float32 and g.tolist() == [[0, 0], [0, 0], [1, 1]]
