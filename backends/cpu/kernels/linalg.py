@@ -3,6 +3,8 @@
 LAPACK is called through NumPy and SciPy, which report failures (info); QR and SVD are MindSpore's.
 """
 
+import functools
+
 import numpy as np
 
 from ....runtime import pyboost
@@ -43,9 +45,15 @@ def vector_norm(x, ord, dim, keepdim, dtype):
 
 # ------------------------------------------------------------------------------------------------ stacks of matrices
 def lapack(name, *like):
+    """Return SciPy's LAPACK function of a name for the dtypes of arrays."""
+    return _lapack(name, *(a.dtype.char for a in like))
+
+
+@functools.cache
+def _lapack(name, *chars):
     from scipy.linalg import get_lapack_funcs
 
-    return get_lapack_funcs((name,), like)[0]
+    return get_lapack_funcs((name,), [np.empty(0, char) for char in chars])[0]
 
 
 def each(f, *arrays):

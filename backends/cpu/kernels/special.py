@@ -56,9 +56,27 @@ def _zeta_of(s, q):
     return out
 
 
+def _erfinv(x):
+    """Compute SciPy's function, which takes 1 us for every element that it has no value for."""
+    size = np.abs(x)
+    inside = np.copysign(sp.erfinv(np.where(size < 1, x, 0)), x)
+    return np.where(size < 1, inside, np.where(size == 1, np.copysign(np.inf, x), np.nan)).astype(x.dtype, copy=False)
+
+
+def _digamma(x):
+    """Compute SciPy's function, and that of negative numbers by reflection, like PyTorch; SciPy takes 2 us for each."""
+    low = x < 0
+    if not low.any():
+        return sp.psi(x)
+    wide = x.astype(np.float64)
+    part = np.fmod(wide, 1)
+    turned = np.where(part == 0, np.nan, np.pi / np.tan(np.pi * part))
+    return np.where(low, sp.psi(np.where(low, 1 - wide, 1)) - turned, sp.psi(np.where(low, 1, wide))).astype(x.dtype)
+
+
 def _polygamma(x, n):
     if n == 0:
-        return sp.psi(x)
+        return _digamma(x)
     wide = x.astype(np.float64)
     if n == 1:  # by reflection, so that it is finite at negative integers as in PyTorch
         low = x < 0.5
@@ -100,8 +118,8 @@ def _airy_ai(x):
 
 
 for _name, _fn in {
-    "erfinv": lambda x: np.copysign(sp.erfinv(x), x),
-    "digamma": sp.psi,
+    "erfinv": _erfinv,
+    "digamma": _digamma,
     "special.erfcx": sp.erfcx,
     "special.ndtri": sp.ndtri,
     "special.log_ndtr": sp.log_ndtr,
