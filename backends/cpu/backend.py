@@ -7,6 +7,7 @@ import numpy as np
 
 from ...runtime import dtypes as dt
 from ...runtime import pyboost
+from ...runtime.call.geometry import broadcast_shapes, memory_order
 from ...runtime.classes import NUMBERS
 from ...runtime.device import HOST as CPU
 from ...runtime.storage import UntypedStorage
@@ -106,14 +107,12 @@ class NumpyPlan(Plan):
             r = astype(r, dtype)
         return from_array(r if r.shape == shape else np.broadcast_to(r, shape), dtype)
 
-    def alike(self, shape, operands, attributes):
-        """Run quick() on contiguous operands of one shape and on numbers.
+    def alike(self, operands, attributes):
+        """Run quick() on tensors of this dtype (masks must be bool) and on numbers.
 
-        The operands must have this dtype (masks must be bool). Returns None for all other arguments.
+        Returns None for all other arguments, and where the result would not be contiguous.
         """
-        dtype, keep, arrays = self.dtype, self.keep, []
-        if not shape or 0 in shape or self.limit is not None and numel(shape) >= self.limit:
-            return None
+        dtype, keep, arrays, shape, same, strided = self.dtype, self.keep, [], None, True, False
         for i, t in enumerate(operands):
             if t.__class__ in NUMBERS:
                 if not 0 < dt.SCALAR_CATEGORY[t.__class__] <= dtype.category:  # some operators refuse a bool
@@ -122,19 +121,29 @@ class NumpyPlan(Plan):
                     return None
                 a = self.numbers.get(t or str(t))
                 arrays.append(self.number(t) if a is None else a)
-            elif (
-                t is None
-                or t.dtype is not (dt.bool_ if i in keep else dtype)
-                or t._stride is not None
-                or t.device is not CPU
-            ):
-                return None
-            elif t._shape != shape and t._shape:
+            elif t is None or t.dtype is not (dt.bool_ if i in keep else dtype) or t.device is not CPU:
                 return None
             else:
+                strided = strided or t._stride is not None
+                same = same and (shape is None or t._shape == shape)
+                shape = t._shape if shape is None else shape
                 arrays.append(t._array())
+        if not same and (shape := _broadcast(operands)) is None:
+            return None
+        if strided and not self.op.options.contiguous and memory_order(shape, operands) is not None:
+            return None
+        if not shape or 0 in shape or self.limit is not None and numel(shape) >= self.limit:
+            return None
         self.calls += 1
         return self.leave(self.quick(*arrays, *attributes), (shape, self.out))
+
+
+def _broadcast(operands):
+    """Return the shape that the tensors among operands broadcast to, or None where they do not."""
+    try:
+        return broadcast_shapes((), *[t._shape for t in operands if t.__class__ not in NUMBERS])
+    except RuntimeError:
+        return None
 
 
 def _widely(fn, low):

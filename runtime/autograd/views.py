@@ -5,10 +5,11 @@ import sys
 import weakref
 
 from .. import dtypes as dt
+from ..backend import backend
 from ..context import CONTEXT, PROCESS
-from ..device import contiguous_format
+from ..device import META
 from ..registry import T
-from ..tensor import Tensor, extent, is_contiguous, is_dense, numel
+from ..tensor import Tensor, canonical, extent, is_contiguous, is_dense, numel, strided_view
 from ..versions import INFERENCE
 from .graph import FunctionNode, edge, fitted, forward_name, meta_of, named, set_history
 
@@ -171,10 +172,11 @@ def rebase(self, node, nr=0):
 
     def backward(g):
         if not apart and _may_be_written(g, *of_base, *of_self):
-            result = g.clone(memory_format=contiguous_format)
-            place = T.as_strided(result, *of_self[:2], of_self[2] - of_base[2])
-            part, others = run(place.clone(memory_format=contiguous_format))
-            place.zero_() if part is None else place.copy_(part)
+            device = backend(g.device)
+            result = device.compact(g)
+            place = strided_view(result, of_self[0], canonical(*of_self[:2]), of_self[2] - of_base[2])
+            part, others = run(device.compact(place))
+            device.write(place, T.zeros(place._shape, dtype=g.dtype, device=g.device) if part is None else part)
             return (result, *others)
         gv = _whole(as_strided_of(_parts(g, apart), *of_base, *of_self), dtype, apart)
         part, others = run(gv)
@@ -201,6 +203,7 @@ def _may_be_written(g, bshape, bstride, boffset, shape, stride, offset):
         CONTEXT.grad
         or PROCESS.active
         or g.__class__ is not Tensor
+        or g.device is META
         or not is_contiguous(bshape, bstride)
         or g._shape != bshape
     ):
@@ -231,13 +234,16 @@ def _save_of_view(node, base, view, copy):
 
     The operator itself runs only once.
     """
+    outs = getattr(node, "outs", None)
+    if not outs:
+        return
     alive, geometries, base_meta, meta = weakref.ref(copy), _geometries(base, view), meta_of(base), meta_of(view)
 
     def node_of_view():
         copied = alive()
         return copied and _strided_node(geometries, (copied, 0), base_meta, meta)
 
-    for s in getattr(node, "outs", None) or ():
+    for s in outs:
         if s is not None:
             s.output_of, s.nr = node_of_view, 0
 

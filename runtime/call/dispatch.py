@@ -82,7 +82,7 @@ def elementwise(op, args):
             )
         if first.__class__ not in NUMBERS_OR_NONE:
             plan = op.hosted.get(first.dtype)
-            out = plan and plan.alike(first._shape, operands, attributes)
+            out = plan and plan.alike(operands, attributes)
             if out is not None:
                 return out
     tensors = [t for t in operands if isinstance(t, Tensor)]

@@ -63,6 +63,11 @@ def _of_several(self, index):
             off += (i + size if i < 0 else i) * st[d]
             d += 1
         elif c is slice:
+            if i.start is i.stop is i.step is None:
+                out.append(shape[d])
+                ost.append(st[d])
+                d += 1
+                continue
             step = 1 if i.step is None else i.step
             if step == 0:
                 raise ValueError("slice step cannot be zero")

@@ -229,3 +229,34 @@ def test_arguments_may_not_share_part_of_what_is_written():
     y = x()
     assert y.add_(y).sum() == 72 and torch.neg(y, out=y).sum() == -72 and y[0].add_(y[1]).tolist() == [-6, -10, -14]
     assert y.masked_fill_(y < -12, y[0, 0]).max() == -6 and y.view(-1)[:3].add_(y.view(-1)[3:6]).shape == (3,)
+
+
+def test_strided_and_broadcast_operands_of_numpy_kernels_give_pytorch_s_strides():
+    x = torch.arange(1.0, 25).reshape(2, 3, 4)
+    columns, row, turned = x[:, 1], x[0, 0], x.mT
+    for f in (torch.exp, torch.maximum, torch.remainder):  # NumPy's kernels at any size
+        one = f is torch.exp
+        for _ in range(3):
+            for a, b in ((columns, columns * 2), (columns, row), (row, columns), (turned, turned), (turned, turned[0])):
+                out = f(a) if one else f(a, b)
+                dense = f(a.contiguous()) if one else f(a.contiguous(), b.contiguous())
+                assert torch.equal(out, dense)
+                expected = (12, 1, 4) if a is turned else (4, 1) if out.ndim == 2 else (1,)
+                assert out.stride() == expected, (f, a.shape, out.stride())
+    with pytest.raises(RuntimeError, match="The size of tensor a"):
+        torch.maximum(torch.ones(2, 3), torch.ones(2))
+    out = torch.maximum(torch.ones(2, 3), torch.ones(3, dtype=torch.float64))
+    assert out.dtype is torch.float64
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_erfinv_and_digamma_beyond_where_they_are_defined(dtype):
+    inf, nan = float("inf"), float("nan")
+    x = torch.tensor([0.0, -0.0, 1, -1, 1.5, -inf, nan], dtype=dtype)
+    found = torch.erfinv(x)
+    assert str(found[:4].tolist()) == "[0.0, -0.0, inf, -inf]" and found[4:].isnan().all() and found.dtype is dtype
+    y = torch.tensor([0.0, -0.0, -1, -7, -inf, inf, -0.5, -2.5, 2], dtype=dtype)
+    found = torch.digamma(y)
+    assert found.dtype is dtype and found[2:5].isnan().all() and str(found[:2].tolist()) == "[-inf, inf]"
+    expected = torch.tensor([inf, 0.03648997397857645, 1.103156640645243, 0.42278433509846713], dtype=dtype)
+    assert torch.allclose(found[5:], expected)
