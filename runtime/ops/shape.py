@@ -767,13 +767,22 @@ def combinations(self, r, with_replacement):
     return T.stack([each.masked_select(chosen) for each in T.meshgrid([self] * r, indexing="ij")], 1)
 
 
+def _block_diag_backward(g, tensors_shape):
+    grads, i, j = [], 0, 0
+    for shape in tensors_shape:
+        m, n = (1,) * (2 - len(shape)) + tuple(shape)
+        grads.append(g[i : i + m, j : j + n].reshape(shape))
+        i, j = i + m, j + n
+    return grads
+
+
 @composite(
     "block_diag(Tensor[] tensors) -> Tensor",
     varargs="tensors",
     method=False,
     out=False,
     python=True,
-    derivative=BY_PARTS,
+    derivative={"tensors": _block_diag_backward},
 )
 def block_diag(tensors):
     if not tensors:

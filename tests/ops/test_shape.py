@@ -133,3 +133,22 @@ def test_the_gradient_of_a_row_is_zero_elsewhere_and_differentiable():
     assert torch.autograd.grad(g.sum(), x)[0].tolist() == [[0, 0], [12, 18], [0, 0]]
     (g,) = torch.autograd.grad(x[-1].double().sum(), x)
     assert g.dtype is torch.float32 and g.tolist() == [[0, 0], [0, 0], [1, 1]]
+
+
+def test_gradients_of_strided_views_and_diagonal_blocks():
+    b = torch.zeros(10, requires_grad=True)
+    for size, stride, start, expected in (
+        ((3, 3), (2, 1), 0, [0, 1, 5, 4, 11, 7, 8, 0, 0, 0]),  # elements that occur twice
+        ((2, 3), (1, 3), 1, [0, 0, 3, 0, 1, 4, 0, 2, 5, 0]),
+        ((2, 2), (0, 3), 2, [0, 0, 2, 0, 0, 4, 0, 0, 0, 0]),
+    ):
+        weights = torch.arange(float(size[0] * size[1])).reshape(size)
+        (g,) = torch.autograd.grad((b.as_strided(size, stride, start) * weights).sum(), b)
+        assert g.tolist() == expected
+    x, y, z = torch.ones(2, 3, requires_grad=True), torch.ones(2, requires_grad=True), torch.ones(()).double()
+    out = torch.block_diag(x, y, z.requires_grad_())
+    weights = torch.arange(24.0, dtype=torch.float64).reshape(4, 6)
+    grads = torch.autograd.grad((out**2 * weights).sum(), (x, y, z), create_graph=True)
+    assert [g.tolist() for g in grads] == [[[0, 2, 4], [12, 14, 16]], [30, 32], 46]
+    assert [g.dtype for g in grads] == [torch.float32, torch.float32, torch.float64]
+    assert torch.autograd.grad(grads[0].sum(), x)[0].tolist() == [[0, 2, 4], [12, 14, 16]]
