@@ -27,12 +27,13 @@ def _hurwitz(s, q):
 
     SciPy takes up to 3 us for an element.
     """
+    power = (lambda x: 1 / np.square(x)) if np.ndim(s) == 0 and s == 2 else (lambda x: np.power(x, -s))
     s, q = np.broadcast_arrays(np.asarray(s, np.float64), np.asarray(q, np.float64))
     out = np.zeros(q.shape)
     for k in range(10):
-        out += np.power(q + k, -s)
+        out += power(q + k)
     w = q + 10
-    last = np.power(w, -s)
+    last = power(w)
     out += last * w / (s - 1) + last / 2
     term = last / w * s  # s (s + 1) ... (s + 2 j - 2) w ** (1 - s - 2 j)
     for j, factor in enumerate(_BERNOULLI):
@@ -50,9 +51,11 @@ def _zeta_of(s, q):
     plain = (s > 1) & (s < 100) & (q > 0) & np.isfinite(q)
     if plain.all():
         return _hurwitz(s, q)
+    one = s if np.ndim(s) == 0 else None
     s, q, plain = np.broadcast_arrays(s, q, plain)
     out = np.empty(q.shape)
-    out[plain], out[~plain] = _hurwitz(s[plain], q[plain]), sp.zeta(s[~plain], q[~plain])
+    out[plain] = _hurwitz(s[plain] if one is None else one, q[plain])
+    out[~plain] = sp.zeta(s[~plain], q[~plain])
     return out
 
 
