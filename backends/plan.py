@@ -97,14 +97,12 @@ class Plan:
     fn, raw, prim: the kernel. raw(prim, [args]) is the C function below fn, where fn passes its arguments on unchanged.
     out: the dtype of the kernel's result, known after its first call.
     numbers: Python numbers as what the kernel takes for them: 0-d tensors of the dtype.
-    strided: the plan for strided operands of an elementwise primitive, which takes none, or None.
-    beside: whether it is such a plan.
     quick: what the direct way calls on the operands' NumPy arrays, where those are what the kernel takes; else None.
     certain: whether its results need no look: new arrays of the promised dtype.
     """
 
     __slots__ = """backend op device dtype work kind primitive why where role fn raw prim out numbers limit larger
-    direct calls enter single keep broadcasts half empty_ok when quick certain strided beside""".split()
+    direct calls enter single keep broadcasts half empty_ok when quick certain""".split()
 
     def __init__(self, backend, op, dtype, device, kernel, work=None, half=False):
         self.backend, self.op, self.device, self.dtype, self.work, self.half = backend, op, device, dtype, work, half
@@ -117,8 +115,8 @@ class Plan:
         )
         self.fn = kernel.bind(op, backend.target)
         self.raw, self.prim = getattr(self.fn, "raw", None), getattr(self.fn, "prim", None)
-        self.out = self.limit = self.larger = self.when = self.quick = self.strided = None
-        self.certain = self.beside = False
+        self.out = self.limit = self.larger = self.when = self.quick = None
+        self.certain = False
         self.keep, self.broadcasts, self.empty_ok = op.options.keep, kernel.broadcasts, op.options.empty_ok
         self.numbers, self.calls = backend.numbers_of(dtype), 0
         self.direct = work is None
@@ -194,8 +192,6 @@ class Plan:
             n >= self.limit if self.limit is not None else n >= SPREAD_FROM and _spreads(operands, shape)
         ):
             return self.larger().elementwise(operands, attributes, shape, dtype)
-        if self.strided is not None and any(isinstance(t, Tensor) and t._stride is not None for t in operands):
-            return self.strided.elementwise(operands, attributes, shape, dtype)
         if self.half:
             operands = self.rounded(operands)
         self.calls += 1

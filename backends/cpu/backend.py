@@ -130,8 +130,6 @@ class NumpyPlan(Plan):
                 arrays.append(t._array())
         if not same and (shape := _broadcast(operands)) is None:
             return None
-        if self.beside and not strided:
-            return None
         if strided and not self.op.options.contiguous and memory_order(shape, operands) is not None:
             return None
         if not shape or 0 in shape or self.limit is not None and numel(shape) >= self.limit:
@@ -157,11 +155,7 @@ def _widely(fn, low):
 
     def by_pieces(*arrays):
         shape = arrays[0].shape
-        if (
-            halves is None
-            or arrays[0].size <= PIECE
-            or not all(a.flags.c_contiguous and (not a.ndim or a.shape == shape) for a in arrays)
-        ):
+        if halves is None or arrays[0].size <= PIECE or any(a.ndim and a.shape != shape for a in arrays):
             return compute(*arrays)
         wide = [np.empty(PIECE, np.float32) if a.ndim else widened(a) if a.dtype == low else a for a in arrays]
         flat = [a.reshape(-1) for a in arrays]
@@ -200,12 +194,6 @@ def _quick(fn):
     return quick
 
 
-# functions that give the same bits as MindSpore's primitives
-_EXACT = frozenset(
-    getattr(np, name)
-    for name in "add subtract multiply divide negative absolute square sqrt equal not_equal less less_equal greater "
-    "greater_equal floor ceil trunc rint isnan isinf isfinite logical_and logical_or logical_xor logical_not".split()
-)
 PLANS = {"pyboost": PrimitivePlan, "legacy": PrimitivePlan, "composite": CompositePlan, "numpy": NumpyPlan}
 
 
@@ -271,19 +259,6 @@ class Cpu:
             plan.larger = lambda: self._preferred(op, dtype, other)
         if step or not kernel.broadcasts:
             plan.direct = plan.direct and op.promote is None
-        if not step and op.promote is not None and kernel.kind in ("pyboost", "legacy") and work is dtype:
-            plan.strided = self._beside(op, dtype, [s[1] for s in ladder if s[1].fn in _EXACT and s[2] is dtype])
-        return plan
-
-    def _beside(self, op, dtype, kernels):
-        """Return the plan for strided operands of an elementwise primitive, or None.
-
-        To write an operand out and to wrap it for MindSpore takes longer than NumPy's whole call, which takes strides.
-        """
-        if not kernels:
-            return None
-        plan = self._preferred(op, dtype, kernels[0])
-        plan.beside = True
         return plan
 
     def _larger(self, op, dtype, step):

@@ -260,26 +260,3 @@ def test_erfinv_and_digamma_beyond_where_they_are_defined(dtype):
     assert found.dtype is dtype and found[2:5].isnan().all() and str(found[:2].tolist()) == "[-inf, inf]"
     expected = torch.tensor([inf, 0.03648997397857645, 1.103156640645243, 0.42278433509846713], dtype=dtype)
     assert torch.allclose(found[5:], expected)
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int32, torch.int64, torch.bool])
-def test_strided_operands_give_the_bits_of_contiguous_ones(dtype):
-    """NumPy computes those, MindSpore's primitives the others."""
-    x, y = (torch.arange(-31, 32) % 17 - 8).reshape(7, 9).to(dtype), (torch.arange(63) % 5).reshape(7, 9).to(dtype)
-    if dtype.is_floating_point:
-        x, y = x / 3, y / 7
-        x[0, 0], x[1, 1], x[2, 2], x[3, 3] = float("nan"), float("inf"), -0.0, -float("inf")
-    wide = [torch.zeros(7, 18, dtype=dtype)[:, ::2].copy_(t) for t in (x, y)]
-    number = True if dtype is torch.bool else 2
-    names = "add sub mul div eq ne lt le gt ge".split()[: None if dtype is not torch.bool else 1]
-    for f in (getattr(torch, name) for name in names):
-        for _ in range(3):
-            for a, b, c, d in ((x, y, *wide), (x, y, wide[0], y), (x, y, x, wide[1]), (x, number, wide[0], number)):
-                expected, found = f(a, b), f(c, d)
-                assert found.dtype is expected.dtype and found.is_contiguous()
-                assert found.numpy().tobytes() == expected.numpy().tobytes(), f
-    names = "neg abs square sqrt floor ceil trunc round isnan isinf isfinite logical_not".split()
-    for f in (getattr(torch, name) for name in (names if dtype is not torch.bool else ["logical_not"])):
-        for _ in range(3):
-            expected, found = f(x), f(wide[0])
-            assert found.dtype is expected.dtype and found.numpy().tobytes() == expected.numpy().tobytes(), f
