@@ -4,6 +4,7 @@ import re
 import threading
 
 from . import backend
+from .dtypes import check_int64
 from .symbolic import SymInt
 
 TYPES = (
@@ -215,7 +216,10 @@ def privateuse1_name():
 
 
 class Size(tuple):
-    """A tensor's shape: a tuple of ints with numel()."""
+    """A tensor's shape: a tuple of ints with numel().
+
+    As in PyTorch it takes ints beyond 64 bits, which it refuses to print and to multiply.
+    """
 
     __slots__ = ()
     __module__ = "torch"
@@ -239,13 +243,20 @@ class Size(tuple):
         return tuple.__new__(cls, out)
 
     def numel(self):
-        """The product of the sizes: the number of elements."""
+        """The product of the sizes in 64 bits: the number of elements."""
+        self._check()
         n = 1
         for i in self:
             n *= i
-        return n
+        return n if n.__class__ is not int or -(2**63) <= n < 2**63 else (n + 2**63) % 2**64 - 2**63
+
+    def _check(self):
+        for i in self:
+            if i.__class__ is int:
+                check_int64(i)
 
     def __repr__(self):
+        self._check()
         return f"torch.Size([{', '.join(map(repr, self))}])"
 
     __str__ = __repr__
@@ -259,12 +270,12 @@ class Size(tuple):
             if hasattr(other, "__radd__") and not isinstance(other, (int, float)):
                 return NotImplemented
             raise TypeError(f"can only concatenate tuple (not {type(other).__name__}) to torch.Size")
-        return tuple.__new__(Size, tuple.__add__(self, other))
+        return Size(tuple.__add__(self, other))
 
     def __radd__(self, other):
         if not isinstance(other, tuple):
             return NotImplemented
-        return tuple.__new__(Size, tuple.__add__(other, self))
+        return Size(tuple.__add__(other, self))
 
     def __mul__(self, n):
         return tuple.__new__(Size, tuple.__mul__(self, n))

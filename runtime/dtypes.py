@@ -307,7 +307,7 @@ def check_scalar(value):
 
 
 def check_int64(value):
-    """Raise PyTorch's ValueError for an int beyond int64, where it is an index or is assigned."""
+    """Raise PyTorch's ValueError for an int beyond int64, as an index, an argument or a size."""
     if not -(2**63) <= value < 2**63:
         raise ValueError("Overflow when unpacking long long")
 

@@ -50,7 +50,7 @@ def overflow(o, values, name):
             continue
         for k, n in enumerate(v if isinstance(v, (tuple, list)) else (v,)):
             if n.__class__ is int and not -(2**63) <= n < 2**63:
-                if a.list:
+                if a.list and v is not n:  # PyTorch unpacks a single int as it does for an argument that is one
                     where = f"{name}(): argument '{a.name}' failed to unpack the object at pos {k + 1} with error"
                     raise TypeError(f'{where} "Overflow when unpacking long long"') from None
                 raise ValueError("Overflow when unpacking long long") from None
@@ -274,7 +274,9 @@ def as_int(v):
     """Convert a single int: Python's, NumPy's, or a tensor without dimensions."""
     if not is_int(v):
         raise TypeError(f"must be int, not {type_name(v)}")
-    return int(v.item()) if isinstance(v, Tensor) else v.__index__()
+    n = int(v.item()) if isinstance(v, Tensor) else v.__index__()
+    dt.check_int64(n)
+    return n
 
 
 def as_index(v):
@@ -315,6 +317,8 @@ def as_ints(v, length=None):
     if c is bool or isinstance(v, (Tensor, np.ndarray)) and v.shape and v.shape != (1,):
         raise TypeError(f"must be tuple of ints, not {type_name(v)}")
     n = as_index(v)
+    if length:
+        dt.check_int64(n)
     return (n,) * (length or 1)
 
 

@@ -124,6 +124,7 @@ _NAMES = {
     "as_int": as_int,
     "as_ints": as_ints,
     "as_scalar": as_scalar,
+    "check_int64": dt.check_int64,
     "check_scalar": dt.check_scalar,
     "check_tensors": check_tensors,
     "direct": direct,
@@ -281,6 +282,8 @@ def _conversion(name, a, i, strict):
     if base == "Scalar":
         # here too, so that what fits, such as an alpha of 1, costs no call
         lines += [f"if {name}.__class__ is int and not -(2**63) <= {name} < 2**64:", f"    check_scalar({name})"]
+    elif base == "int" and not a.name.startswith("dim"):  # dimensions beyond int64 are out of range anyway
+        lines += [f"if {name}.__class__ is int and not -(2**63) <= {name} < 2**63:", f"    check_int64({name})"]
     return lines
 
 

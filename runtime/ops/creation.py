@@ -928,6 +928,7 @@ def _ends(name, start, end, steps):
     if wrong:
         raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got {' and '.join(wrong)}.")
     steps = steps.__index__()
+    dt.check_int64(steps)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     return *(x.item() if isinstance(x, Tensor) else x for x in (start, end)), steps

@@ -281,6 +281,8 @@ def flipud(self):
 
 
 def _roll_prepare(self, shifts, dims):
+    for n in shifts:
+        dt.check_int64(n)
     if not shifts:
         raise RuntimeError("`shifts` required")
     if not dims and len(shifts) == 1:
@@ -332,7 +334,9 @@ def _repeat_prepare(self, repeats):
     n = len(self._shape)
     if len(repeats) < n:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
-    if any(r < 0 for r in repeats):
+    if any(not 0 <= r < 2**63 for r in repeats):
+        for r in repeats:
+            dt.check_int64(r)
         raise RuntimeError(
             f"Trying to create tensor with negative dimension "
             f"{min(r * s for r, s in zip(repeats[len(repeats) - n :], self._shape))}: "

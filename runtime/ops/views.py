@@ -813,7 +813,9 @@ def _as_strided_geometry(self, size, stride, storage_offset=None):
     off = self._offset if storage_offset is None else storage_offset
     if any(s < 0 for s in size):
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
-    if any(s < 0 for s in stride):
+    if any(not 0 <= s < 2**63 for s in stride):
+        for s in stride:
+            dt.check_int64(s)
         raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
     if off < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {off}")

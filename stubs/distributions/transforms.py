@@ -303,10 +303,10 @@ class ReshapeTransform(Transform):
     )
 
     def _call(self, x):
-        return x.reshape(self.forward_shape(x.shape))
+        return x.reshape(x.shape[: x.dim() - len(self.in_shape)] + self.out_shape)
 
     def _inverse(self, y):
-        return y.reshape(self.inverse_shape(y.shape))
+        return y.reshape(y.shape[: y.dim() - len(self.out_shape)] + self.in_shape)
 
     def log_abs_det_jacobian(self, x, y):
         return x.new_zeros(x.shape[: x.dim() - len(self.in_shape)])

@@ -234,3 +234,71 @@ def test_large_losses_with_operands_of_other_shapes(dtype):
 
 
 assert len(SWITCHES) > 50  # else the table was empty
+
+
+def matrices(n, hermitian=False):
+    """Forty matrices of one size, of magnitudes from 1e-3 to 1e2, some of them singular or triangular."""
+    a = torch.rand(40, n, n, dtype=torch.float64, generator=torch.Generator().manual_seed(n)) - 0.5
+    a[::5] = a[::5].triu()
+    a = a @ a.mT + torch.eye(n, dtype=torch.float64) if hermitian else a
+    a *= torch.logspace(-3, 2, 40, dtype=torch.float64)[torch.randperm(40, generator=torch.Generator().manual_seed(1))][
+        :, None, None
+    ]
+    return a
+
+
+L = torch.linalg
+OF_MATRICES = {
+    "matrix_exp": lambda a: L.matrix_exp(a),
+    "inv": lambda a: L.inv(a),
+    "inv_ex": lambda a: L.inv_ex(_singular(a))[1],
+    "det": lambda a: L.det(a),
+    "slogdet": lambda a: L.slogdet(a),
+    "lu": lambda a: L.lu(a),
+    "lu_factor": lambda a: L.lu_factor(a),
+    "lu_factor_ex": lambda a: L.lu_factor_ex(_singular(a)),
+    "solve": lambda a: L.solve(a, a.mT.contiguous()),
+    "solve_ex": lambda a: L.solve_ex(_singular(a), a)[1],
+    "triangular": lambda a: L.solve_triangular(a, a.mT.contiguous(), upper=False),
+    "unitriangular": lambda a: L.solve_triangular(a, a, upper=True, unitriangular=True),
+    "matrix_power": lambda a: L.matrix_power(a, 5),
+    "svdvals": lambda a: L.svdvals(a),
+    "eigvalsh": lambda a: L.eigvalsh(a),
+    "norm": lambda a: L.matrix_norm(a, 2),
+    "cond": lambda a: L.cond(a),
+    "pinv": lambda a: L.pinv(a),
+    "qr": lambda a: L.qr(a)[1].abs(),
+    "gradient of inv": lambda a: backward(L.inv)(a * 0.1 + torch.eye(a.shape[-1], dtype=a.dtype)),
+    "gradient of det": lambda a: backward(L.det)(a.clamp(-0.3, 0.3)),
+    "gradient of matrix_exp": lambda a: backward(L.matrix_exp)(a.clamp(-0.1, 0.1)),
+}
+OF_DEFINITE = {
+    "cholesky": lambda a: L.cholesky(a),
+    "cholesky_ex": lambda a: L.cholesky_ex(_singular(a))[1],
+    "cholesky_inverse": lambda a: torch.cholesky_inverse(L.cholesky(a)),
+    "ldl_factor": lambda a: L.ldl_factor(a),
+}
+
+
+def _singular(a):
+    """The matrices with a row of zeros, at another place in each, and another one in every third."""
+    a, n = a.clone(), a.shape[-1]
+    for i in range(len(a)):
+        at = int(a[i, 0, 0].abs().frexp()[1]) % n
+        a[i, at] = a[i, :, at] = 0
+        if at % 3 == 0:
+            a[i, -1] = a[i, :, -1] = 0
+    return a
+
+
+def _parts(result):
+    return list(result) if isinstance(result, tuple) else [result]
+
+
+@pytest.mark.parametrize("n", [1, 3, 7, 20])
+@pytest.mark.parametrize("name", [*OF_MATRICES, *OF_DEFINITE])
+def test_a_stack_of_matrices_is_what_each_of_them_is(name, n):
+    f, a = (OF_MATRICES | OF_DEFINITE)[name], matrices(n, name in OF_DEFINITE)
+    each = zip(*(_parts(f(a[i : i + 1])) for i in range(len(a))))
+    for whole, parts in zip(_parts(f(a)), each):
+        torch.testing.assert_close(whole, torch.cat(parts), rtol=1e-7, atol=1e-9)

@@ -223,8 +223,7 @@ class GraphModule(torch.nn.Module):
         used = {n.target for n in self._graph.nodes if n.op in ("get_attr", "call_module")}
         for name, _ in list(self.named_modules()):
             if name and not any(u == name or u.startswith(name + ".") or name.startswith(u + ".") for u in used):
-                owner = self.get_submodule(name.rpartition(".")[0])
-                owner._modules.pop(name.rpartition(".")[2], None)
+                self.delete_submodule(name)  # False where the module that held it is gone already
 
     def __deepcopy__(self, memo):
         new = self.__class__.__new__(self.__class__)

@@ -161,7 +161,9 @@ class Node:
 
     def insert_arg(self, idx, arg):
         """Insert a positional argument before another one."""
-        self.args = (*self._args[:idx], arg, *self._args[idx:])
+        self._args = (*self._args[:idx], arg, *self._args[idx:])
+        map_arg(arg, self._input_nodes.setdefault)  # behind the other inputs, wherever the argument stands
+        map_arg(arg, lambda n: n.users.setdefault(self))
 
     def replace_input_with(self, old_input, new_input):
         """Replace an input node by another node."""

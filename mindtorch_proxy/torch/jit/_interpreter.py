@@ -53,6 +53,21 @@ def _raise(message, cls=None):
     raise RuntimeError(message)
 
 
+def _square_root(v):
+    return math.sqrt(v) if v >= 0 or v != v else math.nan  # as C gives it, where Python raises
+
+
+def _logarithm(v):
+    return math.log(v) if v > 0 or v != v else math.nan if v else -math.inf
+
+
+def _exponential(v):
+    try:
+        return math.exp(v)
+    except OverflowError:
+        return math.inf
+
+
 # TorchScript's aten:: functions on values other than tensors
 _ON_VALUES = {
     "add": operator.add,
@@ -75,11 +90,11 @@ _ON_VALUES = {
     "__not__": operator.not_,
     "len": len,
     "__contains__": operator.contains,
-    "sqrt": math.sqrt,
+    "sqrt": _square_root,
     "ceil": math.ceil,
     "floor": math.floor,
-    "log": math.log,
-    "exp": math.exp,
+    "log": _logarithm,
+    "exp": _exponential,
     "abs": abs,
     "min": min,
     "max": max,

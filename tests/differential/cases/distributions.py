@@ -386,3 +386,112 @@ def case_modes_over_a_grid(torch):
             except NotImplementedError as e:
                 found[f"{name} {part}"] = str(e)
     return found
+
+
+def _special(torch, constraint, p):
+    """Values of a parameter at which formulas have cases of their own, or None."""
+    text = repr(constraint)
+    if "Real" in text and "positive" not in text.lower():
+        return torch.zeros_like(p)
+    if "UnitInterval" in text or "Interval(" in text and "1.0" in text:
+        return torch.full_like(p, 0.5)
+    if "GreaterThan" in text:
+        return torch.ones_like(p)
+    return None
+
+
+def case_gradients_of_densities(torch):
+    """By every parameter and by the value, also where the parameters and the values are special ones."""
+    found = {}
+    for name, d in families(torch):
+        given = [n for n in d.arg_constraints if n in d.__dict__ and isinstance(d.__dict__[n], torch.Tensor)]
+        if not given or not all(d.__dict__[n].is_floating_point() for n in given):
+            continue
+        for kind in ("given", "special"):
+            parameters = {}
+            for n in given:
+                p = d.__dict__[n].detach().clone()
+                special = _special(torch, d.arg_constraints[n], p) if kind == "special" else None
+                parameters[n] = (p if special is None else special).requires_grad_()
+            made = attempt(
+                lambda p=parameters: type(d)(
+                    **p,
+                    **({"temperature": d.temperature} if hasattr(d, "temperature") else {}),
+                    **({"dim": d.dim} if name[:3] == "LKJ" else {}),
+                )
+            )
+            if isinstance(made, str):
+                continue
+            torch.manual_seed(3)
+            sample = made.sample((2,)) if name[:7] != "Wishart" else torch.stack([made.mean] * 2)
+            for what, v in {"sample": sample, "zero": torch.zeros_like(sample), "one": torch.ones_like(sample)}.items():
+                v = v.detach().clone().requires_grad_(v.is_floating_point())
+
+                def gradients(v=v, made=made, parameters=parameters):
+                    out = made.log_prob(v)
+                    grads = torch.autograd.grad(
+                        out.sum(), [*parameters.values(), *[v] * v.requires_grad], allow_unused=True
+                    )
+                    return [out.detach(), *grads]
+
+                found[f"{name} {kind} {what}"] = attempt(gradients)
+
+            def of_moment(moment, made=made, parameters=parameters):
+                value = getattr(made, moment)
+                value = value() if callable(value) else value
+                return [value.detach(), *torch.autograd.grad(value.sum(), list(parameters.values()), allow_unused=True)]
+
+            for moment in ("mean", "variance", "entropy"):
+                found[f"{name} {kind} {moment}"] = attempt(of_moment, moment)
+    return found
+
+
+def case_chains_of_transforms(torch):
+    """Every two transforms, one after the other, of whatever dimensions their events are."""
+    D, found = torch.distributions, {}
+
+    def t(values):
+        return torch.tensor(values, dtype=torch.float64)
+
+    links = {
+        "exp": D.ExpTransform(),
+        "affine": D.AffineTransform(t([1.0, 2, 3]), t([1.0, -2, 3])),
+        "affine of vectors": D.AffineTransform(t([1.0, 2, 3]), t([0.5, 2, 3]), 1),
+        "sigmoid of vectors": D.IndependentTransform(D.SigmoidTransform(), 1),
+        "sticks": D.StickBreakingTransform(),
+        "softmax": D.SoftmaxTransform(),
+        "cholesky": D.CorrCholeskyTransform(),
+        "lower": D.LowerCholeskyTransform(),
+        "reshaped": D.ReshapeTransform((3,), (1, 3)),
+        "flattened": D.ReshapeTransform((2, 3), (6,)),
+        "parts": D.CatTransform([D.ExpTransform(), D.AffineTransform(0.0, 2.0)], -1, [1, 2]),
+        "chain": D.ComposeTransform([D.AffineTransform(0.0, 0.5), D.IndependentTransform(D.TanhTransform(), 1)]),
+        "inverse": D.ExpTransform().inv,
+    }
+    x = torch.linspace(0.1, 0.9, 12, dtype=torch.float64).reshape(2, 2, 3)
+    for (a, first), (b, second) in ((p, q) for p in links.items() for q in links.items()):
+        for cache in (0, 1):
+            f = attempt(lambda: D.ComposeTransform([first, second], cache_size=cache))
+            if isinstance(f, str):
+                found[f"{a}, {b} {cache}"] = f
+                continue
+            y = attempt(f, x)
+            found[f"{a}, {b} {cache}"] = [
+                attempt(g)
+                for g in (
+                    lambda: y,
+                    lambda: f.log_abs_det_jacobian(x, y),
+                    lambda: [f.domain.event_dim, f.codomain.event_dim],
+                    lambda: repr(f.domain),
+                    lambda: repr(f.codomain),
+                    lambda: f.bijective,
+                    lambda: tuple(f.forward_shape(x.shape)),
+                    lambda: tuple(f.inverse_shape(y.shape)),
+                    lambda: f.inv(y),
+                    lambda: f.inv.log_abs_det_jacobian(y, x),
+                    lambda: f.sign,
+                    lambda: f.inv.inv is f,
+                    lambda: f(x) is f(x) if cache else None,
+                )
+            ]
+    return found

@@ -5,6 +5,8 @@ odd numbers of random values.
 import itertools
 import warnings
 
+from attempts import attempt
+
 
 def case_tolerances(torch):
     x = torch.tensor([0.0, 1.0, 10.0, 100.0, -100.0, float("inf"), float("nan")], dtype=torch.float64)
@@ -314,4 +316,54 @@ def case_windows_large_and_dilated(torch):
         for stride in (1, 2):
             out = F.conv2d(p, w, dilation=dilation, stride=stride, padding=2)
             found[f"convolution {size} {stride}"] = out.sum(-1), torch.autograd.grad(out.square().sum(), (p, w))
+    return found
+
+
+def case_lists_as_indices_of_every_length(torch):
+    """A list is one index, or stands for a tuple of them: its length and what is in it decide."""
+    found, x = {}, torch.arange(24).view(2, 3, 4)
+    for n in (1, 2, 3, 4, 30, 31, 32, 33, 40):
+        for what, item in {
+            "slices": slice(None), "none": None, "dots": ..., "lists": [0, 1], "ints": 0, "bools": True, "tensors": torch.tensor(1),
+            "tensors of two": torch.tensor([0, 1]), "empty lists": [], "tuples": (0, 1),
+        }.items():  # fmt: skip
+            for place in (0, n - 1):
+                if what == "empty lists" and n >= 32 and not place:
+                    continue  # PyTorch reads the shape from the first element alone
+                index = [0] * n
+                index[place] = item
+                found[f"{what} at {place} of {n}"] = attempt(lambda index=index: x[index])
+    return found
+
+
+def case_order_statistics_of_every_length(torch):
+    """With NaN, infinities and equal numbers at every place, on rows of few and of many elements."""
+    found, inf, nan = {}, float("inf"), float("nan")
+    for n in (1, 2, 5, 100, 300, 1000):
+        x = ((torch.arange(4 * n) * 37) % 101).reshape(4, n).double() - 50
+        x[1, ::3] = nan
+        x[2, -1], x[2, 0] = nan, -inf
+        x[3, n // 2 :] = nan
+        for k in sorted({1, 2, n // 3 + 1, n // 2 + 1, n - 1, n}):
+            if not 1 <= k <= n:
+                continue
+            for dim, y in ((1, x), (0, x.t().contiguous())):
+                values, at = y.kthvalue(k, dim)
+                found[f"kth {n} {k} {dim}"] = [values, y.gather(dim, at.unsqueeze(dim)).squeeze(dim)]
+                for largest in (True, False):
+                    values, at = y.topk(k, dim, largest)
+                    found[f"top {n} {k} {dim} {largest}"] = [values, y.gather(dim, at)]
+        for name in ("median", "nanmedian", "min", "max", "cummax", "cummin"):
+            values, at = getattr(x, name)(1)
+            at = at if at.dim() == 2 else at.unsqueeze(1)
+            found[f"{name} {n}"] = [values, x.gather(1, at)]
+            found[f"{name} {n} at"] = at if name in ("min", "max", "cummax", "cummin") else None
+        found[f"sort {n}"] = [torch.sort(x, dim=1, stable=True), x.sort(1, descending=True)[0]]
+        found[f"mode {n}"] = x[0].mode()
+        for name in ("msort", "argmax", "argmin", "nansum", "amax", "aminmax"):
+            found[f"{name} {n}"] = getattr(x, name)() if name == "msort" else getattr(x, name)(dim=1)
+        found[f"quantile {n}"] = [
+            f(x, torch.tensor([0.0, 0.3, 1.0]).double(), dim=1) for f in (torch.quantile, torch.nanquantile)
+        ]
+        found[f"unique {n}"] = torch.unique(x[0], return_inverse=True, return_counts=True)
     return found

@@ -733,3 +733,104 @@ def case_places_of_insertion(torch):
         add("trunc")
     refused = [answer(lambda: f(other)) for f in (g.inserting_before, g.inserting_after, x.append, x.prepend)]
     return [seen, refused]
+
+
+def _small_graph(torch):
+    """A graph of placeholders, calls of each kind and an output, with the module that owns it."""
+    root = torch.nn.Module()
+    root.linear, root.w = torch.nn.Linear(2, 2), torch.nn.Parameter(torch.ones(2))
+    g = torch.fx.Graph()
+    x, y = g.placeholder("x"), g.placeholder("y", default_value=None)
+    a = g.call_function(torch.add, (x, y), {"alpha": 2})
+    b = g.call_method("relu", (a,))
+    c = g.call_module("linear", (b,))
+    d = g.get_attr("w")
+    e = g.call_function(operator.mul, (c, d))
+    f = g.call_function(torch.cat, ([e, a, a], -1))
+    unused = g.call_function(torch.neg, (x,))
+    g.output((f, {"b": b}))
+    return torch.fx.GraphModule(root, g)
+
+
+def _state_of_graph(g):
+    """All that a graph knows of its nodes, by their names."""
+    return [
+        [n.name, n.op, str(n.target) if isinstance(n.target, str) else n.target.__name__, repr(n.args), repr(n.kwargs)]
+        + [[u.name for u in n.users], [i.name for i in n.all_input_nodes], n.next.name, n.prev.name]
+        for n in g.nodes
+    ]
+
+
+def _changes_of_graphs(torch):
+    """Every method of nodes and graphs that changes or asks something: {what: f(graph module, nodes by name)}."""
+    add, neg = torch.add, torch.neg
+
+    def inserted(gm, at, f):
+        with at:
+            return f(gm.graph)
+
+    return {
+        "replace all": lambda gm, n: n["add"].replace_all_uses_with(n["x"]),
+        "replace some": lambda gm, n: n["add"].replace_all_uses_with(n["x"], lambda u: u.name == "relu"),
+        "replace none": lambda gm, n: n["add"].replace_all_uses_with(n["x"], lambda u: False),
+        "replace unused": lambda gm, n: n["neg"].replace_all_uses_with(n["x"]),
+        "replace with meta": lambda gm, n: (
+            n["add"].meta.update(k=1),
+            n["add"].replace_all_uses_with(n["x"], propagate_meta=True),
+            dict(n["x"].meta),
+        ),
+        "replace input": lambda gm, n: n["cat"].replace_input_with(n["add"], n["y"]),
+        "update argument": lambda gm, n: n["add"].update_arg(1, n["x"]),
+        "update keyword": lambda gm, n: n["add"].update_kwarg("alpha", n["x"]),
+        "new keyword": lambda gm, n: n["relu"].update_kwarg("k", 3),
+        "insert argument": lambda gm, n: n["relu"].insert_arg(0, n["y"]),
+        "insert argument behind": lambda gm, n: n["relu"].insert_arg(1, n["y"]),
+        "arguments": lambda gm, n: setattr(n["mul"], "args", (n["x"], [n["y"], n["add"]])),
+        "keywords": lambda gm, n: setattr(n["add"], "kwargs", {"out": n["y"]}),
+        "prepend": lambda gm, n: n["relu"].prepend(n["w"]),
+        "append": lambda gm, n: n["relu"].append(n["w"]),
+        "prepend itself": lambda gm, n: n["relu"].prepend(n["relu"]),
+        "erase": lambda gm, n: gm.graph.erase_node(n["neg"]),
+        "erase twice": lambda gm, n: [gm.graph.erase_node(n["neg"]), gm.graph.erase_node(n["neg"])],
+        "erase used": lambda gm, n: gm.graph.erase_node(n["add"]),
+        "erase a chain": lambda gm, n: [gm.graph.erase_node(gm.graph.output_node()), gm.graph.erase_node(n["cat"]), gm.graph.erase_node(n["mul"])],
+        "eliminate": lambda gm, n: gm.graph.eliminate_dead_code(),
+        "eliminate what is kept": lambda gm, n: gm.graph.eliminate_dead_code(lambda node: node.name == "neg"),
+        "find": lambda gm, n: [[repr(m) for m in gm.graph.find_nodes(op=op, target=t)] for op, t in (("placeholder", None), ("call_function", torch.add), ("call_method", "relu"), ("call_function", torch.mul))],
+        "output": lambda gm, n: repr(gm.graph.output_node()),
+        "impure": lambda gm, n: [m.is_impure() for m in gm.graph.nodes],
+        "format": lambda gm, n: [m.format_node() for m in gm.graph.nodes],
+        "next": lambda gm, n: [n["x"].prev.op, n["output"].next.op, n["x"].next.name],
+        "copied node": lambda gm, n: gm.graph.node_copy(n["relu"]).name,
+        "copied graph": lambda gm, n: _state_of_graph(copy.deepcopy(gm.graph)),
+        "before": lambda gm, n: inserted(gm, gm.graph.inserting_before(n["relu"]), lambda g: [g.call_function(neg, (n["x"],)).name, g.call_function(add, (n["x"], 1)).name]),
+        "after": lambda gm, n: inserted(gm, gm.graph.inserting_after(n["relu"]), lambda g: [g.call_function(neg, (n["x"],)).name, g.call_function(add, (n["x"], 1)).name]),
+        "at the beginning": lambda gm, n: inserted(gm, gm.graph.inserting_before(), lambda g: g.placeholder("z").name),
+        "named": lambda gm, n: [gm.graph.create_node("call_function", neg, (n["x"],), name=name).name for name in ("neg", "neg_1", "x", "3d", "a.b", "if", "neg_1", "print")],
+        "other graph": lambda gm, n: n["relu"].append(torch.fx.Graph().placeholder("q")),
+        "added module": lambda gm, n: [gm.add_submodule("p.q.r", torch.nn.ReLU()), gm.add_submodule("w.q", torch.nn.ReLU()), sorted(k for k, _ in gm.named_modules())],
+        "deleted module": lambda gm, n: [gm.delete_submodule("linear"), gm.delete_submodule("linear"), gm.delete_submodule("w"), gm.delete_submodule("no.such")],
+        "deleted unused modules": lambda gm, n: [gm.add_submodule("p.q", torch.nn.ReLU()), gm.delete_all_unused_submodules(), sorted(k for k, _ in gm.named_modules())],
+        "lint": lambda gm, n: gm.graph.lint(),
+        "normalized": lambda gm, n: repr(n["linear"].normalized_arguments(gm, normalize_to_only_use_kwargs=True)),
+        "stack trace": lambda gm, n: [setattr(n["add"], "stack_trace", "here"), n["add"].stack_trace, n["relu"].stack_trace],
+        "code": lambda gm, n: gm.recompile().src,
+        "copied into another": lambda gm, n: (lambda g: [repr(g.graph_copy(gm.graph, {})), _state_of_graph(g)])(torch.fx.Graph()),
+        "mapped": lambda gm, n: [repr(torch.fx.map_arg((n["x"], [n["y"], {"k": slice(n["x"], None)}], 3), lambda m: m.name)), repr(torch.fx.node.map_aggregate((1, [2, {"k": 3}]), lambda v: v + 1))],
+    }  # fmt: skip
+
+
+def case_what_methods_of_graphs_do_and_return(torch):
+    """The result of each, and the whole graph after it: arguments, users, inputs and order of all nodes."""
+    found = {}
+    for what, change in _changes_of_graphs(torch).items():
+        gm = _small_graph(torch)
+        nodes = {n.name: n for n in gm.graph.nodes}
+        result = answer(change, gm, nodes)
+        found[what] = [
+            result if isinstance(result, (list, str, bool)) and "Node" not in repr(type(result)) else repr(result)
+        ]
+        if isinstance(found[what][0], list):
+            found[what][0] = repr(found[what][0])
+        found[what].append(_state_of_graph(gm.graph))
+    return found

@@ -3,6 +3,7 @@
 import copy
 import io
 import warnings
+import zipfile
 
 from attempts import answer
 from comparing import STRICT
@@ -410,3 +411,148 @@ def case_samples_with_numbers_of_their_own(torch):
         vmap(lambda m, v: x[0].masked_fill(m, v))(m, v),
     ]
     return [*found, vmap(lambda x, m, v: x.clone().masked_fill_(m, v))(x, m, v)]
+
+
+_CODE = """class M(Module):
+  __parameters__ = []
+  __buffers__ = []
+  training : bool
+  def forward(self: __torch__.M,
+    {arguments}) -> {result}:
+    return {expression}
+"""
+
+
+def _archive(code):
+    """A file of TorchScript with one module, which has no attributes."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as z:
+        for name, data in {
+            "data.pkl": b"\x80\x02c__torch__\nM\nq\x00)\x81}q\x01(X\x08\x00\x00\x00trainingq\x02\x89ubq\x03.",
+            "code/__torch__.py": code.encode(),
+            "constants.pkl": b"\x80\x02).",
+            "version": b"3\n",
+        }.items():
+            z.writestr("archive/" + name, data)
+    out.seek(0)
+    return out
+
+
+_INTS, _FLOATS, _STRING = [5, 1, 4, 1, -3], [0.5, -2.0, 3.25], "Some word, and one"
+# (arguments, result, expression, values of the arguments)
+_VALUES = [
+    ("v: List[int], a: int, b: int, c: int", "List[int]", "torch.slice(v, a, b, c)", (_INTS, 0, 4, 2)),
+    ("v: List[int], a: int, b: int, c: int", "List[int]", "torch.slice(v, a, b, c)", (_INTS, -3, 99, 3)),
+    ("v: List[int], a: int, b: int, c: int", "List[int]", "torch.slice(v, a, b, c)", (_INTS, 1, 9223372036854775807, 1)),
+    ("v: List[int], a: int, b: int, c: int", "List[int]", "torch.slice(v, a, b, c)", (_INTS, 4, 1, 1)),
+    ("v: str, a: int, b: int, c: int", "str", "torch.slice(v, a, b, c)", (_STRING, 2, 9, 3)),
+    ("v: List[int], i: int", "int", "v[i]", (_INTS, -2)),
+    ("v: List[int], i: int", "int", "v[i]", (_INTS, 7)),
+    ("v: List[int]", "int", "torch.len(v)", (_INTS,)),
+    ("v: str", "int", "torch.len(v)", (_STRING,)),
+    ("v: List[int]", "int", "torch.sum(v)", (_INTS,)),
+    ("v: List[float]", "float", "ops.prim.max(v)", (_FLOATS,)),
+    ("v: List[int]", "int", "ops.prim.min(v)", (_INTS,)),
+    ("v: List[int], e: int", "int", "torch.index(v, e)", (_INTS, 1)),
+    ("v: List[int], e: int", "int", "torch.index(v, e)", (_INTS, 9)),
+    ("v: List[int], e: int", "int", "torch.count(v, e)", (_INTS, 1)),
+    ("v: List[int], e: int", "bool", "torch.__contains__(v, e)", (_INTS, 4)),
+    ("v: List[int], e: int", "bool", "torch.__contains__(v, e)", (_INTS, 9)),
+    ("v: List[int], w: List[int]", "List[int]", "torch.add(v, w)", (_INTS, [7, 8])),
+    ("v: List[int], n: int", "List[int]", "torch.mul(v, n)", (_INTS, 2)),
+    ("v: List[int], w: List[int]", "bool", "torch.eq(v, w)", (_INTS, [5, 1, 4, 1, -3])),
+    ("v: List[int], w: List[int]", "bool", "torch.ne(v, w)", (_INTS, [5, 1, 4, 1])),
+    ("v: List[int]", "List[int]", "torch.copy(v)", (_INTS,)),
+    ("v: List[int]", "int", "torch.pop(v)", (_INTS,)),
+    ("v: List[int]", "int", "torch.pop(v, 1)", (_INTS,)),
+    ("v: List[int]", "List[int]", "torch.list(v)", (_INTS,)),
+    ("d: Dict[str, int]", "List[str]", "torch.keys(d)", ({"a": 1, "b": 2},)),
+    ("d: Dict[str, int]", "List[int]", "torch.values(d)", ({"a": 1, "b": 2},)),
+    ("d: Dict[str, int], k: str", "int", "d[k]", ({"a": 1, "b": 2}, "b")),
+    ("d: Dict[str, int], k: str", "bool", "torch.__contains__(d, k)", ({"a": 1, "b": 2}, "c")),
+    ("d: Dict[str, int]", "int", "torch.len(d)", ({"a": 1, "b": 2},)),
+    ("s: str", "str", "torch.upper(s)", (_STRING,)),
+    ("s: str", "str", "torch.lower(s)", (_STRING,)),
+    ("s: str", "List[str]", "torch.split(s)", (_STRING,)),
+    ("s: str, at: str", "List[str]", "torch.split(s, at)", (_STRING, ", ")),
+    ("s: str, v: List[str]", "str", "torch.join(s, v)", ("-", ["a", "b", "c"])),
+    ("s: str", "str", "torch.strip(s)", ("  x  ",)),
+    ("s: str, t: str", "bool", "torch.startswith(s, t)", (_STRING, "Some")),
+    ("s: str, t: str", "bool", "torch.endswith(s, t)", (_STRING, "Some")),
+    ("s: str, a: str, b: str", "str", "torch.replace(s, a, b)", (_STRING, "o", "0")),
+    ("s: str", "int", "torch.ord(s)", ("x",)),
+    ("n: int", "str", "torch.chr(n)", (120,)),
+    ("s: str, n: int", "str", "torch.format(s, n, n)", ("{} and {}", 3)),
+    ("a: int, b: int, c: int", "int", "torch.__range_length(a, b, c)", (1, 12, 3)),
+    ("a: int, b: int, c: int", "int", "torch.__range_length(a, b, c)", (12, 1, 3)),
+    ("n: int", "List[int]", "ops.prim.rangelist(n)", (4,)),
+    ("a: bool, b: bool", "bool", "torch.__and__(a, b)", (True, False)),
+    ("a: bool, b: bool", "bool", "torch.__or__(a, b)", (True, False)),
+    ("a: bool, b: bool", "bool", "torch.__xor__(a, b)", (True, True)),
+    ("a: bool", "bool", "torch.__not__(a)", (True,)),
+    ("a: float", "int", "torch.Int(a)", (-2.5,)),
+    ("a: str", "int", "torch.Int(a)", ("12",)),
+    ("a: int", "float", "torch.Float(a)", (3,)),
+    ("a: str", "float", "torch.Float(a)", ("2.5",)),
+    ("a: int", "bool", "torch.Bool(a)", (3,)),
+    ("a: Tensor", "int", "torch.Int(a)", "tensor"),
+    ("a: Tensor", "float", "torch.Float(a)", "tensor"),
+    ("a: Tensor", "List[int]", "torch.size(a)", "matrix"),
+    ("a: Tensor", "int", "torch.size(a, 1)", "matrix"),
+    ("a: Tensor", "List[int]", "torch.stride(a)", "matrix"),
+    ("a: Tensor", "int", "torch.stride(a, 1)", "matrix"),
+    ("a: Tensor", "int", "torch.numel(a)", "matrix"),
+    ("a: Tensor", "int", "torch.dim(a)", "matrix"),
+    ("a: Tensor", "int", "torch.len(a)", "matrix"),
+    ("a: Tensor", "bool", "torch.is_floating_point(a)", "matrix"),
+    ("a: Tensor", "int", "ops.prim.dtype(a)", "matrix"),
+    ("a: Tensor", "Tensor", "torch.tensor(torch.size(a), dtype=6)", "matrix"),
+    ("a: Tensor", "Tensor", "torch.slice(a, 1, 0, 9223372036854775807, 2)", "matrix"),
+    ("a: Tensor", "Tensor", "torch.select(a, 1, -1)", "matrix"),
+    ("a: Tensor", "Tensor", "torch.add(a, a, alpha=2)", "matrix"),
+    ("a: Tensor", "Tensor", "torch.sub(1, a)", "matrix"),
+    ("a: Tensor", "Tensor", "torch.to(a, 3)", "matrix"),
+    *(
+        ("a: int, b: int", kind, f"torch.{name}(a, b)", pair)
+        for name, kind in {
+            "add": "int", "sub": "int", "mul": "int", "div": "float", "floordiv": "int", "remainder": "int", "pow": "float",
+            "eq": "bool", "ne": "bool", "lt": "bool", "le": "bool", "gt": "bool", "ge": "bool",
+        }.items()
+        for pair in ((-7, 2), (7, -2), (2, 2), (0, 3))  # a divisor of 0 ends the process of PyTorch
+    ),
+    *(
+        ("a: float, b: float", kind, f"torch.{name}(a, b)", pair)
+        for name, kind in {
+            "add": "float", "sub": "float", "mul": "float", "div": "float", "floordiv": "float", "remainder": "float",
+            "pow": "float", "eq": "bool", "lt": "bool", "ge": "bool",
+        }.items()
+        for pair in ((-7.5, 2.0), (7.5, -2.0), (2.0, 2.0), (0.0, 3.0))
+    ),
+    *(
+        ("a: float", kind, f"torch.{name}(a)", (a,))
+        for name, kind in {
+            "neg": "float", "sqrt": "float", "ceil": "int", "floor": "int", "log": "float", "exp": "float",
+            "isinf": "bool", "isnan": "bool",
+        }.items()
+        for a in (2.5, -0.5, 0.0, 1e4, float("inf"), float("nan"))
+        if (a == a and abs(a) < 1e9) or kind != "int"
+    ),
+    *(("a: float", "float", "ops.prim.abs(a)", (a,)) for a in (2.5, -0.5)),
+]  # fmt: skip
+
+
+def case_functions_of_scripts(torch):
+    """What code in a file of TorchScript calls on numbers, strings, lists, dictionaries and tensors."""
+    found, tensors = {}, {"tensor": torch.tensor(-2.5), "matrix": torch.arange(6.0).view(2, 3).t()}
+    for arguments, result, expression, given in _VALUES:
+        code = _CODE.format(arguments=arguments.replace(", ", ",\n    "), result=result, expression=expression)
+        values = (tensors[given],) if isinstance(given, str) else copy.deepcopy(given)
+
+        def run(code=code, values=values):
+            return torch.jit.load(_archive(code)).forward(*values)
+
+        try:
+            found[f"{expression} of {given}, {arguments}"] = run()
+        except Exception:
+            found[f"{expression} of {given}, {arguments}"] = "raises"
+    return found

@@ -449,3 +449,57 @@ def case_jagged_files(torch):
         back._ragged_idx,
         jagged_found(lambda: back.shape),
     ]
+
+
+def case_gradients_through_views_of_nested(torch):
+    """Of functions over nested tensors whose parts are not contiguous, do not lie in order, or share their buffer."""
+    warnings.simplefilter("ignore")
+    found, F = {}, torch.nn.functional
+    views = {
+        "itself": lambda nt: nt,
+        "transposed": lambda nt: nt.transpose(1, 2),
+        "transposed twice": lambda nt: nt.transpose(1, 2).transpose(-1, -2),
+        "contiguous": lambda nt: nt.transpose(1, 2).contiguous(),
+        "cloned": lambda nt: nt.transpose(1, 2).clone(),
+        "doubled": lambda nt: (nt * 2).transpose(1, 2),
+    }
+    functions = {
+        "unbound": lambda nt, w: sum((p * p).sum() for p in nt.unbind()),
+        "unbound in order": lambda nt, w: sum(
+            (p * torch.arange(p.numel()).reshape(p.shape)).sum() for p in nt.unbind()
+        ),
+        "padded": lambda nt, w: (nt.to_padded_tensor(0.5) ** 2).sum(),
+        "matmul": lambda nt, w: sum(p.pow(2).sum() for p in torch.matmul(nt, nt.transpose(1, 2)).unbind()),
+        "clone": lambda nt, w: sum((p**3).sum() for p in nt.clone().unbind()),
+        "contiguous": lambda nt, w: sum((p**3).sum() for p in nt.contiguous().unbind()),
+        "plus itself": lambda nt, w: sum((p**2).sum() for p in (nt + nt).unbind()),
+        "times itself": lambda nt, w: sum(
+            (p * torch.arange(p.numel()).reshape(p.shape)).sum() for p in (nt * nt).unbind()
+        ),
+        "relu": lambda nt, w: sum((p * torch.arange(p.numel()).reshape(p.shape)).sum() for p in F.relu(nt).unbind()),
+        "times a number": lambda nt, w: sum(
+            (p * torch.arange(p.numel()).reshape(p.shape)).sum() for p in (nt * 3).unbind()
+        ),
+        "softmax": lambda nt, w: sum((p**2).sum() for p in torch.softmax(nt, -1).unbind()),
+        "select": lambda nt, w: (nt[1] * torch.arange(nt[1].numel()).reshape(nt[1].shape)).sum(),
+        "chunk": lambda nt, w: sum((p**2).sum() for part in nt.chunk(1, -1) for p in part.unbind()),
+    }
+    for seen, view in views.items():
+        for name, f in functions.items():
+            if name in ("times itself", "select") and seen in ("transposed", "cloned", "doubled"):
+                continue  # PyTorch refuses these, for which there is no reason here
+            leaves = [
+                torch.arange(6.0).reshape(2, 3).cos().requires_grad_(),
+                torch.arange(12.0).reshape(4, 3).sin().requires_grad_(),
+            ]
+
+            def run(leaves=leaves, view=view, f=f):
+                nt = torch.nested.as_nested_tensor(leaves)
+                out = f(view(nt), None)
+                return [out.detach(), *(g.contiguous() for g in torch.autograd.grad(out, leaves))]
+
+            try:
+                found[f"{name} of {seen}"] = run()
+            except Exception as e:
+                found[f"{name} of {seen}"] = f"raises {type(e).__name__}"
+    return found

@@ -1063,3 +1063,171 @@ def case_clipping(torch):
                 norm = torch.nn.utils.clip_grad_norm_([p, q], most, kind)
                 found[f"{gradient} {most} {kind}"] = norm, p.grad, q.grad
     return found
+
+
+def case_order_of_hooks(torch):
+    """Every kind of hook, of one module and of all, in front and behind, that returns something or nothing."""
+    M, found = torch.nn.modules.module, {}
+    kinds = {
+        "pre": lambda m, f, **o: m.register_forward_pre_hook(f, **o),
+        "forward": lambda m, f, **o: m.register_forward_hook(f, **o),
+        "backward": lambda m, f, **o: m.register_full_backward_hook(f, **o),
+        "backward pre": lambda m, f, **o: m.register_full_backward_pre_hook(f, **o),
+    }
+    everywhere = {
+        "pre": M.register_module_forward_pre_hook,
+        "forward": M.register_module_forward_hook,
+        "backward": M.register_module_full_backward_hook,
+        "backward pre": M.register_module_full_backward_pre_hook,
+    }
+    for prepends in ((), (1,), (0, 2), (2, 1), (0, 1, 2)):
+        for changes in (False, True):
+            module, events, handles = torch.nn.Linear(2, 2), [], []
+            torch.nn.init.ones_(module.weight), torch.nn.init.zeros_(module.bias)
+
+            def hook(name, kind, changes=changes, events=events):
+                def run(m, *given):
+                    events.append([name, [str(g)[:60] for g in given]])
+                    if not changes:
+                        return None
+                    last = given[-1]
+                    if kind == "backward":
+                        last = given[0]
+                    return tuple(t * 2 for t in last) if isinstance(last, tuple) else last * 2
+
+                return run
+
+            for kind, register in kinds.items():
+                handles.append(everywhere[kind](hook(f"every {kind}", kind)))
+                for i in range(3):
+                    handles.append(register(module, hook(f"{kind} {i}", kind), prepend=i in prepends))
+            x = torch.ones(1, 2, requires_grad=True)
+            for removed in (None, 2, 5):
+                if removed is not None:
+                    handles[removed].remove()
+                try:
+                    out = module(x)
+                    out.sum().backward()
+                finally:
+                    pass
+                events.append([str(out.detach()), str(x.grad)])
+            for h in handles:
+                h.remove()
+            found[f"{prepends} {changes}"] = [
+                events,
+                [
+                    len(getattr(module, n))
+                    for n in ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+                ],
+            ]
+    return found
+
+
+def case_hooks_with_keywords_and_after_errors(torch):
+    """with_kwargs, always_call and prepend in every combination, where forward succeeds and where it raises."""
+
+    class Plus(torch.nn.Module):
+        def forward(self, x, *, by=1.0, fail=False):
+            if fail:
+                raise ValueError("as asked")
+            return x + by
+
+    found, everywhere = {}, torch.nn.modules.module.register_module_forward_hook
+    for keywords in (False, True):
+        for always in (False, True):
+            for prepend in (False, True):
+                for fail in (False, True):
+                    module, events = Plus(), []
+
+                    def hook(name, result=None, events=events):
+                        def run(m, *given):
+                            events.append([name, [repr(g) for g in given]])
+                            return result
+
+                        return run
+
+                    module.register_forward_hook(hook("first"))
+                    module.register_forward_hook(
+                        hook("second", torch.ones(1) * 7), with_kwargs=keywords, always_call=always, prepend=prepend
+                    )
+                    module.register_forward_pre_hook(
+                        hook("before", ((torch.ones(1),), {"by": 3.0, "fail": fail}) if keywords else None),
+                        with_kwargs=keywords,
+                        prepend=prepend,
+                    )
+                    of_all = everywhere(hook("of all"), with_kwargs=keywords, always_call=always)
+                    try:
+                        events.append(repr(module(torch.zeros(1), by=2.0, fail=fail)))
+                    except ValueError as e:
+                        events.append(str(e))
+                    of_all.remove()
+                    found[f"{keywords} {always} {prepend} {fail}"] = events
+    return found
+
+
+def case_hooks_of_states(torch):
+    """Hooks of saving and loading a state_dict: which run, in what order, with what, and what they change."""
+    found = {}
+    for changes in (False, True):
+        m, events = torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.BatchNorm1d(1)), []
+        for i, part in enumerate((m, m[0])):
+            part.register_state_dict_pre_hook(
+                lambda mod, prefix, keep, i=i: events.append(["save before", i, prefix, keep])
+            )
+            part.register_state_dict_post_hook(
+                lambda mod, state, prefix, meta, i=i: (
+                    events.append(["save after", i, prefix, sorted(state)]),
+                    changes and state.pop("0.bias", None),
+                    None,
+                )[2]
+            )
+            part.register_load_state_dict_pre_hook(
+                lambda mod, state, prefix, meta, strict, missing, unexpected, errors, i=i: (
+                    events.append(["load before", i, prefix, strict, sorted(state)]),
+                    changes and state.setdefault("0.bias", torch.ones(1)),
+                    None,
+                )[2]
+            )
+            part.register_load_state_dict_post_hook(
+                lambda mod, keys, i=i: (
+                    events.append(["load after", i, repr(keys)]),
+                    changes and keys.unexpected_keys.clear(),
+                    None,
+                )[2]
+            )
+        state = m.state_dict()
+        result = m.load_state_dict({**state, "2.other": torch.ones(1)}, strict=False)
+        found[changes] = [events, sorted(state), repr(result), m.state_dict()]
+    return {str(k): v for k, v in found.items()}
+
+
+def case_convolutions_over_long_inputs(torch):
+    """Results and all gradients over strides, dilations, paddings and groups, where rows are long beside the kernel."""
+    F, found = torch.nn.functional, {}
+    for dtype in (torch.float64, torch.float32):
+        for dims, sizes in ((1, (40,)), (2, (23, 30)), (3, (12, 13, 14))):
+            for stride, dilation, padding, groups, transposed in (
+                (1, 1, 0, 1, False), (1, 2, 0, 1, False), (1, 3, 2, 1, False), (1, 2, 1, 2, False), (2, 2, 1, 1, False), (2, 1, 3, 2, False),
+                (1, 1, 0, 1, True), (1, 2, 1, 1, True), (1, 1, 4, 1, True), (1, 2, 5, 2, True), (2, 1, 1, 1, True), (2, 2, 3, 2, True),
+            ):  # fmt: skip
+                kernel = (3, 2, 3)[:dims]
+                shape = (
+                    (4, 2 // groups * 1 if not transposed else 2, *kernel)
+                    if not transposed
+                    else (2, 4 // groups, *kernel)
+                )
+                generator = torch.Generator().manual_seed(1)
+                x = torch.rand(2, 2, *sizes, generator=generator, dtype=torch.float64).to(dtype).requires_grad_()
+                w = torch.rand(*shape, generator=generator, dtype=torch.float64).to(dtype).requires_grad_()
+                b = torch.rand(4, generator=generator, dtype=torch.float64).to(dtype).requires_grad_()
+                f = getattr(F, f"conv{'_transpose' * transposed}{dims}d")
+                out = f(x, w, b, stride=stride, padding=padding, dilation=dilation, groups=groups)
+                g = torch.rand(out.shape, generator=generator, dtype=torch.float64).to(dtype)
+                grads = torch.autograd.grad(out, (x, w, b), g)
+                found[f"{dtype} {dims} {stride} {dilation} {padding} {groups} {transposed}"] = [
+                    tuple(out.shape),
+                    out.mean(),
+                    grads[0].std(),
+                    *grads[1:],
+                ]
+    return found

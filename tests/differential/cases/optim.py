@@ -451,3 +451,246 @@ def case_what_optimizers_refuse_and_forget(torch):
         q.detach(),
         state["H_diag"],
     ]
+
+
+def _schedulers(torch):
+    sched = torch.optim.lr_scheduler
+    return {
+        "LambdaLR": lambda o: sched.LambdaLR(o, lambda e: 0.95**e),
+        "MultiplicativeLR": lambda o: sched.MultiplicativeLR(o, lambda e: 0.9),
+        "StepLR": lambda o: sched.StepLR(o, 3),
+        "MultiStepLR": lambda o: sched.MultiStepLR(o, [2, 2, 7]),
+        "ConstantLR": lambda o: sched.ConstantLR(o, 0.25, 6),
+        "LinearLR": lambda o: sched.LinearLR(o, 0.25, 0.75, 6),
+        "ExponentialLR": lambda o: sched.ExponentialLR(o, 0.9),
+        "PolynomialLR": lambda o: sched.PolynomialLR(o, 8, 2.0),
+        "CosineAnnealingLR": lambda o: sched.CosineAnnealingLR(o, 7, 0.01),
+        "CosineAnnealingWarmRestarts": lambda o: sched.CosineAnnealingWarmRestarts(o, 3, 2),
+        "CyclicLR": lambda o: sched.CyclicLR(o, 0.01, 0.1, 3, 5, "triangular2"),
+        "OneCycleLR": lambda o: sched.OneCycleLR(o, [0.5, 0.2], 24, three_phase=True, pct_start=0.4),
+        "SequentialLR": lambda o: sched.SequentialLR(
+            o, [sched.LinearLR(o, 0.01, total_iters=5), sched.CosineAnnealingLR(o, 15)], [5]
+        ),
+        "ChainedScheduler": lambda o: sched.ChainedScheduler(
+            [sched.ConstantLR(o, 0.1, 4), sched.ExponentialLR(o, 0.9)]
+        ),
+        "SWALR": lambda o: torch.optim.swa_utils.SWALR(o, 0.02, 5),
+        "ReduceLROnPlateau": lambda o: sched.ReduceLROnPlateau(o, patience=2, factor=0.5, cooldown=2),
+    }
+
+
+def _two_groups(torch):
+    return torch.optim.SGD(
+        [{"params": [torch.nn.Parameter(torch.zeros(2))], "lr": lr} for lr in (0.1, 0.2)], momentum=0.9
+    )
+
+
+def _metrics(s):
+    """What step() of a scheduler takes: the same metric at all steps but the first."""
+    return [0.5 if s.last_epoch else 1.0] if type(s).__name__ == "ReduceLROnPlateau" else []
+
+
+def case_states_of_schedulers_loaded_into_used_ones(torch):
+    """A scheduler that has run goes on as the one whose state it loads, whatever it has done itself."""
+    found = {}
+    for name, make in _schedulers(torch).items():
+        for before, after in ((2, 5), (5, 2), (9, 0), (0, 6)):
+            pairs = []
+            for count in (before, after):
+                o = _two_groups(torch)
+                pairs.append((o, make(o)))
+                for _ in range(count):
+                    o.step()
+                    pairs[-1][1].step(*_metrics(pairs[-1][1]))
+            (saved_optimizer, saved), (o, s) = pairs
+            o.load_state_dict(saved_optimizer.state_dict())
+            s.load_state_dict(saved.state_dict())
+            rates = [[g["lr"] for g in o.param_groups], s.get_last_lr()]
+            for _ in range(6):
+                o.step()
+                s.step(*_metrics(s))
+                rates.append([g["lr"] for g in o.param_groups])
+            found[f"{name} {before} {after}"] = [
+                rates,
+                {k: repr(v) for k, v in s.state_dict().items() if "lambda" not in k and "scale_fn" not in k},
+            ]
+    return found
+
+
+def case_states_of_optimizers_loaded_into_used_ones(torch):
+    found = {}
+    for name, several in OPTIMIZERS.items():
+        for options in several:
+            made = []
+            for count in (2, 4):
+                p = torch.nn.Parameter(torch.linspace(-1, 1, 4))
+                o = getattr(torch.optim, name)([p], **options)
+                for k in range(count):
+                    p.grad = torch.linspace(-2, 1, 4) * (k + count)
+                    o.step()
+                made.append((p, o))
+            (_, saved), (p, o) = made
+            o.load_state_dict(saved.state_dict())
+            values = []
+            for k in range(3):
+                p.grad = torch.linspace(1, -1, 4) * (k + 1)
+                o.step()
+                values.append(p.detach().clone())
+            found[f"{name} {options}"] = [values, o.state_dict()["state"].get(0), saved.state_dict()["state"].get(0)]
+    return found
+
+
+def _scaled(torch, scaler, finite):
+    p = torch.nn.Parameter(torch.ones(2))
+    o = torch.optim.SGD([p], lr=0.1)
+    scaler.scale(p.sum() * (1.0 if finite else float("inf"))).backward()
+    scaler.step(o)
+    scaler.update()
+    return p.detach().clone()
+
+
+def case_states_of_scalers_loaded_into_used_ones(torch):
+    found = {}
+    options = {"init_scale": 8.0, "growth_interval": 4, "growth_factor": 3.0, "backoff_factor": 0.25}
+    for before in ("", "1", "111", "10", "0", "11110"):
+        for after in ("", "1", "11", "0", "01"):
+            saved, scaler = (
+                torch.amp.GradScaler("cpu", **o) for o in (options, {"init_scale": 2.0, "growth_interval": 7})
+            )
+            for s, steps in ((saved, before), (scaler, after)):
+                for finite in steps:
+                    _scaled(torch, s, finite == "1")
+            scaler.load_state_dict(saved.state_dict())
+            states = [scaler.state_dict(), scaler._get_growth_tracker()]
+            for finite in "11011111":
+                states.append([_scaled(torch, scaler, finite == "1"), scaler.get_scale(), scaler._get_growth_tracker()])
+            found[f"{before} {after}"] = [states, scaler.state_dict()]
+    return found
+
+
+def _options_with_bounds(name):
+    """Options that bounds, restarts and special steps depend on, beside those of every optimizer."""
+    more = {
+        "Rprop": [{"step_sizes": (0.05, 0.2)}, {"etas": (0.1, 3.0)}],
+        "Adagrad": [{"lr_decay": 0.5}, {"eps": 0.1}],
+        "RAdam": [{"betas": (0.5, 0.6)}, {"decoupled_weight_decay": True, "weight_decay": 0.1}],
+        "NAdam": [{"momentum_decay": 0.5}],
+        "ASGD": [{"lambd": 0.1, "alpha": 0.5, "t0": 5}],
+        "Adamax": [{"betas": (0.1, 0.2), "eps": 0.1}],
+        "Adadelta": [{"rho": 0.0}, {"rho": 1.0}],
+        "RMSprop": [{"alpha": 0.1, "eps": 0.1}, {"centered": True}],
+        "Adafactor": [{"beta2_decay": -0.3, "d": 2.0}, {"eps": (1e-2, 0.5)}],
+        "SGD": [{"lr": 0.1, "momentum": 0.5, "dampening": 0.3, "maximize": True}],
+        "Adam": [{"betas": (0.0, 0.5), "eps": 0.1}, {"amsgrad": True, "betas": (0.5, 0.5)}],
+        "AdamW": [{"weight_decay": 0.5, "maximize": True}],
+    }
+    return [{}, {"lr": 0.5}, *more.get(name, [])]
+
+
+def case_long_runs_with_gradients_of_all_kinds(torch):
+    """Of one sign, of changing signs, large, tiny, zero: what has a bound reaches it, what restarts does so."""
+    found = {}
+    for name in OPTIMIZERS:
+        for options in _options_with_bounds(name):
+            p = torch.nn.Parameter(torch.linspace(-1, 1, 6, dtype=torch.float64).reshape(2, 3))
+            o = getattr(torch.optim, name)([p], **options)
+            values = []
+            for k in range(40):
+                size = (1.0, 1e3, 1e-3, 0.0)[k // 10 % 4] if k % 7 else 1.0
+                sign = 1 if k < 15 else (-1) ** k
+                p.grad = torch.linspace(1, 2, 6, dtype=torch.float64).reshape(2, 3) * size * sign
+                o.step()
+                if k % 5 == 4:
+                    values.append(p.detach().clone())
+            found[f"{name} {options}"] = [values, o.state_dict()["state"].get(0)]
+    return found
+
+
+def case_plateaus(torch):
+    """Every mode of ReduceLROnPlateau over a metric that stays, falls, rises and jumps."""
+    found, R = {}, torch.optim.lr_scheduler.ReduceLROnPlateau
+    metrics = [
+        1.0,
+        1.0,
+        0.9,
+        0.9,
+        0.9,
+        0.9,
+        0.9,
+        1.2,
+        0.9,
+        0.85,
+        0.85,
+        float("nan"),
+        0.85,
+        0.2,
+        0.3,
+        0.3,
+        0.3,
+        0.3,
+        0.3,
+        0.3,
+    ]
+    for mode in ("min", "max"):
+        for threshold_mode in ("rel", "abs"):
+            for patience, cooldown, more in (
+                (0, 0, {}),
+                (1, 0, {}),
+                (1, 2, {}),
+                (2, 3, {"min_lr": 0.03}),
+                (0, 1, {"threshold": 0.2}),
+                (1, 1, {"min_lr": [0.05, 0.01], "eps": 0.04}),
+            ):
+                o = _two_groups(torch)
+                s = R(o, mode, 0.5, patience, threshold_mode=threshold_mode, cooldown=cooldown, **more)
+                rates = []
+                for m in metrics:
+                    s.step(m)
+                    rates.append(
+                        [[g["lr"] for g in o.param_groups], s.num_bad_epochs, s.cooldown_counter, repr(s.best)]
+                    )
+                found[f"{mode} {threshold_mode} {patience} {cooldown} {more}"] = rates
+    return found
+
+
+def case_arguments_of_schedulers(torch):
+    """Every scheduler with arguments other than its defaults, over more epochs than its periods."""
+    sched, found = torch.optim.lr_scheduler, {}
+    S = torch.optim.swa_utils.SWALR
+    makers = {
+        "steps": lambda o: sched.MultiStepLR(o, [1, 5, 5, 5, 12], 0.5),
+        "step": lambda o: sched.StepLR(o, 1, 0.7),
+        "constant": lambda o: sched.ConstantLR(o, 0.5, 0),
+        "linear": lambda o: sched.LinearLR(o, 1.0, 0.0, 3),
+        "polynomial": lambda o: sched.PolynomialLR(o, 1, 0.5),
+        "cosine": lambda o: sched.CosineAnnealingLR(o, 4, 0.05),
+        "restarts": lambda o: sched.CosineAnnealingWarmRestarts(o, 1, 3, 0.01),
+        "restarts of one length": lambda o: sched.CosineAnnealingWarmRestarts(o, 4),
+        "cycle": lambda o: sched.CyclicLR(o, [0.01, 0.02], [0.1, 0.3], 2, 3, "exp_range", 0.9, cycle_momentum=False),
+        "cycle of iterations": lambda o: sched.CyclicLR(
+            o, 0.01, 0.1, 4, scale_fn=lambda x: 1 / (1 + x), scale_mode="iterations"
+        ),
+        "one cycle": lambda o: sched.OneCycleLR(
+            o, 0.5, epochs=5, steps_per_epoch=6, anneal_strategy="linear", div_factor=10, final_div_factor=3
+        ),
+        "one cycle of two phases": lambda o: sched.OneCycleLR(
+            o, 0.5, 30, pct_start=0.1, base_momentum=0.5, max_momentum=0.8
+        ),
+        "sequence": lambda o: sched.SequentialLR(
+            o, [sched.ConstantLR(o, 0.1, 2), sched.ExponentialLR(o, 0.9), sched.StepLR(o, 2)], [3, 9]
+        ),
+        "chain": lambda o: sched.ChainedScheduler(
+            [sched.LinearLR(o, 0.5, 1.0, 4), sched.MultiStepLR(o, [3, 8], 0.5), sched.CosineAnnealingLR(o, 10)]
+        ),
+        "averages": lambda o: S(o, 0.02, 5, "linear"),
+        "averages at once": lambda o: S(o, [0.02, 0.3], 0),
+    }
+    for name, make in makers.items():
+        o = _two_groups(torch)
+        s, rates = make(o), []
+        for _ in range(28):
+            o.step()
+            s.step()
+            rates.append([[g["lr"] for g in o.param_groups], [g["momentum"] for g in o.param_groups]])
+        found[name] = rates
+    return found

@@ -3,7 +3,7 @@
 import copy
 import io
 
-from attempts import attempts
+from attempts import attempt, attempts
 
 
 def _told(f):
@@ -522,3 +522,96 @@ def case_outputs_over_the_memory_of_inputs(torch):
         lambda: torch.ones(1).expand(3).__setitem__(0, 5),
         lambda: torch.ones(1).expand(3).__setitem__(slice(0, 2), torch.ones(2)),
     )
+
+
+def _sources(torch):
+    """Tensors with an offset, other strides, sizes of 1 and of 0: what a view may start from."""
+    x = torch.arange(96.0).view(4, 6, 4)
+    return {
+        "whole": x,
+        "behind": x[1:],
+        "behind and narrow": x[1:, 2:],
+        "columns": x[:, :, 2:],
+        "one": x[2],
+        "one column": x[1, :, 3],
+        "steps": x[::2, 1::2],
+        "transposed": x[1:].transpose(0, 2),
+        "permuted": x[:, 3:].permute(2, 0, 1),
+        "expanded": x[2:3].expand(3, 6, 4),
+        "single": x[3:, 5:, 2:],
+        "empty": x[1:, 3:3],
+        "empty at the end": x[4:],
+        "number": x[1, 2, 3],
+        "diagonal": x[1].diagonal(1),
+    }
+
+
+def _views(torch):
+    D = torch.float64
+    return {
+        "view dtype narrower": lambda t: t.view(torch.int16),
+        "view dtype": lambda t: t.view(torch.int32),
+        "view dtype wider": lambda t: t.view(D),
+        "view complex": lambda t: t.view(torch.complex64),
+        "as complex": lambda t: torch.view_as_complex(t.unflatten(-1, (-1, 2))),
+        "view flat": lambda t: t.view(-1),
+        "view split": lambda t: t.view(*t.shape[:-1], 2, -1),
+        "reshape": lambda t: t.reshape(-1, 2),
+        "none first": lambda t: t[None],
+        "none last": lambda t: t[..., None],
+        "none between": lambda t: t[:, None],
+        "none and a number": lambda t: t[None, 0, ..., None],
+        "unsqueeze": lambda t: t.unsqueeze(1),
+        "unsqueeze last": lambda t: t.unsqueeze(-1),
+        "squeeze": lambda t: t.squeeze(),
+        "squeeze first": lambda t: t.squeeze(0),
+        "select": lambda t: t.select(-1, -1),
+        "narrow": lambda t: t.narrow(-1, 1, 1),
+        "narrow nothing": lambda t: t.narrow(0, 0, 0),
+        "slice": lambda t: t[..., 1:],
+        "slice steps": lambda t: t[..., ::2],
+        "slice beyond": lambda t: t[5:],
+        "transpose": lambda t: t.transpose(0, -1),
+        "movedim": lambda t: t.movedim(0, -1),
+        "flatten": lambda t: t.flatten(),
+        "flatten last": lambda t: t.flatten(-2),
+        "unflatten": lambda t: t.unflatten(-1, (2, -1)),
+        "diagonal": lambda t: t.diagonal(),
+        "diagonal below": lambda t: t.diagonal(-1, -2, -1),
+        "unfold": lambda t: t.unfold(-1, 2, 1),
+        "unfold whole": lambda t: t.unfold(0, t.shape[0], 3),
+        "expand": lambda t: t.expand(2, *t.shape),
+        "expand none": lambda t: t.expand(*[-1] * t.dim()),
+        "as_strided": lambda t: t.as_strided((2, 2), (3, 1)),
+        "as_strided from 0": lambda t: t.as_strided((2, 2), (3, 1), 0),
+        "split": lambda t: t.split(2, -1)[-1],
+        "chunk": lambda t: t.chunk(2)[-1],
+        "unbind": lambda t: t.unbind()[-1],
+        "tensor_split": lambda t: t.tensor_split((1,))[-1],
+        "mT": lambda t: t.mT,
+        "detach": lambda t: t.detach(),
+        "swapaxes": lambda t: t.swapaxes(0, 1),
+        "view_as": lambda t: t.view_as(t),
+        "alias": lambda t: torch.ops.aten.alias(t),
+    }
+
+
+def case_views_of_views(torch):
+    """Every view of every source: shape, strides and offset, the values, and what writing into it changes."""
+    found = {}
+    for source in _sources(torch):
+        for name, view in _views(torch).items():
+            if source == "number" and name in ("as complex", "unflatten"):
+                continue  # another class of error in PyTorch
+            for again in ("", "again"):
+
+                def run(source=source, view=view, again=again):
+                    t = _sources(torch)[source]
+                    v = view(view(t)) if again else view(t)
+                    told = [v, v.storage_offset(), v.stride(), v.is_contiguous(), v._is_view(), v._version]
+                    if v.dtype.is_floating_point:
+                        v.fill_(-1)  # the same where elements share memory
+                    return [*told[1:], told[0].clone(), t.sum(), t._version]
+
+                found[f"{name} of {source} {again}"] = attempt(run)
+    return found

@@ -1,6 +1,7 @@
 """torch.utils, torch.testing, torch.masked, torch.library, torch.amp: programs that give what they give in PyTorch."""
 
 import collections
+import warnings
 
 import numpy as np
 from attempts import answer
@@ -893,3 +894,144 @@ def case_metadata_of_tensors(torch):
         differences(x, x[:1], skip_symbolic=True),
         differences(y, y),
     ]
+
+
+def case_parts_and_batches_of_every_size(torch):
+    """Splits, samplers, datasets and loaders over a grid of lengths: what is left over goes where PyTorch puts it."""
+    D, found = torch.utils.data, {}
+    for n in (1, 2, 5, 7, 10, 11, 13):
+        data = D.TensorDataset(torch.arange(n))
+        for parts in (
+            [0.5, 0.5],
+            [0.3, 0.3, 0.4],
+            [0.25] * 4,
+            [1.0],
+            [0.1, 0.9],
+            [0.7, 0.1, 0.1, 0.1],
+            [n],
+            [n - 1, 1],
+            [0, n],
+            [n, 1],
+        ):
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always")
+                try:
+                    split = D.random_split(data, parts, torch.Generator().manual_seed(0))
+                    result = [list(s.indices) for s in split]
+                except ValueError as e:
+                    result = str(e)
+            found[f"split {n} {parts}"] = [result, len(told)]
+        for size in (1, 2, 3, 5, 20):
+            for last in (False, True):
+                loader = D.DataLoader(
+                    data, size, drop_last=last, shuffle=True, generator=torch.Generator().manual_seed(1)
+                )
+                found[f"batches {n} {size} {last}"] = [len(loader), [b[0].tolist() for b in loader]]
+        for replacement in (False, True):
+            for count in (None, 1, n, n + 3, 2 * n, 40):
+                s = D.RandomSampler(data, replacement, count, torch.Generator().manual_seed(2))
+                found[f"random {n} {replacement} {count}"] = [len(s), list(s)]
+        for replicas in (1, 2, 3, 4):
+            for last in (False, True):
+                for shuffle in (False, True):
+                    ranks = [D.DistributedSampler(data, replicas, r, shuffle, 5, last) for r in range(replicas)]
+                    for s in ranks:
+                        s.set_epoch(3)
+                    found[f"ranks {n} {replicas} {last} {shuffle}"] = [[len(s), list(s)] for s in ranks]
+        joined = D.ConcatDataset([D.TensorDataset(torch.arange(k)) for k in (n, 1, 0, 3)])
+        found[f"joined {n}"] = [
+            len(joined),
+            joined.cumulative_sizes,
+            [joined[i][0].item() for i in range(-len(joined), len(joined))],
+        ]
+        for i in (len(joined), -len(joined) - 1):
+            try:
+                joined[i]
+            except Exception as e:
+                found[f"joined {n} {i}"] = type(e).__name__
+        found[f"subset {n}"] = [
+            [x[0].item() for x in D.Subset(data, list(range(n))[::-2])],
+            len(D.Subset(data, [0, 0])),
+        ]
+        stack = D.StackDataset(a=data, b=D.TensorDataset(torch.arange(n) * 2))
+        found[f"stack {n}"] = [len(stack), repr(stack[n - 1]), repr(stack.__getitems__([0, n - 1]))]
+        found[f"weighted {n}"] = list(
+            D.WeightedRandomSampler(range(1, n + 1), n, False, torch.Generator().manual_seed(3))
+        )
+        found[f"chosen {n}"] = list(D.SubsetRandomSampler(range(3, 3 + n), torch.Generator().manual_seed(4)))
+    return found
+
+
+def case_batches_of_streams(torch):
+    """Iterable datasets of every length in batches of every size, with and without the rest, with workers too."""
+    D, found = torch.utils.data, {}
+
+    class Stream(D.IterableDataset):
+        def __init__(self, n):
+            self.n = n
+
+        def __iter__(self):
+            return iter(range(self.n))
+
+        def __len__(self):
+            return self.n
+
+    for n in (0, 1, 4, 5, 6):
+        for size in (None, 1, 2, 5, 9):
+            for last in (False, True) if size else (False,):
+                loader = D.DataLoader(Stream(n), size, drop_last=last)
+                found[f"{n} {size} {last}"] = [len(loader), [b.tolist() if hasattr(b, "tolist") else b for b in loader]]
+        found[f"chain {n}"] = list(D.ChainDataset([Stream(n), Stream(2)]))
+    return found
+
+
+class _Seeds:
+    """What each worker's generators give first."""
+
+    def __init__(self, torch):
+        self.torch = torch
+
+    def __len__(self):
+        return 6
+
+    def __getitem__(self, i):
+        import random
+
+        import numpy as np
+
+        info = self.torch.utils.data.get_worker_info()
+        return [
+            i,
+            info.id,
+            info.seed - info.id == self.base(info),
+            info.num_workers,
+            int(self.torch.randint(1000, ())),
+            random.randrange(1000),
+            int(np.random.randint(1000)),
+        ]
+
+    @staticmethod
+    def base(info):
+        return info.seed - info.id
+
+
+def case_seeds_of_workers(torch):
+    """Each worker of a loader has its own seed, and all generators follow it."""
+    found = {}
+    for workers in (1, 2, 3):
+        for persistent in (False, True):
+            loader = torch.utils.data.DataLoader(
+                _Seeds(torch),
+                1,
+                num_workers=workers,
+                persistent_workers=persistent,
+                collate_fn=_first,
+                generator=torch.Generator().manual_seed(7),
+                multiprocessing_context="fork",
+            )
+            found[f"{workers} {persistent}"] = [list(loader) for _ in range(2)]
+    return found
+
+
+def _first(batch):
+    return batch[0]
