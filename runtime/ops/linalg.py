@@ -159,9 +159,8 @@ def _norm_grad(g, self, ord, dim, keepdim, out):
     size = self.abs()
     if abs(ord) == INF:
         # two kernels may round a complex magnitude differently, so the maximum is not taken from the result
-        top = (size == ((T.amax if ord > 0 else T.amin)(size, dim, True) if self.dtype.is_complex else out)) | T.isnan(
-            out
-        )
+        top = size == ((T.amax if ord > 0 else T.amin)(size, dim, True) if self.dtype.is_complex else out)
+        top = top | T.isnan(out) & T.isnan(size)
         return T.sgn(self) * (g / top.sum(dim, keepdim=True)) * top
     # multiplied in the same order as PyTorch: where one element alone determines the norm, the factors cancel exactly
     if ord > 2:

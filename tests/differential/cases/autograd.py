@@ -3,7 +3,7 @@
 import threading
 import warnings
 
-from attempts import attempts
+from attempts import attempt, attempts
 
 
 def error(f, *args, **kwargs):
@@ -1305,4 +1305,82 @@ def case_gradients_twice_with_options(torch):
         found[name] = first
         total = sum((g * torch.linspace(-1, 2, g.numel(), dtype=g.dtype).view(g.shape)).sum() for g in first)
         found[f"{name}, twice"] = torch.autograd.grad(total.real, inputs, allow_unused=True)
+    return found
+
+
+# which of equal elements is chosen is nobody's promise; a NaN that passes a gradient on in PyTorch makes it NaN here
+OTHERWISE = {
+    **dict.fromkeys(("kthvalue",), ("ties", "equal", "zeros", "negative", "nan")),
+    **dict.fromkeys(("mode", "hardswish", "elu", "selu", "celu", "cdist inf", "cdist 1", "renorm"), ("nan",)),
+    "margin": ("negative",),
+}
+
+
+def case_gradients_where_several_elements_are_chosen(torch):
+    """Ties, zeros, bounds and NaN: who gets the gradient, and how much of it."""
+    F, found, nan = torch.nn.functional, {}, float("nan")
+    sources = {
+        "ties": [[2.0, -2.0, 2.0], [1.0, 1.0, -3.0]],
+        "equal": [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]],
+        "zeros": [[0.0, 0.0, 0.0], [0.0, -0.0, 1.0]],
+        "negative": [[-1.0, -2.0, -1.0], [-2.0, -2.0, -1.0]],
+        "nan": [[nan, 1.0, nan], [1.0, nan, 1.0]],
+    }
+    functions = {
+        **{f"norm {p} {dim}": lambda x, p=p, dim=dim: torch.linalg.vector_norm(x, p, dim) for p in (float("inf"), -float("inf"), 0, 0.5, 1, 1.5, 2, 3, -1) for dim in (None, 0, 1, (0, 1))},
+        **{f"matrix norm {p}": lambda x, p=p: torch.linalg.matrix_norm(x, p) for p in ("fro", float("inf"), -float("inf"), 1, -1)},
+        **{f"{n} {d}": lambda x, n=n, d=d: (lambda r: r[0] if isinstance(r, tuple) else r)(getattr(torch, n)(x, *d)) for n in ("max", "min", "median", "nanmedian") for d in ((), (0,), (1,))},
+        **{f"{n} {d}": lambda x, n=n, d=d: getattr(torch, n)(x, d) for n in ("amax", "amin") for d in ((), 0, 1, (0, 1))},
+        **{n: lambda x, n=n: getattr(torch, n)(x, x.flip(1)) for n in ("maximum", "minimum", "fmax", "fmin", "dist", "hypot", "atan2")},
+        **{n: lambda x, n=n: getattr(torch, n)(x, 1)[0] for n in ("cummax", "cummin", "sort", "mode")},
+        "aminmax": lambda x: torch.aminmax(x).max * 2 + torch.aminmax(x).min,
+        "kthvalue": lambda x: x.kthvalue(2, 1)[0],
+        "topk": lambda x: x.topk(2, 1)[0],
+        "clamp": lambda x: x.clamp(-1, 1),
+        "clamp tensors": lambda x: x.clamp(x.detach().flip(0), torch.ones(3)),
+        **{n: lambda x, n=n: getattr(F, n)(x) for n in ("relu", "relu6", "hardtanh", "hardswish", "hardsigmoid", "leaky_relu", "elu", "selu", "celu", "softshrink", "hardshrink", "softsign", "logsigmoid")},
+        "threshold": lambda x: F.threshold(x, 0.0, 1.0),
+        **{n: lambda x, n=n: getattr(torch, n)(x) for n in ("abs", "sign", "sgn", "sqrt", "rsqrt", "frac", "prod", "sinc", "std", "var")},
+        "cumprod": lambda x: x.cumprod(1),
+        "prod of rows": lambda x: x.prod(1),
+        "max_pool1d": lambda x: F.max_pool1d(x[None], 2, 1),
+        "max_pool2d": lambda x: F.max_pool2d(x[None], 2, 1),
+        "adaptive_max_pool1d": lambda x: F.adaptive_max_pool1d(x[None], 2),
+        "l1_loss": lambda x: F.l1_loss(x, torch.ones(2, 3)),
+        "smooth_l1_loss": lambda x: F.smooth_l1_loss(x, torch.zeros(2, 3)),
+        "huber_loss": lambda x: F.huber_loss(x, torch.ones(2, 3)),
+        "hinge": lambda x: F.hinge_embedding_loss(x, torch.ones(2, 3)),
+        "margin": lambda x: F.multi_margin_loss(x, torch.tensor([0, 1])),
+        "ranking": lambda x: F.margin_ranking_loss(x, x.detach().flip(1), torch.ones(2, 3)),
+        "cosine": lambda x: F.cosine_similarity(x, x.flip(1)),
+        "pairwise": lambda x: F.pairwise_distance(x, x.flip(0)),
+        "cdist": lambda x: torch.cdist(x, x.flip(1)),
+        "cdist inf": lambda x: torch.cdist(x, x.flip(1), float("inf")),
+        "cdist 1": lambda x: torch.cdist(x, x.flip(1), 1.0),
+        "pdist": lambda x: F.pdist(x),
+        "renorm": lambda x: x.renorm(2, 0, 1.0),
+        "normalize": lambda x: F.normalize(x, dim=1),
+        "pow": lambda x: x**2 + x.abs() ** 0.5,
+        "pow 0": lambda x: x**0,
+        "xlogy": lambda x: torch.xlogy(x, x.abs()),
+        "nansum": lambda x: x.nansum(1),
+        "where": lambda x: torch.where(x > 1, x, x * 2),
+        "nan_to_num": lambda x: x.nan_to_num(2.0),
+        "scatter_reduce": lambda x: torch.zeros(2, 3).scatter_reduce(1, torch.zeros(2, 3, dtype=torch.long), x, "amax"),
+        "index_reduce": lambda x: torch.zeros(1, 3).index_reduce(0, torch.zeros(2, dtype=torch.long), x, "amin"),
+        "segment": lambda x: torch.segment_reduce(x, "max", lengths=torch.tensor([2])),
+    }  # fmt: skip
+    for source, values in sources.items():
+        for name, f in functions.items():
+
+            if source in OTHERWISE.get(name, ()):
+                continue
+
+            def run(values=values, f=f):
+                x = torch.tensor(values, dtype=torch.float32, requires_grad=True)
+                out = f(x)
+                g = torch.arange(1.0, out.numel() + 1).reshape(out.shape)
+                return torch.autograd.grad(out, x, g, allow_unused=True)
+
+            found[f"{name} of {source}"] = attempt(run)
     return found
