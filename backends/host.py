@@ -177,11 +177,8 @@ def _to_half(a):
 
 def astype(a, dtype):
     """Cast an array as PyTorch does: complex drops its imaginary part, floats that do not fit wrap as in C."""
-    if dtype is dt.complex32 or a.dtype == dt.complex32.np:
-        if a.dtype == dt.complex32.np:
-            return a if dtype is dt.complex32 else astype(dt.complex_array(a), dtype)
-        with quiet():
-            return dt.complex_pairs(a)
+    if a.dtype == dt.complex32.np and dtype is not dt.complex32:
+        a = dt.complex_array(a)
     if a.dtype.kind == "c" and dtype.category != dt.COMPLEX:
         a = a.real if dtype.category != dt.BOOL else a != 0
     low = dtype is dt.float16 or dtype is dt.bfloat16
@@ -192,8 +189,6 @@ def astype(a, dtype):
     with quiet():
         if low and a.dtype != dtype.np:  # PyTorch, too, rounds float64 and integers to float32 first
             return narrowed(a.astype(SINGLE, copy=False), dtype.np)
-        if dtype is dt.float8_e4m3fn and a.dtype != dtype.np:
-            a = dt.saturated(a)
         if dtype.category == dt.INT and dtype.itemsize < 8 and a.dtype.kind not in "biu":
             return (
                 a.astype(np.float32 if a.dtype.kind == "V" else a.dtype)
@@ -202,7 +197,7 @@ def astype(a, dtype):
             )
         if dtype.category == dt.BOOL and a.dtype.kind not in "biufc":
             return a.astype(np.float32) != 0
-        return a.astype(dtype.np)
+        return dt.stored(a, dtype)
 
 
 _MS_DTYPES = {}

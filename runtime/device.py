@@ -146,8 +146,9 @@ default = _Default()
 
 
 def get_default_device():
-    """Return the default device, which may be one that is not usable."""
-    return default.device
+    """Return the default device with its index. Without one, raise PyTorch's error where it cannot be used."""
+    d = default.device
+    return d if d is HOST or d.index is not None else usable(d, moving=True)
 
 
 def new_tensor_device(moving=False):
@@ -179,7 +180,7 @@ def usable(d, moving=False):
 
 def _absent(kind, moving):
     if kind in ("cuda", "xpu", "mtia"):
-        return AssertionError(f"Torch not compiled with {kind.upper()} enabled")
+        return AssertionError(f"Torch not compiled with {kind.upper()} enabled{'.' * (kind == 'mtia')}")
     if kind == "hpu":
         return ModuleNotFoundError("No module named 'torch.hpu'")
     if moving and kind != "lazy":

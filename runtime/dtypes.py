@@ -300,6 +300,19 @@ def set_default_dtype(d):
 SCALAR_CATEGORY = {bool: BOOL, int: INT, float: FLOAT, complex: COMPLEX}
 
 
+READ_AS = {
+    complex32: np.complex64,
+    ALL["float8_e4m3fn"]: None,
+}  # what numbers are read as where NumPy cannot read the dtype
+
+
+def stored(a, dtype):
+    """Return an array of numbers as a dtype stores them: complex32 as pairs, and float8_e4m3fn saturates."""
+    if dtype is complex32:
+        return a if a.dtype == dtype.np else complex_pairs(a)
+    return (saturated(a) if dtype is ALL["float8_e4m3fn"] and a.dtype != dtype.np else a).astype(dtype.np)
+
+
 def check_scalar(value):
     """Raise PyTorch's OverflowError for an int that neither int64 nor uint64 can hold."""
     if value.__class__ is int and not -(2**63) <= value < 2**64:

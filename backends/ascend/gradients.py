@@ -19,8 +19,9 @@ from ...runtime.ops.fused import (
 from ...runtime.ops.loss import NAMES
 from ...runtime.ops.resample import MODES, PADDINGS
 from ...runtime.registry import T
+from ..plan import Kernel
 from .fused import FUSED, HALVES, followed
-from .table import composite, pyboost_, unless
+from .table import composite, depends, pyboost_, unless
 
 FORMULA = "PyTorch's formula in one call"
 
@@ -143,23 +144,31 @@ def _groups(g, x, mean, rstd, weight):
     return group_norm_backward.call(g, x, mean.reshape(n, groups), rstd.reshape(n, groups), weight.reshape(-1))
 
 
-NORMS = {_over_last: _last, _over_batches: _batches, _over_groups: _groups}
+def _gradients_by(call):
+    """Return the kernel that computes the gradients of a norm by one of the functions above."""
+
+    def backward(g, x, mean, rstd, weight, stats, params, affine):
+        gx, gw, gb = call(g, x, mean, rstd, weight)
+        shape = tuple(1 if d in params else s for d, s in enumerate(x._shape))
+        return gx.reshape(x._shape), gw.reshape(shape), gb.reshape(shape)
+
+    return Kernel("composite", backward, why="a primitive for each kind of norm")
+
+
+NORMS = {
+    fits: _gradients_by(call)
+    for fits, call in ((_over_last, _last), (_over_batches, _batches), (_over_groups, _groups))
+}
 
 
 def _norm(g, x, mean, rstd, weight, stats, params, affine):
-    """Return the function that computes the gradients of a norm, or None where no primitive does."""
+    """Return the kernel that computes the gradients of a norm, or None where no primitive does."""
     if not affine or weight is None or weight.dtype is not x.dtype or x.dtype not in HALVES or 0 in x._shape:
         return None
-    return next((call for fits, call in NORMS.items() if fits(x, mean, weight, stats, params)), None)
+    return next((kernel for fits, kernel in NORMS.items() if fits(x, mean, weight, stats, params)), None)
 
 
-def _norm_backward(g, x, mean, rstd, weight, stats, params, affine):
-    gx, gw, gb = _norm(g, x, mean, rstd, weight, stats, params, affine)(g, x, mean, rstd, weight)
-    shape = tuple(1 if d in params else s for d, s in enumerate(x._shape))
-    return gx.reshape(x._shape), gw.reshape(shape), gb.reshape(shape)
-
-
-unless("_C.norm_backward", lambda *a: _norm(*a) is not None, "a primitive for each kind of norm", _norm_backward)
+depends("_C.norm_backward", _norm)
 
 
 # ---------------------------------------------------------------- primitives that nothing is bound to, and why

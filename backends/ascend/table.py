@@ -50,13 +50,19 @@ def unless(names, predicate, why, fn=None):
     fn, or the decomposition where fn is None, is used for calls for which predicate(*args) is true.
     """
     for name in names.split():
-        _unless[name] = predicate, Kernel("composite", fn or DECOMPOSITIONS[name], why=why)
+        kernel = Kernel("composite", fn or DECOMPOSITIONS[name], why=why)
+        depends(name, lambda *args, kernel=kernel: kernel if predicate(*args) else None)
+
+
+def depends(name, choose):
+    """Enter choose(*args), which returns the kernel for these arguments, or None for the one of all others."""
+    _unless[name] = choose
 
 
 def unfit(op, args):
     """Return the kernel for arguments that the primitive does not take, or None if it takes them."""
-    found = _unless.get(op.full)
-    return found[1] if found and found[0](*args) else None
+    choose = _unless.get(op.full)
+    return None if choose is None else choose(*args)
 
 
 def conditional(op):

@@ -155,7 +155,11 @@ def _widely(fn, low):
 
     def by_pieces(*arrays):
         shape = arrays[0].shape
-        if halves is None or arrays[0].size <= PIECE or any(a.ndim and a.shape != shape for a in arrays):
+        if (
+            halves is None
+            or arrays[0].size <= PIECE
+            or not all(a.flags.c_contiguous and (not a.ndim or a.shape == shape) for a in arrays)
+        ):
             return compute(*arrays)
         wide = [np.empty(PIECE, np.float32) if a.ndim else widened(a) if a.dtype == low else a for a in arrays]
         flat = [a.reshape(-1) for a in arrays]

@@ -484,11 +484,9 @@ def _from_numbers(x, d, want):
             )
         if d.category == dt.INT and d.itemsize < 8 or d is dt.bool_:
             return np.array(x, dtype=np.int64 if d is not dt.bool_ else np.bool_).astype(d.np), d
-        if d is dt.complex32:
-            return dt.complex_pairs(np.array(x, np.complex64)), d
         if d is dt.float16:
             return np.array(x, np.float32).astype(d.np), d  # PyTorch, too, rounds twice
-        return np.array(x, dtype=d.np) if d is not dt.float8_e4m3fn else dt.saturated(np.array(x)).astype(d.np), d
+        return dt.stored(np.array(x, dt.READ_AS.get(d, d.np)), d), d
     except OverflowError:
         if want is dt.bool_:  # an integer too large for any dtype is true
             return np.array(x, dtype=object).astype(np.bool_), want

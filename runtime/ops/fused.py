@@ -9,8 +9,8 @@ formulas instead of the backward kernel.
 from ..context import CONTEXT
 from ..declare import op
 from .common import T, dt, numel
+from .loss import NAMES
 
-REDUCTIONS = ("none", "mean", "sum")
 NOT = dict(out=False, method=False)
 
 
@@ -101,9 +101,7 @@ cross_entropy_loss = op(
     f"_C.cross_entropy_loss(Tensor input, {_LOSS}) -> (Tensor, Tensor)",
     "CrossEntropyLoss",
     meta=_cross_entropy_meta,
-    call=lambda p, input, target, weight, reduction, ignore: p(input, target, weight, REDUCTIONS[reduction], ignore)[
-        :2
-    ],
+    call=lambda p, input, target, weight, reduction, ignore: p(input, target, weight, NAMES[reduction], ignore)[:2],
     derivative={"input": _cross_entropy_grad},
     non_differentiable=(1,),
     **NOT,
@@ -113,7 +111,7 @@ cross_entropy_loss_backward = op(
     "CrossEntropyLossGrad",
     meta=lambda g, log_prob, *_: (log_prob._shape, log_prob.dtype),
     call=lambda p, g, log_prob, target, weight, reduction, ignore: p(
-        g, log_prob, target, weight, None, None, REDUCTIONS[reduction], ignore
+        g, log_prob, target, weight, None, None, NAMES[reduction], ignore
     ),
     **NOT,
 )

@@ -51,26 +51,29 @@ def switches():
 SWITCHES = [pytest.param(*found, id=f"{found[0].full} {found[1]}") for found in switches()]
 
 
-def operands(op, n, dtype):
-    """A value for each required argument of an elementwise operator: tensors of n elements, and numbers."""
+def operands(op, n, dtype, number=1):
+    """A value for each required argument of an elementwise operator: tensors of n elements, and the number."""
     generator = torch.Generator().manual_seed(n)
     for i, (argument, is_tensor) in enumerate(zip(op.schema.arguments, op.is_tensor)):
         if is_tensor:
             x = torch.rand(n, generator=generator, dtype=torch.float64) * 4 - 2
             yield (x.abs() + 0.5 if i else x).to(dtype) if dtype.is_floating_point else (x * 40 + 100).to(dtype)
         elif argument.default is None or argument.required:
-            yield 1
+            yield number
 
 
 @pytest.mark.parametrize("op, dtype, size", SWITCHES)
 def test_an_elementwise_result_is_that_of_its_parts(op, dtype, size):
     n, half = size + 1001, size // 2
-    args = [*operands(op, n, dtype)]
-    parts = [
-        op.call(*(a[i : i + half].clone() if isinstance(a, torch.Tensor) else a for a in args))
-        for i in range(0, n, half)
-    ]
-    torch.testing.assert_close(op.call(*args), torch.cat(parts), equal_nan=True)
+    for number in (1, 2, 3, -1, -2, 0.5, -0.5):  # some of which have algorithms of their own
+        args = [*operands(op, n, dtype, number)]
+        if number != 1 and (all(isinstance(a, torch.Tensor) for a in args) or not dtype.is_floating_point):
+            break
+        parts = [
+            op.call(*(a[i : i + half].clone() if isinstance(a, torch.Tensor) else a for a in args))
+            for i in range(0, n, half)
+        ]
+        torch.testing.assert_close(op.call(*args), torch.cat(parts), equal_nan=True)
 
 
 def rows(n):

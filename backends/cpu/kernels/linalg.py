@@ -31,7 +31,7 @@ def vector_norm(x, ord, dim, keepdim, dtype):
             return r.reshape((1,) * x.ndim) if keepdim else r
         if dim == (*range(dim[0], x.ndim),) and x.dtype.char in "fd" and x.size and x.flags.c_contiguous:
             lead = x.shape[: dim[0]]
-            return np.sqrt(squares_last(x.reshape(*lead, -1))).reshape(lead + (1,) * (len(dim) if keepdim else 0))
+            return np.sqrt(squares_last(x.reshape(*lead, -1))).reshape(lead)
         return np.sqrt(np.sum(np.square(x), dim, dtype=wide, keepdims=keepdim))
     if ord == 0:
         return np.sum(x != 0, dim, keepdims=keepdim)
@@ -56,13 +56,18 @@ def _lapack(name, *chars):
     return get_lapack_funcs((name,), [np.empty(0, char) for char in chars])[0]
 
 
+def _example(shape, dtype):
+    """Return a matrix that every factorization takes, or a vector of ones."""
+    return np.eye(*shape, dtype=dtype) if len(shape) == 2 else np.ones(shape, dtype)
+
+
 def each(f, *arrays):
     """Apply f to every matrix of the stacks, and stack the results."""
     batch = arrays[0].shape[:-2]
     if not batch:
         return f(*arrays)
-    if 0 not in batch and not any(a.size for a in arrays):  # matrices without elements are all alike
-        one = [np.asarray(o) for o in f(*[s[(0,) * len(batch)] for s in arrays])]
+    if not any(a.size for a in arrays):  # no matrices, or matrices without elements, which are all alike
+        one = [np.asarray(o) for o in f(*[_example(s.shape[len(batch) :], s.dtype) for s in arrays])]
         return [np.broadcast_to(o, (*batch, *o.shape)).copy() for o in one]
     out = [f(*[s[i] for s in arrays]) for i in np.ndindex(batch)]
     parts = [np.stack([np.asarray(o[k]) for o in out]) for k in range(len(out[0]))]

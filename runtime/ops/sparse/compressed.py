@@ -260,15 +260,15 @@ def add(self, other, *, alpha=1):
         return _dense_plus(self, other, alpha)
     if not isinstance(other, SparseTensor) and self.layout in (CSR, CSC):
         return _dense_plus(self, other, alpha)
-    if self.layout is not other.layout or self._layout in BLOCKS:
-        _no_add(self, other)
-        return self._with(self._v + other._v * alpha)
-    if self._shape != other._shape:
+    if isinstance(other, SparseTensor) and self._shape != other._shape:
         raise RuntimeError(
             f"torch.add: Expected input tensors to have the same shape, but got tensor `self` with shape "
             f"{list(self._shape)}"
             f" and tensor `other` with shape {list(other._shape)}"
         )
+    if self.layout is not other.layout or self._layout in BLOCKS:
+        _no_add(self, other)
+        return self._with(self._v + other._v * alpha)
     common = dt.promote_types(self.dtype, other.dtype)
     if self.dtype is not other.dtype:
         raise RuntimeError(

@@ -117,3 +117,15 @@ def case_absent_wrong_states_and_streams(torch):
             torch.mtia.set_rng_state_all,
         )
     ]
+
+
+def case_absent_default_devices(torch):
+    """A default device without an index is asked for when it is read; one with an index is what was set."""
+    found = {}
+    for name in ("cpu", "meta", "cuda", "cuda:1", "xpu", "xpu:0", "mps", "mps:0", "vulkan", "mtia", "hpu", "xla"):
+        torch.set_default_device(name)
+        try:
+            found[name] = outcome(torch.get_default_device)
+        finally:
+            torch.set_default_device(None)
+    return found

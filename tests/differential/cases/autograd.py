@@ -1327,20 +1327,58 @@ def case_gradients_where_several_elements_are_chosen(torch):
         "nan": [[nan, 1.0, nan], [1.0, nan, 1.0]],
     }
     functions = {
-        **{f"norm {p} {dim}": lambda x, p=p, dim=dim: torch.linalg.vector_norm(x, p, dim) for p in (float("inf"), -float("inf"), 0, 0.5, 1, 1.5, 2, 3, -1) for dim in (None, 0, 1, (0, 1))},
-        **{f"matrix norm {p}": lambda x, p=p: torch.linalg.matrix_norm(x, p) for p in ("fro", float("inf"), -float("inf"), 1, -1)},
-        **{f"{n} {d}": lambda x, n=n, d=d: (lambda r: r[0] if isinstance(r, tuple) else r)(getattr(torch, n)(x, *d)) for n in ("max", "min", "median", "nanmedian") for d in ((), (0,), (1,))},
-        **{f"{n} {d}": lambda x, n=n, d=d: getattr(torch, n)(x, d) for n in ("amax", "amin") for d in ((), 0, 1, (0, 1))},
-        **{n: lambda x, n=n: getattr(torch, n)(x, x.flip(1)) for n in ("maximum", "minimum", "fmax", "fmin", "dist", "hypot", "atan2")},
+        **{
+            f"norm {p} {dim}": lambda x, p=p, dim=dim: torch.linalg.vector_norm(x, p, dim)
+            for p in (float("inf"), -float("inf"), 0, 0.5, 1, 1.5, 2, 3, -1)
+            for dim in (None, 0, 1, (0, 1))
+        },
+        **{
+            f"matrix norm {p}": lambda x, p=p: torch.linalg.matrix_norm(x, p)
+            for p in ("fro", float("inf"), -float("inf"), 1, -1)
+        },
+        **{
+            f"{n} {d}": lambda x, n=n, d=d: (lambda r: r[0] if isinstance(r, tuple) else r)(getattr(torch, n)(x, *d))
+            for n in ("max", "min", "median", "nanmedian")
+            for d in ((), (0,), (1,))
+        },
+        **{
+            f"{n} {d}": lambda x, n=n, d=d: getattr(torch, n)(x, d)
+            for n in ("amax", "amin")
+            for d in ((), 0, 1, (0, 1))
+        },
+        **{
+            n: lambda x, n=n: getattr(torch, n)(x, x.flip(1))
+            for n in ("maximum", "minimum", "fmax", "fmin", "dist", "hypot", "atan2")
+        },
         **{n: lambda x, n=n: getattr(torch, n)(x, 1)[0] for n in ("cummax", "cummin", "sort", "mode")},
         "aminmax": lambda x: torch.aminmax(x).max * 2 + torch.aminmax(x).min,
         "kthvalue": lambda x: x.kthvalue(2, 1)[0],
         "topk": lambda x: x.topk(2, 1)[0],
         "clamp": lambda x: x.clamp(-1, 1),
         "clamp tensors": lambda x: x.clamp(x.detach().flip(0), torch.ones(3)),
-        **{n: lambda x, n=n: getattr(F, n)(x) for n in ("relu", "relu6", "hardtanh", "hardswish", "hardsigmoid", "leaky_relu", "elu", "selu", "celu", "softshrink", "hardshrink", "softsign", "logsigmoid")},
+        **{
+            n: lambda x, n=n: getattr(F, n)(x)
+            for n in (
+                "relu",
+                "relu6",
+                "hardtanh",
+                "hardswish",
+                "hardsigmoid",
+                "leaky_relu",
+                "elu",
+                "selu",
+                "celu",
+                "softshrink",
+                "hardshrink",
+                "softsign",
+                "logsigmoid",
+            )
+        },
         "threshold": lambda x: F.threshold(x, 0.0, 1.0),
-        **{n: lambda x, n=n: getattr(torch, n)(x) for n in ("abs", "sign", "sgn", "sqrt", "rsqrt", "frac", "prod", "sinc", "std", "var")},
+        **{
+            n: lambda x, n=n: getattr(torch, n)(x)
+            for n in ("abs", "sign", "sgn", "sqrt", "rsqrt", "frac", "prod", "sinc", "std", "var")
+        },
         "cumprod": lambda x: x.cumprod(1),
         "prod of rows": lambda x: x.prod(1),
         "max_pool1d": lambda x: F.max_pool1d(x[None], 2, 1),
@@ -1369,10 +1407,9 @@ def case_gradients_where_several_elements_are_chosen(torch):
         "scatter_reduce": lambda x: torch.zeros(2, 3).scatter_reduce(1, torch.zeros(2, 3, dtype=torch.long), x, "amax"),
         "index_reduce": lambda x: torch.zeros(1, 3).index_reduce(0, torch.zeros(2, dtype=torch.long), x, "amin"),
         "segment": lambda x: torch.segment_reduce(x, "max", lengths=torch.tensor([2])),
-    }  # fmt: skip
+    }
     for source, values in sources.items():
         for name, f in functions.items():
-
             if source in OTHERWISE.get(name, ()):
                 continue
 

@@ -324,9 +324,17 @@ def case_lists_as_indices_of_every_length(torch):
     found, x = {}, torch.arange(24).view(2, 3, 4)
     for n in (1, 2, 3, 4, 30, 31, 32, 33, 40):
         for what, item in {
-            "slices": slice(None), "none": None, "dots": ..., "lists": [0, 1], "ints": 0, "bools": True, "tensors": torch.tensor(1),
-            "tensors of two": torch.tensor([0, 1]), "empty lists": [], "tuples": (0, 1),
-        }.items():  # fmt: skip
+            "slices": slice(None),
+            "none": None,
+            "dots": ...,
+            "lists": [0, 1],
+            "ints": 0,
+            "bools": True,
+            "tensors": torch.tensor(1),
+            "tensors of two": torch.tensor([0, 1]),
+            "empty lists": [],
+            "tuples": (0, 1),
+        }.items():
             for place in (0, n - 1):
                 if what == "empty lists" and n >= 32 and not place:
                     continue  # PyTorch reads the shape from the first element alone
@@ -359,11 +367,46 @@ def case_order_statistics_of_every_length(torch):
             found[f"{name} {n}"] = [values, x.gather(1, at)]
             found[f"{name} {n} at"] = at if name in ("min", "max", "cummax", "cummin") else None
         found[f"sort {n}"] = [torch.sort(x, dim=1, stable=True), x.sort(1, descending=True)[0]]
-        found[f"mode {n}"] = x[0].mode()
+        found[f"mode {n}"] = x[0].mode()[0]
         for name in ("msort", "argmax", "argmin", "nansum", "amax", "aminmax"):
             found[f"{name} {n}"] = getattr(x, name)() if name == "msort" else getattr(x, name)(dim=1)
         found[f"quantile {n}"] = [
             f(x, torch.tensor([0.0, 0.3, 1.0]).double(), dim=1) for f in (torch.quantile, torch.nanquantile)
         ]
         found[f"unique {n}"] = torch.unique(x[0], return_inverse=True, return_counts=True)
+    return found
+
+
+def case_texts_at_bounds(torch):
+    """What a tensor prints where its size, its numbers or its lines reach a bound, and right beside it."""
+    found = {}
+    for threshold in (1, 4, 6, 1000):
+        for n in sorted({threshold - 1, threshold, threshold + 1, 7, 8}):
+            for edgeitems in (0, 1, 3):
+                torch.set_printoptions(threshold=threshold, edgeitems=edgeitems)
+                for x in (torch.arange(n), torch.arange(2.0 * n).view(2, n), torch.arange(n).view(n, 1, 1)):
+                    found[f"{threshold} {n} {edgeitems} {x.dim()}"] = repr(x)[:4000]
+    torch.set_printoptions(profile="default")
+    for high in (999.0, 1000.0, 1001.0, 1e8, 1.1e8, 99999.0, 1e5):
+        for low in (1.0, 0.5, 1e-4, 9.9e-5):
+            found[f"{high} {low}"] = [
+                repr(torch.tensor([low, high])),
+                repr(torch.tensor([low, high, float("inf")])),
+                repr(torch.tensor([-low, high, 0.0]).double()),
+            ]
+    for width in (10, 11, 12, 20, 21, 80):
+        for precision in (0, 1, 4, 8):
+            torch.set_printoptions(linewidth=width, precision=precision)
+            found[f"width {width} {precision}"] = [
+                repr(torch.linspace(0, 3, 7)),
+                repr(torch.arange(9)),
+                repr(torch.tensor([1.5 + 2j, -1j])),
+            ]
+    torch.set_printoptions(profile="default")
+    for sci_mode in (True, False, None):
+        torch.set_printoptions(sci_mode=sci_mode)
+        found[f"scientific {sci_mode}"] = [
+            repr(torch.tensor(v)) for v in ([1.0, 2.0], [1e-9, 1.0], [float("nan")], [0.0, -0.0], [123456.0, 0.25])
+        ]
+    torch.set_printoptions(profile="default")
     return found

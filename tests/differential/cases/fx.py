@@ -747,7 +747,7 @@ def _small_graph(torch):
     d = g.get_attr("w")
     e = g.call_function(operator.mul, (c, d))
     f = g.call_function(torch.cat, ([e, a, a], -1))
-    unused = g.call_function(torch.neg, (x,))
+    g.call_function(torch.neg, (x,))  # which nothing uses
     g.output((f, {"b": b}))
     return torch.fx.GraphModule(root, g)
 
@@ -793,31 +793,76 @@ def _changes_of_graphs(torch):
         "erase": lambda gm, n: gm.graph.erase_node(n["neg"]),
         "erase twice": lambda gm, n: [gm.graph.erase_node(n["neg"]), gm.graph.erase_node(n["neg"])],
         "erase used": lambda gm, n: gm.graph.erase_node(n["add"]),
-        "erase a chain": lambda gm, n: [gm.graph.erase_node(gm.graph.output_node()), gm.graph.erase_node(n["cat"]), gm.graph.erase_node(n["mul"])],
+        "erase a chain": lambda gm, n: [
+            gm.graph.erase_node(gm.graph.output_node()),
+            gm.graph.erase_node(n["cat"]),
+            gm.graph.erase_node(n["mul"]),
+        ],
         "eliminate": lambda gm, n: gm.graph.eliminate_dead_code(),
         "eliminate what is kept": lambda gm, n: gm.graph.eliminate_dead_code(lambda node: node.name == "neg"),
-        "find": lambda gm, n: [[repr(m) for m in gm.graph.find_nodes(op=op, target=t)] for op, t in (("placeholder", None), ("call_function", torch.add), ("call_method", "relu"), ("call_function", torch.mul))],
+        "find": lambda gm, n: [
+            [repr(m) for m in gm.graph.find_nodes(op=op, target=t)]
+            for op, t in (
+                ("placeholder", None),
+                ("call_function", torch.add),
+                ("call_method", "relu"),
+                ("call_function", torch.mul),
+            )
+        ],
         "output": lambda gm, n: repr(gm.graph.output_node()),
         "impure": lambda gm, n: [m.is_impure() for m in gm.graph.nodes],
         "format": lambda gm, n: [m.format_node() for m in gm.graph.nodes],
         "next": lambda gm, n: [n["x"].prev.op, n["output"].next.op, n["x"].next.name],
         "copied node": lambda gm, n: gm.graph.node_copy(n["relu"]).name,
         "copied graph": lambda gm, n: _state_of_graph(copy.deepcopy(gm.graph)),
-        "before": lambda gm, n: inserted(gm, gm.graph.inserting_before(n["relu"]), lambda g: [g.call_function(neg, (n["x"],)).name, g.call_function(add, (n["x"], 1)).name]),
-        "after": lambda gm, n: inserted(gm, gm.graph.inserting_after(n["relu"]), lambda g: [g.call_function(neg, (n["x"],)).name, g.call_function(add, (n["x"], 1)).name]),
+        "before": lambda gm, n: inserted(
+            gm,
+            gm.graph.inserting_before(n["relu"]),
+            lambda g: [g.call_function(neg, (n["x"],)).name, g.call_function(add, (n["x"], 1)).name],
+        ),
+        "after": lambda gm, n: inserted(
+            gm,
+            gm.graph.inserting_after(n["relu"]),
+            lambda g: [g.call_function(neg, (n["x"],)).name, g.call_function(add, (n["x"], 1)).name],
+        ),
         "at the beginning": lambda gm, n: inserted(gm, gm.graph.inserting_before(), lambda g: g.placeholder("z").name),
-        "named": lambda gm, n: [gm.graph.create_node("call_function", neg, (n["x"],), name=name).name for name in ("neg", "neg_1", "x", "3d", "a.b", "if", "neg_1", "print")],
+        "named": lambda gm, n: [
+            gm.graph.create_node("call_function", neg, (n["x"],), name=name).name
+            for name in ("neg", "neg_1", "x", "3d", "a.b", "if", "neg_1", "print")
+        ],
         "other graph": lambda gm, n: n["relu"].append(torch.fx.Graph().placeholder("q")),
-        "added module": lambda gm, n: [gm.add_submodule("p.q.r", torch.nn.ReLU()), gm.add_submodule("w.q", torch.nn.ReLU()), sorted(k for k, _ in gm.named_modules())],
-        "deleted module": lambda gm, n: [gm.delete_submodule("linear"), gm.delete_submodule("linear"), gm.delete_submodule("w"), gm.delete_submodule("no.such")],
-        "deleted unused modules": lambda gm, n: [gm.add_submodule("p.q", torch.nn.ReLU()), gm.delete_all_unused_submodules(), sorted(k for k, _ in gm.named_modules())],
+        "added module": lambda gm, n: [
+            gm.add_submodule("p.q.r", torch.nn.ReLU()),
+            gm.add_submodule("w.q", torch.nn.ReLU()),
+            sorted(k for k, _ in gm.named_modules()),
+        ],
+        "deleted module": lambda gm, n: [
+            gm.delete_submodule("linear"),
+            gm.delete_submodule("linear"),
+            gm.delete_submodule("w"),
+            gm.delete_submodule("no.such"),
+        ],
+        "deleted unused modules": lambda gm, n: [
+            gm.add_submodule("p.q", torch.nn.ReLU()),
+            gm.delete_all_unused_submodules(),
+            sorted(k for k, _ in gm.named_modules()),
+        ],
         "lint": lambda gm, n: gm.graph.lint(),
         "normalized": lambda gm, n: repr(n["linear"].normalized_arguments(gm, normalize_to_only_use_kwargs=True)),
-        "stack trace": lambda gm, n: [setattr(n["add"], "stack_trace", "here"), n["add"].stack_trace, n["relu"].stack_trace],
+        "stack trace": lambda gm, n: [
+            setattr(n["add"], "stack_trace", "here"),
+            n["add"].stack_trace,
+            n["relu"].stack_trace,
+        ],
         "code": lambda gm, n: gm.recompile().src,
-        "copied into another": lambda gm, n: (lambda g: [repr(g.graph_copy(gm.graph, {})), _state_of_graph(g)])(torch.fx.Graph()),
-        "mapped": lambda gm, n: [repr(torch.fx.map_arg((n["x"], [n["y"], {"k": slice(n["x"], None)}], 3), lambda m: m.name)), repr(torch.fx.node.map_aggregate((1, [2, {"k": 3}]), lambda v: v + 1))],
-    }  # fmt: skip
+        "copied into another": lambda gm, n: (lambda g: [repr(g.graph_copy(gm.graph, {})), _state_of_graph(g)])(
+            torch.fx.Graph()
+        ),
+        "mapped": lambda gm, n: [
+            repr(torch.fx.map_arg((n["x"], [n["y"], {"k": slice(n["x"], None)}], 3), lambda m: m.name)),
+            repr(torch.fx.node.map_aggregate((1, [2, {"k": 3}]), lambda v: v + 1)),
+        ],
+    }
 
 
 def case_what_methods_of_graphs_do_and_return(torch):

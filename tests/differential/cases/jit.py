@@ -443,7 +443,12 @@ _INTS, _FLOATS, _STRING = [5, 1, 4, 1, -3], [0.5, -2.0, 3.25], "Some word, and o
 _VALUES = [
     ("v: List[int], a: int, b: int, c: int", "List[int]", "torch.slice(v, a, b, c)", (_INTS, 0, 4, 2)),
     ("v: List[int], a: int, b: int, c: int", "List[int]", "torch.slice(v, a, b, c)", (_INTS, -3, 99, 3)),
-    ("v: List[int], a: int, b: int, c: int", "List[int]", "torch.slice(v, a, b, c)", (_INTS, 1, 9223372036854775807, 1)),
+    (
+        "v: List[int], a: int, b: int, c: int",
+        "List[int]",
+        "torch.slice(v, a, b, c)",
+        (_INTS, 1, 9223372036854775807, 1),
+    ),
     ("v: List[int], a: int, b: int, c: int", "List[int]", "torch.slice(v, a, b, c)", (_INTS, 4, 1, 1)),
     ("v: str, a: int, b: int, c: int", "str", "torch.slice(v, a, b, c)", (_STRING, 2, 9, 3)),
     ("v: List[int], i: int", "int", "v[i]", (_INTS, -2)),
@@ -515,30 +520,55 @@ _VALUES = [
     *(
         ("a: int, b: int", kind, f"torch.{name}(a, b)", pair)
         for name, kind in {
-            "add": "int", "sub": "int", "mul": "int", "div": "float", "floordiv": "int", "remainder": "int", "pow": "float",
-            "eq": "bool", "ne": "bool", "lt": "bool", "le": "bool", "gt": "bool", "ge": "bool",
+            "add": "int",
+            "sub": "int",
+            "mul": "int",
+            "div": "float",
+            "floordiv": "int",
+            "remainder": "int",
+            "pow": "float",
+            "eq": "bool",
+            "ne": "bool",
+            "lt": "bool",
+            "le": "bool",
+            "gt": "bool",
+            "ge": "bool",
         }.items()
         for pair in ((-7, 2), (7, -2), (2, 2), (0, 3))  # a divisor of 0 ends the process of PyTorch
     ),
     *(
         ("a: float, b: float", kind, f"torch.{name}(a, b)", pair)
         for name, kind in {
-            "add": "float", "sub": "float", "mul": "float", "div": "float", "floordiv": "float", "remainder": "float",
-            "pow": "float", "eq": "bool", "lt": "bool", "ge": "bool",
+            "add": "float",
+            "sub": "float",
+            "mul": "float",
+            "div": "float",
+            "floordiv": "float",
+            "remainder": "float",
+            "pow": "float",
+            "eq": "bool",
+            "lt": "bool",
+            "ge": "bool",
         }.items()
         for pair in ((-7.5, 2.0), (7.5, -2.0), (2.0, 2.0), (0.0, 3.0))
     ),
     *(
         ("a: float", kind, f"torch.{name}(a)", (a,))
         for name, kind in {
-            "neg": "float", "sqrt": "float", "ceil": "int", "floor": "int", "log": "float", "exp": "float",
-            "isinf": "bool", "isnan": "bool",
+            "neg": "float",
+            "sqrt": "float",
+            "ceil": "int",
+            "floor": "int",
+            "log": "float",
+            "exp": "float",
+            "isinf": "bool",
+            "isnan": "bool",
         }.items()
         for a in (2.5, -0.5, 0.0, 1e4, float("inf"), float("nan"))
         if (a == a and abs(a) < 1e9) or kind != "int"
     ),
     *(("a: float", "float", "ops.prim.abs(a)", (a,)) for a in (2.5, -0.5)),
-]  # fmt: skip
+]
 
 
 def case_functions_of_scripts(torch):

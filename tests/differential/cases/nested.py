@@ -503,3 +503,36 @@ def case_gradients_through_views_of_nested(torch):
             except Exception as e:
                 found[f"{name} of {seen}"] = f"raises {type(e).__name__}"
     return found
+
+
+def case_nested_gradients_given_to_views_of_nested(torch):
+    """backward() of a nested tensor takes a nested gradient, whatever the order of its own buffer."""
+    warnings.simplefilter("ignore")
+    found = {}
+    views = {
+        "itself": lambda nt: nt * 1,
+        "transposed": lambda nt: nt.transpose(1, 2),
+        "transposed twice": lambda nt: nt.transpose(1, 2).transpose(1, 2),
+        "cloned": lambda nt: nt.transpose(1, 2).clone(),
+        "contiguous": lambda nt: nt.transpose(1, 2).contiguous(),
+    }
+    for seen, view in views.items():
+        for given in ("packed", "transposed"):
+            leaves = [torch.arange(1.0, 7.0).reshape(2, 3), torch.arange(12.0).reshape(4, 3)]
+            leaves = [t.requires_grad_() for t in leaves]
+
+            def run(leaves=leaves, view=view, given=given):
+                out = view(torch.nested.as_nested_tensor(leaves))
+                shapes = [p.shape for p in out.unbind()]
+                parts = [torch.arange(float(s.numel())).reshape(s) for s in shapes]
+                g = torch.nested.nested_tensor(parts)
+                if given == "transposed":
+                    g = torch.nested.nested_tensor([p.t() for p in parts]).transpose(1, 2)
+                out.backward(g)
+                return [t.grad.contiguous() for t in leaves]
+
+            try:
+                found[f"{seen} {given}"] = run()
+            except Exception as e:
+                found[f"{seen} {given}"] = f"raises {type(e).__name__}"
+    return found

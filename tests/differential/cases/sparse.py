@@ -1,6 +1,7 @@
 """Sparse tensors of every layout: what expressions give, as text, or the type and the beginning of their error."""
 
 import re
+import warnings
 
 from attempts import attempts
 
@@ -1066,3 +1067,37 @@ def case_gradients_of_all_elements_are_sparse(torch):
     for f in (lambda: s.to_dense(masked_grad=False), lambda: (s * s).to_dense()):
         checks.append(torch.autograd.grad(Nothing.apply(f()).sum(), s, allow_unused=True))
     return [*((g._indices().tolist(), g._values()) for g in (*found, rows.grad)), checks, made.grad]
+
+
+def case_sums_of_compressed_tensors_of_other_shapes_and_layouts(torch):
+    """What is looked at first: the shapes of two sparse tensors, then their layouts, then their blocks."""
+    found = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        makers = {
+            "csr": lambda t: t.to_sparse_csr(),
+            "csc": lambda t: t.to_sparse_csc(),
+            "bsr": lambda t: t.to_sparse_bsr((2, 2)),
+            "bsr of ones": lambda t: t.to_sparse_bsr((1, 1)),
+            "bsc": lambda t: t.to_sparse_bsc((2, 2)),
+            "coo": lambda t: t.to_sparse(),
+        }
+        for a, first in makers.items():
+            for b, second in makers.items():
+                if "coo" in (a, b):
+                    continue
+                for n in (2, 4):
+                    for dtype in (torch.float32, torch.int64):
+                        if n == 4 and (a, b) != ("csr", "csr"):
+                            continue  # PyTorch's errors of the sums themselves name its libraries
+                        x, y = first(torch.ones(4, 4)), second(torch.ones(n, n, dtype=dtype))
+                        for name in ("add", "add_"):
+
+                            def run(x=x, y=y, name=name):
+                                return getattr(x, name)(y).to_dense()
+
+                            try:
+                                found[f"{a} {b} {n} {dtype} {name}"] = run()
+                            except RuntimeError as e:
+                                found[f"{a} {b} {n} {dtype} {name}"] = str(e).partition("\n")[0]
+    return found

@@ -1035,3 +1035,68 @@ def case_seeds_of_workers(torch):
 
 def _first(batch):
     return batch[0]
+
+
+def _store_calls(torch):
+    """Calls of a store one after another; each gives something, or raises."""
+    return [
+        ("set", lambda s: [s.set("a", "1"), s.set("b", b"xyz")]),
+        ("get", lambda s: [s.get("a"), s.get("b")]),
+        ("add", lambda s: [s.add("n", 3), s.add("n", -5), s.get("n")]),
+        ("check", lambda s: [s.check(["a"]), s.check(["a", "zz"]), s.check([])]),
+        ("wait", lambda s: s.wait(["a", "b"])),
+        (
+            "compare",
+            lambda s: [
+                s.compare_set("c", "", "first"),
+                s.compare_set("c", "no", "second"),
+                s.compare_set("c", "first", "third"),
+                s.get("c"),
+                s.compare_set("none", "some", "other"),
+            ],
+        ),
+        ("append", lambda s: [s.append("b", "123"), s.get("b"), s.append("new", "q"), s.get("new")]),
+        ("several", lambda s: [s.multi_set(["m1", "m2"], ["one", "two"]), s.multi_get(["m2", "m1"])]),
+        ("count", lambda s: s.num_keys()),
+        ("delete", lambda s: [s.delete_key("a"), s.delete_key("a"), s.check(["a"])]),
+        (
+            "queue",
+            lambda s: [
+                s.queue_push("q", "1"),
+                s.queue_push("q", "2"),
+                s.queue_push("q", "3"),
+                s.queue_len("q"),
+                s.queue_pop("q"),
+                s.queue_pop("q"),
+                s.queue_len("q"),
+                s.queue_pop("q", False),
+            ],
+        ),
+        ("empty queue", lambda s: s.queue_pop("q", False)),
+        ("extended", lambda s: s.has_extended_api()),
+        ("keys", lambda s: sorted(k for k in s.list_keys() if not k.endswith("count/"))),  # a file counts its users
+    ]
+
+
+def case_stores_of_one_process(torch):
+    """Every method of every store, in one order."""
+    import tempfile
+    from datetime import timedelta
+
+    D, found = torch.distributed, {}
+    with tempfile.TemporaryDirectory() as folder:
+        makers = {
+            "hash": lambda: D.HashStore(),
+            "file": lambda: D.FileStore(folder + "/store", 1),
+            "prefixed": lambda: D.PrefixStore("p", D.HashStore()),
+            "prefixed twice": lambda: D.PrefixStore("p", D.PrefixStore("q", D.HashStore())),
+        }
+        for name, make in makers.items():
+            store = make()
+            store.set_timeout(timedelta(seconds=1))
+            for call, f in _store_calls(torch):
+                try:
+                    found[f"{name} {call}"] = repr(f(store))
+                except Exception as e:
+                    found[f"{name} {call}"] = type(e).__name__
+    return found

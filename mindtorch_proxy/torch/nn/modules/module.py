@@ -902,6 +902,7 @@ class Module:
         except Exception:
             for key, hook, with_kwargs, always in _all_forward_hooks(self):
                 if always and key not in called:
+                    with_kwargs = with_kwargs and key in self._forward_hooks  # as in PyTorch, after an error
                     try:
                         output = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
                         result = result if output is None else output
