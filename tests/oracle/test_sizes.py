@@ -305,3 +305,22 @@ def test_a_stack_of_matrices_is_what_each_of_them_is(name, n):
     each = zip(*(_parts(f(a[i : i + 1])) for i in range(len(a))))
     for whole, parts in zip(_parts(f(a)), each):
         torch.testing.assert_close(whole, torch.cat(parts), rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("seen", ["transposed", "every second column", "part of it"])
+def test_in_place_operators_write_into_large_views(seen):
+    base = torch.zeros(400, 300)
+    view = {"transposed": base.t(), "every second column": base[:, ::2], "part of it": base[100:, 7:]}[seen]
+    one = torch.ones(view.shape)
+    for change in (
+        lambda t, one: t.add_(one, alpha=2),
+        lambda t, one: t.sub_(one, alpha=3),
+        lambda t, one: t.addcmul_(one, one, value=5),
+        lambda t, one: t.addcdiv_(one, one, value=7),
+        lambda t, one: t.lerp_(one * 9, 0.5),
+        lambda t, one: t.mul_(2),
+    ):
+        small = view[:1, :1].clone()
+        change(view, one)
+        change(small, one[:1, :1])
+        torch.testing.assert_close(view, small.expand(view.shape))
