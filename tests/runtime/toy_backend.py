@@ -116,5 +116,8 @@ class Toy:
     def to_host(self, t):
         return from_array(t._mstensor().asnumpy().copy(), t.dtype)
 
+    def draws(self, kind):
+        return False
+
     def moves(self):
         return {}
