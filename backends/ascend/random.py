@@ -29,9 +29,8 @@ DIGITS = {dt.float16: 11, dt.bfloat16: 8, dt.float32: 24, dt.float64: 53}
 primitive = functools.partial(pyboost.primitive, target="Ascend")
 
 
-def numbers(generator):
-    """Return seed and offset for one call as the tensors that primitives take."""
-    seed, offset = generator._advance()
+def numbers(seed, offset):
+    """Return seed and offset as the tensors that primitives take."""
     return tuple(pyboost.tensor_from_array(np.array(n, np.uint64).view(np.int64)) for n in (seed, offset))
 
 
@@ -39,7 +38,7 @@ def filled(name, generator, size, dtype, device, *parameters):
     """Return a new tensor that a primitive has filled with random numbers."""
     out = backend(device).empty(size, dtype, device)
     if 0 not in size:
-        primitive(name)(out._mstensor(), *parameters, *numbers(generator))
+        primitive(name)(out._mstensor(), *parameters, *numbers(*generator._advance()))
     return out
 
 
@@ -135,4 +134,4 @@ def _dropout(x, p):
 
 @functools.partial(pyboost_, "_C.dropout_drawn", "DropoutExt", "seed and offset are tensors")
 def _dropout_drawn(prim, x, p, seed, offset):
-    return prim(x, p, *(pyboost.tensor_from_array(np.array(n, np.uint64).view(np.int64)) for n in (seed, offset)))
+    return prim(x, p, *numbers(seed, offset))
