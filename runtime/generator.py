@@ -332,7 +332,7 @@ def _paired_normals(engine, n, mean, std):
 
 def normal(gen, n, dtype, mean=0.0, std=1.0, contiguous=True):
     """normal_: contiguous tensors of 16 or more elements are drawn in blocks, others in pairs."""
-    _check(std >= 0, f"normal expects std >= 0.0, but found std {std:g}")
+    check_std(std)
     if n == 0:
         return np.empty(0, dtype)
     _require(dtype, FLOATING, "normal_kernel_cpu")
@@ -363,17 +363,19 @@ def _inward(v, dtype, step):
     return rounded + step * (1 << max(abs(v + step).bit_length() - DIGITS[NAMES[dtype]], 0))
 
 
-def random_from_to(gen, n, dtype, lo, hi):
-    """random_(lo, hi), randint: integers in [lo, hi); hi None: up to the largest of the dtype."""
+def check_std(std):
+    """Raise PyTorch's error for a standard deviation that is negative."""
+    _check(std >= 0, f"normal expects std >= 0.0, but found std {std:g}")
+
+
+def check_p(p):
+    """Raise PyTorch's error for a probability outside [0, 1]."""
+    _check(0 <= p <= 1, f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
+
+
+def random_bounds(dtype, lo, hi):
+    """Return the least and the greatest of the integers in [lo, hi) that a dtype holds; hi None: up to its largest."""
     name, floating = NAMES[dtype], NAMES[dtype] in FLOATING
-    if hi is None and lo == I64.min:
-        _require(dtype, NUMERIC - {"float16"}, "random_full_64_bits_range_kernel_cpu")
-        _check(
-            name in ("int64", "float64", "float32", "bfloat16"),
-            "random_full_64_bits_range_kernel_cpu handles only int64, double, float and bfloat16",
-        )
-        work = F32 if name in ("float32", "bfloat16") else dtype
-        return _fill(gen, n, dtype, lambda engine, k: engine.words(k, 64).view(np.int64).astype(work))
     _check(hi is None or lo < hi, f"random_ expects 'from' to be less than 'to', but got from={lo} >= to={hi}")
     _check(
         name in C_NAMES and not name.startswith("complex"),
@@ -398,8 +400,23 @@ def random_from_to(gen, n, dtype, lo, hi):
                 f"{what} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations {C_NAMES[name]} "
                 "can support discrete uniform distribution only within this range. This warning will become an error "
                 "in version 1.7 release, please fix the code in advance",
-                stacklevel=3,
+                stacklevel=4,
             )
+    return lo, last
+
+
+def random_from_to(gen, n, dtype, lo, hi):
+    """random_(lo, hi), randint: integers in [lo, hi); hi None: up to the largest of the dtype."""
+    name, floating = NAMES[dtype], NAMES[dtype] in FLOATING
+    if hi is None and lo == I64.min:
+        _require(dtype, NUMERIC - {"float16"}, "random_full_64_bits_range_kernel_cpu")
+        _check(
+            name in ("int64", "float64", "float32", "bfloat16"),
+            "random_full_64_bits_range_kernel_cpu handles only int64, double, float and bfloat16",
+        )
+        work = F32 if name in ("float32", "bfloat16") else dtype
+        return _fill(gen, n, dtype, lambda engine, k: engine.words(k, 64).view(np.int64).astype(work))
+    lo, last = random_bounds(dtype, lo, hi)
     span = last - lo + 1
 
     def draw(engine, k):
@@ -472,7 +489,7 @@ def randperm(gen, n, dtype=np.dtype(np.int64)):
 
 def bernoulli(gen, n, dtype, p):
     """bernoulli_(p) with a number p: 1 where a float64 uniform is below p. dropout's mask is bernoulli_(1 - p)."""
-    _check(0 <= p <= 1, f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
+    check_p(p)
     _require(dtype, NUMERIC | {"bool"}, "bernoulli_scalar_cpu_")
     bound = math.ceil(p * 2.0**53)  # the same comparison in integers
     return _fill(gen, n, dtype, lambda engine, k: _bits53(engine, k) < bound)

@@ -17,23 +17,20 @@ LATER = (
 ENDED = ". This process cannot use the device any more and must end"
 NO_MEMORY = re.compile("llocate memory failed|out of device memory|EL0004|207001")
 LOST = re.compile(r"device is lost|\b507\d{3}\b")  # CANN's numbers of errors that end the device's context
-_waits: list = []
+_waits = True
 
 
 def decide(ms):
     """Choose, before the first kernel of the process, whether launches wait: a machine without accelerator waits."""
-    blocking = ms.get_context("device_target") == "CPU" or os.environ.get("ASCEND_LAUNCH_BLOCKING", "0") not in (
-        "",
-        "0",
-    )
-    if blocking:
+    global _waits
+    _waits = ms.get_context("device_target") == "CPU" or os.environ.get("ASCEND_LAUNCH_BLOCKING", "0") not in ("", "0")
+    if _waits:
         ms.runtime.launch_blocking()
-    _waits[:] = [blocking]
 
 
 def wait():
     """Whether each launch waits for its kernel; true before MindSpore is loaded."""
-    return not _waits or _waits[0]
+    return _waits
 
 
 def error_of(e, operator="", where=""):
@@ -65,12 +62,16 @@ def reporting(call):
 
 
 def waiting(call):
-    """Return a function that calls a kernel of the CPU and waits until it has written its results."""
+    """Return a function that calls a kernel and waits until the tensors that it returns are launched.
+
+    A kernel of the CPU has then written them.
+    """
 
     def run(*args):
         result = call(*args)
         for t in result if result.__class__ in (tuple, list) else (result,):
-            t._data_ptr()
+            if hasattr(t, "_data_ptr"):  # MindSpore's
+                t._data_ptr()
         return result
 
     return run

@@ -13,7 +13,6 @@ class Philox:
     """The engine of a device's generator; its state has 16 bytes, the seed and the offset."""
 
     __slots__ = ("seed", "offset")
-    cached = None
 
     def __init__(self, seed):
         self.reseed(seed)

@@ -128,6 +128,15 @@ class Trace:
                 copied[KINDS.get(kind, kind)] += int(n)
         return found, copied
 
+    def settled(self):
+        """Wait for what was launched, and return what read() does without this wait."""
+        import torch
+
+        torch.npu.synchronize()
+        found, copied = self.read()
+        found["synchronisation", "aclrtSynchronizeDevice"] -= 1
+        return +found, copied
+
 
 def on_npu(name):
     """Run the step on the emulated NPU and print what it cost as JSON."""
@@ -138,36 +147,30 @@ def on_npu(name):
     step, trace = prepare("npu"), Trace()
     for _ in range(3):
         step()
-    torch.npu.synchronize()
-    trace.read()
+    trace.settled()
     step()
-    time.sleep(0.5)  # what was launched arrives without being waited for
-    found, copied = trace.read()
+    found, copied = trace.settled()
     times = []
     for _ in range(TIMED):
         torch.npu.synchronize()
         started = time.perf_counter()
         step()
         times.append(time.perf_counter() - started)
-    torch.npu.synchronize()
-    trace.read()
-    lines = attributed(step, trace, torch.npu.synchronize)
+    trace.settled()
+    lines = attributed(step, trace)
     counts = [[*key, n] for key, n in found.items()]
     print("STEP " + json.dumps({"counts": counts, "bytes": copied, "seconds": min(times), "lines": lines}))
 
 
-def attributed(step, trace, wait):
+def attributed(step, trace):
     """Return {line of a program: {what: how often}} of a step that is waited for after every line outside of torch."""
     found, current = defaultdict(Counter), [None]
 
     def settle():
-        wait()
-        counts, _ = trace.read()
-        counts["synchronisation", "aclrtSynchronizeDevice"] -= 1
+        counts, _ = trace.settled()
         if current[0] is not None:
             for (what, name), n in counts.items():
-                if n > 0:
-                    found[current[0]][what if what == "kernel" else f"{what} {name}"] += n
+                found[current[0]][what if what == "kernel" else f"{what} {name}"] += n
 
     def local(frame, event, _):
         settle()

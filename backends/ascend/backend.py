@@ -1,6 +1,5 @@
 """The Ascend backend: device memory in MindSpore tensors, primitives for Ascend, copies to and from the host."""
 
-import functools
 from collections import Counter, defaultdict
 
 import numpy as np
@@ -18,10 +17,10 @@ from ..host import astype, ms_dtype_of, number_array
 from ..plan import CompositePlan, PrimitivePlan
 from . import devices, fused, layouts, random, table
 from .bindings import exists
+from .kernels import primitive
 
 TARGET = "Ascend"
 KEPT = 256  # numbers of each dtype that are cached as tensors on the device
-primitive = functools.partial(pyboost.primitive, target=TARGET)
 
 
 class AscendPlan(PrimitivePlan):
@@ -44,7 +43,7 @@ class AscendPlan(PrimitivePlan):
                     args = [pyboost.ms_dtype(a) if a.__class__ is dt.dtype else a for a in args]
                 strided = layouts.layouts(args)
                 if strided:
-                    return layouts.call(name, dtype, fn, args, strided, backend._moves, devices.synchronize)
+                    return layouts.call(name, dtype, fn, args, strided, backend._moves)
                 return fn(*args)
             except RuntimeError as e:
                 where = f"on device {self.device} ({devices.chip()}) for dtype {self.dtype}"
@@ -200,7 +199,7 @@ class Ascend:
             or any(t.dtype is not dst.dtype or t.device != dst.device or t._shape != dst._shape for t in tensors)
         ):
             return False
-        mapping(primitive(name), self.number, *[a._mstensor() if isinstance(a, Tensor) else a for a in args])
+        mapping(primitive(name), *[a._mstensor() if isinstance(a, Tensor) else a for a in args])
         self._moves["in place"] += 1
         return True
 

@@ -133,7 +133,7 @@ def _cross_entropy(input, target, weight, reduction, ignore_index, label_smoothi
 
 
 # ---------------------------------------------------------------- optimizers
-def adam(prim, number, dst, grad, average, square, weight1, beta2, weight2, root, eps, step_size, keep, step, lr):
+def adam(prim, dst, grad, average, square, weight1, beta2, weight2, root, eps, step_size, keep, step, lr):
     """Call aclnnApplyAdamWV2, which computes the bias correction from the step number.
 
     Without amsgrad the fourth tensor is not read.

@@ -5,7 +5,10 @@ operator with operands of some layout is therefore waited for; where CANN answer
 with contiguous operands, and the layout is remembered as refused.
 """
 
-from ...runtime import pyboost
+from ...runtime import launches
+from ...runtime.tensor import is_contiguous, is_dense
+from . import devices
+from .kernels import primitive
 
 REFUSAL = "561103"  # CANN's "inner error" while it prepares a call, which it gives for layouts too
 # operators whose strided operands are copied without a trial, with the reports of people who had the chip
@@ -23,18 +26,11 @@ _refused: dict = {}  # (operator, dtype, layouts of the operands) -> whether CAN
 
 def layout(shape, strides):
     """Return what distinguishes a layout, the order of its dimensions and the expanded ones, or None if contiguous."""
-    expected, contiguous = 1, True
-    for n, s in zip(reversed(shape), reversed(strides)):
-        if n != 1:
-            contiguous, expected = contiguous and s == expected, expected * n
-    if contiguous:
+    if is_contiguous(shape, strides):
         return None
     wide = [i for i, n in enumerate(shape) if n != 1]
     order = tuple(sorted(wide, key=lambda i: -strides[i]))
-    dense = strides[order[-1]] == 1 and all(
-        strides[a] == strides[b] * shape[b] for a, b in zip(order, order[1:]) if strides[b]
-    )
-    return len(shape), order, tuple(i for i in wide if not strides[i]), dense
+    return len(shape), order, tuple(i for i in wide if not strides[i]), is_dense(shape, strides)
 
 
 def layouts(args):
@@ -50,7 +46,7 @@ def layouts(args):
 
 def contiguous(args):
     """Return the arguments with contiguous copies of the strided tensors."""
-    copy = pyboost.primitive("Contiguous", target="Ascend")
+    copy = primitive("Contiguous")
     return [
         type(a)(contiguous(a))
         if a.__class__ is tuple or a.__class__ is list
@@ -61,21 +57,17 @@ def contiguous(args):
     ]
 
 
-def call(operator, dtype, kernel, args, found, moves, synchronize):
+def call(operator, dtype, kernel, args, found, moves):
     """Call the kernel with operands of which some are strided, copied where CANN refuses their layouts.
 
-    moves counts the copies and the retries. synchronize waits for the device, so that an error of the first call with
-    some layouts is not that of an earlier operator.
+    moves counts the copies and the retries.
     """
     key = operator, dtype, found
     refused = _refused.get(key, True if operator in COPIED else None)
     if refused is None:
-        synchronize()
+        devices.synchronize()  # so that an error below is not that of an earlier operator
         try:
-            result = kernel(*args)
-            for t in result if result.__class__ in (tuple, list) else (result,):
-                if hasattr(t, "_data_ptr"):
-                    t._data_ptr()
+            result = launches.waiting(kernel)(*args)
         except RuntimeError as e:
             if REFUSAL not in str(e) and REFUSAL not in str(e.__cause__):
                 raise

@@ -14,19 +14,18 @@ import numpy as np
 from ...runtime import dtypes as dt
 from ...runtime import pyboost
 from ...runtime.backend import backend
-from ...runtime.generator import default_of
+from ...runtime.generator import check_p, check_std, default_of, random_bounds
 from ...runtime.ops.fused import dropout_drawn
 from ...runtime.registry import T
 from .fused import HALVES, followed, fused
-from .table import DRAWN, pyboost_
+from .kernels import primitive
+from .table import composite, pyboost_
 
 PLACE = os.environ.get("MINDTORCH_NPU_RANDOM") or "host"
 if PLACE not in ("host", "device"):
     raise ValueError(f"MINDTORCH_NPU_RANDOM={PLACE}: expected 'host' or 'device'")
 ON_DEVICE = PLACE == "device"
-DIGITS = {dt.float16: 11, dt.bfloat16: 8, dt.float32: 24, dt.float64: 53}
-
-primitive = functools.partial(pyboost.primitive, target="Ascend")
+WHY = "drawn on the device, as MINDTORCH_NPU_RANDOM says"
 
 
 def numbers(seed, offset):
@@ -34,7 +33,7 @@ def numbers(seed, offset):
     return tuple(pyboost.tensor_from_array(np.array(n, np.uint64).view(np.int64)) for n in (seed, offset))
 
 
-def filled(name, generator, size, dtype, device, *parameters):
+def drawn(name, generator, size, dtype, device, *parameters):
     """Return a new tensor that a primitive has filled with random numbers."""
     out = backend(device).empty(size, dtype, device)
     if 0 not in size:
@@ -47,29 +46,18 @@ def uniform(make, dtype, low=0.0, high=1.0):
 
 
 def normal(make, dtype, mean=0.0, std=1.0, contiguous=True):
-    if std < 0:
-        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+    check_std(std)
     return make("InplaceNormal", dtype, float(mean), float(std))
 
 
 def bernoulli(make, dtype, p):
-    if not 0 <= p <= 1:
-        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
+    check_p(p)
     return make("InplaceBernoulliScalar", dtype, float(p))
 
 
-def integers(make, dtype, low, high):
-    high = highest(dtype) + 1 if high is None else high
-    if low >= high:
-        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    return make("InplaceRandom", dtype, low, high)
-
-
-def highest(dtype):
-    """Return the largest integer that random_() gives in a dtype."""
-    if dtype.is_floating_point:
-        return 1 << DIGITS[dtype]
-    return 1 if dtype is dt.bool_ else dt.iinfo(dtype).max
+def integers(make, dtype, low=0, high=None):
+    low, last = random_bounds(dtype.np, low, high)
+    return make("InplaceRandom", dtype, low, min(last + 1, (1 << 63) - 1))
 
 
 def _positive(make, dtype):
@@ -88,7 +76,7 @@ DRAWS = {
     "bernoulli": bernoulli,
     "dropout": lambda make, dtype, p: bernoulli(make, dtype, 1 - p) / (1 - p),
     "integers": integers,
-    "random": lambda make, dtype: integers(make, dtype, 0, min(highest(dtype) + 1, (1 << 63) - 1)),
+    "random": integers,
     "exponential": _floats(lambda make, dtype, rate=1.0: T.log(_positive(make, dtype)) / -rate),
     "log_normal": _floats(
         lambda make, dtype, mean=1.0, std=2.0: T.exp(normal(make, dt.OPMATH.get(dtype, dtype), mean, std))
@@ -109,7 +97,7 @@ def draws(kind):
 
 def _draw(kind, size, parameters, generator, dtype, device):
     def make(name, dtype, *parameters):
-        return filled(name, generator, tuple(size), dtype, device, *parameters)
+        return drawn(name, generator, tuple(size), dtype, device, *parameters)
 
     return DRAWS[kind](make, dtype, *parameters)
 
@@ -120,7 +108,8 @@ def _bernoulli(probabilities, dtype, generator):
 
 
 if ON_DEVICE:
-    DRAWN["_draw"], DRAWN["_C._bernoulli"] = _draw, _bernoulli
+    composite("_draw", WHY)(_draw)
+    composite("_C._bernoulli", WHY)(_bernoulli)
 
 
 # ---------------------------------------------------------------- dropout: one bit an element

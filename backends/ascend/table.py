@@ -30,7 +30,6 @@ INPLACE = {
 ANY_RANK = {"_distinct"}  # operators that take 0-d tensors although they have an argument `dim`
 # whether operators without an Ascend kernel run on the CPU, with copies there and back
 FALLBACK = os.environ.get("MINDTORCH_NPU_FALLBACK", "").lower() == "cpu"
-DRAWN: dict = {}  # full name of an operator that draws -> the function that draws on the device, if it is to
 _inplace: dict = {}
 _unless: dict = {}
 _kernels: dict = {}  # full name of an operator -> the kernel used instead of the declared primitive
@@ -111,12 +110,10 @@ def composite(names, why):
 
 def kernel(op):
     """Return the kernel of an operator; `why` of an unsupported one names what is missing."""
-    if op.full in DRAWN:
-        return Kernel("composite", DRAWN[op.full], why="drawn on the device, as MINDTORCH_NPU_RANDOM says")
-    if op.options.role == "draw":
-        return Kernel("host", None, why="draws PyTorch's numbers, on the host, which are moved")
     if op.full in _kernels:
         return _kernels[op.full]
+    if op.options.role == "draw":
+        return Kernel("host", None, why="draws PyTorch's numbers, on the host, which are moved")
     if op.prim and exists(op.prim):
         return Kernel("pyboost", None, op.prim, where=op.where)
     fn = DECOMPOSITIONS.get(op.full)

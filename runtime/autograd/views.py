@@ -193,7 +193,7 @@ def rebase(self, node, nr=0):
     v.rebuild(self, self._vc[0] if self._vc is not None else 0)
 
 
-def _plain(g):
+def plain_gradient(g):
     """Whether nothing records or intercepts operators on a gradient, so that its memory may be written to directly."""
     return not (CONTEXT.grad or PROCESS.active or g.__class__ is not Tensor or g.device is META)
 
@@ -214,7 +214,7 @@ def _may_be_written(g, bshape, bstride, boffset, shape, stride, offset):
     Nothing may record or intercept, and the view must be a part of a contiguous base. Otherwise the part is inserted by
     differentiable functions, which need an index for each element.
     """
-    if not _plain(g) or not is_contiguous(bshape, bstride) or g._shape != bshape:
+    if not plain_gradient(g) or not is_contiguous(bshape, bstride) or g._shape != bshape:
         return False
     start = offset - boffset
     whole = shape == bshape and stride == bstride
@@ -273,7 +273,7 @@ def as_strided_backward(g, bshape, bstride, boffset, shape, stride, offset):
     low = min(boffset, offset)
     n = max(boffset + extent(bshape, bstride), offset + extent(shape, stride)) - low
     flat = T.zeros((max(n, 0),), dtype=g.dtype, device=g.device)
-    if numel(shape) and g._shape == shape and _plain(g) and _apart(shape, stride):
+    if numel(shape) and g._shape == shape and plain_gradient(g) and _apart(shape, stride):
         backend(g.device).write(strided_view(flat, shape, canonical(shape, stride), offset - low), g)
     elif numel(shape):
         flat = flat.index_add(0, _positions(shape, stride, offset - low, g.device).reshape((-1,)), g.reshape((-1,)))

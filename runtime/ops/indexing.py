@@ -8,6 +8,7 @@ import numpy as np
 
 from ..autograd.forward import linear
 from ..autograd.graph import renamed
+from ..autograd.views import plain_gradient
 from ..backend import backend
 from ..call.autocast import WIDEST, WIDEST_ON_ACCELERATORS
 from ..call.bind import python_number
@@ -92,12 +93,12 @@ def _of_several(self, index):
 
 
 def _basic_backward(g, self_shape, index):
-    if CONTEXT.grad or PROCESS.active or g.__class__ is not Tensor:
+    if not plain_gradient(g):
         z = g.new_zeros(self_shape)
         _basic_index.call(z, index).copy_(g)
         return z
     z = fill_op.call(self_shape, 0, g.dtype, g.device)
-    if numel(g._shape) and z.device is not META:
+    if numel(g._shape):
         backend(z.device).write(strided_view(z, *_basic(z, index)), g)
     return z
 

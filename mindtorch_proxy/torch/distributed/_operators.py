@@ -60,6 +60,13 @@ def _option(options, name):
     return round(value / timedelta(milliseconds=1)) if isinstance(value, timedelta) else value
 
 
+def _implement(operator, kernel, keeps_history):
+    """Give an operator its kernel. With keeps_history, what it writes to in place keeps its history."""
+    operator.kernels["CompositeExplicitAutograd"] = kernel
+    if keeps_history:
+        operator.kernels["Autograd"] = lambda *args, **named: operator.below_autograd(args, named)
+
+
 def _collective(name, operator):
     """Return the method of ProcessGroup that calls an operator, and make the method of backends its kernel."""
     schema = operator.schema
@@ -88,7 +95,7 @@ def _collective(name, operator):
         work = getattr(backend, name)(*tensors, *values[: len(sizes)], COLLECTIVES[name](**named))
         return (args[0], work) if len(schema.returns) == 2 else work
 
-    operator.kernels |= {"CompositeExplicitAutograd": kernel, "Autograd": lambda *a: operator.below_autograd(a, {})}
+    _implement(operator, kernel, keeps_history=True)
     return method
 
 
@@ -109,7 +116,7 @@ def _message(name, operator):
         return getattr(group._for([tensors]), name)(tensors, *args)
 
     method.__name__, method.__doc__ = name, f"The backend's {name}."
-    operator.kernels |= {"CompositeExplicitAutograd": kernel, "Autograd": lambda *a: operator.below_autograd(a, {})}
+    _implement(operator, kernel, keeps_history=True)
     return method
 
 
@@ -291,9 +298,7 @@ _WITH_AUTOGRAD = ("all_gather_into_tensor", "reduce_scatter_tensor", "all_to_all
 
 def _define(library, schema, kernel, fake):
     operator = OPERATORS[f"{library.ns}::{library.define(schema)}"]
-    operator.kernels["CompositeExplicitAutograd"] = kernel
-    if operator.schema.is_mutable:  # what is written to in place keeps its history
-        operator.kernels["Autograd"] = lambda *args, **named: operator.below_autograd(args, named)
+    _implement(operator, kernel, keeps_history=operator.schema.is_mutable)
     register_fake(operator.name, fake)
 
 
