@@ -15,7 +15,9 @@ LATER = (
     "computed since cannot be relied on; with ASCEND_LAUNCH_BLOCKING=1 the error is raised where it belongs"
 )
 ENDED = ". This process cannot use the device any more and must end"
-NO_MEMORY = re.compile("llocate memory failed|out of device memory|EL0004|207001")
+# the last is what a later operator says of a tensor whose allocation failed; MindSpore 2.10 may raise it in place of
+# the allocation's own error
+NO_MEMORY = re.compile("llocate memory failed|out of device memory|EL0004|207001|device memory is null")
 LOST = re.compile(r"device is lost|\b507\d{3}\b")  # CANN's numbers of errors that end the device's context
 _waits = True
 
