@@ -56,7 +56,7 @@ class Options:
     saves_given: bool = False  # formulas read the arguments as they were passed, not as `prepare` returns them
     wraps: bool = False  # PyTorch's formulas see a number as a tensor
     # how a call is computed
-    alpha: bool = False  # the last argument multiplies the second operand; `prepare` folds it in
+    scaled: object = None  # the operator for a last argument that multiplies the second operand, unless `prepare` did
     numbers: bool = False  # may be called without any tensor
     keep: tuple = ()  # operands that keep their dtype
     exact: int | None = None  # an operand that, where it is a single number, is not rounded to a half dtype
@@ -151,7 +151,7 @@ class Op:
 
     @cached_property
     def attributes(self):
-        return [] if self.options.alpha else [i for i in range(len(self.schema.arguments)) if i not in self.tensor_args]
+        return [] if self.options.scaled else [i for i in range(len(self.schema.arguments)) if i not in self.tensor_args]
 
     @cached_property
     def first(self):

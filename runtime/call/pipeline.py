@@ -68,7 +68,7 @@ def make(op):
     source = Source(
         "call", ", ".join(f"a{i}" + ("" if a.required else f"=defaults[{i}]") for i, a in enumerate(args)), **_names(op)
     )
-    if op.options.alpha:
+    if op.options.scaled:
         alpha, given = f"a{len(args) - 1}", ", ".join(f"a{i}" for i in range(len(args)))
         source.add(f"if {alpha}.__class__ is not int or {alpha} != 1:", f"    return scaled(op, {given})")
         source.names["scaled"] = _scaled
@@ -79,12 +79,13 @@ def make(op):
 def _scaled(op, *args):
     """Run a call whose last argument multiplies an operand.
 
-    The kernel gets the product; the call is recorded as it was given.
+    An operator of its own scales it, or the kernel gets the product; the call is recorded as it was given.
     """
     recording, before = CONTEXT.grad and requires_grad(op, args), CONTEXT.grad
     CONTEXT.grad = False
     try:
-        out = op.make_call()(*op.prepare(*args))
+        args_of_kernel = op.prepare(*args)
+        out = (op.make_call() if args_of_kernel[-1] == 1 else op.options.scaled.call)(*args_of_kernel)
     finally:
         CONTEXT.grad = before
     if recording:
@@ -141,10 +142,10 @@ def _stages(op, source, tensors=frozenset()):
     tensors = {i for i, a in enumerate(op.schema.arguments) if a.declared == "Tensor"} | tensors
     args = [f"a{i}" for i in range(len(op.schema.arguments))]
     given = ", ".join(args)
-    kept = ", ".join(f"given{i}" for i in range(len(args))) if op.options.saves_given and not op.options.alpha else None
+    kept = ", ".join(f"given{i}" for i in range(len(args))) if op.options.saves_given and not op.options.scaled else None
     if kept is not None:
         source.add(f"{kept}, = {given},")
-    if op.prepare is not None and not op.options.alpha:
+    if op.prepare is not None and not op.options.scaled:
         source.add(f"{given}, = prepare({given})")
     if op.fn is not None and op.derivative is None:
         _mutating_composite(op, source, given)
@@ -270,7 +271,7 @@ def _elementwise(op, source, given, tensors):
     As much as possible is done before the kernel, which empties the processor's caches.
     """
     operands = op.operands
-    if operands[0] != 0 or op.prepare is not None and not op.options.alpha:
+    if operands[0] != 0 or op.prepare is not None and not op.options.scaled:
         source.add(f"out = elementwise(op, ({given},))")
         return
     numbers, keyword, depth = [i for i in operands if i not in tensors], "if", 1

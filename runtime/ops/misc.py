@@ -91,8 +91,11 @@ def unscale_(self, found_inf, inv_scale):
             raise NotImplementedError(
                 f"\"_amp_foreach_non_finite_check_and_unscale_cpu\" not implemented for '{dt.scalar_name(grad.dtype)}'"
             )
-        found_inf.copy_(found_inf.maximum(T.isfinite(grad).all().logical_not()))
-        grad.mul_(inv_scale)
+    if self:
+        finite = T.stack([T.isfinite(grad).all().to(found_inf.device) for grad in self])
+        found_inf.data.copy_(found_inf.maximum(finite.all().logical_not()))  # PyTorch counts no versions here
+    for grad in self:
+        grad.data.mul_(inv_scale)
 
 
 @composite(

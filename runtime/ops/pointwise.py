@@ -75,8 +75,15 @@ def _no_bool_sub(common, self, other, *rest):
     return common, common
 
 
+_SCALED = {dt.float32, dt.float16, dt.bfloat16}
+
+
 def _fold_alpha(self, other, alpha):
-    """Replace other by other * alpha, so that the kernel can use alpha=1."""
+    """Replace other by other * alpha, so that the kernel can use alpha=1.
+
+    Not for tensors of float32 and the half types: they have kernels that scale and add with one rounding, as PyTorch
+    does. The kernels take alpha in float32, so it stays folded for float64.
+    """
     if alpha == 1 and not isinstance(alpha, bool):
         return self, other, 1
     d = dt.promote_types(dtype_of(self), dtype_of(other)) if isinstance(other, Tensor) else dtype_of(self)
@@ -88,6 +95,8 @@ def _fold_alpha(self, other, alpha):
         raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
     if d is dt.bool_ and isinstance(other, (Tensor, bool)):  # for bool, any alpha except 0 acts as True
         return self, other & bool(alpha), 1
+    if d in _SCALED and isinstance(self, Tensor) and isinstance(other, Tensor):
+        return self, other, float(d.np.type(alpha))
     return self, _in_result(other, self) * alpha, 1
 
 
@@ -101,7 +110,17 @@ def _in_result(t, other):
 
 _add_grads = {"self": lambda g: g, "other": lambda g, alpha: g if alpha == 1 else g * alpha.conjugate()}
 _ADD = dict(numbers_between=True, promote=DEFAULT, prepare=_fold_alpha, derivative=_add_grads, saves_given=True)
-op("add(Tensor|Scalar self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", "Add", numbers=True, alpha=True, **_ADD)
+_scaled = {
+    name: op(f"_{name}_scaled(Tensor self, Tensor other, Scalar alpha) -> Tensor", primitive, promote=promote, **HIDDEN)
+    for name, primitive, promote in (("add", "AddExt", DEFAULT), ("sub", "SubExt", _no_bool_sub))
+}
+op(
+    "add(Tensor|Scalar self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor",
+    "Add",
+    numbers=True,
+    scaled=_scaled["add"],
+    **_ADD,
+)
 
 
 def _fold_sub_alpha(self, other, alpha):
@@ -118,17 +137,16 @@ op(
     "sub(Tensor|Scalar self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor",
     "Sub",
     numbers=True,
-    alpha=True,
+    scaled=_scaled["sub"],
     alias=("subtract",),
     **_SUB,
 )
-_rsub_grads = {"self": lambda g: g, "other": lambda g: -g}
 _rsub = op(
-    "_rsub(Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
+    "_rsub(Tensor|Scalar self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor",
     "Sub",
-    promote=_no_bool_sub,
+    scaled=_scaled["sub"],
     **HIDDEN,
-    derivative=_rsub_grads,
+    **_SUB,
     aten="sub.Tensor",
     node=_by_number("Rsub", "self", 1, 0),
 )
@@ -136,7 +154,7 @@ _rsub = op(
 
 @composite("rsub(Tensor self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", method=False, out=False)
 def rsub(self, other, alpha):
-    return _rsub.call(other, self if alpha == 1 else _in_result(self, other) * alpha)
+    return _rsub.call(other, self, alpha)
 
 
 _mul_grads = {"self": lambda g, other: g * conj(other), "other": lambda g, self: g * conj(self)}

@@ -230,7 +230,7 @@ NO_COUNTERPART = set(
     _C.flash_attention_backward _C.cross_entropy_loss_backward _C.rms_norm_backward _C.layer_norm_backward _C.swiglu
     _C.group_norm_backward _C.swiglu_backward _C.rotary_embedding _over_rows
     _C._nn.binary_cross_entropy_with_logits_backward
-    _attention_scores _C.dropout_drawn _C.dropout_drawn_backward""".split()
+    _attention_scores _add_scaled _sub_scaled _C.dropout_drawn _C.dropout_drawn_backward""".split()
 )
 
 
