@@ -151,7 +151,9 @@ class Op:
 
     @cached_property
     def attributes(self):
-        return [] if self.options.scaled else [i for i in range(len(self.schema.arguments)) if i not in self.tensor_args]
+        return (
+            [] if self.options.scaled else [i for i in range(len(self.schema.arguments)) if i not in self.tensor_args]
+        )
 
     @cached_property
     def first(self):

@@ -142,7 +142,9 @@ def _stages(op, source, tensors=frozenset()):
     tensors = {i for i, a in enumerate(op.schema.arguments) if a.declared == "Tensor"} | tensors
     args = [f"a{i}" for i in range(len(op.schema.arguments))]
     given = ", ".join(args)
-    kept = ", ".join(f"given{i}" for i in range(len(args))) if op.options.saves_given and not op.options.scaled else None
+    kept = (
+        ", ".join(f"given{i}" for i in range(len(args))) if op.options.saves_given and not op.options.scaled else None
+    )
     if kept is not None:
         source.add(f"{kept}, = {given},")
     if op.prepare is not None and not op.options.scaled:
