@@ -110,15 +110,17 @@ def _in_result(t, other):
 
 _add_grads = {"self": lambda g: g, "other": lambda g, alpha: g if alpha == 1 else g * alpha.conjugate()}
 _ADD = dict(numbers_between=True, promote=DEFAULT, prepare=_fold_alpha, derivative=_add_grads, saves_given=True)
-_scaled = {
-    name: op(f"_{name}_scaled(Tensor self, Tensor other, Scalar alpha) -> Tensor", primitive, promote=promote, **HIDDEN)
+_WITH_ALPHA = {
+    name: op(
+        f"_{name}_WITH_ALPHA(Tensor self, Tensor other, Scalar alpha) -> Tensor", primitive, promote=promote, **HIDDEN
+    )
     for name, primitive, promote in (("add", "AddExt", DEFAULT), ("sub", "SubExt", _no_bool_sub))
 }
 op(
     "add(Tensor|Scalar self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor",
     "Add",
     numbers=True,
-    scaled=_scaled["add"],
+    scaled=_WITH_ALPHA["add"],
     **_ADD,
 )
 
@@ -137,14 +139,14 @@ op(
     "sub(Tensor|Scalar self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor",
     "Sub",
     numbers=True,
-    scaled=_scaled["sub"],
+    scaled=_WITH_ALPHA["sub"],
     alias=("subtract",),
     **_SUB,
 )
 _rsub = op(
     "_rsub(Tensor|Scalar self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor",
     "Sub",
-    scaled=_scaled["sub"],
+    scaled=_WITH_ALPHA["sub"],
     **HIDDEN,
     **_SUB,
     aten="sub.Tensor",

@@ -189,6 +189,7 @@ def _port():
         return s.getsockname()[1]
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [2, pytest.param(4, marks=pytest.mark.nightly)])
 def test_a_thousand_rounds_with_late_ranks(both, size):

@@ -41,6 +41,7 @@ def test_checkpoints_around_and_within_units(both, close):
         assert {k: (got[k], v) for k, v in want.items() if not close(got[k], v)} == {}
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_replicas_of_shards_and_shards_of_shards(both, close):
     ours, theirs = both("fsdp_programs", ("replicated_and_sharded",), 4)
@@ -50,6 +51,7 @@ def test_replicas_of_shards_and_shards_of_shards(both, close):
         assert close(got["hybrid"], got["alone"])
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_tiny_bert_trains_as_on_one_process(ranks):
     pytest.importorskip("transformers")

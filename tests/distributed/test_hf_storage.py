@@ -25,6 +25,7 @@ else:
 """
 
 
+@pytest.mark.nightly
 def test_both_ways(oracle_python, tmp_path):
     ours, theirs = [sys.executable, "-m", "mindtorch_proxy"], [oracle_python, "-W", "ignore"]
     path = tmp_path / "program.py"

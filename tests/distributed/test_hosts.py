@@ -43,6 +43,7 @@ def hosts():
             ip("netns", "del", name)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.parametrize("interface", [None, pytest.param("cable0", marks=pytest.mark.nightly)])
 def test_two_hosts(hosts, interface, finished):

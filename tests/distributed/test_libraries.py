@@ -12,6 +12,7 @@ needs_accelerate = pytest.mark.skipif(
 )
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_bert_on_two_processes_is_bert_with_the_whole_batch(ranks):
     pytest.importorskip("transformers")
@@ -59,6 +60,7 @@ def test_trainer(launch, finished, tmp_path):
     assert len(list(tmp_path.glob("checkpoint-*/model.safetensors"))) == 3
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("lightning") is None, reason="lightning is not installed")
 def test_lightning(launch, finished, tmp_path):
