@@ -111,9 +111,7 @@ def _in_result(t, other):
 _add_grads = {"self": lambda g: g, "other": lambda g, alpha: g if alpha == 1 else g * alpha.conjugate()}
 _ADD = dict(numbers_between=True, promote=DEFAULT, prepare=_fold_alpha, derivative=_add_grads, saves_given=True)
 _WITH_ALPHA = {
-    name: op(
-        f"_{name}_WITH_ALPHA(Tensor self, Tensor other, Scalar alpha) -> Tensor", primitive, promote=promote, **HIDDEN
-    )
+    name: op(f"_{name}_scaled(Tensor self, Tensor other, Scalar alpha) -> Tensor", primitive, promote=promote, **HIDDEN)
     for name, primitive, promote in (("add", "AddExt", DEFAULT), ("sub", "SubExt", _no_bool_sub))
 }
 op(
