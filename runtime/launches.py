@@ -35,9 +35,10 @@ def wait():
     return _waits
 
 
-def error_of(e, operator="", where=""):
+def error_of(e, operator="", where="", hint=""):
     """Return PyTorch's error for one that MindSpore raised for a device, at a call of an operator or anywhere else.
 
+    hint: what is known of the operator on this device, which follows MindSpore's text.
     Where launches do not wait, the operator need not be the cause, and the text says so.
     """
     if isinstance(e, AcceleratorError | OutOfMemoryError):  # this function's, from a primitive inside the operator
@@ -48,7 +49,7 @@ def error_of(e, operator="", where=""):
         text = f"{operator} failed {where}: {text}" if operator else text
     else:
         text += (f" (seen at {operator} {where})" if operator else "") + LATER
-    return kind(text + (ENDED if LOST.search(text) else ""))
+    return kind(text + hint + (ENDED if LOST.search(text) else ""))
 
 
 def reporting(call):

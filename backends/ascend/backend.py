@@ -15,7 +15,7 @@ from ...runtime.storage import UntypedStorage
 from ...runtime.tensor import Tensor, extent, from_array, numel, strided_view, wrap
 from ..host import astype, ms_dtype_of, number_array
 from ..plan import CompositePlan, PrimitivePlan
-from . import devices, fused, layouts, random, table
+from . import chips, devices, fused, layouts, random, table
 from .bindings import exists
 from .kernels import primitive
 
@@ -36,6 +36,7 @@ class AscendPlan(PrimitivePlan):
         super().__init__(backend, op, dtype, device, kernel, work, half)
         self.lifts = op.promote is None and has_dim(op)
         fn, named, name = self.fn, any(a.base == "ScalarType" for a in op.schema.arguments), op.full
+        chips.warn_lower(kernel.primitive, dtype)
 
         def run(*args):
             try:
@@ -47,7 +48,7 @@ class AscendPlan(PrimitivePlan):
                 return fn(*args)
             except RuntimeError as e:
                 where = f"on device {self.device} ({devices.chip()}) for dtype {self.dtype}"
-                raise launches.error_of(e, self.op.full, where) from e
+                raise launches.error_of(e, self.op.full, where, chips.quoted(kernel.primitive, self.dtype)) from e
 
         self.fn = run
 
@@ -166,7 +167,7 @@ class Ascend:
 
     def update(self, op, dst, args):
         """Update dst in place by a primitive that writes into its first argument, if no argument is converted."""
-        if op.full in fused.UPDATES:
+        if op.full in fused.UPDATES and not fused.lacking(fused.UPDATES[op.full][0]):
             return self._changed(*fused.UPDATES[op.full], dst, args)
         found = table.INPLACE.get(op.full)
         if len(args) > 2 and args[2].__class__ is not int and not dst.dtype.is_floating_point:
@@ -174,6 +175,8 @@ class Ascend:
         if found is None or dst.dtype in table.REFUSED or 0 in dst._shape:
             return False
         name, mapping = found
+        if fused.lacking(name):
+            return False
         other = args[1]
         if isinstance(other, Tensor):
             if (

@@ -130,6 +130,11 @@ def has_bfloat16():
     return re.match(r"Ascend(910B\d|910_93|910C|950)", chip()) is not None
 
 
+def saturates():
+    """Whether an overflow gives the largest number and not infinity: on 910A, 310P and 310B, without bfloat16 too."""
+    return not has_bfloat16()
+
+
 def allow_hf32_in_convolutions(value):
     """Set whether CANN may compute float32 convolutions in HF32; return False where it has been set before."""
     with pyboost.on("Ascend") as ms:

@@ -13,6 +13,7 @@ from ...runtime.call.dispatch import intercepted
 from ...runtime.context import PROCESS
 from ...runtime.ops.fused import cross_entropy_loss, flash_attention
 from ...runtime.registry import T
+from . import chips, devices
 from .kernels import filled
 from .table import pyboost_
 
@@ -21,12 +22,21 @@ HALVES = (dt.float16, dt.bfloat16, dt.float32)
 WIDEST, CAUSAL = 512, 2048  # the largest head size; the size of the triangle that CANN takes as a causal mask
 
 
-def fused(name):
+def fused(name, primitive):
+    """Decorate the function that is called instead of `name`, by a primitive that the chip must have."""
+
     def deco(fn):
-        FUSED[name] = fn
+        FUSED[name] = lambda *args: None if lacking(primitive) else fn(*args)
         return fn
 
     return deco
+
+
+@functools.cache
+def lacking(primitive):
+    """Whether the chip lacks a primitive, so that separate operators compute what it would."""
+    row = chips.limits().get(primitive)
+    return row is not None and chips.gives_way(row)
 
 
 def followed(tensors):
@@ -78,7 +88,7 @@ def _hidden(mask, query, key):
     return T.logical_not(mask).expand((*mask._shape[:2], query._shape[2], key._shape[2])).contiguous()
 
 
-@fused("nn.functional.scaled_dot_product_attention")
+@fused("nn.functional.scaled_dot_product_attention", "FlashAttentionScore")
 def _attention(query, key, value, mask, dropout_p, is_causal, scale, gqa):
     if not _attends(query, key, value, mask, dropout_p, is_causal, gqa):
         return None
@@ -118,7 +128,7 @@ def _flash_backward(prim, g, query, key, value, hidden, out, top, total, scale, 
 
 
 # ---------------------------------------------------------------- losses
-@fused("nn.functional.cross_entropy")
+@fused("nn.functional.cross_entropy", "CrossEntropyLoss")
 def _cross_entropy(input, target, weight, reduction, ignore_index, label_smoothing):
     shapes = len(input._shape) == 2 and 0 not in input._shape and target._shape == input._shape[:1]
     if not shapes or label_smoothing or followed((input,)) or target.device != input.device:
@@ -130,6 +140,19 @@ def _cross_entropy(input, target, weight, reduction, ignore_index, label_smoothi
     ):
         return None
     return cross_entropy_loss.call(input, target, weight, reduction, ignore_index)[0]
+
+
+# ---------------------------------------------------------------- scaled gradients
+def _unscale(grads, found_inf, inv_scale):
+    """Refuse to look for infinities on a chip that does not give any; return None for the operators on all others."""
+    if devices.saturates():
+        raise NotImplementedError(
+            f"GradScaler on device npu: {devices.chip()} gives the largest number in place of infinity, and 0 in place "
+            "of NaN, so that gradients which overflowed cannot be seen; train in float32, or with a fixed scale"
+        )
+
+
+FUSED["_amp_foreach_non_finite_check_and_unscale_"] = _unscale
 
 
 # ---------------------------------------------------------------- optimizers

@@ -113,7 +113,7 @@ if ON_DEVICE:
 
 
 # ---------------------------------------------------------------- dropout: one bit an element
-@fused("dropout")
+@fused("dropout", "DropoutExt")
 def _dropout(x, p):
     if not ON_DEVICE or followed((x,)) or x.dtype not in HALVES:
         return None

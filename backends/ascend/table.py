@@ -11,8 +11,10 @@ from ...runtime import pyboost
 from ...runtime.registry import DECOMPOSITIONS, operators
 from ..host import WIDER, dtype_set
 from ..plan import Kernel
+from . import chips
 from .bindings import arity, exists, used
 from .primitives import TAKES
+from .substitutes import SUBSTITUTES
 
 REFUSED = {
     dt.complex32: "no aclnn function computes in complex32",
@@ -142,23 +144,26 @@ def stated(k):
 
 def check(op, dtype):
     """Raise NotImplementedError for a dtype that no tensor on an NPU can have."""
+    name = op.full if op else "empty"
     if dtype in REFUSED:
-        raise NotImplementedError(
-            f"{op.full if op else 'empty'}: dtype {dtype} is not supported on device npu: {REFUSED[dtype]}"
-        )
+        raise NotImplementedError(f"{name}: dtype {dtype} is not supported on device npu: {REFUSED[dtype]}")
+    chips.check_bfloat16(dtype, name)
 
 
 def choose(op, dtype, instead=None):
     """Return (kernel, dtype that it computes in) for an operator and a dtype.
 
     The kernel is the declared one or the decomposition, whichever takes the dtype first, or else the declared one in a
-    wider dtype. instead: the kernel that the arguments require.
+    wider dtype. Where the chip lacks the primitive, the decomposition comes first. instead: the kernel that the
+    arguments require.
     """
     check(op, dtype)
     if instead is not None:
         return instead, dtype
     k = kernel(op)
     takes = stated(k)
+    if k.kind == "pyboost" and (lacking := _by_chip(op, k, dtype)) is not None:
+        return lacking, dtype
     if k.kind in ("pyboost", "composite"):
         if takes is None or dtype in takes:
             return k, dtype
@@ -171,6 +176,27 @@ def choose(op, dtype, instead=None):
         return Kernel("fallback", None, why=k.why or f"{k.primitive} takes no {dtype}"), dtype
     why = k.why if k.kind == "unsupported" else f"CANN states no {dtype} for {k.primitive}"
     raise NotImplementedError(f"{op.full}: no kernel for dtype {dtype} on device npu: {why}")
+
+
+def _by_chip(op, k, dtype):
+    """Return what computes an operator whose primitive the chip lacks, or None where that is tried.
+
+    A formula of a gradient stands in for every line of the table, a substitute for people's reports alone: pages slip,
+    and a primitive that a page leaves out may run.
+    """
+    row = chips.limit(k.primitive, dtype)
+    if row is None or not chips.gives_way(row):
+        return None
+    fn = SUBSTITUTES.get(op.full) if row.confidence != "stated" else None
+    if fn is None and op.full.endswith("_backward"):
+        fn = DECOMPOSITIONS.get(op.full)
+    if fn is not None:
+        return Kernel("composite", fn, why=chips.sentence(row))
+    if not chips.refused(row):
+        return None
+    if FALLBACK:
+        return Kernel("fallback", None, why=chips.sentence(row))
+    raise NotImplementedError(f"{op.full}: no kernel for dtype {dtype} on device npu: {chips.sentence(row)}")
 
 
 def bound():

@@ -91,6 +91,9 @@ def unscale_(self, found_inf, inv_scale):
             raise NotImplementedError(
                 f"\"_amp_foreach_non_finite_check_and_unscale_cpu\" not implemented for '{dt.scalar_name(grad.dtype)}'"
             )
+    kernel = backend(found_inf.device).fused("_amp_foreach_non_finite_check_and_unscale_")
+    if kernel is not None and kernel(self, found_inf, inv_scale) is not None:
+        return
     if self:
         finite = T.stack([T.isfinite(grad).all().to(found_inf.device) for grad in self])
         found_inf.data.copy_(found_inf.maximum(finite.all().logical_not()))  # PyTorch counts no versions here

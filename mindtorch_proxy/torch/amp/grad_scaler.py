@@ -98,19 +98,21 @@ class GradScaler:
         raise ValueError("outputs must be a Tensor or an iterable of Tensors")
 
     def _unscale_grads_(self, optimizer, inv_scale, found_inf, allow_fp16):
-        found = {}
+        """Multiply the gradients by inv_scale, and return for each of their devices whether one holds inf or NaN."""
+        found, grads = {}, {}
         with torch.no_grad():
-            for group in optimizer.param_groups:
-                for p in group["params"]:
-                    if p.grad is None:
-                        continue
-                    if p.grad.dtype == torch.float16 and not allow_fp16:
-                        raise ValueError("Attempting to unscale FP16 gradients.")
-                    grad = p.grad._values() if p.grad.is_sparse else p.grad
-                    bad = torch.isfinite(grad).all().logical_not().to(torch.float32)
-                    found[grad.device] = torch.maximum(found.get(grad.device, found_inf.to(grad.device)), bad)
-                    if inv_scale is not None:
-                        grad.mul_(inv_scale.to(grad.device))
+            for p in (p for group in optimizer.param_groups for p in group["params"] if p.grad is not None):
+                if p.grad.dtype == torch.float16 and not allow_fp16:
+                    raise ValueError("Attempting to unscale FP16 gradients.")
+                grad = p.grad
+                if grad.is_sparse:
+                    if grad.dtype == torch.float16:  # sums of elements may overflow although none of them does
+                        p.grad = grad.coalesce()
+                    grad = p.grad._values()
+                grads.setdefault((grad.device, grad.dtype), []).append(grad)
+            for (device, _), together in grads.items():
+                seen = found.setdefault(device, found_inf.to(device))
+                torch._amp_foreach_non_finite_check_and_unscale_(together, seen, inv_scale.to(device))
         return found
 
     def unscale_(self, optimizer):
@@ -269,8 +271,9 @@ class GradScaler:
 
     def _check_inf_per_device(self, optimizer):
         state = self._per_optimizer_states[id(optimizer)]
+        scale = self._need_scale("_check_inf_per_device")
         state["found_inf_per_device"] = self._unscale_grads_(
-            optimizer, None, torch.zeros_like(self._need_scale("check")), True
+            optimizer, torch.ones_like(scale), torch.zeros_like(scale), True
         )
         return state["found_inf_per_device"]
 

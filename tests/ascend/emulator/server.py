@@ -15,6 +15,7 @@ import threading
 import time
 import traceback
 
+import chips
 import refusals
 import rules
 import torch
@@ -164,7 +165,8 @@ def compute(name, args):
             f"aclnn{name} takes {inputs + results} arguments, not {len(args)}: {', '.join(map(describe, args))}"
         )
     refusals.check(name, args)
-    given = args[:inputs] if not code.co_flags & 4 else args
+    chips.check(name, tensors_of(args))
+    given = chips.operands(name, args[:inputs] if not code.co_flags & 4 else args)
     outs = dict(zip(code.co_varnames[inputs : inputs + results], args[inputs:], strict=False))
     values = rule(*given, **outs)
     values = values if isinstance(values, (tuple, list)) and not isinstance(values, rules.Sized) else (values,)
@@ -173,7 +175,7 @@ def compute(name, args):
         if isinstance(value, rules.Sized):
             store(name, out, value[0], sizes)
         else:
-            store(name, out, value, None)
+            store(name, out, chips.result(name, value), None)
     every = tensors_of(args)
     found = [(i, len(shape), *shape) for i, t in enumerate(every) for out, shape in sizes if t is out]
     return struct.pack(f"<{1 + sum(map(len, found))}q", len(found), *(x for f in found for x in f)) if found else b""

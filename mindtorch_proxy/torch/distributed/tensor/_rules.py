@@ -11,6 +11,7 @@ import torch
 
 from . import _rules_views  # noqa: F401
 from ._call import LOCALIZE, RULES, choose, everything_replicated, handler, replicated, rule, run, spec_like
+from ._collective_utils import all_reduce
 from ._redistribute import redistribute_local_tensor
 from ._spec import is_shard, local_shape
 from .placement_types import Partial, Replicate, Shard, _StridedShard
@@ -539,6 +540,16 @@ def equal(call):
     """Return, on every rank, whether all elements are equal."""
     a, b = (replicated(x) if isinstance(x, type(call.args[0])) else x for x in call.args)
     return torch.equal(a, b)
+
+
+@handler("_amp_foreach_non_finite_check_and_unscale")
+def unscale(call):
+    """Scale the local parts of gradients in place, and let every rank of the mesh know of inf or NaN in any of them."""
+    grads, found, inverse = call.args
+    found, inverse, *grads = (t._local_tensor if isinstance(t, call.kind) else t for t in (found, inverse, *grads))
+    call.func(grads, found, inverse)
+    for i in range(call.mesh.ndim):
+        found.copy_(all_reduce(found, "max", call.mesh, i))
 
 
 @handler("nonzero")
