@@ -10,6 +10,8 @@ python -m mindtorch_proxy where NAME ...
     Show where a name of torch is declared, differentiated, computed and tested.
 python -m mindtorch_proxy tune [file]
     Measure which kernels are fastest on this machine, for MINDTORCH_KERNELS=fastest.
+python -m mindtorch_proxy npu-report [--full] [--out FILE]
+    Find out what this machine's NPU computes, for people who have one.
 """
 
 import importlib
@@ -123,6 +125,10 @@ def main(argv):
             from . import doctor
 
             return doctor.main(rest)
+        case ["npu-report", *rest]:
+            from . import npu_report
+
+            return npu_report.main(rest)
         case ["compare", *rest]:
             from . import comparison
 

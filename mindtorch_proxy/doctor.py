@@ -13,7 +13,7 @@ import subprocess
 import sys
 from importlib import metadata
 
-from . import __version__, commands, environment, installation
+from . import __version__, commands, environment, installation, npu_facts
 from .finder import HERE
 
 PACKAGES = ("mindspore", "numpy", "scipy", "ml_dtypes", "torch", "torch_npu")
@@ -49,16 +49,8 @@ def versions():
 
 def cann():
     """Return CANN's version and folder, or "not found"."""
-    home = os.environ.get("ASCEND_HOME_PATH") or CANN
-    for name in ("version.cfg", "compiler/version.info", "runtime/version.info"):
-        try:
-            with open(os.path.join(home, name), encoding="utf-8", errors="replace") as file:
-                found = re.search(r"(?:Version|version)=?\[?([\w.]+)", file.read())
-        except OSError:
-            continue
-        if found:
-            return f"{found[1]} ({home})"
-    return "not found"
+    version = npu_facts.cann()
+    return f"{version} ({npu_facts.toolkit()})" if version else "not found"
 
 
 def memory():
@@ -117,7 +109,7 @@ def problems(found, active):
         sentences.append(installation.library_problem(numpy))
     else:
         sentences.append(f"NumPy is not installed: {installation.numpy_command()}")
-    wrong = [tuple(sentence.split(": ", 1)) for sentence in sentences if sentence]
+    wrong = [tuple(sentence.split(": ", 1)) for sentence in sentences if sentence] + npu_facts.problems()
     if mindspore and not (2, 7) <= tuple(map(int, re.findall(r"\d+", mindspore)[:2])) <= (2, 10):
         wrong.append((f"MindSpore {mindspore} is not known to work", "install 2.7.2 to 2.10"))
     other = environment.other_torch()

@@ -31,6 +31,8 @@ PRODUCTS = (
     ("Atlas 推理系列产品", "310P"),
     ("Atlas 训练系列产品", "910A"),
 )
+# primitives that MindSpore composes of others, which the wheel's text does not show
+COMPOSED = {"Dense": ("aclnnAddmm", "aclnnMm", "aclnnMatmul", "aclnnBatchMatMul")}
 LINE = re.compile(r"<term>(.*?)</term>.*?(不支持|支持|√|×|x)\s*\|?\s*$")
 
 
@@ -73,7 +75,7 @@ def reached():
     found: dict = {}
     for line in subprocess.run([sys.executable, listing, folder, "--primitives"], **run).stdout.splitlines():
         primitive, *functions = line.split("\t")
-        for function in functions if primitive in bound else ():
+        for function in COMPOSED.get(primitive, functions) if primitive in bound else ():
             found.setdefault(function, set()).add(primitive)
     return found
 

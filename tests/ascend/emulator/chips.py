@@ -46,11 +46,11 @@ def hf32(t):
     return ((bits + 0x1000) & ~0x1FFF).view(torch.float32)
 
 
-def operands(name, args):
-    """Return the arguments of a call as the chip's cube unit gets them."""
+def operands(name, args, cube):
+    """Return the arguments of a call as the chip's cube unit gets them; cube: the type of computation, the last one."""
     if name in LOWERED:
         return [lowered(a) for a in args]
-    if os.environ.get("EMULATED_CANN_HF32") == "1" and name.startswith("Convolution") and args[-1] == 3:
+    if os.environ.get("EMULATED_CANN_HF32") == "1" and name == "Convolution" and cube == 3:
         return [hf32(a) if isinstance(a, torch.Tensor) and a.dtype is torch.float32 else a for a in args]
     return args
 

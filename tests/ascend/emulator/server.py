@@ -166,7 +166,7 @@ def compute(name, args):
         )
     refusals.check(name, args)
     chips.check(name, tensors_of(args))
-    given = chips.operands(name, args[:inputs] if not code.co_flags & 4 else args)
+    given = chips.operands(name, args[:inputs] if not code.co_flags & 4 else args, args[-1] if args else None)
     outs = dict(zip(code.co_varnames[inputs : inputs + results], args[inputs:], strict=False))
     values = rule(*given, **outs)
     values = values if isinstance(values, (tuple, list)) and not isinstance(values, rules.Sized) else (values,)
