@@ -9,6 +9,7 @@ from torch.distributed._composable import _get_registry, checkpoint, contract, r
 from torch.distributed._composable_state import _get_module_state, _insert_module_state, _State
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import FSDPModule, fully_shard
+from torch.distributed.fsdp.sharded_grad_scaler import ShardedGradScaler
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
 from torch.distributed.tensor.parallel.ddp import _pre_dp_module_transform
 from torch.nn.parallel import DistributedDataParallel
@@ -168,6 +169,23 @@ def replicated(rank, size):
         lambda: replicate(nn.ReLU(), device_id="cpu"),
     )
     found["refused"] = [said(f) for f in refused]
+    return found
+
+
+def scaled(rank, size):
+    """Steps of a sharded layer under both scalers, of which one has inf on one rank alone: all ranks skip it."""
+    layer, found = fill(nn.Linear(4, 4)), []
+    fully_shard(layer)
+    for scaler in (torch.amp.GradScaler("cpu", init_scale=4.0), ShardedGradScaler("cpu", init_scale=4.0)):
+        optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
+        for step in range(3):
+            optimizer.zero_grad()
+            x = torch.full((2, 4), float("inf") if step == 1 and rank == 0 else 1.0)
+            scaler.scale(layer(x).sum()).backward()
+            scaler.unscale_(optimizer)
+            scaler.step(optimizer)
+            scaler.update()
+            found += [scaler.get_scale(), layer.weight.to_local().sum().item()]
     return found
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-FUNCTIONS = ("contracts", "checkpointed", "replicated", "sharded")
+FUNCTIONS = ("contracts", "checkpointed", "replicated", "sharded", "scaled")
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)

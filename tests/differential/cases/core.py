@@ -1554,3 +1554,24 @@ def case_complex_half_as_the_default(torch):
         return [[t.dtype for t in made], [t.to(torch.complex64) for t in made]]
     finally:
         torch.set_default_dtype(torch.float32)
+
+
+def case_what_alpha_multiplies_is_rounded_once(torch):
+    """Few elements differ from the sum in float64 rounded once; a product that is rounded first gives a quarter."""
+    torch.manual_seed(0)
+    found = []
+    for dtype in (torch.float16, torch.bfloat16):
+        a, b = (torch.rand(1000).to(dtype) for _ in range(2))
+        for alpha in (0.1, -0.37, 3):
+            scale = torch.tensor(alpha, dtype=dtype).item()
+            once = (a.double() + scale * b.double()).to(dtype), (a.double() - scale * b.double()).to(dtype)
+            results = (
+                torch.add(a, b, alpha=alpha),
+                torch.sub(a, b, alpha=alpha),
+                torch.rsub(b, a, alpha=alpha),
+                a.clone().add_(b, alpha=alpha),
+                a.clone().sub_(b, alpha=alpha),
+            )
+            pairs = zip(results, (*once, once[1], *once))
+            found += [(r != o).sum().item() < 8 for r, o in pairs]
+    return found
