@@ -327,18 +327,30 @@ def _grid_op(dims):
 _grid_2d, _grid_3d = _grid_op(2), _grid_op(3)
 
 
-def _in_range(c, size, padding, align):
-    """Map coordinates into the image as the padding mode requires."""
+def _in_range(c, size, padding, align, planes):
+    """Map coordinates into the image as the padding mode requires.
+
+    NaN becomes 0 in an image (planes), and the last position in a volume. At a border the derivative is 0.
+    """
     if padding == 2:
-        low, high = (0, 2 * (size - 1)) if align else (-1, 2 * size - 1)
-        span, low = (high - low) / 2, low / 2
+        low, span = (0, size - 1) if align else (-0.5, size)
         if span == 0:
             c = T.zeros_like(c)
+        elif planes:
+            c = (c - low).abs()
+            c = c - (c.detach() / (2 * span)).trunc() * (2 * span)
+            c = T.where(c <= span, c, 2 * span - c) + low
         else:
             c = (c - low).abs()
             flips, extra = (c / span).floor(), c.fmod(span)
             c = T.where(flips.remainder(2) == 0, extra + low, span - extra + low)
-    return c.clamp(0, size - 1) if padding else c
+    if not padding:
+        return c
+    if planes:
+        c = T.where(c > 0, c, 0)
+        return T.where(c < size - 1, c, size - 1)
+    c = T.where(c < size - 1, c, size - 1)
+    return T.where(c > 0, c, 0)
 
 
 def _cubic(t):
@@ -353,25 +365,31 @@ def _cubic(t):
     return far(t + 1), near(t), near(1 - t), far(2 - t)
 
 
-def _neighbours(c, size, mode, padding, align):
+def _neighbours(c, size, mode, padding, align, planes):
     """Return the (position, weight) pairs that a coordinate in [-1, 1] reads along one dimension."""
-    c = (c + 1) / 2 * (size - 1) if align else ((c + 1) * size - 1) / 2
+    if align:
+        c = (c + 1) * ((size - 1) / 2) if planes else (c + 1) / 2 * (size - 1)
+    else:
+        c = (c + 1) * (size / 2) - 0.5 if planes else ((c + 1) * size - 1) / 2
     if mode != 2:
-        c = _in_range(c, size, padding, align)
+        c = _in_range(c, size, padding, align, planes)
     if mode == 1:
         return [(c.detach().round(), None)]
     low = c.detach().floor()
     if mode == 0:
         return [(low, low + 1 - c), (low + 1, c - low)]
-    return [(_in_range(low + (j - 1), size, padding, align), w) for j, w in enumerate(_cubic(c - low))]
+    return [(_in_range(low + (j - 1), size, padding, align, planes), w) for j, w in enumerate(_cubic(c - low))]
 
 
 def _sample(input, grid, mode, padding, align):
-    """Sample the input: gather and weight every combination of neighbours."""
+    """Sample the input: gather and weight every combination of neighbours.
+
+    Outside of an image PyTorch reads zeros, which NaN as a weight makes NaN; outside of a volume it adds nothing.
+    """
     sizes, dims = input._shape[2:], len(input._shape) - 2
     flat, points, out = input.flatten(2), grid._shape[1:-1], None
     for combination in product(
-        *(_neighbours(grid[..., dims - 1 - k], s, mode, padding, align) for k, s in enumerate(sizes))
+        *(_neighbours(grid[..., dims - 1 - k], s, mode, padding, align, dims == 2) for k, s in enumerate(sizes))
     ):
         at = weight = inside = None
         for _, w in reversed(combination):
@@ -382,7 +400,9 @@ def _sample(input, grid, mode, padding, align):
             at = c if at is None else at * s + c
         at = T.where(inside, at, 0).flatten(1).unsqueeze(1).expand(*flat._shape[:2], numel(points))
         value = flat.gather(2, at).reshape(*flat._shape[:2], *points)
-        value = value * (inside.to(value.dtype) if weight is None else T.where(inside, weight, 0)).unsqueeze(1)
+        value = T.where(inside.unsqueeze(1), value, 0)
+        if weight is not None:
+            value = value * (weight if dims == 2 else T.where(inside, weight, 0)).unsqueeze(1)
         out = value if out is None else out + value
     return out
 

@@ -10,7 +10,7 @@ from ....runtime.ops.resample import UPSAMPLE
 from ...host import alias
 from ...quiet import quiet
 from ..blas import matmul
-from ..table import decomposed, legacy, numpy, without
+from ..table import legacy, numpy, without
 from .conv import windows
 
 
@@ -224,9 +224,3 @@ def _col2im(prim, x, size, kernel, dilation, padding, stride):
 
 
 legacy("_C._nn.col2im", "Col2Im", "Col2ImExt has no CPU kernel", fn=_col2im, dtypes="f32")
-without("_C.grid_sampler_2d _C.grid_sampler_3d", "half types are rounded at every step", "f16 bf16")
-decomposed(
-    "_C.grid_sampler_2d _C.grid_sampler_3d",
-    "half types are rounded at every step; GridSampler2D computes float64 in float32",
-    "f16 bf16 f64",
-)

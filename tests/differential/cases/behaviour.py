@@ -1,0 +1,100 @@
+"""What people's programs found, kind by kind: each case covers a kind, not the program that met it."""
+
+import itertools
+import math
+
+NAN, INF = math.nan, math.inf
+# functions of x, each elementwise or over pairs of x and z, its zeros
+AT_EDGES = """
+F.elu(x); F.elu(x, 0.3); F.celu(x, 0.7); F.selu(x); F.hardswish(x); F.hardsigmoid(x); F.hardtanh(x); F.relu6(x)
+F.leaky_relu(x); F.prelu(x, x.new_tensor([0.2])); F.hardshrink(x); F.softshrink(x); F.threshold(x, 0.1, 2.0)
+F.softplus(x); F.logsigmoid(x); F.softsign(x); F.tanhshrink(x); F.gelu(x); F.silu(x); F.mish(x); F.relu(x)
+F.gelu(x, approximate="tanh"); x.clamp(-1, 1); x.clamp(min=0); torch.clamp(x, z, z + 1); torch.maximum(x, z)
+torch.minimum(x, z); torch.fmax(x, z); torch.fmin(x, z); torch.fmax(z, x); torch.where(x > 0, x, x * 2)
+torch.nan_to_num(x); x.abs(); x.sgn(); x.sign(); x**0; x**1; x**2; x**0.5; x**-1; torch.xlogy(x, z + 1)
+torch.xlogy(z, x); torch.special.xlog1py(z, x); x.logit(); x.logit(0.1); torch.special.entr(x); x.frac(); x.trunc()
+torch.copysign(x, z + 1); torch.atan2(x, z); torch.hypot(x, z); x.fmod(2); x.remainder(2); torch.sinc(x)
+two.norm(dim=0); two.norm(1, 0); two.norm(3, 0); two.norm(INF, 0); two.norm(0, 0); two.amax(0); two.amin(0)
+two.max(0)[0]; two.median(0)[0]; two.nanmedian(0)[0]; two.prod(0); two.cumprod(0)[1]; two.nansum(0); two.sort(0)[0]
+two.logsumexp(0); two.logcumsumexp(0)[1]; two.softmax(0)[0]; two.log_softmax(0)[0]; two.cummax(0)[0][1]; two.std(0)
+two.quantile(0.5, 0); two.nanquantile(0.5, 0); two.kthvalue(1, 0)[0]; two.topk(1, 0)[0]; two.t().renorm(2, 0, 1.0)
+torch.logaddexp(x, z); torch.logaddexp2(x, z); F.binary_cross_entropy_with_logits(x, z); F.l1_loss(x, z)
+F.smooth_l1_loss(x, z); F.huber_loss(x, z); F.mse_loss(x, z); F.soft_margin_loss(x, z + 1); F.poisson_nll_loss(x, z)
+F.hinge_embedding_loss(x, z + 1); F.hinge_embedding_loss(x, z - 1); F.margin_ranking_loss(x, z, z + 1)
+F.multi_margin_loss(two.t(), z.long()); F.multilabel_margin_loss(two.t(), torch.tensor([[0, -1]]))
+F.triplet_margin_loss(x[None], z[None] + 1, z[None]); F.cosine_embedding_loss(x[None], z[None] + 1, z + 1)
+F.kl_div(x, z, reduction="sum"); F.gaussian_nll_loss(x, z, z + 1); F.cross_entropy(two.t(), z.long())
+x.exp(); x.exp2(); x.expm1(); x.log(); x.log2(); x.log10(); x.log1p(); x.sqrt(); x.rsqrt(); x.reciprocal(); x.sin()
+x.tan(); x.asin(); x.acos(); x.atan(); x.sinh(); x.tanh(); x.asinh(); x.acosh(); x.atanh(); x.sigmoid(); x.erf()
+x.erfinv(); x.lgamma(); x.i0(); torch.special.i1e(x); torch.special.ndtr(x); torch.lerp(z, x, 0.3); x.floor()
+torch.addcdiv(z, z + 1, x); F.max_pool1d(two.t()[None], 2); F.lp_pool1d(two.t()[None].abs(), 2.0, 2); x / x
+F.normalize(x[None]); F.cosine_similarity(x, z + 1, 0); F.pairwise_distance(x[None], z[None]); x.angle(); x.erfc()
+torch.ldexp(x, z + 1); torch.float_power(x, 2); x.deg2rad(); torch.cdist(x[None], z[None]); torch.dist(x, z)
+"""
+
+
+def case_gradients_at_the_edges_of_every_function(torch):
+    found, names = {}, {"torch": torch, "F": torch.nn.functional, "INF": INF}
+    for text in filter(None, map(str.strip, AT_EDGES.replace("\n", ";").split(";"))):
+        for value in (NAN, INF, -INF, 0.0, -0.0, 1.0, -1.0, 3.0, -3.0, 0.5, -0.5, 6.0):
+            x = torch.tensor([value], dtype=torch.float64, requires_grad=True)
+            z = torch.zeros_like(x, requires_grad=False)
+            y = eval(text, names | {"x": x, "z": z, "two": torch.stack([x, z])}).sum()
+            g = torch.autograd.grad(y, x, allow_unused=True)[0] if y.requires_grad else None
+            found[f"{text} at {value}"] = y.item(), g if g is None else g.item()
+    return found
+
+
+def case_points_of_grids_at_every_edge(torch):
+    found, sample = {}, torch.nn.functional.grid_sample
+    points = (NAN, 0), (0, NAN), (NAN, NAN), (INF, 0), (0.3, -INF), (0.1, 0.2), (1e30, 0), (-1, -1), (1, 1), (3.3, -2.7)
+    for sizes, dtype in itertools.product(((5, 7), (3, 4, 5), (1, 1), (2, 1)), (torch.float32, torch.float64)):
+        values = torch.linspace(0.5, 2, 2 * math.prod(sizes), dtype=dtype).reshape(1, 2, *sizes)
+        modes = ("bilinear", "nearest", "bicubic")[: 5 - len(sizes)]
+        for mode, padding, align in itertools.product(modes, ("zeros", "border", "reflection"), (False, True)):
+            how = {"mode": mode, "padding_mode": padding, "align_corners": align}
+            # the real one crashes where it writes gradients at positions that are no numbers
+            safe = padding == "zeros" and mode != "bicubic"
+            for group in (points, points[-4:]):
+                x = values.clone().requires_grad_()
+                grid = torch.tensor([(*p, 0.1)[: len(sizes)] for p in group], dtype=dtype)
+                grid = grid.reshape(1, *[1] * (len(sizes) - 1), *grid.shape).requires_grad_()
+                y = sample(x, grid, **how)
+                whole = len(group) == 4 or safe
+                found[f"{sizes} {dtype} {mode} {padding} {align} {len(group)}"] = (
+                    y,
+                    torch.autograd.grad(y.sum(), (x, grid)) if whole and mode != "bicubic" else None,
+                )
+    return found
+
+
+def case_losses_of_sequences_with_blanks_among_their_targets(torch):
+    found, f = {}, torch.nn.functional.ctc_loss
+    scores = torch.linspace(-1, 1, 6 * 2 * 4, dtype=torch.float64).sin().view(6, 2, 4).log_softmax(2)
+    for blank, targets in itertools.product((0, 3), itertools.product(range(4), repeat=3)):
+        for lengths in ((3, 3), (2, 1), (0, 3)):
+            x = scores.clone().requires_grad_()
+            loss = f(x, torch.tensor([targets, targets[::-1]]), (6, 5), lengths, blank=blank, reduction="none")
+            found[f"{blank} {targets} {lengths}"] = loss, torch.autograd.grad(loss.sum(), x)
+    return found
+
+
+def case_gradients_of_means_have_memory_of_their_own(torch):
+    F = torch.nn.functional
+    found = {}
+    for name, f in {
+        "mean": lambda x: x.mean(),
+        "mean of rows": lambda x: x.mean(-1),
+        "pool": lambda x: F.adaptive_avg_pool2d(x, 1),
+        "pool of lines": lambda x: F.adaptive_avg_pool1d(x[0], 1),
+        "pool of volumes": lambda x: F.adaptive_avg_pool3d(x, 1),
+        "mean of three": lambda x: x.mean((1, 2, 3)),
+        "std_mean": lambda x: torch.std_mean(x, 1)[1],
+    }.items():
+        x = torch.arange(24.0).view(1, 2, 3, 4).requires_grad_()
+        hooked = x * 1
+        hooked.register_hook(lambda g: g.mul_(2))
+        (g,) = torch.autograd.grad(f(hooked).sum(), x)
+        (plain,) = torch.autograd.grad(f(x).sum(), x)
+        found[name] = g, plain.stride(), plain.view(-1).shape, plain.mul_(3)
+    return found
