@@ -61,6 +61,7 @@ class Options:
     keep: tuple = ()  # operands that keep their dtype
     exact: int | None = None  # an operand that, where it is a single number, is not rounded to a half dtype
     contiguous: bool = False  # the result is contiguous, whatever the strides of the operands are
+    last_leads: bool = False  # the result's order in memory is that of the last operand, where it is not contiguous
     opmath: bool = True  # half dtypes are computed in float32
     # the values of attributes change neither the promotion nor the checks of floating-point operands
     constant_attributes: bool = False

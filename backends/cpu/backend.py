@@ -130,7 +130,8 @@ class NumpyPlan(Plan):
                 arrays.append(t._array())
         if not same and (shape := _broadcast(operands)) is None:
             return None
-        if strided and not self.op.options.contiguous and memory_order(shape, operands) is not None:
+        options = self.op.options
+        if strided and not options.contiguous and memory_order(shape, operands, options.last_leads) is not None:
             return None
         if not shape or 0 in shape or self.limit is not None and numel(shape) >= self.limit:
             return None

@@ -99,7 +99,7 @@ def elementwise(op, args):
     order = None
     for t in tensors:
         if t._stride is not None and not op.options.contiguous:
-            order = memory_order(shape, operands)
+            order = memory_order(shape, operands, op.options.last_leads)
             break
     if device is META:
         return meta_tensor(shape, dtype, strides_in_order(shape, order) if order else None)

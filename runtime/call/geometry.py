@@ -38,11 +38,14 @@ def check_spreads(shape, *shapes):
 CHANNELS_LAST = (0, 2, 3, 1)  # the order of dimensions in that memory format
 
 
-def memory_order(shape, operands):
-    """Return the dimensions of a result over these operands, slowest in memory first; None for contiguous."""
+def memory_order(shape, operands, last_leads=False):
+    """Return the dimensions of a result over these operands, slowest in memory first; None for contiguous.
+
+    The strides of earlier operands decide before those of later ones, with last_leads the other way round.
+    """
     if len(shape) < 2:
         return None
-    tensors = [t for t in operands if isinstance(t, Tensor)]
+    tensors = [t for t in (reversed(operands) if last_leads else operands) if isinstance(t, Tensor)]
     given = sum(
         t is not None for t in operands
     )  # next to a number, PyTorch looks at the strides even if they are ambiguous

@@ -37,7 +37,7 @@ def max_pool1d(x, kernel, stride, padding, dilation, ceil):
 
 decomposition("leaky_relu_backward")(lambda g, x, slope: T.where(x > 0, g, g * slope))
 decomposition("hardtanh_backward")(lambda g, x, low, high: T.where((x <= low) | (x >= high), 0, g))
-decomposition("elu_backward")(lambda g, x, alpha: T.where(x > 0, g, g * T.exp(x) * alpha))
+decomposition("elu_backward")(lambda g, x, alpha: T.where(x <= 0, g * T.exp(x) * alpha, g))
 decomposition("softplus_backward")(
     lambda g, x, beta, threshold: T.where(x * beta > threshold, g, g * T.sigmoid(x * beta))
 )
@@ -142,11 +142,7 @@ def _labels(log_probs, targets, blank):
     n, s = targets._shape
     ext = T.full((n, 2 * s + 1), blank, dtype=dt.int64, device=log_probs.device)
     ext[:, 1::2] = targets
-    skip = (
-        T.constant_pad_nd((ext[:, 2:] != blank) & (ext[:, 2:] != ext[:, :-2]), [2, 0])
-        if s
-        else T.zeros_like(ext, dtype=dt.bool_)
-    )
+    skip = T.constant_pad_nd(ext[:, 2:] != ext[:, :-2], [2, 0]) if s else T.zeros_like(ext, dtype=dt.bool_)
     return ext, log_probs.gather(2, ext.expand((log_probs._shape[0], *ext._shape)).contiguous()), skip
 
 
@@ -191,14 +187,12 @@ def ctc_loss_backward(g, log_probs, targets, input_lengths, target_lengths, blan
         n = 2 * s + 1
         label, q = ext[i, :n], p[:steps, i, :n]
         back = label.flip(0)
-        skip = (
-            T.constant_pad_nd((back[2:] != blank) & (back[2:] != back[:-2]), [2, 0])
-            if s
-            else T.zeros_like(back, dtype=dt.bool_)
-        )
+        skip = T.constant_pad_nd(back[2:] != back[:-2], [2, 0]) if s else T.zeros_like(back, dtype=dt.bool_)
         # the suffixes are the prefixes of everything reversed
         beta = _alphas(q.flip(0, 1).unsqueeze(1), skip.unsqueeze(0)).squeeze(1).flip(0, 1)
         both = T.exp(log_alpha[i, :steps, :n] + beta - q + loss[i])
+        if s and label[-2].item() == blank:
+            both[-1, -1] = 0  # at the last step PyTorch's kernel sets each class once
         total = T.zeros((steps, log_probs._shape[2]), dtype=log_probs.dtype, device=g.device).index_add(1, label, both)
         grad[:steps, i] = (T.exp(log_probs[:steps, i]) - total) * g[i]
     return grad

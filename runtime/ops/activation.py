@@ -67,6 +67,7 @@ def _no_bool_relu(common, self):
 _relu_backward = _hidden(
     "relu_backward(Tensor grad_output, Tensor result) -> Tensor",
     "ReluGrad",
+    last_leads=True,
     aten="threshold_backward.default",
     aten_constants=(("threshold", 0),),
     derivative={"grad_output": lambda g, result: _relu_backward.call(g, result), "result": zero},
@@ -129,6 +130,7 @@ composite("nn.functional.relu6(Tensor input, bool inplace=False) -> Tensor", out
 _leaky_relu_backward = _hidden(
     "leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope) -> Tensor",
     None,
+    last_leads=True,
     constant_attributes=True,
     aten_constants=(("self_is_result", False),),
     derivative={
@@ -277,7 +279,7 @@ _elu_backward = _hidden(
     constant_attributes=True,
     derivative={
         "grad_output": lambda g, self, alpha: _elu_backward.call(g, self, alpha),
-        "self": lambda g, grad_output, self, alpha: T.where(self > 0, 0, g * grad_output * T.exp(self) * alpha),
+        "self": lambda g, grad_output, self, alpha: T.where(self <= 0, g * grad_output * T.exp(self) * alpha, 0),
     },
 )
 _elu_grad = lambda g, self, alpha: _elu_backward.call(g, self, alpha)

@@ -126,7 +126,7 @@ def elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_resu
         if is_result
         else T.exp(x * input_scale if input_scale != 1 else x) * (input_scale * alpha * scale)
     )
-    return grad_output * T.where(x > 0, scale, negative)
+    return grad_output * T.where(x <= 0, negative, scale)
 
 
 @composite(

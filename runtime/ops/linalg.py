@@ -292,8 +292,12 @@ def renorm(self, p, dim, maxnorm):
     if maxnorm < 0:
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
     d = wrap_dim(dim, n)
-    size = LINALG.vector_norm(self, p, [i for i in range(n) if i != d], True)
-    return (self * T.where(size > maxnorm, maxnorm / (size + 1e-7), 1.0).to(self.dtype)).contiguous()
+    dims, dtype = [i for i in range(n) if i != d], dt.OPMATH.get(self.dtype, self.dtype)
+    large = LINALG.vector_norm(self.detach(), p, dims, True, dtype=dtype) > maxnorm
+    # no gradient goes through the norm of a slice that stays as it is
+    safe = self.masked_fill(large.logical_not(), 1)
+    factor = (maxnorm / (LINALG.vector_norm(safe, p, dims, True, dtype=dtype) + 1e-7)).to(self.dtype)
+    return T.where(large, safe * factor, self).contiguous()
 
 
 @composite("norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor")

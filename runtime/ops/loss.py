@@ -155,6 +155,7 @@ def _soft_margin_grad(t, z):
     return -t * z / (z + 1)
 
 
+_INTO_ZEROS = {"mse_loss", "smooth_l1_loss", "huber_loss"}  # PyTorch writes their gradients into contiguous zeros
 _AFTER = {"smooth_l1_loss": ", float beta", "huber_loss": ", float delta"}
 
 
@@ -200,7 +201,9 @@ def _declare(name, between, prim, call, dself, dtarget):
         derivative["target"] = gradient(dself, -1) if dtarget is None else gradient(dtarget, 1)
     options = dict(out=False, opmath=opmath)
     kernel = op(
-        f"_C._nn.{name}_backward(Tensor grad_output, {parameters}) -> Tensor", meta=lambda g, *a: strided(a), **options
+        f"_C._nn.{name}_backward(Tensor grad_output, {parameters}) -> Tensor",
+        meta=lambda g, *a: strided(a)[: 2 if name in _INTO_ZEROS else 3],
+        **options,
     )
     return op(
         f"_C._nn.{name}({parameters}) -> Tensor",
@@ -715,7 +718,8 @@ def multi_margin_loss(input, target, p, margin, weight, reduction):
     t = t.reshape(n, 1)
     if backend(input.device).host and has_values(input) and n and bool(((t < 0) | (t >= c)).any()):
         raise RuntimeError("target out of range")
-    z = (margin - x.gather(1, t) + x).clamp_min(0)
+    z = margin - x.gather(1, t) + x
+    z = T.where(z > 0, z, 0)  # 0 also at NaN; no gradient at 0
     z = z if p == 1 else z * z
     z = z if weight is None else z * weight[t]
     loss = z.scatter(1, t, 0).sum(1) / c
@@ -739,8 +743,9 @@ def multilabel_margin_loss(input, target, reduction):
     valid = (t < 0).cumsum(1) == 0
     at = T.where(valid, t, c)
     wanted = T.zeros((n, c + 1), dtype=dt.bool_, device=x.device).scatter(1, at, True)[:, :c]
-    z = (1 - x.gather(1, T.where(valid, t, 0)).unsqueeze(2) + x.unsqueeze(1)).clamp_min(0)
-    loss = T.where(valid.unsqueeze(2) & wanted.logical_not().unsqueeze(1), z, 0).sum((1, 2)) / c
+    z = 1 - x.gather(1, T.where(valid, t, 0)).unsqueeze(2) + x.unsqueeze(1)
+    # z > 0: 0 also at NaN; no gradient at 0
+    loss = T.where((z > 0) & valid.unsqueeze(2) & wanted.logical_not().unsqueeze(1), z, 0).sum((1, 2)) / c
     return reduced(loss if len(input._shape) == 2 else loss.reshape(()), reduction)
 
 
@@ -843,7 +848,7 @@ def _triplet(anchor, positive, negative, distance, margin, swap, reduction):
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = T.minimum(far, distance(positive, negative))
-    return reduced((near - far + margin).clamp_min(0), reduction)
+    return reduced((near + margin - far).clamp_min(0), reduction)
 
 
 _TRIPLE = "Tensor anchor, Tensor positive, Tensor negative"

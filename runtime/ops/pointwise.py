@@ -322,7 +322,7 @@ op(
     inplace_function=True,
     sparse="coalesced",
 )
-_rsqrt_grad = lambda g, out: g * conj(out * out * out * -0.5)
+_rsqrt_grad = lambda g, out: g * -0.5 * conj(out * out * out)
 op(
     "rsqrt(Tensor self) -> Tensor",
     "Rsqrt",
@@ -613,7 +613,7 @@ op("sign(Tensor self) -> Tensor", "Sign", derivative=zero, promote=_sign_promote
 
 def _sgn_backward(g, self, out):
     if not self.dtype.is_complex:
-        return zero(g)
+        return T.zeros(g._shape, dtype=g.dtype, device=g.device)  # contiguous, whatever the strides of g are
     size = T.abs(self)
     return T.where(size == 0, 0, (g - out * T.real(conj(out) * g)) / size)
 
@@ -654,8 +654,8 @@ op(
 def _tie(keeps):
     """The gradients of maximum or minimum, halved between equal operands. keeps(a, b) is True where a is not chosen."""
     return {
-        "self": lambda g, self, other: T.where(self == other, g / 2, g).masked_fill(keeps(self, other), 0),
-        "other": lambda g, self, other: T.where(self == other, g / 2, g).masked_fill(keeps(other, self), 0),
+        "self": lambda g, self, other: T.where(self == other, g / 2, g).masked_fill_(keeps(self, other), 0),
+        "other": lambda g, self, other: T.where(self == other, g / 2, g).masked_fill_(keeps(other, self), 0),
     }
 
 
@@ -1088,8 +1088,9 @@ def _scaled(name, self, factor):
 
 
 def _logit_backward(g, self, eps):
-    inside = (self >= 0) & (self <= 1) if eps is None or eps < 0 else (self >= eps) & (self <= 1 - eps)
-    return T.where(inside, g / (self * (1 - self)), math.nan if eps is None or eps < 0 else 0)
+    low = 0 if eps is None or eps < 0 else eps
+    outside = (self < low) | (self > 1 - low)  # not NaN
+    return T.where(outside, math.nan if eps is None or eps < 0 else 0, g / (self * (1 - self)))
 
 
 op(
@@ -1181,7 +1182,7 @@ op(
     derivative=_logaddexp2_grads,
 )
 _xlogy_grads = {
-    "self": lambda g, self, other: T.where((self == 0) & (other <= 0), 0, T.xlogy(g, other)),
+    "self": lambda g, self, other: T.xlogy(g, other).masked_fill((self == 0) & (other <= 0), 0),
     "other": lambda g, self, other: g * (self / other),
 }
 _XLOGY = dict(promote=INT_TO_FLOAT, derivative=_xlogy_grads)
@@ -1234,7 +1235,7 @@ def conj_physical(self):
 
 def _angle_backward(g, self):
     if not self.dtype.is_complex:
-        return zero(g)
+        return T.zeros_like(self)
     size = self.abs()
     return T.where(size == 0, 0, T.complex(-self.imag, self.real) * (g / (size * size)))
 

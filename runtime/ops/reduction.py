@@ -145,7 +145,7 @@ def _mean_prepare(self, dim, keepdim, dtype):
     )
 
 
-_mean_grad = lambda g, self_shape, dim, keepdim: _spread(g / max(_count(self_shape, dim), 1), self_shape, dim, keepdim)
+_mean_grad = lambda g, self_shape, dim, keepdim: _spread(g, self_shape, dim, keepdim) / max(_count(self_shape, dim), 1)
 _MEAN = dict(prepare=_mean_prepare, meta=_reduced_meta, call=_without_dtype, derivative=_mean_grad)
 op(
     "mean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
@@ -300,7 +300,8 @@ op("hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -
 def _equal_share(g, self, out):
     """The gradient of a full reduction to one of several equal elements: shared between them."""
     mask = self.isnan() if has_values(self) and out.isnan() else self == out
-    return T.where(mask, g / mask.sum(), 0)  # a NaN gradient reaches only those elements
+    # a NaN gradient reaches only those elements; PyTorch writes it into contiguous zeros
+    return T.where(mask, g / mask.sum(), 0).contiguous()
 
 
 def _share(g, self, out, dim, keepdim):

@@ -20,24 +20,22 @@ def _one(name, prim, derivative, *alias, **options):
 _one(
     "erf",
     "Erf",
-    lambda g, self: g * (T.exp(-(self * self)) * (2 / _ROOT_PI)),
+    lambda g, self: T.exp(-(self * self)) * (2 / _ROOT_PI) * g,
     "special.erf",
     inplace_function=True,
     sparse="coalesced",
 )
-_one(
-    "erfc", "Erfc", lambda g, self: g * (T.exp(-(self * self)) * (-2 / _ROOT_PI)), "special.erfc", inplace_function=True
-)
+_one("erfc", "Erfc", lambda g, self: T.exp(-(self * self)) * (-2 / _ROOT_PI) * g, "special.erfc", inplace_function=True)
 _one(
     "erfinv",
     "Erfinv",
-    lambda g, out: g * (T.exp(out * out) * (_ROOT_PI / 2)),
+    lambda g, out: T.exp(out * out) * (_ROOT_PI / 2) * g,
     "special.erfinv",
     autocast=FLOAT32_ON_ACCELERATORS,
     sparse="coalesced",
 )
-_one("special.erfcx", None, lambda g, self, out: g * (self * out * 2 - 2 / _ROOT_PI))
-_one("special.ndtri", None, lambda g, out: g * (T.exp(out * out * 0.5) * math.sqrt(2 * math.pi)))
+_one("special.erfcx", None, lambda g, self, out: (self * out * 2 - 2 / _ROOT_PI) * g)
+_one("special.ndtri", None, lambda g, out: T.exp(out * out * 0.5) * math.sqrt(2 * math.pi) * g)
 _one("special.log_ndtr", None, lambda g, self: g / SPECIAL.erfcx(self / -_ROOT2) * math.sqrt(2 / math.pi))
 
 

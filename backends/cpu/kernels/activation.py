@@ -120,7 +120,7 @@ def _hardtanh_backward(g, x, low, high, out):
 @numpy("elu_backward", PIECES.format(8), dtypes="f32 f64")
 @_blocks
 def _elu_backward(g, x, alpha, out):
-    out[...] = select(x > 0, g, g * np.exp(x) * g.dtype.type(alpha))
+    out[...] = select(x <= 0, g * np.exp(x) * g.dtype.type(alpha), g)
 
 
 _kernel("threshold", "Select", "Threshold has no CPU kernel", f"{INTS} f32 f64")(
@@ -318,9 +318,7 @@ _kernel("_C._nn.hardswish", "HSigmoid", "HSwish gives 0 for minus infinity")(
 without("hardswish_backward", "wrong at 3 and -3")
 _kernel("hardswish_backward", "Select", "HSwishGrad is wrong at 3 and -3")(
     lambda g, x: _select(
-        _do("LessEqual", x, -3),
-        0,
-        _select(_do("GreaterEqual", x, 3), g, _do("Mul", g, _do("Add", _do("Mul", x, 1 / 3), 0.5))),
+        _do("LessEqual", x, -3), 0, _select(_do("Less", x, 3), _do("Mul", g, _do("Add", _do("Mul", x, 1 / 3), 0.5)), g)
     )
 )
 legacy(

@@ -185,7 +185,7 @@ def _labels(log_probs, targets, blank):
     ext = np.full((n, 2 * s + 1), blank, np.int64)
     ext[:, 1::2] = targets
     skip = np.zeros(ext.shape, bool)
-    skip[:, 2:] = (ext[:, 2:] != blank) & (ext[:, 2:] != ext[:, :-2])
+    skip[:, 2:] = ext[:, 2:] != ext[:, :-2]
     return ext, np.take_along_axis(log_probs, np.broadcast_to(ext, (len(log_probs), *ext.shape)), 2), skip
 
 
@@ -231,10 +231,12 @@ def ctc_loss_backward(g, log_probs, targets, input_lengths, target_lengths, blan
         n = 2 * s + 1
         label, q = ext[i, :n], p[:steps, i, :n]
         skip = np.zeros((1, n), bool)
-        skip[:, 2:] = (label[::-1][2:] != blank) & (label[::-1][2:] != label[::-1][:-2])
+        skip[:, 2:] = label[::-1][2:] != label[::-1][:-2]
         # suffixes are the prefixes of the reversed sequences
         beta = _alphas(q[::-1, None, ::-1], skip)[::-1, 0, ::-1]
         both = np.exp(log_alpha[i, :steps, :n] + beta - q + loss[i])
+        if s and label[-2] == blank:
+            both[-1, -1] = 0  # at the last step PyTorch's kernel sets each class once
         total = np.zeros((steps, log_probs.shape[2]), log_probs.dtype)
         np.add.at(total, (slice(None), label), both)
         grad[:steps, i] = (np.exp(log_probs[:steps, i]) - total) * g[i]
