@@ -55,6 +55,10 @@ class Options:
     transposed: dict | None = None
     saves_given: bool = False  # formulas read the arguments as they were passed, not as `prepare` returns them
     wraps: bool = False  # PyTorch's formulas see a number as a tensor
+    # {argument: the arguments whose gradients depend on its values}, where a formula reads more than that: a program
+    # may change it before the backward if none of them needs a gradient. Where this depends on the call, a function
+    # (saved arguments, which need gradients) -> whether its values matter.
+    reads: dict | None = None
     # how a call is computed
     scaled: object = None  # the operator for a last argument that multiplies the second operand, unless `prepare` did
     numbers: bool = False  # may be called without any tensor

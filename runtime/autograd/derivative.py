@@ -134,6 +134,7 @@ def _has_others(values):
 
 # globals of the generated code that is a node's backward
 RUNNING = {
+    "CONTEXT": CONTEXT,
     "DETACHED": DETACHED,
     "FREED": FREED,
     "PROCESS": PROCESS,
@@ -208,7 +209,8 @@ class Derivative:
         lists = {i for i in read if self.op.schema.arguments[i].list}
         source.add(*["versions = node.versions"] * bool(read))
         for i in read:
-            source.add(f"a = args[{i}]", f"if versions[{i}] is not None:", "    vc = a._vc")
+            asked = f"versions[{i}] is not None{self._matters(i, source)}"
+            source.add(f"a = args[{i}]", f"if {asked}:", "    vc = a._vc")
             source.add(f"    if (0 if vc is None else vc[0]) != versions[{i}]:")
             source.add(f"        raise modified(a, versions[{i}], a._grad_fn, a._output_nr)")
             source.add(f"elif a.__class__ is {'SavedList' if i in lists else 'Saved'}:", "    args = unpacked(args)")
@@ -219,6 +221,21 @@ class Derivative:
         classes += ["has_others(gs)" if self.op.schema.several else "gs[0].__class__ not in plain"]
         source.add(f"if PROCESS.active or {' or '.join(classes)}:", "    return node._apart(gs, args, outs)")
         return self._formulas(source, steps).function(f"backward of a node of {self.op.full}")
+
+    def _matters(self, i, source):
+        """Return a source condition for checking the version of an argument, where its declaration has one (`reads`).
+
+        Where the gradients are differentiated again, all values matter that do at all.
+        """
+        arguments = self.op.schema.arguments
+        readers = (self.op.options.reads or {}).get(arguments[i].name)
+        if not readers:  # always, or never: then no version is saved
+            return ""
+        if callable(readers):
+            source.names[f"matters{i}"] = readers
+            return f" and (CONTEXT.grad or matters{i}(args, node.needs))"
+        needed = [f"node.needs[{k}]" for k, i in enumerate(self.diff) if arguments[i].name in readers]
+        return f" and (CONTEXT.grad or {' or '.join(needed)})"
 
     def _formulas(self, source, steps):
         """Add the lines that compute the gradients, over the names node, gs, args and outs."""
@@ -338,6 +355,8 @@ class Derivative:
             return "None", "None"
         if a.list:
             return f"save_list(a{i}) if {when} else None", "None"
+        if (self.op.options.reads or {}).get(a.name) == ():
+            return f"a{i} if {when} else None", "None"
         number = "" if tensor else f" or a{i}.__class__ in NUMBERS"
         return f"a{i} if {when} else None", f"None if not ({when}){number} else 0 if a{i}._vc is None else a{i}._vc[0]"
 

@@ -64,6 +64,16 @@ def refuse_batches(tensors):
         raise for_each(NotImplementedError("vmap: this has no rule for a batch of samples"))
 
 
+def refuse_gradients(name, **arguments):
+    """Raise PyTorch's error if an argument for which an operator has no derivative requires a gradient."""
+    for argument, t in arguments.items():
+        if CONTEXT.grad and t is not None and t._requires_grad:
+            raise RuntimeError(
+                f"The function '{name}' is not differentiable with respect to argument '{argument}'. This input cannot "
+                "have requires_grad True."
+            )
+
+
 def check_float(name, t):
     if t.dtype.category < dt.FLOAT:
         raise RuntimeError(f"{name}: expected a floating point or complex tensor, but got {t.dtype}")

@@ -150,7 +150,7 @@ def _ahead(g, weight, shape, stride, padding, dilation, groups):
     """
     out = convolution.call(g, weight, None, stride, padding, dilation, False, (0,) * len(stride), groups)
     for d in range(2, len(shape)):
-        out = out.narrow(d, 0, shape[d]) if out._shape[d] != shape[d] else out
+        out = out.narrow(d, 0, shape[d]).contiguous() if out._shape[d] != shape[d] else out
     return out
 
 

@@ -983,7 +983,8 @@ def _qr_meta(A, mode):
     return [((0,), A.dtype) if mode == "r" else column((*batch, m, k), A.dtype), column((*batch, k, n), A.dtype)]
 
 
-_QR = dict(meta=_qr_meta, derivative=_qr_grad)
+_is_wide = lambda args, needs: args[0]._shape[-2] < args[0]._shape[-1]  # noqa: E731
+_QR = dict(meta=_qr_meta, derivative=_qr_grad, reads={"A": _is_wide})
 qr_op = op(
     "linalg.qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)",
     "LinalgQr",

@@ -13,7 +13,7 @@ from ..call.geometry import broadcast_shapes, check_spreads, result_strides
 from ..call.promotion import result_dtype
 from ..context import CONTEXT
 from ..declare import composite, op
-from .common import F, T, Tensor, changed, dt, has_values, numel, only, wrap_dim
+from .common import F, T, Tensor, changed, dt, has_values, numel, only, refuse_gradients, wrap_dim
 from .creation import tensor
 
 NAMES = ("none", "mean", "sum")
@@ -300,6 +300,7 @@ def huber_loss(input, target, reduction, delta, weight):
 
 @_loss(f"nn.functional.soft_margin_loss(Tensor input, Tensor target, {_LEGACY}) -> Tensor")
 def soft_margin_loss(input, target, size_average, reduce, reduction):
+    refuse_gradients("soft_margin_loss", target=target)
     return _in_dtype_of(
         input, OPS["soft_margin_loss"].call(input, target, legacy_enum(size_average, reduce, reduction))
     )
@@ -477,6 +478,7 @@ def nll_loss_nd(x, target, weight, reduction, ignore_index):
         return _nll.call(x.unsqueeze(0), target.reshape(1), weight, reduction, ignore_index)[0].reshape(
             () if reduction else target._shape
         )
+    refuse_gradients("nll_loss_forward" if n == 2 else "nll_loss2d_forward", weight=weight)
     if x._shape[0] != target._shape[0]:
         raise ValueError(f"Expected input batch_size ({x._shape[0]}) to match target batch_size ({target._shape[0]}).")
     if n == 2:

@@ -378,13 +378,25 @@ _adding(
 )
 
 
+def _each(g, batch_shape):
+    """Return a gradient of a sum over batches for each batch."""
+    return g.unsqueeze(0).expand(batch_shape[0], *g._shape)
+
+
+_addbmm_grads = {
+    "self": lambda g, beta: scaled(g, beta),
+    "batch1": lambda g, batch1_shape, batch2, alpha: scaled(T.bmm(_each(g, batch1_shape), mH(batch2)), alpha),
+    "batch2": lambda g, batch1, batch2_shape, alpha: scaled(T.bmm(mH(batch1), _each(g, batch2_shape)), alpha),
+}
+
+
 @composite(
     "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     inplace=True,
     out=SAME_SCALAR_TYPE,
     autocast=LOWER,
     numbers_between=True,
-    derivative=BY_PARTS,
+    derivative=_addbmm_grads,
 )
 def addbmm(self, batch1, batch2, beta, alpha):
     _expands(self, (batch1.size(1), batch2.size(2)))
@@ -402,6 +414,7 @@ def addbmm(self, batch1, batch2, beta, alpha):
     inplace=True,
     numbers_between=True,
     derivative=BY_PARTS,
+    reads={"self": (), "vec1": ("vec2",), "vec2": ("vec1",)},
 )
 def addr(self, vec1, vec2, beta, alpha):
     _need(1, "addr: Expected 1-D argument {who}, but got {n}-D", (vec1, "vec1"), (vec2, "vec2"))

@@ -12,7 +12,7 @@ from ..declare import composite, op
 from ..device import channels_last, channels_last_3d, contiguous_format
 from ..registry import ATEN
 from ..tensor import alias, unversioned
-from .common import F, T, dt, numel, only
+from .common import F, T, dt, numel, only, refuse_gradients
 from .memory import in_format, keep_format, suggested_format
 
 
@@ -228,6 +228,10 @@ def rms_norm(input, normalized_shape, weight, eps):
         _check_layer(input, normalized_shape, weight, None)
         out = input * ((input * input).mean(tuple(range(-len(normalized_shape), 0)), True) + eps).rsqrt()
         return out if weight is None else out * weight
+    if weight is not None and weight._requires_grad and not input._requires_grad and input.dtype not in dt.OPMATH:
+        # the weight's gradient reads the normalized input alone, as PyTorch's parts do: the input may be changed
+        _check_layer(input, normalized_shape, weight, None)
+        return _rms.call(input, normalized_shape, None, eps)[0] * weight
     return _rms.call(input, normalized_shape, weight, eps)[0]
 
 
@@ -397,6 +401,7 @@ def _native(input, weight, bias, running_mean, running_var, training, momentum, 
         if input._shape == (0,):
             return input.clone(), input.detach(), input.detach()
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(input._shape)}")
+    refuse_gradients("native_batch_norm", running_mean=running_mean, running_var=running_var)
     stats = [running_mean, running_var]
     if PROCESS.duals and forward.has_tangent(input) and forward.has_tangent(*stats):
         raise RuntimeError(

@@ -8,7 +8,7 @@ from ..call.geometry import preserved_strides
 from ..call.out import FOUND_DTYPE, SAME_SCALAR_TYPE, Out
 from ..call.promotion import ALWAYS_BOOL, BOOL_TO_LONG, COMPLEX_TO_FLOAT, DEFAULT, INT_TO_FLOAT, promoted, result_dtype
 from ..context import CONTEXT
-from ..declare import BY_PARTS, composite, op
+from ..declare import composite, op
 from ..device import HOST
 from ..signatures import mismatch
 from ..warn import warn_once
@@ -421,7 +421,12 @@ def float_power(self, exponent):
     )
 
 
-@composite("ldexp(Tensor self, Tensor other) -> Tensor", inplace=True, inplace_function=True, derivative=BY_PARTS)
+@composite(
+    "ldexp(Tensor self, Tensor other) -> Tensor",
+    inplace=True,
+    inplace_function=True,
+    derivative={"self": lambda g, other: g * conj(T.pow(2.0, other)), "other": lambda g, out: g * conj(out) * LN2},
+)
 def ldexp(self, other):
     if self.dtype.category == dt.FLOAT and other.dtype.category < dt.FLOAT:
         if other.dtype is dt.bool_:
@@ -1033,7 +1038,7 @@ _one(
 _one(
     "acos",
     "AcosExt",
-    lambda g, self: -g * conj((1 - self * self).rsqrt()),
+    lambda g, self: g * -conj((1 - self * self).rsqrt()),
     ("arccos",),
     autocast=FLOAT32_ON_ACCELERATORS,
 )

@@ -93,6 +93,17 @@ _TENSORS = ("input", "hx", "cx", "w_ih", "w_hh", "b_ih", "b_hh", "w_hr")  # only
 _ARGS = "Tensor input, Tensor hx, Tensor? cx, Tensor w_ih, Tensor w_hh, Tensor? b_ih, Tensor? b_hh, Tensor? w_hr"
 
 
+def _recurs(args, needs):
+    """Whether the recurrent weight's values matter: for the state's gradient, which later steps need."""
+    input, sizes = args[0], args[8]
+    return needs[1] or any(needs) and (input._shape[0] if sizes is None else len(sizes)) > 1
+
+
+_any, _never = (lambda args, needs: any(needs)), (lambda args, needs: False)  # noqa: E731
+_READS = {"input": ("w_ih",), "w_ih": ("input",), "w_hh": _recurs, "hx": ("w_hh",), "cx": _any, "w_hr": _any}
+_READS |= {"b_ih": _never, "b_hh": _never}
+
+
 def _check(input, hx, others):
     if input._shape[0] == 0:
         raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
@@ -175,6 +186,7 @@ def _declare_layer(mode):
         f"_{name}_layer({_ARGS}, int[]? sizes, bool reverse, bool train) -> (Tensor, Tensor, Tensor, Tensor, Tensor)",
         meta=_layer_meta(mode),
         derivative={_TENSORS: gradients},
+        reads=_READS | {"hx": _any} if mode == "GRU" else _READS,
         non_differentiable=(3, 4) if mode == "LSTM" else (2, 3, 4),
         out=False,
         autocast=None if mode == "GRU" else LOWER,

@@ -530,7 +530,7 @@ def diag(self, diagonal):
     return self.diag_embed(diagonal) if n == 1 else T.diagonal_copy(self, diagonal)
 
 
-@composite("trace(Tensor self) -> Tensor", out=False, autocast=FLOAT32, derivative=BY_PARTS)
+@composite("trace(Tensor self) -> Tensor", out=False, autocast=FLOAT32, derivative=BY_PARTS, reads={"self": ()})
 def trace(self):
     if len(self._shape) != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {len(self._shape)}")
@@ -663,7 +663,7 @@ def _copies():
             # PyTorch derives the name from the view's
             f"{name.title().replace('_', '')}Backward{int(overload == '.dim')}_copy"
         )
-        derived = dict(derivative=BY_PARTS, node=node) if differentiable else {}
+        derived = dict(derivative=BY_PARTS, node=node, reads={"self": ()}) if differentiable else {}
         signature = f"{name}_copy{overload}(Tensor self{', ' if args else ''}{args}) -> {returns[many]}"
         composite(signature, method=False, out=SAME_DTYPE if name not in free else True, **derived)(f)
 
@@ -672,7 +672,10 @@ _copies()
 
 
 @composite(
-    "narrow_copy(Tensor self, int dim, int start, int length) -> Tensor", out=SAME_SCALAR_TYPE, derivative=BY_PARTS
+    "narrow_copy(Tensor self, int dim, int start, int length) -> Tensor",
+    out=SAME_SCALAR_TYPE,
+    derivative=BY_PARTS,
+    reads={"self": ()},
 )
 def narrow_copy(self, dim, start, length):
     n = len(self._shape)
@@ -916,6 +919,7 @@ op(
     out=False,
     apart=True,
     derivative=BY_PARTS,
+    reads={"self": (), "source": ("source",)},
 )
 def put(self, index, source, accumulate):
     if index.dtype is not dt.int64:

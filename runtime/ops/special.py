@@ -29,13 +29,13 @@ _one("erfc", "Erfc", lambda g, self: T.exp(-(self * self)) * (-2 / _ROOT_PI) * g
 _one(
     "erfinv",
     "Erfinv",
-    lambda g, out: T.exp(out * out) * (_ROOT_PI / 2) * g,
+    lambda g, self: T.exp(T.erfinv(self).square()) * (_ROOT_PI / 2) * g,
     "special.erfinv",
     autocast=FLOAT32_ON_ACCELERATORS,
     sparse="coalesced",
 )
 _one("special.erfcx", None, lambda g, self, out: (self * out * 2 - 2 / _ROOT_PI) * g)
-_one("special.ndtri", None, lambda g, out: T.exp(out * out * 0.5) * math.sqrt(2 * math.pi) * g)
+_one("special.ndtri", None, lambda g, out: g * (T.exp(out * out * 0.5) * math.sqrt(2 * math.pi)))
 _one("special.log_ndtr", None, lambda g, self: g / SPECIAL.erfcx(self / -_ROOT2) * math.sqrt(2 / math.pi))
 
 

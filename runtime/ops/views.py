@@ -845,6 +845,7 @@ view(
     "as_strided(Tensor(a) self, int[] size, int[] stride, int? storage_offset=None) -> Tensor(a)",
     _as_strided_geometry,
     derivative=_as_strided_grad,
+    reads={"self": ()},
 )
 
 
@@ -926,7 +927,7 @@ view(
 view(
     "view_as_complex(Tensor(a) self) -> Tensor(a)",
     _view_as_complex,
-    derivative=lambda g: T.view_as_real(g),
+    derivative=lambda g: T.view_as_real(g.contiguous().resolve_conj()),
     method=False,
     autocast=FLOAT32,
 )

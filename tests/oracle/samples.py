@@ -18,6 +18,7 @@ FIRST, PICKED, REFERENCE, OTHERS = (
     1,
 )  # samples: the first and some others in float32, reference inputs, and of each other dtype
 LARGEST = 2000  # elements
+SAVED = 2  # samples whose operands are changed before the backward
 
 
 # ---------------------------------------------------------------- data
@@ -88,6 +89,13 @@ def alone(x):
     return True
 
 
+def subsets(n):
+    """The subsets of n operands that get gradients: all of them for few, each alone and all together for many."""
+    if n <= 3:
+        return [{i for i in range(n) if code >> i & 1} for code in range(1, 1 << n)]
+    return [*({i} for i in range(n)), set(range(n))]
+
+
 def tensors(torch, x):
     if isinstance(x, torch.Tensor):
         yield x
@@ -142,6 +150,49 @@ def run(torch, sample, plain, meta=False, device="cpu"):
             list(torch.autograd.grad(loss, inputs, allow_unused=True, materialize_grads=True)) if results else None,
         )
 
+    def layout():
+        """The layout of gradients where the gradient that arrives is expanded, as that of a sum is."""
+        args, kwargs, result = call()
+        inputs = [t for t in tensors(torch, [args, kwargs]) if t.requires_grad]
+        results = [t for t in tensors(torch, result) if t.requires_grad]
+        found = torch.autograd.grad(
+            [t.sum() for t in results], inputs, [torch.ones_like(t.sum()) for t in results], allow_unused=True
+        )
+        return [
+            None if t is None else ("tensor", str(t.dtype), tuple(t.shape), tuple(t.stride()), t.is_conj(), None)
+            for t in found
+        ]
+
+    def saved():
+        """Which changes after the call make its backward refuse: of each operand, and of the results.
+
+        One character for each operand ("1": refuses) and one for the results, for each subset of the operands with
+        gradients.
+        """
+        return [refusals(subset) for subset in subsets(len(differentiable(*arguments())))]
+
+    def differentiable(args, kwargs):
+        return [t for t in tensors(torch, [args, kwargs]) if t.is_floating_point() or t.is_complex()]
+
+    def refusals(subset):
+        found = ""
+        for k in range(len(differentiable(*arguments())) + 1):
+            args, kwargs = arguments()
+            operands = differentiable(args, kwargs)
+            for i, t in enumerate(operands):
+                t.requires_grad_(i in subset)
+            results = [t for t in tensors(torch, f(*args, **kwargs)) if t.requires_grad]
+            try:
+                total = sum((torch.real(t).double() * 1).sum() for t in results)
+                with torch.no_grad():
+                    for t in [operands[k]] if k < len(operands) else results:
+                        t.zero_()
+                total.backward()
+                found += "0"
+            except RuntimeError as e:
+                found += "1" if "modified by an inplace operation" in str(e) else "e"
+        return found
+
     def inplace():
         args, kwargs = arguments()
         with torch.no_grad():
@@ -166,6 +217,8 @@ def run(torch, sample, plain, meta=False, device="cpu"):
     for kind, function, wanted in (
         ("forward", forward, True),
         ("gradients", gradients, sample["gradients"]),
+        ("layout", layout, sample["gradients"]),
+        ("saved", saved, sample.get("saved")),
         ("inplace", inplace, sample["inplace"]),
         ("out", into, out),
         ("meta", on_meta, meta),
@@ -214,7 +267,8 @@ def samples(name, folder):
                 continue
             torch.manual_seed(0)
             requires_grad = info.supports_autograd and dtype in info.supported_backward_dtypes("cpu")
-            for s in chosen(info, dtype, requires_grad, random.Random(f"{name} {info.variant_test_name} {dtype}")):
+            pick = random.Random(f"{name} {info.variant_test_name} {dtype}")
+            for at, s in enumerate(chosen(info, dtype, requires_grad, pick)):
                 args = (s.input, *s.args)
                 if sum(t.numel() for t in tensors(torch, [args, s.kwargs])) > LARGEST:
                     continue
@@ -233,6 +287,7 @@ def samples(name, folder):
                     f"{s.input if not isinstance(s.input, torch.Tensor) else tuple(s.input.shape)} "
                     f"{[tuple(a.shape) if isinstance(a, torch.Tensor) else a for a in s.args]} {s.kwargs}"[:300],
                     "gradients": requires_grad,
+                    "saved": requires_grad and dtype is torch.float32 and at < SAVED,
                     "inplace": inplace,
                     "out": 0,
                 }

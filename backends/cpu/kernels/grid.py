@@ -4,10 +4,8 @@ from itertools import product
 
 import numpy as np
 
-from ....runtime.ops.resample import MODES, PADDINGS
-from ...host import alias
 from ...quiet import quiet
-from ..table import decomposed, numpy, pyboost_, without
+from ..table import decomposed, numpy, without
 
 WHY = (
     "GridSampler2DGrad prints errors of its own; composed it takes twenty operators for each combination of "
@@ -109,17 +107,6 @@ def _forward(x, grid, mode, padding, align):
     return out.astype(x.dtype, copy=False).reshape(*x.shape[:2], *grid.shape[1:-1])
 
 
-_NEAR = 1000  # in units of the input's size
-
-
-def _primitive(prim, x, grid, mode, padding, align):
-    """Call the primitive where it interpolates, near the input: it rounds half away from 0, and hides NaN."""
-    points = alias(grid)
-    if mode == 0 and np.abs(points).max(initial=0) < _NEAR:
-        return alias(prim.of(MODES[mode], PADDINGS[padding], align)(x, grid))
-    return _forward(alias(x), points, mode, padding, align)
-
-
 def _backward(g, x, grid, mode, padding, align):
     """Return the gradients of the input (N, C, *sizes) and of the grid (N, *points, dimensions)."""
     n, channels, *sizes = x.shape
@@ -144,9 +131,7 @@ def _backward(g, x, grid, mode, padding, align):
 
 for _dims in (2, 3):
     _name = f"_C.grid_sampler_{_dims}d"
-    without(_name, "half types are rounded at every step", "f16 bf16")
+    without(_name, "rounds half away from 0, hides NaN, and half types once", "f16 bf16 f32 f64")
     decomposed(f"{_name} {_name}_backward", "half types are rounded at every step", "f16 bf16")
     numpy(f"{_name}_backward", WHY, _backward, dtypes="f32 f64")
-    pyboost_(_name, f"GridSampler{_dims}D", "rounds half away from 0, hides NaN", _primitive, dtypes="f32")
-    without(_name, "rounds half away from 0, hides NaN, and computes float64 in float32", "f32 f64")
-    numpy(_name, f"GridSampler{_dims}D computes float64 in float32", _forward, dtypes="f64")
+    numpy(_name, f"GridSampler{_dims}D rounds half away from 0, and hides NaN", _forward, dtypes="f32 f64")

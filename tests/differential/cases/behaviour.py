@@ -98,3 +98,73 @@ def case_gradients_of_means_have_memory_of_their_own(torch):
         (plain,) = torch.autograd.grad(f(x).sum(), x)
         found[name] = g, plain.stride(), plain.view(-1).shape, plain.mul_(3)
     return found
+
+
+def case_operands_that_no_gradient_needs_may_change(torch):
+    found = {}
+
+    def outcome(name, f, operands, changed, wanted):
+        operands = {n: t.clone().requires_grad_(n in wanted) for n, t in operands.items()}
+        result = f(**operands)
+        result = result[0] if isinstance(result, tuple) else result
+        try:
+            with torch.no_grad():
+                operands[changed].mul_(2)
+            result.sum().backward()
+            found[f"{name}: {sorted(wanted)}, {changed} changed"] = [operands[n].grad for n in sorted(wanted)]
+        except RuntimeError as e:
+            found[f"{name}: {sorted(wanted)}, {changed} changed"] = "modified by an inplace" in str(e)
+
+    def every(name, f, operands, less=()):
+        for changed in operands:
+            for k in range(1, len(operands) + 1):
+                for wanted in itertools.combinations(sorted(operands), k):
+                    if (changed, *wanted) not in less:
+                        outcome(name, f, operands, changed, set(wanted))
+
+    torch.manual_seed(0)
+    for name, gates in (("rnn_tanh", 1), ("lstm", 4), ("gru", 3)):
+        weights = {"w_ih": torch.randn(3 * gates, 2), "w_hh": torch.randn(3 * gates, 3), "b_ih": torch.randn(3 * gates)}
+        cell = getattr(torch, name + "_cell")
+
+        def run(x, h, w_ih, w_hh, b_ih, cell=cell, name=name):
+            state = (h, torch.ones(1, 3)) if name == "lstm" else h
+            return cell(x, state, w_ih, w_hh, b_ih, torch.zeros_like(b_ih))
+
+        operands = {"x": torch.randn(1, 2), "h": torch.randn(1, 3), **weights}
+        if name == "gru":  # its state is read by the gates' gradients too: PyTorch has saved a difference of it
+            operands = {n: t for n, t in operands.items() if n != "h"}
+            every(name, lambda run=run, **given: run(h=torch.ones(1, 3), **given), operands)
+        else:
+            every(name, run, operands)
+    square = torch.randn(3, 3)
+    for name, f in {
+        "as_strided": lambda x: x.as_strided((2, 2), (1, 2)),
+        "trace": lambda x: torch.trace(x) * 1,
+        "diag": lambda x: x.diag(),
+        "diagonal_copy": lambda x: torch.diagonal_copy(x),
+        "erfinv": lambda x: torch.erfinv(x / 100),
+        "qr": lambda x: torch.linalg.qr(x)[1],
+    }.items():
+        every(name, f, {"x": square})
+    every("addr", lambda x, u, v: torch.addr(x, u, v), {"x": square, "u": square[0], "v": square[1]})
+    every("addbmm", lambda x, u, v: torch.addbmm(x, u, v), {"x": square, "u": square[None], "v": square[None] + 1})
+    every("rms_norm", lambda x, w: torch.nn.functional.rms_norm(x, (3,), w), {"x": square, "w": square[0]})
+    return found
+
+
+def case_arguments_without_a_derivative_may_not_require_one(torch):
+    F, found = torch.nn.functional, {}
+    x, one = torch.randn(4, 3, requires_grad=True), torch.ones(3, requires_grad=True)
+    for name, f in {
+        "batch_norm": lambda: F.batch_norm(x, one, torch.ones(3), training=True),
+        "instance_norm": lambda: F.instance_norm(x[None], torch.zeros(4), torch.ones(4, requires_grad=True)),
+        "nll_loss": lambda: F.nll_loss(x, torch.tensor([0, 1, 2, 0]), one),
+        "cross_entropy": lambda: F.cross_entropy(x, torch.tensor([0, 1, 2, 0]), one),
+        "soft_margin_loss": lambda: F.soft_margin_loss(x, x),
+    }.items():
+        try:
+            found[name] = f().shape
+        except RuntimeError as e:
+            found[name] = str(e)
+    return found
