@@ -6,7 +6,12 @@ import warnings
 
 from mindtorch_proxy.runtime import dtypes as _dt
 from mindtorch_proxy.runtime.call import autocast as _ac
-from mindtorch_proxy.runtime.call.overrides import handle_torch_function, has_torch_function, overridden_by_programs
+from mindtorch_proxy.runtime.call.overrides import (
+    handle_torch_function,
+    has_torch_function,
+    overridable as _overridable,
+    overridden_by_programs,
+)
 from mindtorch_proxy.runtime.context import CONTEXT
 from mindtorch_proxy.runtime.call.geometry import broadcast_shapes as _broadcast
 from mindtorch_proxy.runtime.call.promotion import result_dtype
@@ -113,6 +118,7 @@ def _implementation(t):
     return "compressed" if compressed else layout, named
 
 
+@_overridable
 def result_type(tensor1, tensor2):
     """Return the dtype that an arithmetic operation on the two promotes to."""
     return result_dtype((tensor1, tensor2))
@@ -459,26 +465,31 @@ def sym_int(a):
     return math.floor(a) if a >= 0 else math.ceil(a)
 
 
+@_overridable
 def sym_float(a):
     """Return a number as a float."""
     return float(a)
 
 
+@_overridable
 def sym_not(a):
     """Return the negation of a bool."""
     return not a
 
 
+@_overridable
 def sym_max(a, b):
     """The larger of two numbers."""
     return max(a, b)
 
 
+@_overridable
 def sym_min(a, b):
     """The smaller of two numbers."""
     return min(a, b)
 
 
+@_overridable
 def sym_ite(b, t, f):
     """Return ``t`` if ``b`` is true, else ``f``."""
     return t if b else f
@@ -487,6 +498,7 @@ def sym_ite(b, t, f):
 def _sym_function(name):
     compute = getattr(math, name)
 
+    @_overridable
     def function(a):
         return compute(a)
 
@@ -500,6 +512,7 @@ for _name in "sqrt cos cosh sin sinh tan tanh asin acos atan log2".split():
 sym_sqrt = globals()["_sym_sqrt"]
 
 
+@_overridable
 def sym_sum(args):
     """The sum of numbers."""
     return sum(args)
@@ -519,6 +532,7 @@ for _f in list(globals().values()):
         _f.__module__ = "torch"
 
 
+@_overridable
 def is_distributed(src):
     """Whether a tensor is distributed; always False, as in PyTorch, where DTensor is recognized by its class."""
     _ = src.shape

@@ -11,6 +11,7 @@ from mindtorch_proxy.runtime.call.overrides import (
     TorchFunctionMode,
     _disabled_torch_function_impl,
     handle_torch_function as _handle,
+    not_wrapped as _not_wrapped,
 )  # noqa: F401
 from mindtorch_proxy.runtime.call.overrides import (
     overridden_by_programs as _overridden_by_programs,
@@ -52,7 +53,7 @@ def has_torch_function(relevant_args):
 
 def get_default_nowrap_functions():
     """Return the getters whose results are not converted to the class of a tensor subclass."""
-    return {Tensor._base.__get__, Tensor.grad.__get__}
+    return _not_wrapped()
 
 
 def has_torch_function_unary(a):

@@ -2,7 +2,7 @@
 
 from ..classes import dispatching
 from ..context import CONTEXT, PROCESS
-from ..registry import T
+from ..registry import OPERATORS, T
 from ..tensor import Tensor, refuse_in_transforms, tensor_method
 from ..warn import warn_once
 from . import engine
@@ -108,11 +108,21 @@ def as_subclass(self, cls):
     """Return the same tensor as an instance of a subclass; gradients pass through."""
     if not issubclass(cls, Tensor):
         raise TypeError(f"as_subclass(): argument must be a subclass of Tensor, not {cls}")
-    t = self._instance_of(cls)
-    t._requires_grad, t._grad_fn, t._output_nr = self._requires_grad, self._get_grad_fn(), self._output_nr
-    if t._requires_grad and t._grad_fn is None:
-        view_as_edge(t, self)
-    return carry(self, t) if PROCESS.duals else t
+    if self.__class__ in dispatching or CONTEXT.interceptors:
+        t = self._instance_of(cls)
+        t._requires_grad, t._grad_fn, t._output_nr = self._requires_grad, self._get_grad_fn(), self._output_nr
+        if t._requires_grad and t._grad_fn is None:
+            view_as_edge(t, self)
+        return carry(self, t) if PROCESS.duals else t
+    seen = OPERATORS["torch"]["_alias"][0].call(self)  # a view, so that a write through either is recorded
+    t = seen._instance_of(cls)
+    t._requires_grad, t._grad_fn, t._output_nr, t._view = (
+        seen._requires_grad,
+        seen._grad_fn,
+        seen._output_nr,
+        seen._view,
+    )
+    return carry(seen, t) if PROCESS.duals else t
 
 
 @tensor_method

@@ -6,6 +6,7 @@ from .. import dtypes as dt
 from ..classes import direct
 from ..registry import T, method
 from ..tensor import Tensor, from_array
+from .overrides import ON_FIRST_CLASS, asked_by_programs, handle_torch_function
 from .pipeline import make_operator
 
 _BINARY = {
@@ -70,6 +71,26 @@ def _swapped(name):
     return lambda self, other: function(other, self)
 
 
+# Methods that overrides are asked with themselves; for all others, with Tensor.add and the like. Their names, where
+# PyTorch's differ: its methods keep the name of the function that they wrap.
+_OWN = {f"__{n}__" for n in "and or xor lshift rshift eq floordiv pow".split()}
+_OWN |= {f"__r{n}__" for n in "sub truediv pow floordiv mod matmul lshift rshift".split()}
+_OWN |= {f"__i{n}__" for n in "and or xor lshift rshift pow".split()}
+_CALLED = {"__pow__": "pow", "__ipow__": "pow_", "__rtruediv__": "__rdiv__"}
+
+
+def _ask(dunder, self, other):
+    """Ask the overrides of programs with a method of Tensor itself, or return NotImplemented if there are none."""
+    if dunder not in _OWN or not asked_by_programs((self, other)):
+        return None
+    try:
+        return (handle_torch_function(Tensor.__dict__[dunder], (self, other), self, other),)
+    except TypeError as error:
+        if getattr(error, "not_implemented", False):
+            return (NotImplemented,)
+        raise
+
+
 def _single(public):
     """Return the operator that a public function calls for two arguments, or None if there are several."""
     names = getattr(public, "__globals__", {})
@@ -89,6 +110,8 @@ def _make(dunder, name, reflected):
         numbers, takes = (direct, Tensor) if name == "matmul" else (direct.with_numbers, (Tensor, int, float, complex))
 
         def otherwise(self, other):
+            if (asked := _ask(dunder, self, other)) is not None:
+                return asked[0]
             try:
                 return public(self, other)
             except TypeError as error:
@@ -102,19 +125,38 @@ def _make(dunder, name, reflected):
 
         op = _single(public)
         operator = _named(dunder, otherwise if op is None else make_operator(op, dunder, otherwise, numbers))
-        setattr(Tensor, dunder, operator)
-        return operator(self, other)
+        for name_of_it in ("__rtruediv__", "__rdiv__") if dunder == "__rtruediv__" else (dunder,):
+            setattr(Tensor, name_of_it, operator)
+        return operator if self is None else operator(self, other)
 
+    if dunder in _OWN:
+        _UNMADE.append(first)
     return _named(dunder, first)
 
 
+_UNMADE: list = []  # methods that overrides are asked with, in their first form
+
+
+def _settle():
+    """Generate the final form of each method that overrides are asked with, so that it stays the same object."""
+    while _UNMADE:
+        first = _UNMADE.pop()
+        if Tensor.__dict__[first.__qualname__.partition(".")[2]] is first:
+            first(None, None)
+
+
+ON_FIRST_CLASS.append(_settle)
+
+
 def _named(dunder, f):
-    f.__name__, f.__qualname__, f.__module__ = dunder, "Tensor." + dunder, "torch"
+    f.__name__, f.__qualname__, f.__module__ = _CALLED.get(dunder, dunder), "Tensor." + dunder, "torch"
     return f
 
 
 def _make_inplace(dunder, name):
     def operator(self, other):
+        if (asked := _ask(dunder, self, other)) is not None:
+            return asked[0]
         m = method(_BINARY[name] + "_")
         try:
             return m(self, other)
@@ -152,8 +194,8 @@ for _n, _op in _UNARY.items():
     setattr(Tensor, f"__{_n}__", _make_unary(f"__{_n}__", _op))
 Tensor.__div__, Tensor.__rdiv__, Tensor.__idiv__ = Tensor.__truediv__, Tensor.__rtruediv__, Tensor.__itruediv__
 Tensor.__invert__ = _named("__invert__", _invert)
-Tensor.__pos__ = lambda self: T.positive(self)
-Tensor.__reversed__ = lambda self: self.flip((0,)) if self._shape else self
+Tensor.__pos__ = _named("__pos__", lambda self: method("positive")(self))
+Tensor.__reversed__ = _named("__reversed__", lambda self: self.flip((0,)) if self._shape else self)
 
 
 def _array_wrap(self, array, context=None, return_scalar=False):

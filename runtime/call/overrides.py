@@ -133,6 +133,14 @@ def overridden_by_programs(args):
     return has_torch_function([a for a in args if not getattr(type(a), "_of_layout", False)])
 
 
+def asked_by_programs(args):
+    """Whether a mode, or a class that a program has written, overrides a call with these arguments."""
+    return CONTEXT.modes or any(
+        not getattr(type(a), "_of_layout", False) and not getattr(type(a), "_below_autograd", False)
+        for a in overloaded(args)
+    )
+
+
 def handle_torch_function(public, relevant, *args, **kwargs):
     """Call the __torch_function__ of the topmost mode or, without modes, of each overriding argument in turn."""
     found = overloaded(relevant)
@@ -266,10 +274,11 @@ BY_HAND = """detach detach_ item tolist numpy size dim ndimension numel nelement
  storage_offset data_ptr untyped_storage requires_grad_ register_hook register_post_accumulate_grad_hook
  retain_grad backward is_floating_point is_complex is_signed get_device new_tensor is_inference storage
  storage_type is_shared share_memory_ __dlpack__ __reversed__ __bool__ __float__ __int__ __complex__ __index__
- __len__ __contains__ __repr__ __array__""".split()
+ __len__ __contains__ __repr__ __array__ __invert__ __format__ __array_wrap__ __dlpack_device__ __setstate__
+ is_conj is_neg is_nonzero is_distributed _is_view dim_order resize resize_as""".split()
 
 
-_FOR_MODES = "__format__ __dir__ __deepcopy__".split()
+_FOR_MODES = "__dir__ __deepcopy__".split()
 _METHOD_WRAPPER = type(object().__str__)
 
 
@@ -281,12 +290,16 @@ def override_methods(cls):
     f = inspect.getattr_static(cls, "__torch_function__")
     if getattr(f, "__func__", f) is _disabled_torch_function_impl:
         return
+    if not cls._below_autograd and not cls._of_layout:
+        for settle in ON_FIRST_CLASS:
+            settle()
     for name in (*BY_HAND, *(() if cls._below_autograd else _PROPERTIES)):
         found = _asked(name)
         if found is not None and getattr(cls, name) in found:
             setattr(cls, name, found[1])
 
 
+ON_FIRST_CLASS: list = []  # called before a program's class overrides attributes
 _known: dict = {}  # name -> (plain attribute of Tensor, attribute that checks for overrides)
 
 
@@ -309,7 +322,8 @@ def _asked(name):
 
 
 _PROPERTIES = """shape dtype device requires_grad grad data is_leaf grad_fn T mT H mH real imag ndim layout is_sparse
- is_meta is_cuda is_cpu is_quantized itemsize nbytes output_nr retains_grad _version _base""".split()
+ is_meta is_cuda is_cpu is_quantized itemsize nbytes output_nr retains_grad _version _base _cdata _backward_hooks
+ grad_dtype __cuda_array_interface__""".split()
 Tensor._of_layout = False  # True: __torch_function__ selects the operators of a sparse layout
 Tensor._below_autograd = False  # True: __torch_function__ is a level below autograd, active in formulas too
 
@@ -339,7 +353,17 @@ def __torch_function__(cls, func, types, args=(), kwargs=None):
         return NotImplemented
     with DisableTorchFunctionSubclass():
         ret = func(*args, **(kwargs or {}))
-    return _convert(ret, cls)
+    return ret if func.__name__ == "__get__" and func in not_wrapped() else _convert(ret, cls)
+
+
+def not_wrapped():
+    """Return the getters whose results keep their class: gradients and bases are tensors of their own."""
+    return {_plain(name).__get__ for name in ("_base", "grad", "_grad")}
+
+
+def _plain(name):
+    """Return an attribute of Tensor, also while modes are asked for it."""
+    return _known[name][0] if name in _known else Tensor.__dict__[name]
 
 
 def _convert(ret, cls):

@@ -562,8 +562,9 @@ def as_tensor(data, *, dtype=None, device=None):
     """Return a tensor of the data, which shares its memory where possible."""
     dtype = dt.of(dtype)
     if isinstance(data, Tensor):
-        dev = data.device if device is None else usable(device, moving=True)
-        return data.to(device=dev, dtype=dtype or data.dtype)
+        with DisableTorchFunctionSubclass():
+            dev = data.device if device is None else usable(device, moving=True)
+            return data.to(device=dev, dtype=dtype or data.dtype)
     if isinstance(data, np.ndarray) and data.dtype in dt.FROM_NP:
         t = from_numpy(data)
         return t.to(device=place(device, moving=True), dtype=dtype or t.dtype)

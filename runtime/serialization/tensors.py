@@ -230,12 +230,13 @@ def __reduce_ex__(self, proto):
     if self.layout is LAYOUTS["jagged"]:
         function, given = self._pickled()
         return _rebuild_from_type_v2, (function, type(self), (given,), {})
-    warn_if_has_hooks(self)
     state = _get_obj_state(self)
     if (type(self) is Tensor or type(self) in lazy) and not state:
+        warn_if_has_hooks(self)
         return _reduce_plain(self)
     if has_torch_function((self,)):
         return handle_torch_function(Tensor.__reduce_ex__, (self,), self, proto)
+    warn_if_has_hooks(self)
     func, args = _reduce_plain(self)
     return _rebuild_from_type_v2, (func, type(self), args, state)
 

@@ -168,3 +168,75 @@ def case_arguments_without_a_derivative_may_not_require_one(torch):
         except RuntimeError as e:
             found[name] = str(e)
     return found
+
+
+def asked(torch):
+    """Return a class with __torch_function__ and the list of names of the functions that it is asked."""
+    seen = []
+
+    class Asked(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, f, types, args=(), kwargs=None):
+            seen.append(f.__name__)
+            return super().__torch_function__(f, types, args, kwargs or {})
+
+    return Asked, seen
+
+
+def case_what_a_class_is_asked_by_the_syntax_of_operators(torch):
+    kind, seen = asked(torch)
+    found = {}
+    numbers, flags = torch.ones(2).as_subclass(kind), torch.ones(2, dtype=torch.int64).as_subclass(kind)
+    for text in """1 - a; 1 / a; 2 ** a; 1 // a; 1 % a; 1 + a; 2 * a; a - 1; a / 1; a ** 2; a // 2; a % 2; a @ a; -a; +a
+        b & 1; 1 & b; b | b; b ^ 1; 1 ^ b; b << 1; b >> 1; 1 << b; ~b; a == 1; a != 1; a < 1; 1 > a; abs(a)
+        len(a); a[0]; reversed(a); torch.result_type(a, 1); torch.as_tensor(a); f"{a.sum():.1f}"
+        torch.ones(2) - a; torch.ones(2) @ a; bool(a[0]); float(a[0]); int(a[0]); 1 in a; a.is_conj()
+        a[0].is_nonzero(); a.dim_order()
+        repr(a) is None""".replace("\n", ";").split(";"):
+        seen.clear()
+        try:
+            eval(text.strip(), {"a": numbers, "b": flags, "torch": torch})
+            found[text.strip()] = list(seen)
+        except TypeError:
+            found[text.strip()] = ["TypeError", *seen]
+    for name, operand in (("iadd", numbers), ("ipow", numbers), ("iand", flags), ("ilshift", flags), ("isub", numbers)):
+        seen.clear()
+        getattr(operand, f"__{name}__")(1)
+        found[name] = list(seen)
+    return {k: v for k, v in found.items() if "repr" not in k}
+
+
+def case_instances_of_a_subclass_are_views(torch):
+    def shown(t):
+        base = t._base
+        return [
+            type(t).__name__,
+            t.is_leaf,
+            t.requires_grad,
+            t.grad_fn and t.grad_fn.name(),
+            base is not None and [type(base).__name__, base.shape],
+            t._version,
+        ]
+
+    found = {}
+    for kind in (type("Plain", (torch.Tensor,), {}), asked(torch)[0]):
+        n = kind.__name__
+        x, leaf = torch.ones(3), torch.ones(3, requires_grad=True)
+        y = leaf * 2
+        for name, t in {"plain": x, "leaf": leaf, "result": y, "view": y[:2], "view of a leaf": x[1:]}.items():
+            found[f"{n} of a {name}"] = shown(t.as_subclass(kind))
+        with torch.no_grad():
+            found[f"{n} without gradients"] = shown(leaf.as_subclass(kind))
+        written = y.as_subclass(kind)
+        written.mul_(3)
+        found[f"{n} written"] = shown(written), shown(y), torch.autograd.grad(y.sum(), leaf)[0]
+        part = x.as_subclass(kind).requires_grad_()
+        (part * 2).sum().backward()
+        parameter = torch.nn.Parameter(x.as_subclass(kind))
+        (parameter * 2).sum().backward()
+        found[f"{n} gradients"] = [type(part.grad).__name__, type(parameter.grad).__name__, shown(part[:1])]
+        try:
+            leaf.as_subclass(kind).mul_(2)
+        except RuntimeError as e:
+            found[f"{n} of a leaf written"] = str(e)
+    return found, len(torch.overrides.get_default_nowrap_functions())
