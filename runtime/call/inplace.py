@@ -216,7 +216,7 @@ def _check_result(op, self, r):
     if r._shape != self._shape:
         raise RuntimeError(f"output with shape {list(self._shape)} doesn't match the broadcast shape {list(r._shape)}")
     if not dt.can_cast(r.dtype, self.dtype):
+        spoken = dt.c_name if "clamp" in op.name else dt.scalar_name
         raise RuntimeError(
-            f"result type {dt.scalar_name(r.dtype)} can't be cast to the desired output type "
-            f"{dt.scalar_name(self.dtype)}"
+            f"result type {dt.scalar_name(r.dtype)} can't be cast to the desired output type {spoken(self.dtype)}"
         )

@@ -4,6 +4,7 @@ import numpy as np
 
 from .. import dtypes as dt
 from ..classes import direct
+from ..context import CONTEXT
 from ..registry import T, method
 from ..tensor import Tensor, from_array
 from .overrides import ON_FIRST_CLASS, asked_by_programs, handle_torch_function
@@ -81,7 +82,8 @@ _CALLED = {"__pow__": "pow", "__ipow__": "pow_", "__rtruediv__": "__rdiv__"}
 
 def _ask(dunder, self, other):
     """Ask the overrides of programs with a method of Tensor itself, or return NotImplemented if there are none."""
-    if dunder not in _OWN or not asked_by_programs((self, other)):
+    plain = self.__class__ in direct and other.__class__ in direct.with_numbers
+    if dunder not in _OWN or plain and not CONTEXT.modes or not asked_by_programs((self, other)):
         return None
     try:
         return (handle_torch_function(Tensor.__dict__[dunder], (self, other), self, other),)
@@ -154,8 +156,10 @@ def _named(dunder, f):
 
 
 def _make_inplace(dunder, name):
+    own = dunder in _OWN
+
     def operator(self, other):
-        if (asked := _ask(dunder, self, other)) is not None:
+        if own and (asked := _ask(dunder, self, other)) is not None:
             return asked[0]
         m = method(_BINARY[name] + "_")
         try:

@@ -16,8 +16,8 @@ decomposition("_over_rows")(lambda a, b: T.mm(rows(a).t(), rows(b)))
 def attention_scores(query, key, mask, scale, causal):
     scores = T.matmul(query if scale == 1 else query * scale, key.transpose(-2, -1))
     if causal:
-        mask = T.full(scores._shape[-2:], -math.inf, dtype=scores.dtype, device=scores.device).triu(1)
-    elif mask is not None and mask.dtype is dt.bool_:
+        scores = scores + T.full(scores._shape[-2:], -math.inf, dtype=scores.dtype, device=scores.device).triu(1)
+    if mask is not None and mask.dtype is dt.bool_:
         mask = T.full(mask._shape, -math.inf, dtype=scores.dtype, device=scores.device).masked_fill(mask, 0)
     return scores if mask is None else scores + mask
 

@@ -310,9 +310,13 @@ def norm_except_dim(v, pow, dim):
     return LINALG.vector_norm(v.transpose(0, dim), pow, list(range(1, n)), True).transpose(0, dim)
 
 
-composite("_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor", no_forward="_weight_norm_interface")(
-    lambda v, g, dim: v * (g / norm_except_dim(v, 2, dim))
-)
+@composite("_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor", no_forward="_weight_norm_interface")
+def weight_norm(v, g, dim):
+    """Return v with the norm g over all dimensions but one; PyTorch's kernel rounds half types once."""
+    wide = dt.OPMATH.get(v.dtype) if dim in (0, len(v._shape) - 1) else None
+    if wide is None:
+        return v * (g / norm_except_dim(v, 2, dim))
+    return weight_norm(v.to(wide), g.to(wide), dim).to(v.dtype)
 
 
 # ------------------------------------------------------------------------------------------------ inverse, det, solve

@@ -920,7 +920,8 @@ attention_scores = op(
 )
 
 
-def _check_attention(q, k, v, mask, is_causal):
+def _check_attention(q, k, v, mask, is_causal, flash):
+    """Check the arguments. Only PyTorch's flash attention (flash) applies a mask beside the causal one."""
     if not q.dtype is k.dtype is v.dtype:
         raise RuntimeError(
             "Expected query, key, and value to have the same dtype, but got query.dtype: "
@@ -936,7 +937,7 @@ def _check_attention(q, k, v, mask, is_causal):
             "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
             f"{dt.c_name(mask.dtype)} and  query.dtype: {dt.c_name(q.dtype)} instead."
         )
-    if is_causal and mask is not None:
+    if is_causal and mask is not None and not flash:
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     if q.dtype.category < dt.FLOAT:
         raise RuntimeError(f"expected scalar type Float but found {_name(q)}")
@@ -967,11 +968,12 @@ def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_cau
     A row with nothing to attend to is zero.
     """
     q, k, v = query, key, value
-    _check_attention(q, k, v, attn_mask, is_causal)
+    flash = has_flash_attention(q, k, v, attn_mask, dropout_p, enable_gqa)
+    _check_attention(q, k, v, attn_mask, is_causal, flash)
     fused = backend(q.device).fused("nn.functional.scaled_dot_product_attention")
     if fused is not None and (out := fused(q, k, v, attn_mask, dropout_p, is_causal, scale, enable_gqa)) is not None:
         return out
-    if has_flash_attention(q, k, v, attn_mask, dropout_p, enable_gqa):
+    if flash:
         if PROCESS.interceptors and intercepted((q, k, v)):
             if attn_mask is not None and attn_mask.dtype is dt.bool_:
                 attn_mask = T.where(
@@ -1053,7 +1055,13 @@ def _flash_grads(g0, gs, query, key, value, scale, out1, needs):
         gk = attention_scores.call(mT(by_scores), mT(q), None, factor, False) if needs[1] else None
     if needs[2]:
         gv = T.matmul(mT(out1), g)
-    return gq, *(None if t is None else _of_groups(t, like) for t, like in ((gk, key), (gv, value)))
+    gk, gv = (None if t is None else _of_groups(t, like) for t, like in ((gk, key), (gv, value)))
+    return tuple(None if t is None else _rows_first(t) for t in (gq, gk, gv))
+
+
+def _rows_first(t):
+    """Give heads of rows the memory of rows of heads: the layout in which PyTorch's kernel writes."""
+    return unviewed(t.transpose(1, 2).contiguous().transpose(1, 2))
 
 
 def _of_groups(t, like):
@@ -1113,7 +1121,7 @@ def flash_attention_for_cpu(query, key, value, dropout_p, is_causal, attn_mask, 
     scores = attention_scores.call(q, k, attn_mask, _scale(q, scale), is_causal)
     weights = _softmaxed(scores, attn_mask)
     sums = T.logsumexp(scores.detach(), -1)
-    return _as_query(T.matmul(weights, v), query), unviewed(sums.transpose(1, 2).contiguous().transpose(1, 2))
+    return _as_query(T.matmul(weights, v), query), _rows_first(sums)
 
 
 def repeat_heads(q, k, v):

@@ -157,10 +157,7 @@ def _pad_meta(self, pad, value):
         d, a, b = n - 1 - i, pad[2 * i], pad[2 * i + 1]
         shape[d] += a + b
         if shape[d] < 0:
-            raise RuntimeError(
-                f"The input size {self._shape[d]}, plus negative padding {a} and {b} resulted in a negative output "
-                f"size, which is invalid. Check dimension {d} of your input."
-            )
+            raise RuntimeError("narrow(): length must be non-negative.")  # PyTorch cuts the input before it pads
     check_number(value, self.dtype)
     return tuple(shape), self.dtype, self._stride and format_strides(shape, suggested_format(self))
 
@@ -337,7 +334,7 @@ def _bags(weight, indices, offsets, by_freq, mode, sparse, weights, include_last
         if first:
             raise RuntimeError(
                 f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
-                f"However, got {first}"
+                f"However, got {first}\n[ torch.{dt.LEGACY[offsets.dtype]}Tensor{{}} ]"
             )
         if last > count:
             raise RuntimeError(

@@ -447,7 +447,9 @@ for _name, (_prim, *_alias) in {
     op(
         f"{_name}(Tensor self, Tensor|Scalar other) -> Tensor",
         _prim,
-        promote=ALWAYS_BOOL,
+        promote=ALWAYS_BOOL
+        if _name in ("eq", "ne")
+        else refuse(ALWAYS_BOOL, complex=f'"{_name}_cpu" not implemented for DTYPE'),
         alias=tuple(_alias),
         constant=True,
     )

@@ -59,7 +59,11 @@ def _upsample_meta(mode, dims):
                 f"Non-empty {dims + 2}D data tensor expected but got a tensor with sizes {list(self._shape)}"
             )
         if self.dtype.category != dt.FLOAT and not (self.dtype is dt.uint8 and (mode[:7] == "nearest" or dims == 2)):
-            raise NotImplementedError(f"\"upsample_{mode}{dims}d\" not implemented for '{dt.scalar_name(self.dtype)}'")
+            kernel = f"upsample_{mode}{dims}d"
+            if mode in ("nearest", "linear"):  # the kernel that PyTorch chooses first
+                two = {"nearest": "upsample_nearest2d_channels_last", "linear": "upsample_bilinear2d_channels_last"}
+                kernel = two[mode] if dims == 2 else f"compute_indices_weights_{mode}"
+            raise NotImplementedError(f"\"{kernel}\" not implemented for '{dt.scalar_name(self.dtype)}'")
         return in_format(*check_bytes((*self._shape[:2], *output_size), self.dtype), self)
 
     return meta

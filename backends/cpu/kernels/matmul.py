@@ -111,15 +111,14 @@ def np_attention_scores(query, key, mask, scale, causal):
 
 
 def _scale_and_add(product, scale, offset, causal):
-    """Scale the product and add the mask, in place; the caller owns the product."""
+    """Scale the product and add the masks, in place; the caller owns the product."""
     if scale != 1:
         unwarned(np.multiply, product, product.dtype.type(scale), product)
-    if causal:
-        offset = np.tri(*product.shape[-2:], dtype=bool)
-    if offset is not None:
-        if offset.dtype == bool:
-            offset = np.where(offset, product.dtype.type(0), product.dtype.type(-np.inf))
-        unwarned(np.add, product, offset, product)
+    for mask in (np.tri(*product.shape[-2:], dtype=bool) if causal else None, offset):
+        if mask is not None:
+            if mask.dtype == bool:
+                mask = np.where(mask, product.dtype.type(0), product.dtype.type(-np.inf))
+            unwarned(np.add, product, mask, product)
     return product
 
 

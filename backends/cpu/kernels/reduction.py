@@ -332,13 +332,16 @@ def bincount(x, weights, minlength):
 
 @numpy("histc", "HistcExt has no CPU kernel, Histogram is for float32 alone")
 def histc(x, bins, low, high):
-    x = x.reshape(-1)
+    x, given = x.reshape(-1), (low, high)
     if low == high and x.size:
         low, high = x.min(), x.max()
+        low = np.finfo(x.dtype).max if low == np.inf else low  # PyTorch looks for the smallest from there
     if low == high:
         low, high = low - 1, high + 1
     if not (np.isfinite(low) and np.isfinite(high)):
-        raise RuntimeError(f"torch.histc: range of [{low}, {high}] is not finite")
+        # the processor's minimum of NaN has the sign bit set
+        shown = [("-nan" if x.size and given == (0, 0) and np.isnan(v) else f"{v:g}") for v in (low, high)]
+        raise RuntimeError(f"torch.histc: range of [{', '.join(shown)}] is not finite")
     x = x[(x >= low) & (x <= high)]
     low, high = x.dtype.type(low), x.dtype.type(high)
     at = ((x - low) * x.dtype.type(bins) / (high - low)).astype(np.int64)

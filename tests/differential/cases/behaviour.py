@@ -240,3 +240,63 @@ def case_instances_of_a_subclass_are_views(torch):
         except RuntimeError as e:
             found[f"{n} of a leaf written"] = str(e)
     return found, len(torch.overrides.get_default_nowrap_functions())
+
+
+def case_a_mask_beside_the_causal_one(torch):
+    found, f = {}, torch.nn.functional.scaled_dot_product_attention
+    torch.manual_seed(0)
+    for shape in ((1, 2, 4, 8), (2, 4, 8), (1, 2, 4, 7), (1, 1, 2, 4, 8)):
+        q = torch.randn(shape, dtype=torch.float64, requires_grad=True)
+        for name, mask in {
+            "bool": torch.ones(4, 4, dtype=torch.bool).tril(1),
+            "float": torch.linspace(0, 1, 16, dtype=torch.float64).reshape(4, 4),
+            "row": torch.zeros(1, 4, dtype=torch.float64),
+        }.items():
+            for dropout in (0.0, 0.5):
+                try:
+                    y = f(q, q, q, mask, dropout_p=dropout, is_causal=True)
+                    found[f"{shape} {name} {dropout}"] = y, torch.autograd.grad(y.sum(), q)[0]
+                except RuntimeError as e:
+                    found[f"{shape} {name} {dropout}"] = str(e)
+    return found
+
+
+def case_optimizers_in_use_are_left_alone(torch):
+    from torch.distributed.checkpoint.state_dict import get_optimizer_state_dict
+
+    found = {}
+    for used in (False, True):
+        model = torch.nn.Linear(2, 2)
+        if used:
+            model(torch.ones(1, 2)).sum().backward()
+        optimizer = torch.optim.AdamW(model.parameters(), 1e-3)
+        state = get_optimizer_state_dict(model, optimizer)
+        found[used] = len(optimizer.state), len(state["state"]), model.weight.grad is not None
+    return found
+
+
+def case_words_of_refusals(torch):
+    F = torch.nn.functional
+    x, n, c = torch.ones(2), torch.ones(2, dtype=torch.int64), torch.ones(2, dtype=torch.complex64)
+    long = torch.ones(1, 1, 2, 2, dtype=torch.int64)
+    found = {}
+    for text in """c < 1; c >= c; torch.gt(c, 1); n.clamp_(0.5); n.int().clamp_(max=0.5); n.add_(0.5)
+        torch.func.grad(torch.sum)(n); F.interpolate(long, size=4); F.interpolate(long, size=4, mode="bilinear")
+        F.interpolate(long[0], size=4); F.pad(x, (-3, 0)); F.pad(torch.ones(1, 5), (-4, -4)); torch.histc(x * NAN)
+        torch.histc(x * INF); F.embedding_bag(n - 1, torch.ones(2, 2), torch.tensor([1]))""".replace("\n", ";").split(
+        ";"
+    ):
+        try:
+            eval(text.strip(), {"torch": torch, "F": F, "x": x, "n": n, "c": c, "long": long, "NAN": NAN, "INF": INF})
+            found[text.strip()] = None
+        except Exception as e:
+            found[text.strip()] = type(e).__name__, str(e)
+    return found
+
+
+def case_weight_norm_rounds_once(torch):
+    v, g = torch.linspace(-3, 3, 600).reshape(6, 100), torch.linspace(0.5, 2, 6).reshape(6, 1)
+    return [
+        torch._weight_norm(v.bfloat16(), g.bfloat16(), 0).float(),
+        torch._weight_norm(v.half(), g.half(), 0).float(),
+    ]

@@ -122,12 +122,15 @@ def get_model_state_dict(model, *, submodules=None, options=None):
 
 
 def _initialised(optimizer):
-    """Make an optimizer create its state, by a step that changes no parameter."""
-    if optimizer.state:
+    """Make an optimizer create its state, by a step that changes no parameter.
+
+    An optimizer whose parameters have gradients is left alone: it is in use.
+    """
+    held = [p for g in optimizer.param_groups for p in g["params"]]
+    if optimizer.state or any(p.grad is not None for p in held):
         return
-    held = [(p, p.grad) for g in optimizer.param_groups for p in g["params"]]
     rates = [g["lr"] for g in optimizer.param_groups if "lr" in g]
-    for p, _ in held:
+    for p in held:
         if p.requires_grad:
             p.grad = torch.zeros_like(p)
     for g in optimizer.param_groups:
@@ -136,8 +139,8 @@ def _initialised(optimizer):
     optimizer.step(closure=None)
     for g, lr in zip((g for g in optimizer.param_groups if "lr" in g), rates):
         g["lr"] = lr
-    for p, grad in held:
-        p.grad = grad
+    for p in held:
+        p.grad = None
 
 
 def _optimizers(optimizers):
