@@ -47,13 +47,14 @@ _REFLECTED = (
     "lshift",
     "rshift",
 )
+_EITHER_WAY = ("add", "mul", "and", "or", "xor")  # self OP other is other OP self
 _INPLACE = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift")
 _UNARY = {"neg": "neg", "abs": "abs"}
 
 
 def _swapped(name):
     """Return the function for a reflected operator, which computes other OP self; self is the tensor."""
-    if name in ("add", "mul", "and", "or", "xor"):
+    if name in _EITHER_WAY:
         return method(_BINARY[name])
     if name == "sub":
         return T.rsub
@@ -75,7 +76,7 @@ def _swapped(name):
 # Methods that overrides are asked with themselves; for all others, with Tensor.add and the like. Their names, where
 # PyTorch's differ: its methods keep the name of the function that they wrap.
 _OWN = {f"__{n}__" for n in "and or xor lshift rshift eq floordiv pow".split()}
-_OWN |= {f"__r{n}__" for n in "sub truediv pow floordiv mod matmul lshift rshift".split()}
+_OWN |= {f"__r{n}__" for n in _REFLECTED if n not in _EITHER_WAY}
 _OWN |= {f"__i{n}__" for n in "and or xor lshift rshift pow".split()}
 _CALLED = {"__pow__": "pow", "__ipow__": "pow_", "__rtruediv__": "__rdiv__"}
 
