@@ -54,7 +54,7 @@ def _dense(x):
 def _leaf(x):
     """Return a new leaf with the values and tangents of ``x``."""
     leaf = forward_ad._carry(x, x.detach())
-    leaf.requires_grad_()
+    leaf._requiring_grad()
     return leaf
 
 
