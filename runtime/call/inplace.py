@@ -130,7 +130,7 @@ def _on_expanded(op, self, args, recording):
 def _composite(op, self, args, recording):
     function = op.fn if op.derivative is None else op.make_call()
     r = function(*(past(self), *args[1:]) if recording else args)
-    _check_result(op, self, r)
+    _check_result(op, args, r)
     if op.options.irreversible is not None and op.options.irreversible(*args) is not None and r._grad_fn is not None:
         r._grad_fn = _of_in_place(op, r._grad_fn, args)
     if CONTEXT.grad and (r._requires_grad or self._requires_grad) or PROCESS.duals and innermost((self, r)) is not None:
@@ -184,7 +184,7 @@ def _computed(op, args, recording=False):
     self = args[0]
     with CONTEXT.set(grad=False):
         r = op.make_call()(*args)
-    _check_result(op, self, r)
+    _check_result(op, args, r)
     if not recording:
         write(self, r)
         return self
@@ -210,13 +210,15 @@ def past(self):
     return carry(self, old, T.clone) if PROCESS.duals else old
 
 
-def _check_result(op, self, r):
+def _check_result(op, args, r):
+    self = args[0]
     if op.promote is COMPLEX_TO_FLOAT and self.dtype.is_complex:
         raise RuntimeError(f"In-place {op.name} is not supported for complex tensors.")
     if r._shape != self._shape:
         raise RuntimeError(f"output with shape {list(self._shape)} doesn't match the broadcast shape {list(r._shape)}")
     if not dt.can_cast(r.dtype, self.dtype):
-        spoken = dt.c_name if "clamp" in op.name else dt.scalar_name
+        by_numbers = "clamp" in op.name and not any(isinstance(a, Tensor) for a in args[1:])
+        spoken = dt.c_name if by_numbers else dt.scalar_name
         raise RuntimeError(
             f"result type {dt.scalar_name(r.dtype)} can't be cast to the desired output type {spoken(self.dtype)}"
         )

@@ -280,7 +280,7 @@ def case_words_of_refusals(torch):
     x, n, c = torch.ones(2), torch.ones(2, dtype=torch.int64), torch.ones(2, dtype=torch.complex64)
     long = torch.ones(1, 1, 2, 2, dtype=torch.int64)
     found = {}
-    for text in """c < 1; c >= c; torch.gt(c, 1); n.clamp_(0.5); n.int().clamp_(max=0.5); n.add_(0.5)
+    for text in """c < 1; c >= c; torch.gt(c, 1); n.clamp_(0.5); n.int().clamp_(max=0.5); n.add_(0.5); n.clamp_(n * 0.5)
         torch.func.grad(torch.sum)(n); F.interpolate(long, size=4); F.interpolate(long, size=4, mode="bilinear")
         F.interpolate(long[0], size=4); F.pad(x, (-3, 0)); F.pad(torch.ones(1, 5), (-4, -4)); torch.histc(x * NAN)
         torch.histc(x * INF); F.embedding_bag(n - 1, torch.ones(2, 2), torch.tensor([1]))""".replace("\n", ";").split(
