@@ -58,7 +58,8 @@ def tolerance(dtype, expected):
 
 def compare(name, sample):
     """{kind: None where equal, ("refused", why) or ("differs", what)} for forward, gradients, in-place and out=."""
-    here, there = (samples.run(torch, sample, plain, device=d) for d in ("cpu", "npu"))
+    # layouts of gradients and what a node saves follow the kernels, which differ here
+    here, there = (samples.run(torch, sample, plain, device=d, without=("layout", "saved")) for d in ("cpu", "npu"))
     found = {}
     for kind, expected in here.items():
         got = there[kind]
