@@ -4,7 +4,6 @@ The exit status is 1 where something is wrong. The command uses the standard lib
 installed; MindSpore runs in a separate process, so that the doctor also works where the installation is broken.
 """
 
-import glob
 import json
 import os
 import platform
@@ -22,7 +21,6 @@ VARIABLES = (
     "MALLOC_TRIM_THRESHOLD_ MALLOC_ARENA_MAX ONEDNN_MAX_CPU_ISA DNNL_PRIMITIVE_CACHE_CAPACITY GLOG_v ASCEND_HOME_PATH "
     "ASCEND_OPP_PATH ASCEND_RT_VISIBLE_DEVICES"
 ).split()
-CANN = "/usr/local/Ascend/ascend-toolkit/latest"
 # addition, matrix product and backward: a broken MindSpore fails in one of them
 SMOKE = (
     "import torch, mindtorch_proxy; x = torch.ones(3, 3, requires_grad=True); y = (x @ x + 1).sum(); y.backward(); "
@@ -31,20 +29,13 @@ SMOKE = (
 )
 
 
-def version_of(name):
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return None
-
-
 def versions():
     """Return {name: version} of the packages that mindtorch_proxy uses and of those that require torch."""
     users = {}
     for found in metadata.distributions():
         if any(re.match(r"torch\b(?!-)", need) for need in found.requires or ()):
             users[found.metadata["Name"]] = found.version
-    return {name: version_of(name) or "not installed" for name in PACKAGES} | dict(sorted(users.items()))
+    return {name: installation.version_of(name) or "not installed" for name in PACKAGES} | dict(sorted(users.items()))
 
 
 def cann():
@@ -73,7 +64,7 @@ def machine():
         "allocator": next(
             (name for name in ("jemalloc", "tcmalloc", "mimalloc") if name in preloaded), "the C library's"
         ),
-        "NPU": ", ".join(sorted(os.path.basename(p) for p in glob.glob("/dev/davinci[0-9]*"))) or "none",
+        "NPU": ", ".join(map(os.path.basename, npu_facts.devices())) or "none",
         "CANN": cann(),
     }
 

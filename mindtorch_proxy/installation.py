@@ -59,17 +59,22 @@ def _is_2(numpy):
     return int(numpy.partition(".")[0]) >= 2
 
 
+def version_of(name):
+    """Return the version of an installed package, or None."""
+    from importlib import metadata
+
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
 def _installed_numpy():
     """Return the version of the installed NumPy.
 
     Where there is none, return the last of NumPy 1, which every MindSpore accepts by its metadata.
     """
-    from importlib import metadata
-
-    try:
-        return metadata.version("numpy")
-    except metadata.PackageNotFoundError:
-        return LAST_NUMPY_1
+    return version_of("numpy") or LAST_NUMPY_1
 
 
 def _key(name):

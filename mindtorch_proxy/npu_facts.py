@@ -8,6 +8,8 @@ import re
 import shutil
 import subprocess
 
+from .installation import version_of
+
 ROOT = "/usr/local/Ascend"
 DRIVER, FIRMWARE = f"{ROOT}/driver/version.info", f"{ROOT}/firmware/version.info"
 VARIABLES = re.compile(r"(ASCEND|HCCL|MINDTORCH|MS|GLOG|EMULATED)_|LD_LIBRARY_PATH$|LD_PRELOAD$|OMP_NUM_THREADS$")
@@ -48,7 +50,7 @@ def cann():
     return next(filter(None, map(version_in, files)), "") if folder else ""
 
 
-def fitting(mindspore):
+def fitting():
     """Return the versions of CANN that the installed MindSpore says it fits, by its own list, or none if unknown."""
     try:
         files = importlib.metadata.distribution("mindspore").files or []
@@ -63,13 +65,7 @@ def fitting(mindspore):
 
 def wheels():
     """Return {name: version} of CANN's own Python packages that MindSpore needs."""
-    found = {}
-    for name in ("te", "hccl"):
-        try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            found[name] = ""
-    return found
+    return {name: version_of(name) or "" for name in ("te", "hccl")}
 
 
 def smi():
@@ -96,7 +92,7 @@ def facts():
         "CANN": cann(),
         "CANN's folder": toolkit(),
         "CANN's wheels": wheels(),
-        "CANN that fits MindSpore": fitting("mindspore"),
+        "CANN that fits MindSpore": fitting(),
         "variables": {name: value for name, value in sorted(os.environ.items()) if VARIABLES.match(name)},
     }
 
@@ -114,7 +110,7 @@ def problems():
                 "add the user to the group of the device nodes (mostly HwHiAiUser), or run the container with them",
             )
         )
-    folder, version, fit = toolkit(), cann(), fitting("mindspore")
+    folder, version, fit = toolkit(), cann(), fitting()
     if not folder:
         wrong.append(
             ("there is an NPU, but no CANN toolkit", f"install CANN {' or '.join(fit)}, then source its set_env.sh")

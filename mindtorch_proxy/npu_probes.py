@@ -327,13 +327,13 @@ def layer_norm_trains(device):
 
 
 # ---------------------------------------------------------------- training
-def losses(model, inputs, target, device, dtype=torch.float32):
-    """Return the losses of four steps of AdamW."""
+def losses(model, inputs, target, device, dtype=torch.float32, steps=4, lr=1e-3):
+    """Return the losses of some steps of AdamW."""
     torch.manual_seed(0)
     net = model().to(device, dtype)
     x, y = inputs.to(device, dtype) if inputs.is_floating_point() else inputs.to(device), target.to(device)
-    optimizer, found = torch.optim.AdamW(net.parameters(), lr=1e-3, eps=1e-4), []
-    for _ in range(4):
+    optimizer, found = torch.optim.AdamW(net.parameters(), lr=lr, eps=1e-4), []
+    for _ in range(steps):
         optimizer.zero_grad()
         loss = F.cross_entropy(net(x).float(), y)
         loss.backward()
@@ -425,12 +425,10 @@ def operand(dtype, place, device):
     return (x if dtype.is_floating_point else x * 9 + 1).to(dtype).to(device)
 
 
-def one_operator(name):
+def one_operator(op, kernel):
     """Return {dtype: (result, what)} of an elementwise operator for every dtype that CANN states for its primitive."""
-    op = elementwise()[name]
-    stated = table.stated(table.kernel(op)) or dtype_set(f"bool {INTS} {HALVES} {FLOATS}")
-    found = {}
-    for dtype in sorted(stated & dtype_set(f"bool {INTS} {HALVES} {FLOATS}"), key=str):
+    every, found = dtype_set(f"bool {INTS} {HALVES} {FLOATS}"), {}
+    for dtype in sorted(every & (table.stated(kernel) or every), key=str):
         if dtype is dt.bfloat16 and not devices.has_bfloat16():
             continue
         try:
@@ -454,7 +452,10 @@ def main(name, *argument):
         print("PROBE", json.dumps({"probes": list(PROBES), "operators": sorted(elementwise()), "chip": chip()}))
         return
     if name == "operators":
-        rows = {n: {"primitive": table.kernel(elementwise()[n]).primitive, "dtypes": one_operator(n)} for n in argument}
+        found, rows = elementwise(), {}
+        for n in argument:
+            kernel = table.kernel(found[n])
+            rows[n] = {"primitive": kernel.primitive, "dtypes": one_operator(found[n], kernel)}
         print("PROBE", json.dumps(rows))
         return
     try:

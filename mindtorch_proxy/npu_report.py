@@ -16,11 +16,10 @@ import subprocess
 import sys
 import time
 
-from . import __version__, npu_facts
+from . import __version__, installation, npu_facts
 
 MODULE = "mindtorch_proxy.npu_probes"
 LIMIT, GROUP = 180, 12  # seconds for a probe; how many operators share a process
-EMULATED = "MINDTORCH_NPU"
 BAD = ("differs", "refused", "crashed", "hung")
 
 
@@ -130,7 +129,7 @@ def main(argv):
     parser.add_argument("--only", nargs="*", default=None, metavar="NAME", help="these probes alone")
     parser.add_argument("--out", default="npu-report.json", metavar="FILE", help="where everything is written")
     options = parser.parse_args(argv)
-    emulated = os.environ.get(EMULATED, "").lower() == "emulated"
+    emulated = os.environ.get("MINDTORCH_NPU", "").lower() == "emulated"
     if not emulated and not npu_facts.devices():
         print("skipped: no NPU: there is no /dev/davinci*")
         return 77
@@ -142,11 +141,9 @@ def main(argv):
         print(f"the NPU cannot be used: {failed}, {words}")
         return 1
     chosen = names["probes"] if options.only is None else [n for n in names["probes"] if n in options.only]
-    from .doctor import versions
-
     report = {
         "mindtorch_proxy": __version__,
-        "mindspore": versions()["mindspore"],
+        "mindspore": installation.version_of("mindspore") or "not installed",
         "date": datetime.date.today().isoformat(),
         "emulated": emulated,
         "chip": names["chip"],

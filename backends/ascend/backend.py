@@ -167,7 +167,7 @@ class Ascend:
 
     def update(self, op, dst, args):
         """Update dst in place by a primitive that writes into its first argument, if no argument is converted."""
-        if op.full in fused.UPDATES and not fused.lacking(fused.UPDATES[op.full][0]):
+        if op.full in fused.UPDATES and not chips.lacks(fused.UPDATES[op.full][0]):
             return self._changed(*fused.UPDATES[op.full], dst, args)
         found = table.INPLACE.get(op.full)
         if len(args) > 2 and args[2].__class__ is not int and not dst.dtype.is_floating_point:
@@ -175,7 +175,7 @@ class Ascend:
         if found is None or dst.dtype in table.REFUSED or 0 in dst._shape:
             return False
         name, mapping = found
-        if fused.lacking(name):
+        if chips.lacks(name):
             return False
         other = args[1]
         if isinstance(other, Tensor):

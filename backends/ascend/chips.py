@@ -65,6 +65,13 @@ def gives_way(row):
     return row.supported == "no" and row.confidence != "low"
 
 
+@functools.cache
+def lacks(primitive):
+    """Whether the chip lacks a primitive for some dtype, so that separate operators compute what it would."""
+    row = limits().get(primitive)
+    return row is not None and gives_way(row)
+
+
 def refused(row):
     """Whether a call without decomposition is refused."""
     return gives_way(row) and row.confidence == "high"

@@ -26,17 +26,10 @@ def fused(name, primitive):
     """Decorate the function that is called instead of `name`, by a primitive that the chip must have."""
 
     def deco(fn):
-        FUSED[name] = lambda *args: None if lacking(primitive) else fn(*args)
+        FUSED[name] = lambda *args: None if chips.lacks(primitive) else fn(*args)
         return fn
 
     return deco
-
-
-@functools.cache
-def lacking(primitive):
-    """Whether the chip lacks a primitive, so that separate operators compute what it would."""
-    row = chips.limits().get(primitive)
-    return row is not None and chips.gives_way(row)
 
 
 def followed(tensors):

@@ -95,16 +95,21 @@ def _remainder(self, other):
     return T.where(other.isinf() & self.isfinite(), within, found)
 
 
+def _log1p_exp(x):
+    """Return log(1 + exp(x)) without an overflow."""
+    return (-x.abs()).exp().log1p() + x.clamp(min=0)
+
+
 @substitute("nn.functional.softplus")
 def _softplus(self, beta, threshold):
-    """Return log1p(exp(-|x|)) + max(x, 0) of x = beta * self, over beta, and self itself above the threshold."""
+    """Return log(1 + exp(beta * self)) / beta, and self itself where beta * self is above the threshold."""
     x = self * beta
-    return T.where(x > threshold, self, ((-x.abs()).exp().log1p() + x.clamp(min=0)) / beta)
+    return T.where(x > threshold, self, _log1p_exp(x) / beta)
 
 
 @substitute("_C._nn.mish")
 def _mish(self):
-    return self * ((-self.abs()).exp().log1p() + self.clamp(min=0)).tanh()
+    return self * _log1p_exp(self).tanh()
 
 
 @substitute("_isclose")
@@ -123,10 +128,10 @@ def _flip(self, dims):
 @substitute("gather")
 def _gather(self, dim, index, sparse_grad=False):
     """Return the elements at their flat positions."""
-    flat, step = index, math.prod(self._shape[dim + 1 :]) if dim >= 0 else math.prod(self._shape[dim:][1:])
-    flat = index * step
+    dim = dim % len(self._shape)
+    flat = index * math.prod(self._shape[dim + 1 :])
     for d, size in enumerate(index._shape):
-        if d != dim % len(self._shape):
+        if d != dim:
             places = T.arange(size, device=index.device) * math.prod(self._shape[d + 1 :])
             flat = flat + places.reshape([size if i == d else 1 for i in range(len(index._shape))])
     return self.reshape(-1).index_select(0, flat.reshape(-1)).reshape(index._shape)

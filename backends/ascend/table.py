@@ -154,8 +154,7 @@ def choose(op, dtype, instead=None):
     """Return (kernel, dtype that it computes in) for an operator and a dtype.
 
     The kernel is the declared one or the decomposition, whichever takes the dtype first, or else the declared one in a
-    wider dtype. Where the chip lacks the primitive, the decomposition comes first. instead: the kernel that the
-    arguments require.
+    wider dtype. Where the chip lacks the primitive, _by_chip decides. instead: the kernel that the arguments require.
     """
     check(op, dtype)
     if instead is not None:
@@ -172,9 +171,14 @@ def choose(op, dtype, instead=None):
         for wide in WIDER.get(dtype, ()):
             if wide in takes:
                 return k, wide
-    if FALLBACK:
-        return Kernel("fallback", None, why=k.why or f"{k.primitive} takes no {dtype}"), dtype
     why = k.why if k.kind == "unsupported" else f"CANN states no {dtype} for {k.primitive}"
+    return _on_cpu(op, dtype, why, k.why or f"{k.primitive} takes no {dtype}"), dtype
+
+
+def _on_cpu(op, dtype, why, short=None):
+    """Return the kernel that runs on the CPU if MINDTORCH_NPU_FALLBACK asks for it, else raise with the reason."""
+    if FALLBACK:
+        return Kernel("fallback", None, why=short or why)
     raise NotImplementedError(f"{op.full}: no kernel for dtype {dtype} on device npu: {why}")
 
 
@@ -192,11 +196,7 @@ def _by_chip(op, k, dtype):
         fn = DECOMPOSITIONS.get(op.full)
     if fn is not None:
         return Kernel("composite", fn, why=chips.sentence(row))
-    if not chips.refused(row):
-        return None
-    if FALLBACK:
-        return Kernel("fallback", None, why=chips.sentence(row))
-    raise NotImplementedError(f"{op.full}: no kernel for dtype {dtype} on device npu: {chips.sentence(row)}")
+    return _on_cpu(op, dtype, chips.sentence(row)) if chips.refused(row) else None
 
 
 def bound():

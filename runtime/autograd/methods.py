@@ -108,20 +108,15 @@ def as_subclass(self, cls):
     """Return the same tensor as an instance of a subclass; gradients pass through."""
     if not issubclass(cls, Tensor):
         raise TypeError(f"as_subclass(): argument must be a subclass of Tensor, not {cls}")
-    if self.__class__ in dispatching or CONTEXT.interceptors:
-        t = self._instance_of(cls)
-        t._requires_grad, t._grad_fn, t._output_nr = self._requires_grad, self._get_grad_fn(), self._output_nr
-        if t._requires_grad and t._grad_fn is None:
-            view_as_edge(t, self)
-        return carry(self, t) if PROCESS.duals else t
-    seen = OPERATORS["torch"]["_alias"][0].call(self)  # a view, so that a write through either is recorded
+    seen = self
+    if self.__class__ not in dispatching and not CONTEXT.interceptors:
+        seen = OPERATORS["torch"]["_alias"][0].call(self)  # a view, so that a write through either is recorded
     t = seen._instance_of(cls)
-    t._requires_grad, t._grad_fn, t._output_nr, t._view = (
-        seen._requires_grad,
-        seen._grad_fn,
-        seen._output_nr,
-        seen._view,
-    )
+    t._requires_grad, t._grad_fn, t._output_nr = seen._requires_grad, seen._get_grad_fn(), seen._output_nr
+    if seen is not self:
+        t._view = seen._view
+    elif t._requires_grad and t._grad_fn is None:
+        view_as_edge(t, self)
     return carry(seen, t) if PROCESS.duals else t
 
 

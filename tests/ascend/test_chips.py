@@ -11,23 +11,15 @@ PROGRAM = Path(__file__).parent / "chip_programs.py"
 TABLE = chips.rows(Path(chips.__file__).with_name("chips.tsv"))
 TRAINING = """
 import torch, warnings
+from mindtorch_proxy.npu_probes import losses
 warnings.simplefilter("ignore")
-F = torch.nn.functional
-def losses(device, dtype):
-    torch.manual_seed(0)
-    model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.LayerNorm(16), torch.nn.GELU(), torch.nn.Linear(16, 4))
-    model = model.to(device, dtype)
-    x, y = torch.rand(16, 8).to(device, dtype), (torch.arange(16) % 4).to(device)
-    optimizer, found = torch.optim.AdamW(model.parameters(), lr=1e-2, eps=1e-4), []
-    for _ in range(8):
-        optimizer.zero_grad()
-        loss = F.cross_entropy(model(x).float(), y)
-        loss.backward()
-        optimizer.step()
-        found.append(loss.item())
-    return torch.tensor(found)
-dtype = torch.{dtype}
-expected, found = losses("cpu", torch.float32), losses("npu", dtype)
+def model():
+    return torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.LayerNorm(16), torch.nn.GELU(), torch.nn.Linear(16, 4))
+torch.manual_seed(0)
+model()  # the inputs are the numbers that follow the weights
+given, options = (model, torch.rand(16, 8), torch.arange(16) % 4), dict(steps=8, lr=1e-2)
+expected = losses(*given, "cpu", **options)
+found = losses(*given, "npu", torch.{dtype}, **options)
 print((expected - found).abs().max().item() < 0.02, expected[-1] < expected[0])
 """
 

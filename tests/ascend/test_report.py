@@ -90,7 +90,7 @@ def test_a_machine_with_an_npu_and_mistakes(monkeypatch, tmp_path):
     (toolkit / "compiler").mkdir(parents=True)
     (toolkit / "compiler" / "version.info").write_text("Version=7.0.RC1\n")
     monkeypatch.setattr(npu_facts, "devices", lambda: [str(node)])
-    monkeypatch.setattr(npu_facts, "fitting", lambda _: ["8.5"])
+    monkeypatch.setattr(npu_facts, "fitting", lambda: ["8.5"])
     monkeypatch.setattr(npu_facts, "NODES", ())
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     monkeypatch.setenv("ASCEND_HOME_PATH", str(toolkit))
@@ -108,4 +108,4 @@ def test_a_machine_with_an_npu_and_mistakes(monkeypatch, tmp_path):
 
 
 def test_mindspore_s_own_list_of_versions_is_found():
-    assert npu_facts.fitting("mindspore")
+    assert npu_facts.fitting()
