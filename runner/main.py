@@ -31,7 +31,7 @@ from . import compare
 from .formats import facts, merge_kernels, write_junit
 from .installed import check, fetch, version_of
 from .ledger import apply_ledger, load_ledger
-from .process import CRASHED, INTERRUPTED, NOT_STARTED, TIMED_OUT, FileRun, refuses
+from .process import CRASHED, INTERRUPTED, NOT_STARTED, TIMED_OUT, FileRun, Preloaded, refuses
 from .progress import Progress
 from .recorder import Lasting
 from .summary import rule, summarise
@@ -74,6 +74,8 @@ def parser():
         help="clone upstream's tag that fits the installed transformers into FOLDER, and end",
     )
     add("--tag", metavar="TAG", help="with --fetch: another tag or branch, as v5.16.0 or main")
+    preload = "import modules once, such as transformers.testing_utils, and start each file from a copy of that process"
+    add("--preload", metavar="MODULE,...", help=preload)
     add("--any-version", action="store_true", help="run although checkout and installed transformers differ")
     add("--plain", action="store_true", help="without mindtorch_proxy: on the torch that is installed, to compare")
     return parser
@@ -87,20 +89,28 @@ def refuse(unknown, own):
     own.error(f"unrecognized arguments: {' '.join(unknown)}" + (f" (did you mean {' '.join(near)}?)" if near else ""))
 
 
+def servers_of(options, runs):
+    """Return a server for each job, from which its files are started, or None where nothing is to be preloaded."""
+    if not options.preload or not runs:
+        return [None] * options.jobs
+    modules = [*([] if options.plain else ["mindtorch_proxy:install"]), *options.preload.split(",")]
+    return [Preloaded(modules, runs[0].environment(), runs[0].root) for _ in range(min(options.jobs, len(runs)))]
+
+
 def run_all(options, runs):
     """Run the files, `options.jobs` at a time. Return whether the user interrupted the run."""
     on_cpu = os.environ.get("TRANSFORMERS_TEST_DEVICE", "cpu") == "cpu"
     cores = sorted(os.sched_getaffinity(0)) if options.jobs > 1 and on_cpu else [None]
-    free = [cores[i % len(cores)] for i in range(options.jobs)]
+    free = [(cores[i % len(cores)], server) for i, server in enumerate(servers_of(options, runs))]
     progress = Progress(runs, live=options.jobs > 1)
 
     def work(run):
-        core = free.pop()
+        core, server = free.pop()
         with open(Path(options.folder, f"{run.number}.log"), "w+b") as log:
             try:
-                return run.run(core, log if options.jobs > 1 else None)
+                return run.run(core, log if options.jobs > 1 else None, server)
             finally:
-                free.append(core)
+                free.append((core, server))
                 with progress.talk:
                     log.seek(0)
                     sys.stdout.write(log.read().decode(errors="replace"))
@@ -123,6 +133,9 @@ def run_all(options, runs):
         pool.shutdown()
         return True
     finally:
+        for _, server in free:
+            if server is not None:
+                server.close()
         progress.close()
 
 
@@ -185,6 +198,8 @@ def run(arguments) -> int:
     options, rest = own.parse_known_args(arguments)
     if options.tag and not options.fetch:
         own.error("--tag TAG goes with --fetch FOLDER")
+    if options.preload and (options.report or options.html):
+        own.error("--preload does not go with --report and --html: they count kernels from the start of a process")
     if options.fetch:
         return fetch(options.fetch, options.tag)
     if version_of("pytest") is None:

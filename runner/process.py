@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -24,6 +25,63 @@ RAN, NOT_STARTED, INTERRUPTED, TIMED_OUT, CRASHED = OUTCOMES = (
 )
 
 
+class Preloaded:
+    """A process that has imported modules once, and that forks the processes of files, one after the other.
+
+    It has what a file's run asks of a subprocess.Popen: pid, poll and wait tell of the child that was started last.
+    """
+
+    def __init__(self, modules, environment, root):
+        self.server = subprocess.Popen(
+            [sys.executable, str(RECORDER), "--serve", *modules],
+            cwd=root,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
+        assert self.server.stdin and self.server.stdout
+        self.orders, self.answers = self.server.stdin, self.server.stdout
+        self.pid, self.returncode = 0, None
+        if self.answer() != "ready":
+            raise SystemExit(f"run_test_v2: --preload {','.join(modules)}: could not be imported")
+
+    def answer(self, timeout=None):
+        """Return the next line of the server, "" where it has ended, or None where none came within the time."""
+        readable, _, _ = select.select([self.answers], [], [], timeout)
+        return self.answers.readline().decode().strip() if readable else None
+
+    def start(self, path, folder, output):
+        """Start the process for the order at a path, in a folder, and return this object."""
+        order = {"path": str(path), "folder": folder and str(folder), "output": output and output.name}
+        self.orders.write(json.dumps(order).encode() + b"\n")
+        self.orders.flush()
+        self.pid, self.returncode = int(self.answer() or 0), None
+        return self
+
+    def wait(self, timeout=None):
+        """Wait for the child and return its exit status; raise subprocess.TimeoutExpired where it runs on."""
+        if self.returncode is None:
+            status = self.answer(timeout)
+            if status is None:
+                raise subprocess.TimeoutExpired(self.server.args, timeout)
+            self.returncode = int(status or -signal.SIGKILL)
+        return self.returncode
+
+    def poll(self):
+        """Return the child's exit status, or None while it runs."""
+        try:
+            return self.wait(0)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def close(self):
+        """End the server; its last child has ended before."""
+        self.orders.close()
+        self.server.wait()
+        self.answers.close()
+
+
 class FileRun:
     """The run of a test file: the results of its tests, and the `outcome` of the file itself with its reason `why`."""
 
@@ -41,7 +99,7 @@ class FileRun:
         self.end: dict = {}
         self.running = None  # the id of the running test
         self.since = 0.0  # when it, or the pause between two tests, began
-        self.process: subprocess.Popen | None = None
+        self.process: subprocess.Popen | Preloaded | None = None
         self.interrupted = False  # whether the user stops the whole run
         self.outcome, self.why, self.text = INTERRUPTED, "not started", ""
         self.offset = 0
@@ -153,7 +211,7 @@ class FileRun:
             *self.targets,
         ]
 
-    def start(self, index, core, output):
+    def start(self, index, core, output, server):
         options = self.options
         environment = self.environment()
         if options.kernels:
@@ -169,6 +227,10 @@ class FileRun:
         order_file = Path(options.folder, f"order-{self.number}-{index}.json")
         order_file.write_text(json.dumps(order))
         self.end, self.running = {}, None
+        self.since = time.monotonic()
+        if server:
+            self.process = server.start(order_file, self.root, output)
+            return self.process
         process = self.process = subprocess.Popen(
             [sys.executable, str(RECORDER), str(order_file)],
             cwd=self.root,
@@ -178,13 +240,12 @@ class FileRun:
             stderr=output and subprocess.STDOUT,
             start_new_session=True,
         )
-        self.since = time.monotonic()
         return process
 
-    def attempt(self, index, core, deadline, output):
+    def attempt(self, index, core, deadline, output, server):
         """Run one process. Return whether the file is done, so that no further process is needed."""
         options = self.options
-        process = self.start(index, core, output)
+        process = self.start(index, core, output, server)
         while process.poll() is None:
             try:
                 process.wait(0.1)
@@ -251,12 +312,12 @@ class FileRun:
         if self.outcome in (NOT_STARTED, CRASHED) and not broken:
             self.fail(self.name, category_of(why), why, self.end["text"], "collect")
 
-    def run(self, core, output=None):
+    def run(self, core, output=None, server=None):
         started = time.monotonic()
         deadline = started + self.options.timeout
         self.is_(RAN)
         for index in range(1_000_000):
-            if self.attempt(index, core, deadline, output):
+            if self.attempt(index, core, deadline, output, server):
                 break
             if time.monotonic() > deadline:
                 for test in self.left():

@@ -1,14 +1,18 @@
 """Runs pytest in a test file's own process, and writes each event to a file as it happens.
 
-It is started as a script and imports nothing of this project.
+It is started as a script and imports nothing of this project. With --serve it imports the named modules once, and runs
+each file in a copy of that process.
 """
 
 from __future__ import annotations
 
+import atexit
+import importlib
 import json
 import os
 import re
 import sys
+import traceback
 
 
 def is_named(nodeid, names):
@@ -156,5 +160,51 @@ def main(path) -> int:
     return status
 
 
+def serve(modules):
+    """Import modules, or call MODULE:FUNCTION, then fork a child for each order that standard input gives, one a line.
+
+    Standard output answers with a line "ready", then with the child's process id and its exit status, one line each.
+    """
+    orders, answers = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)  # what the children print goes where errors go, unless an order names a file
+    for module, _, function in (name.partition(":") for name in modules):
+        found = importlib.import_module(module)
+        if function:
+            getattr(found, function)()
+    answers.write("ready\n")
+    for line in orders:
+        order = json.loads(line)
+        if not (child := os.fork()):
+            orders.close()
+            answers.close()
+            os._exit(serve_one(order))
+        answers.write(f"{child}\n")
+        answers.write(f"{os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])}\n")
+    return 0
+
+
+def serve_one(order):
+    """Run an order in a session, a folder and with an output of its own, and return the exit status."""
+    os.setsid()
+    os.chdir(order["folder"] or ".")
+    if order["output"]:
+        output = os.open(order["output"], os.O_WRONLY | os.O_APPEND)
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+    try:
+        return main(order["path"])
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+    except BaseException:
+        traceback.print_exc()
+        return 1
+    finally:
+        # os._exit runs no exit handlers: those registered since the fork and before it run here
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(serve(sys.argv[2:]) if sys.argv[1] == "--serve" else main(sys.argv[1]))

@@ -5,19 +5,20 @@
     python tools/upstream.py CHECKOUT --table docs/upstream-5.16-parallel.tsv --real ORACLE/bin/python \\
         -k "tp_ or ep_ or fsdp or training_overfit" --only-folders qwen3 llama
 
-Each folder of CHECKOUT/tests/models, or with --rest each other folder and file of CHECKOUT/tests, runs in a process of
-its own by run_test_v2.py with the checkout's own transformers, and what fails or is skipped runs once more on the real
-PyTorch (--plain), so that a line says how many tests passed here, how many fail with both, and which pass with the real
-PyTorch alone. Failures for want of a package or of the model hub are counted by themselves and not asked again. A line
-is written as soon as its folder is done: an interrupted sweep goes on where it stopped. --again FOLDER... repeats
-folders, --again differs those with differences. The folders come in a fixed random order, so that the first part is a
-fair sample of the rest; -k selects tests as pytest does. Packages that the checkout wants in other versions than the
-environment has belong into PYTHONPATH.
+Each folder of CHECKOUT/tests/models, or with --rest each other folder and file of CHECKOUT/tests, is run by
+run_test_v2.py with the checkout's own transformers, some folders in one run, and what fails or is skipped runs once
+more on the real PyTorch (--plain), so that a line says how many tests passed here, how many fail with both, and which
+pass with the real PyTorch alone. Failures for want of a package or of the model hub are counted by themselves and not
+asked again. A line is written as soon as its run is done: an interrupted sweep goes on where it stopped. --again
+FOLDER... repeats folders, --again differs those with differences. The folders come in a fixed random order, so that the
+first part is a fair sample of the rest; -k selects tests as pytest does. Packages that the checkout wants in other
+versions than the environment has belong into PYTHONPATH.
 """
 
 from __future__ import annotations
 
 import argparse
+import collections
 import json
 import os
 import random
@@ -45,27 +46,45 @@ COLUMNS = (
     "differ",
     "tests that differ",
 )
+PRELOADED = "transformers.testing_utils,transformers.trainer"  # by each run once, for all its files
 HUB = re.compile(
     r"ConnectError|OfflineMode|LocalEntryNotFound|couldn't connect|Can't load"
     r"|does not appear to have a file|MaxRetryError"
 )
 
 
-def run(python, folder, checkout, options, limit):
-    """Run a folder's tests by the runner and return what it wrote to its JSON file, or None where it wrote none."""
+def run(python, folders, checkout, options, limit):
+    """Run folders' tests by the runner and return what it wrote to its JSON file, or None where it wrote none."""
     with tempfile.TemporaryDirectory() as scratch:
         results = Path(scratch) / "results.json"
         path = os.pathsep.join([f"{checkout}/src", *filter(None, [os.environ.get("PYTHONPATH")])])
         environment = dict(
             os.environ, PYTHONPATH=path, HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", OMP_NUM_THREADS="1"
         )
-        command = [python, str(ROOT / "run_test_v2.py"), str(folder), "-q", "--json", str(results), *options]
-        command += ["--test-timeout", str(limit / 2)]  # a hanging test costs its own result, not its folder's
+        command = [python, str(ROOT / "run_test_v2.py"), *map(str, folders), "-q", "--json", str(results), *options]
+        # a hanging test costs its own result, not its folder's
+        command += ["--preload", PRELOADED, "--timeout", str(limit), "--test-timeout", str(limit / 2)]
         try:
-            subprocess.run(command, cwd=scratch, env=environment, capture_output=True, timeout=limit)
+            files = sum(len([*folder.rglob("test_*.py")]) if folder.is_dir() else 1 for folder in folders)
+            subprocess.run(command, cwd=scratch, env=environment, capture_output=True, timeout=limit * files)
         except subprocess.TimeoutExpired:
             return None
         return json.loads(results.read_text()) if results.exists() else None
+
+
+def of_folder(results, folder):
+    """Return the part of a run's results that belongs to a folder or file, with the counts and seconds of that part."""
+    files = [file for file in results["files"] if folder in (path := Path(file["path"])).parents or path == folder]
+    names = {test for file in files for test in file["tests"]}
+    counts = collections.Counter()
+    for file in files:
+        counts.update(file["counts"])
+    return {
+        "files": files,
+        "tests": [test for test in results["tests"] if test["id"] in names],
+        "counts": counts,
+        "seconds": round(sum(file["wall"] for file in files)),
+    }
 
 
 def failures(results):
@@ -96,36 +115,53 @@ def folders_of(checkout, rest):
     return found
 
 
-def line_of(folder, checkout, real, limit, selection=()):
-    """Run one folder on both sides and return its line of the table."""
-    started = time.time()
-    ours = run(sys.executable, folder, checkout, selection, limit)
-    seconds = str(round(time.time() - started))
-    head = [folder.name, time.strftime("%Y-%m-%d"), commit(), seconds]
+def lines_of(folders, checkout, real, limit, selection=()):
+    """Run folders on both sides and return a line of the table for each."""
+    ours = run(sys.executable, folders, checkout, selection, limit)
     if ours is None:
-        return [*head, "0", "0", "0", "0", "?", f"not done within {limit:.0f} s"]
-    broken = {file["name"]: file["why"].splitlines()[0] for file in ours["files"] if file["outcome"] != "ran"}
-    (wanting, failed), differ = failures(ours), set()
-    asked = failed | skipped(ours)
-    if asked or broken:
+        head = [time.strftime("%Y-%m-%d"), commit(), "0"]
+        return [[folder.name, *head, *"0000?", "the run gave no results"] for folder in folders]
+    parts = {folder: of_folder(ours, folder) for folder in folders}
+    asked, whole = set(), []
+    for folder, part in parts.items():
+        part["asked"] = failures(part)[1] | skipped(part)
+        asked |= part["asked"]
+        if part["asked"] or broken_of(part):
+            whole.append(folder)
+    theirs = {"files": [], "tests": []}
+    if whole:
         with tempfile.NamedTemporaryFile("w", suffix=".txt") as only:
             only.write("\n".join(sorted(asked)) + "\n")
             only.flush()
             given = ("--plain", *selection, *(("--only", only.name) if asked else ()))
-            theirs = run(real, folder, checkout, given, limit)
-        if theirs is None:
-            broken[folder.name] = "the real PyTorch gave no results"
-        else:
-            differ = {test["id"] for test in theirs["tests"] if test["outcome"] == "passed"} & asked
-            for file in theirs["files"]:  # a file that cannot run there either is no difference
-                if file["outcome"] != "ran":
-                    broken.pop(file["name"], None)
-    count = ours["counts"]
+            theirs = run(real, whole, checkout, given, limit)
+    return [line_of(folder, part, theirs and of_folder(theirs, folder)) for folder, part in parts.items()]
+
+
+def broken_of(part):
+    """Return {file: why} of the files that did not run."""
+    return {file["name"]: file["why"].split("\n")[0] for file in part["files"] if file["outcome"] != "ran"}
+
+
+def line_of(folder, ours, theirs):
+    """Return a folder's line of the table from its results on both sides."""
+    broken, differ = broken_of(ours), set()
+    (wanting, failed), asked = failures(ours), ours["asked"]
+    if theirs is None:
+        broken[folder.name] = "the real PyTorch gave no results"
+    else:
+        differ = {test["id"] for test in theirs["tests"] if test["outcome"] == "passed"} & asked
+        for file in theirs["files"]:  # a file that cannot run there either is no difference
+            if file["outcome"] != "ran":
+                broken.pop(file["name"], None)
     both = len(failed - differ)
-    cells = (count.get("passed", 0), count.get("skipped", 0), len(wanting), both, len(differ) + len(broken))
+    counts = (ours["counts"]["passed"], ours["counts"]["skipped"], len(wanting), both, len(differ) + len(broken))
     return [
-        *head,
-        *map(str, cells),
+        folder.name,
+        time.strftime("%Y-%m-%d"),
+        commit(),
+        str(ours["seconds"]),
+        *map(str, counts),
         " | ".join([*sorted(name.split("::", 1)[-1] for name in differ), *map(": ".join, broken.items())]),
     ]
 
@@ -139,6 +175,7 @@ def main():
     parser.add_argument("--shard", default="1/1", help="the i-th of n parts of the folders")
     parser.add_argument("--minutes", type=float, default=1e9, help="start no folder after so many minutes")
     parser.add_argument("--limit", type=float, default=1200, help="seconds for a folder on one side")
+    parser.add_argument("--together", type=int, default=6, help="folders in one run, whose files share their imports")
     parser.add_argument("--again", nargs="*", default=(), metavar="FOLDER")
     parser.add_argument("--rest", action="store_true", help="the folders and files of tests beside tests/models")
     parser.add_argument("--only-folders", nargs="*", default=(), metavar="FOLDER", help="sweep these alone")
@@ -153,15 +190,18 @@ def main():
     again, end = set(options.again), time.time() + 60 * options.minutes
     if "differs" in again:
         again |= {name for name, line in known.items() if line[8] != "0"}
-    for folder in part_of(folders, options.shard):
+    left = [
+        folder
+        for folder in part_of(folders, options.shard)
+        if (folder.name in again if again else folder.name not in known)
+    ]
+    for start in range(0, len(left), options.together):
         if time.time() > end:
             break
-        if folder.name not in again if again else folder.name in known:
-            continue
-        line = line_of(folder, checkout, options.real, options.limit, selection)
-        print("\t".join(line), flush=True)
+        lines = lines_of(left[start : start + options.together], checkout, options.real, options.limit, selection)
+        print(*map("\t".join, lines), sep="\n", flush=True)
         # another shard may have written meanwhile
-        known = {line[0]: line for line in read_table(options.table)} | {folder.name: line}
+        known = {line[0]: line for line in (*read_table(options.table), *lines)}
         write_table(options.table, COLUMNS, known.values())
     lines = read_table(options.table)
     passed, both, differ = (sum(int(line[k]) for line in lines if line[k] != "?") for k in (4, 7, 8))

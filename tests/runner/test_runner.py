@@ -117,6 +117,37 @@ def test_each_failure_costs_itself_alone(checkout, tmp_path):
     )
 
 
+PRELOADED = """
+import os, signal, sys, time
+def test_imported_before(): assert "colorsys" in sys.modules and "torch" in sys.modules
+def test_place(): assert os.path.isdir("tests/models") and os.getsid(0) == os.getpid()
+def test_crash(): os.kill(os.getpid(), signal.SIGSEGV)
+def test_ours(): import torch; assert "mindtorch_proxy" in torch.__file__ and torch.ones(3).add(1).sum() == 6
+"""
+HANGS = "def test_hang(): signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM]); time.sleep(100)\n"
+
+
+@pytest.mark.parametrize(("jobs", "names"), [(1, "ab"), pytest.param(2, "abc", marks=pytest.mark.nightly)])
+def test_files_start_from_a_process_that_has_imported(checkout, tmp_path, jobs, names):
+    for name in names:
+        text = PRELOADED + (HANGS if name == "c" else "")
+        (checkout / f"tests/models/good/test_{name}.py").write_text(text)
+    options = ("--preload", "colorsys,torch", "--jobs", jobs, "--test-timeout", 10, "--json", tmp_path / "r.json")
+    output = run(*(checkout / f"tests/models/good/test_{name}.py" for name in names), *options, code=1)
+    results = json.loads((tmp_path / "r.json").read_text())
+    for name in names:
+        of_file = {t["id"].partition("::")[2]: t for t in results["tests"] if f"test_{name}.py" in t["id"]}
+        outcomes = {test: result.get("category", result["outcome"]) for test, result in of_file.items()}
+        passed = dict.fromkeys(("test_imported_before", "test_place", "test_ours"), "passed")
+        assert outcomes == passed | {"test_crash": "crash"} | ({"test_hang": "time-out"} if name == "c" else {}), output
+    assert [file["outcome"] for file in results["files"]] == ["ran"] * len(names)
+
+
+def test_what_cannot_be_preloaded_is_said(checkout):
+    output = run(checkout / "tests/models/good", "--preload", "no_such_module", code=2)
+    assert "--preload" in output and "no_such_module" in output
+
+
 def test_junit_names_are_pytests_own(checkout, tmp_path):
     file = checkout / "tests/models/good/test_good.py"
     run(file, "--junitxml", tmp_path / "ours.xml")
