@@ -61,7 +61,17 @@ def run(python, folders, checkout, options, limit):
         environment = dict(
             os.environ, PYTHONPATH=path, HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", OMP_NUM_THREADS="1"
         )
-        command = [python, str(ROOT / "run_test_v2.py"), *map(str, folders), "-q", "--json", str(results), *options]
+        command = [
+            python,
+            str(ROOT / "run_test_v2.py"),
+            *map(str, folders),
+            "-q",
+            "--tb=native",
+            "--json",
+            str(results),
+            *options,
+        ]
+        # tracebacks of Python itself, since pytest parses whole files for each of its own: most of the time of a failure;
         # a hanging test costs its own result, not its folder's
         command += ["--preload", PRELOADED, "--timeout", str(limit), "--test-timeout", str(limit / 2)]
         try:
