@@ -71,7 +71,7 @@ def run(python, folders, checkout, options, limit):
             str(results),
             *options,
         ]
-        # tracebacks of Python itself, since pytest parses whole files for each of its own: most of the time of a failure;
+        # Python's own tracebacks: for each of its own, pytest parses whole files, most of the time of a failing test;
         # a hanging test costs its own result, not its folder's
         command += ["--preload", PRELOADED, "--timeout", str(limit), "--test-timeout", str(limit / 2)]
         try:
