@@ -106,6 +106,8 @@ def accepts(arg, v):
         if base == "int" and begins_with_bool(v):
             return False
         if isinstance(v, (tuple, list, Size)):
+            if base == "float" and v and _is_tensor(v[0]):  # at later positions PyTorch takes tensors of one element
+                return False
             return all((none_ok and e is None) or check(e) for e in v)
         return arg.N is not None and check(v) or base == "Tensor" and _is_tensor(v) and v._shape != ()
     return _CHECKS[arg.base](v)

@@ -290,7 +290,7 @@ def _send(n, res, buffers):
             continue
         meta = metas[i] if i < len(metas) else None
         if meta is not None and (g._shape != meta[0] or g.dtype is not meta[1]):
-            g = fitted(g, meta, n)
+            g = fitted(g, meta, n, i)
         b = buffers.get(e[0])
         if b is None:
             buffers[e[0]] = {e[1]: g}

@@ -687,13 +687,13 @@ def view_as_edge(t, base):
     t._grad_fn = FunctionNode("AliasBackward0", lambda g: (g,), (edge(base),), (meta_of(base),), (meta_of(t),))
 
 
-def fitted(g, meta, node=None):
+def fitted(g, meta, node=None, index=0):
     """Return a gradient in the shape and dtype of the tensor that it belongs to."""
     shape, dtype, device = meta
     if g._shape != shape:
         if not _expandable(shape, g._shape):
             raise RuntimeError(
-                f"Function {node.name() if node else ''} returned an invalid gradient at index 0 - got "
+                f"Function {node.name() if node else ''} returned an invalid gradient at index {index} - got "
                 f"{list(g._shape)} but expected shape compatible with {list(shape)}"
             )
         g = g.sum_to_size(shape)

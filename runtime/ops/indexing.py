@@ -811,15 +811,8 @@ def check_target(self, dim, index):
         raise RuntimeError(f"index {int(index.reshape(-1)[0])} is out of bounds for dimension {dim} with size 0")
 
 
-def _src_grad(g, dim, index, src_shape):
-    got = g.gather(dim, index)
-    if got._shape == src_shape:
-        return got
-    out = g.new_zeros(src_shape)
-    copy_(out[tuple(slice(0, s) for s in got._shape)], got)
-    return out
-
-
+# of the index's shape: the engine refuses it where the source is larger, as PyTorch's does
+_src_grad = lambda g, dim, index: g.gather(dim, index)
 _hole = lambda g, dim, index: g.scatter(dim, index, 0)
 _scatter_like("scatter.src", "Scatter", {"self": _hole, "src": _src_grad}, forward=linear)
 _scatter_like("scatter.value", "ScatterValue", {"self": _hole}, src="Scalar value", node="ScatterBackward1")

@@ -1,9 +1,11 @@
 """Resampling: interpolation, grid sampling, unfold and fold, pixel shuffling."""
 
 import math
+import numbers
 import warnings
 from itertools import product
 
+from .. import registry
 from ..autograd import enable_grad, grad
 from ..call.autocast import FLOAT32
 from ..call.out import SAME_DTYPE
@@ -175,8 +177,12 @@ def _wanted_size(input, size, scale_factor, recompute, mode):
         return [s.__index__() for s in size], None
     if scale_factor is None:
         raise ValueError("either size or scale_factor should be defined")
-    scales = tuple(float(s) for s in _per_dimension("scale_factor", scale_factor, input))
-    return [math.floor(s * f) for s, f in zip(input.shape[2:], scales)], None if recompute or mode == "area" else scales
+    scales = _per_dimension("scale_factor", scale_factor, input)
+    kept = not (recompute or mode == "area")
+    if kept and not isinstance(scales[0], numbers.Real):
+        return None, scales  # refused by the function that takes them
+    scales = tuple(map(float, scales))
+    return [math.floor(s * f) for s, f in zip(input.shape[2:], scales)], scales if kept else None
 
 
 def _check_mode(mode, n, antialias, align_corners):
@@ -213,9 +219,11 @@ def interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_
     if mode == "area":
         return (F.adaptive_avg_pool1d, F.adaptive_avg_pool2d, F.adaptive_avg_pool3d)[n - 3](input, size)
     name = _MODES[mode].format(n - 2)
-    return keep_format(
-        _upsample[f"_{name}_aa" if antialias else name].call(input, size, bool(align_corners), scales), input
-    )
+    name = f"_{name}_aa" if antialias else name
+    if size is None:
+        aligned = () if "nearest" in name else (bool(align_corners),)
+        return registry.function("_C._nn", name)(input, None, *aligned, list(scales))
+    return keep_format(_upsample[name].call(input, size, bool(align_corners), scales), input)
 
 
 def _old_name(name, mode, align):

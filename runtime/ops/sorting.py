@@ -306,17 +306,7 @@ def bucketize(self, boundaries, out_int32, right):
     return T.searchsorted(boundaries, self, out_int32=out_int32, right=right)
 
 
-@composite(
-    "isin(Tensor|Scalar elements, Tensor|Scalar test_elements, *, bool assume_unique=False, "
-    "bool invert=False) -> Tensor",
-    method=False,
-    out=SAME_DTYPE,
-)
 def isin(elements, test_elements, assume_unique, invert):
-    if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
-        raise TypeError(
-            "isin() received an invalid combination of arguments: one of elements and test_elements must be a Tensor"
-        )
     for t in (elements, test_elements):
         kind = (
             dt.scalar_name(t.dtype)
@@ -334,6 +324,15 @@ def isin(elements, test_elements, assume_unique, invert):
         else:
             r = T._isin(elements, tests)
     return r.logical_not() if invert else r
+
+
+for _name, _elements, _tests in (
+    ("Tensor_Tensor", "Tensor elements", "Tensor test_elements"),
+    ("Scalar_Tensor", "Scalar element", "Tensor test_elements"),
+    ("Tensor_Scalar", "Tensor elements", "Scalar test_element"),
+):
+    _schema = f"isin.{_name}({_elements}, {_tests}, *, bool assume_unique=False, bool invert=False) -> Tensor"
+    composite(_schema, method=False, out=SAME_DTYPE)(isin)
 
 
 _isin_meta = lambda elements, tests: (elements._shape, dt.bool_)

@@ -278,8 +278,11 @@ def is_anomaly_check_nan_enabled():
 
 
 def _get_privateuse1_backend_name():
+    """Return the name of the extension's device type, which torch_npu renames: "npu" where an NPU is usable."""
+    from torch.npu._device import available
+
     name = _privateuse1_name()
-    return "npu" if name == "privateuseone" else name  # torch_npu uses PrivateUse1 for Ascend
+    return "npu" if name == "privateuseone" and available() else name
 
 
 def _len_torch_function_stack():

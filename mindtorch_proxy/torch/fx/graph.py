@@ -368,12 +368,17 @@ class Graph:
         return "graph():\n    " + "\n    ".join(n.format_node() for n in self._order)
 
     def print_tabular(self):
-        """Print the nodes as a table."""
-        rows = [(n.op, n.name, str(n.target), str(n.args), str(n.kwargs)) for n in self._order]
-        rows.insert(0, ("opcode", "name", "target", "args", "kwargs"))
-        widths = [max(len(r[i]) for r in rows) for i in range(5)]
-        for row in rows:
-            print("  ".join(cell.ljust(w) for cell, w in zip(row, widths)).rstrip())
+        """Print the nodes as a table, which the library tabulate formats; without it, raise ModuleNotFoundError."""
+        try:
+            from tabulate import tabulate
+        except ModuleNotFoundError:
+            print(
+                "`print_tabular` relies on the library `tabulate`, which could not be found on this machine. Run `pip "
+                "install tabulate` to install the library."
+            )
+            raise
+        rows = [[n.op, n.name, n.target, n.args, n.kwargs] for n in self._order]
+        print(tabulate(rows, headers=["opcode", "name", "target", "args", "kwargs"]))
 
     def python_code(
         self,

@@ -8,6 +8,8 @@ __all__ = ["Adadelta", "adadelta"]
 class Adadelta(_ParameterwiseOptimizer):
     """Steps scaled by the ratio of the averages of squared updates and squared gradients."""
 
+    _captures_xla = (False, False)
+
     def __init__(
         self,
         params,

@@ -429,6 +429,7 @@ class _ParameterwiseOptimizer(Optimizer):
 
     _scalars = ("step",)  # entries of the state that are one-element tensors
     _sparse, _complex, _as_real, _decoupled, _sparse_hint = False, True, True, False, ""
+    _captures_xla = (True, False)  # whether the message about capturable names XLA: without foreach, and with it
 
     def __init__(self, params, options):
         super().__init__(params, options)
@@ -493,13 +494,7 @@ class _ParameterwiseOptimizer(Optimizer):
                 f"but got {p.dtype} and {p.device.type}"
             )
         if group.get("capturable") and p.device.type in ("cpu", "mps", "meta"):
-            able = [
-                "cuda",
-                "xpu",
-                "hpu",
-                torch._C._get_privateuse1_backend_name(),
-                *([] if group.get("foreach") else ["xla"]),
-            ]
+            able = _get_capturable_supported_devices(supports_xla=self._captures_xla[bool(group.get("foreach"))])
             raise AssertionError(f"If capturable=True, params and state_steps must be on supported devices: {able}.")
         if not state:
             state = self._new_state(p, group)

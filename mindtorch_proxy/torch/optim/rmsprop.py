@@ -8,6 +8,8 @@ __all__ = ["RMSprop", "rmsprop"]
 class RMSprop(_ParameterwiseOptimizer):
     """Steps divided by the root of the averaged squared gradient, or of its variance with `centered`."""
 
+    _captures_xla = (True, True)
+
     def __init__(
         self,
         params,

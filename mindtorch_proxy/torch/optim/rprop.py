@@ -13,6 +13,8 @@ class Rprop(_ParameterwiseOptimizer):
     A step size grows while the gradient keeps its sign, and shrinks when the sign changes.
     """
 
+    _captures_xla = (True, True)
+
     def __init__(
         self,
         params,
