@@ -145,6 +145,8 @@ def _fitting(shown):
 
 def function(f, name, method=False):
     """Return the lines of a function, or of a method."""
+    if isinstance(f, types.BuiltinFunctionType) and isinstance(f.__self__, types.FunctionType):
+        f = f.__self__  # what a builtin of ours calls
     parts = list(getattr(f, "overloads", {}).values() or [f])
     if all("op" in getattr(part, "__globals__", ()) and hasattr(part, "__signature__") for part in parts):
         lines = [operator(part, name, method) for part in parts]

@@ -1,12 +1,14 @@
 """Registry of declared operators, and of the functions that are made from them on first use.
 
-It imports only the descriptions, so that every module can import it: tensors look up their methods here, autograd its
-operators.
+It imports only the descriptions and what makes builtins, so that every module can import it: tensors look up their
+methods here, autograd its operators.
 """
 
 import os
 import sys
+from types import FunctionType
 
+from .builtin import builtin, python_function
 from .describe import describe
 
 _ROOM = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -70,8 +72,42 @@ def function(ns, name):
         if f is None:
             _absent.add(key)
         else:
-            _made[key] = describe(ns, name, f)
+            f = _made[key] = _as_in_torch(ns, name, f)
     return f
+
+
+# {namespace: (module, beginning of the names)} of the functions that are no functions of Python in PyTorch
+_BUILTINS = {
+    "torch": ("torch", ""),
+    "linalg": ("torch._C._linalg", "linalg_"),
+    "special": ("torch._C._special", "special_"),
+    "fft": ("torch._C._fft", "fft_"),
+    "nn.functional": ("torch._C._nn", ""),
+    "_C._nn": ("torch._C._nn", ""),
+    "_C._sparse": ("torch._C._sparse", ""),
+}
+# in nn.functional, which has those of torch as well
+_OF_NN = frozenset(
+    """avg_pool2d avg_pool3d elu_ gelu hardtanh_ leaky_relu_ linear logsigmoid one_hot scaled_dot_product_attention
+    softplus softshrink""".split()
+)
+
+
+def _as_in_torch(ns, name, f):
+    """Give a public function its docstring, and return it, or the builtin for it where PyTorch has one."""
+    f = describe(ns, name, f)
+    if ns not in _BUILTINS or ns == "nn.functional" and name not in _OF_NN or f.__class__ is not FunctionType:
+        return f
+    if ns == "torch":
+        return f if f.__module__ != "torch" else of_torch(f)
+    module, prefix = _BUILTINS[ns]
+    f.__name__ = f.__qualname__ = prefix + name
+    return builtin(f, module)
+
+
+def of_torch(f):
+    """Return the builtin of torch for a function."""
+    return builtin(f, "torch", ("torch._C", "_VariableFunctionsClass"))
 
 
 def method(name):
@@ -81,7 +117,7 @@ def method(name):
 
 def provide(ns, name, f):
     """Register a handwritten function."""
-    _made[ns, name] = describe(ns, name, f)
+    _made[ns, name] = _as_in_torch(ns, name, f)
     return f
 
 
@@ -100,6 +136,7 @@ class Namespace:
         f = function(self._ns, name)
         if f is None:
             raise AttributeError(f"no operator {self._ns}.{name}")
+        f = python_function(f)
         setattr(self, name, f)
         return f
 

@@ -50,7 +50,7 @@ globals().update(_device.FORMATS)
 legacy_contiguous_format = _device.contiguous_format
 globals().update(_device.QSCHEMES)
 globals().update(_legacy_storages)
-globals().update(_creation)
+globals().update({_name: _registry.of_torch(_f) for _name, _f in _creation.items()})
 torch = __import__("sys").modules[__name__]  # PyTorch's module has itself as an attribute
 inf, nan, pi, e, newaxis = _math.inf, _math.nan, _math.pi, _math.e, None
 

@@ -6,6 +6,7 @@ import threading
 import types
 
 from mindtorch_proxy.runtime import registry as _registry
+from mindtorch_proxy.runtime.builtin import python_function as _python_function
 from mindtorch_proxy.runtime.call.overrides import (
     DisableTorchFunction,
     TorchFunctionMode,
@@ -136,7 +137,7 @@ def get_ignored_functions():
     functions = {
         f
         for n, f in vars(torch).items()
-        if isinstance(f, types.FunctionType) and not n.startswith("_") and f not in asking
+        if isinstance(f, (types.FunctionType, types.BuiltinFunctionType)) and not n.startswith("_") and f not in asking
     }
     methods = (
         "__init__",
@@ -172,7 +173,7 @@ def _override(f):
     def override(*args, **kwargs):
         return -1
 
-    override.__name__, override.__signature__ = "<lambda>", inspect.signature(f)
+    override.__name__, override.__signature__ = "<lambda>", inspect.signature(_python_function(f))
     return override
 
 
@@ -191,9 +192,32 @@ def resolve_name(f):
     if isinstance(f, types.MethodWrapperType) and isinstance(f.__self__, (property, types.MemberDescriptorType)):
         name = next((n for n in dir(Tensor) if inspect.getattr_static(Tensor, n, None) is f.__self__), None)
         return name and f"torch.Tensor.{name}.{f.__name__}"
+    if isinstance(f, types.BuiltinFunctionType):
+        return _names_of_builtins().get(f)
     if isinstance(f, types.FunctionType) or hasattr(f, "__module__"):
         return f"{f.__module__}.{f.__qualname__}"
     return None
+
+
+@functools.cache
+def _names_of_builtins():
+    """Return {builtin: its dotted public name}."""
+    import torch
+
+    spaces = {
+        "torch": torch,
+        "torch.nn.functional": torch.nn.functional,
+        "torch.fft": torch.fft,
+        "torch.linalg": torch.linalg,
+        "torch.special": torch.special,
+    }
+    found = {}
+    for space, module in spaces.items():
+        for name in dir(module):
+            f = getattr(module, name, None)
+            if isinstance(f, types.BuiltinFunctionType):
+                found[f] = f"{space}.{name}"
+    return found
 
 
 def is_tensor_method_or_property(func):

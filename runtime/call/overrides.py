@@ -6,6 +6,7 @@ import inspect
 import sys
 import types
 
+from ..builtin import public_function
 from ..classes import (
     DisableTorchFunctionSubclass,
     _disabled_torch_dispatch_impl,
@@ -143,7 +144,7 @@ def asked_by_programs(args):
 
 def handle_torch_function(public, relevant, *args, **kwargs):
     """Call the __torch_function__ of the topmost mode or, without modes, of each overriding argument in turn."""
-    found = overloaded(relevant)
+    found, public = overloaded(relevant), public_function(public)
     types = tuple(type(a) for a in found if not getattr(type(a), "_of_layout", False))
     if CONTEXT.modes:
         mode = CONTEXT.modes[-1]

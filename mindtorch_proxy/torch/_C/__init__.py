@@ -279,10 +279,10 @@ def is_anomaly_check_nan_enabled():
 
 def _get_privateuse1_backend_name():
     """Return the name of the extension's device type, which torch_npu renames: "npu" where an NPU is usable."""
-    from torch.npu._device import available
+    from mindtorch_proxy.runtime.backend import of_type
 
     name = _privateuse1_name()
-    return "npu" if name == "privateuseone" and available() else name
+    return "npu" if name == "privateuseone" and of_type("npu").devices.count() else name
 
 
 def _len_torch_function_stack():
@@ -348,7 +348,19 @@ class _Operators(_ModuleType):
 
 for _name in _OPERATORS:
     globals()[_name] = _modules[f"torch._C.{_name}"] = _Operators(f"torch._C.{_name}")
-_VariableFunctionsClass = _VariableFunctions  # noqa: F821
+
+
+class _OfTorch(type):
+    """Metaclass of _VariableFunctionsClass, which finds the operators of torch."""
+
+    def __getattr__(cls, name):
+        return getattr(_import_module("torch"), name)
+
+
+class _VariableFunctionsClass(metaclass=_OfTorch):
+    """The class by whose attributes PyTorch's pickles name the functions of torch."""
+
+    __module__ = "torch._C"
 
 
 class _Elsewhere(_ModuleType):
