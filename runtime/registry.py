@@ -8,7 +8,7 @@ import os
 import sys
 from types import FunctionType
 
-from .builtin import builtin, python_function
+from .cpython import builtin, python_function
 from .describe import describe
 
 _ROOM = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -86,20 +86,19 @@ _BUILTINS = {
     "_C._nn": ("torch._C._nn", ""),
     "_C._sparse": ("torch._C._sparse", ""),
 }
-# in nn.functional, which has those of torch as well
-_OF_NN = frozenset(
-    """avg_pool2d avg_pool3d elu_ gelu hardtanh_ leaky_relu_ linear logsigmoid one_hot scaled_dot_product_attention
-    softplus softshrink""".split()
-)
 
 
 def _as_in_torch(ns, name, f):
     """Give a public function its docstring, and return it, or the builtin for it where PyTorch has one."""
     f = describe(ns, name, f)
-    if ns not in _BUILTINS or ns == "nn.functional" and name not in _OF_NN or f.__class__ is not FunctionType:
+    ops = getattr(f, "ops", None)
+    in_python = f.__module__ != "torch"
+    if ops:  # a function of torch that nn.functional has as well is called by one of Python there
+        in_python = ops[0].python and name[-1:] != "_" or ns == "nn.functional" and ops[0].namespace == "torch"
+    if in_python or ns not in _BUILTINS or f.__class__ is not FunctionType:
         return f
     if ns == "torch":
-        return f if f.__module__ != "torch" else of_torch(f)
+        return of_torch(f)
     module, prefix = _BUILTINS[ns]
     f.__name__ = f.__qualname__ = prefix + name
     return builtin(f, module)
@@ -116,8 +115,8 @@ def method(name):
 
 
 def provide(ns, name, f):
-    """Register a handwritten function."""
-    _made[ns, name] = _as_in_torch(ns, name, f)
+    """Register a handwritten function, or a method as a function."""
+    _made[ns, name] = describe(ns, name, f) if f.__qualname__.startswith("Tensor.") else _as_in_torch(ns, name, f)
     return f
 
 

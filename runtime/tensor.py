@@ -14,6 +14,7 @@ from . import registry
 from .backend import backend
 from .classes import DisableTorchFunctionSubclass, dispatching, lazy, look_at_classes, register_direct, subclass_kept
 from .context import CONTEXT, PROCESS
+from .cpython import read_only
 from .device import HOST, META, Size, channels_last, channels_last_3d, contiguous_format, new_tensor_device, strided
 from .device import device as Device
 from .device import memory_format as MemoryFormat
@@ -182,8 +183,8 @@ STARTS = {
     "_shape": ...,
     "_stride": None,
     "_offset": 0,
-    "dtype": ...,
-    "device": ...,
+    "_dtype": ...,  # the attributes dtype and device read it
+    "_device": ...,
     "_requires_grad": False,
     "_grad": None,
     "_grad_fn": None,
@@ -196,16 +197,26 @@ STARTS = {
 }
 
 
+def constant(value, doc=None):
+    """Return a property that is the same for all tensors of a class, and that programs cannot set."""
+    return property(lambda self: value, doc=doc)
+
+
 class Tensor(metaclass=TensorMeta):
     """A multi-dimensional array of one dtype on one device, which may share its memory with other tensors."""
 
     __slots__ = (*STARTS, "__weakref__", "__dict__")
     __module__ = "torch"
-    is_sparse = is_sparse_csr = is_quantized = is_mkldnn = is_nested = is_cuda = is_xpu = is_mps = is_ipu = is_hpu = (
-        is_mtia
-    ) = False
-    is_maia = is_vulkan = is_xla = is_ort = False
-    layout = strided
+    layout = constant(strided, "The layout of the memory.")
+    is_sparse = constant(False, "Whether the layout is torch.sparse_coo.")
+    is_sparse_csr = constant(False, "Whether the layout is torch.sparse_csr.")
+    is_quantized = constant(False, "Whether the elements are quantized.")
+    is_nested = constant(False, "Whether this is a nested tensor.")
+    is_mkldnn = constant(False, "Whether the layout is oneDNN's.")
+    is_cuda, is_xpu, is_mps, is_ipu, is_hpu, is_mtia, is_maia, is_vulkan, is_xla, is_ort = (
+        constant(False, f"Whether the device is of the type {_type}, which does not exist here.")
+        for _type in "cuda xpu mps ipu hpu mtia maia vulkan xla ort".split()
+    )
     __array_priority__ = 1000
 
     def __init__(self, *args, **kw):
@@ -237,7 +248,7 @@ class Tensor(metaclass=TensorMeta):
         """Replace memory and metadata by those of another tensor (`.data =`, set_, resize_)."""
         self._ms, self._np, self._storage = other._ms, other._np, other._storage
         self._shape, self._stride, self._offset = other._shape, other._stride, other._offset
-        self.dtype, self.device = other.dtype, other.device
+        self._dtype, self._device = other.dtype, other.device
 
     def _bump(self):
         vc = self._vc
@@ -746,7 +757,7 @@ class Tensor(metaclass=TensorMeta):
             )
         t = unversioned(data._instance_of(cls))
         if device_for_backend_keys is not None:
-            t.device = device_for_backend_keys
+            t._device = device_for_backend_keys
         t._requires_grad = False
         if require_grad:
             with DisableTorchFunctionSubclass():  # the subclass has not initialised it yet
@@ -802,8 +813,7 @@ class Tensor(metaclass=TensorMeta):
         size = tuple(int(s) for s in size)
         t._shape, t._stride = size, None if strides is None else canonical(size, tuple(strides))
         dtype, device = dtype or dt.get_default_dtype(), new_tensor_device() if device is None else Device(device)
-        _set_dtype(t, dtype)  # sets the slots directly: the class may define properties of these names
-        _set_device(t, device)
+        t._dtype, t._device = dtype, device
         t._offset, t._output_nr, t._requires_grad = storage_offset or 0, 0, False
         t._storage = NoMemory(
             (t._offset + extent(size, t._stride)) * dtype.itemsize if storage_size is None else storage_size, device
@@ -869,8 +879,8 @@ def wrap(ms, shape, dtype, device=HOST):
     t = _new(Tensor)
     t._ms = ms
     t._shape = shape
-    t.dtype = dtype
-    t.device = device
+    t._dtype = dtype
+    t._device = device
     t._offset = t._output_nr = 0
     t._requires_grad = False
     t._np = t._storage = t._stride = t._grad = t._grad_fn = t._view = t._acc = t._hooks = t._retains = None
@@ -897,8 +907,8 @@ def fresh(a, dtype):
     t = _new(Tensor)
     t._np = a
     t._shape = a.shape
-    t.dtype = dtype
-    t.device = HOST
+    t._dtype = dtype
+    t._device = HOST
     t._offset = t._output_nr = 0
     t._requires_grad = False
     t._ms = t._storage = t._stride = t._grad = t._grad_fn = t._view = t._acc = t._hooks = t._retains = None
@@ -926,15 +936,15 @@ def strided_view(base, shape, stride, offset, dtype=None):
     t._shape = shape
     t._stride = stride
     t._offset = offset
-    t.dtype = dtype or base.dtype
-    t.device = base.device
+    t._dtype = dtype or base.dtype
+    t._device = base.device
     t._output_nr = 0
     t._requires_grad = False
     t._ms = t._np = t._grad = t._grad_fn = t._view = t._acc = t._hooks = t._retains = None
     return t
 
 
-_set_dtype, _set_device = Tensor.dtype.__set__, Tensor.device.__set__
+Tensor.dtype, Tensor.device = read_only(Tensor, "_dtype", "dtype"), read_only(Tensor, "_device", "device")
 
 
 def alias(self, cls=Tensor):
@@ -951,8 +961,7 @@ def alias(self, cls=Tensor):
         vc = self._vc = [0]
     t._vc = vc
     t._ms, t._np, t._shape, t._stride, t._offset = self._ms, self._np, self._shape, self._stride, self._offset
-    _set_dtype(t, self.dtype)  # a subclass may define properties of these names
-    _set_device(t, self.device)
+    t._dtype, t._device = self.dtype, self.device
     t._output_nr = 0
     t._requires_grad = False
     t._grad = t._grad_fn = t._view = t._acc = t._hooks = t._retains = None

@@ -27,6 +27,7 @@ from mindtorch_proxy.runtime.autograd import (
     set_grad_enabled,
 )
 from mindtorch_proxy.runtime.call.dispatch import CLASSES as _CLASSES
+from mindtorch_proxy.runtime.cpython import builtin as _builtin
 from mindtorch_proxy.runtime.device import Size, device, layout, memory_format, qscheme  # noqa: F401
 from mindtorch_proxy.runtime.device import get_default_device, set_default_device  # noqa: F401
 from mindtorch_proxy.runtime.dtypes import dtype, finfo, get_default_dtype, iinfo, promote_types, can_cast  # noqa: F401
@@ -50,7 +51,34 @@ globals().update(_device.FORMATS)
 legacy_contiguous_format = _device.contiguous_format
 globals().update(_device.QSCHEMES)
 globals().update(_legacy_storages)
-globals().update({_name: _registry.of_torch(_f) for _name, _f in _creation.items()})
+# functions that are written by hand here and builtins in PyTorch: of the class of operators, and of the module
+_OF_CLASS = frozenset(
+    """as_strided_ can_cast promote_types result_type detach detach_ get_device numel is_complex is_conj is_distributed
+    is_floating_point is_inference is_neg is_nonzero is_signed is_vulkan_available _cast_Byte _cast_Char
+    _cast_Double _cast_Float _cast_Half _cast_Int _cast_Long _cast_Short _convert_weight_to_int4pack
+    _convert_weight_to_int4pack_for_cpu _has_compatible_shallow_copy_type _weight_int4pack_mm
+    _weight_int4pack_mm_for_cpu _weight_int8pack_mm""".split()
+)
+_OF_MODULE = frozenset(
+    """get_default_dtype get_num_threads set_num_threads get_num_interop_threads set_num_interop_threads
+    set_flush_denormal is_grad_enabled is_inference_mode_enabled set_anomaly_enabled is_anomaly_check_nan_enabled
+    is_anomaly_enabled autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache
+    get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_cache_enabled
+    is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled set_autocast_cpu_dtype
+    set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled
+    set_autocast_gpu_dtype _is_functional_tensor""".split()
+)
+
+
+def _as_builtin(name, value):
+    """Return the builtin for a function of these names, and any other value unchanged."""
+    if name in _OF_CLASS or name in _creation and value.__module__ == "torch":
+        return _registry.of_torch(value)
+    return _builtin(value, "torch") if name in _OF_MODULE else value
+
+
+_mine = {n: globals()[n] for n in _OF_CLASS | _OF_MODULE if n in globals()}
+globals().update({n: _as_builtin(n, f) for n, f in (_creation | _mine).items()})
 torch = __import__("sys").modules[__name__]  # PyTorch's module has itself as an attribute
 inf, nan, pi, e, newaxis = _math.inf, _math.nan, _math.pi, _math.e, None
 
@@ -92,7 +120,7 @@ def __getattr__(name):
             return getattr(_importlib.import_module("torch._foreach"), name[9:])
         module = _LAZY.get(name)
         if module is not None:
-            value = getattr(_importlib.import_module("torch." + module), name)
+            value = _as_builtin(name, getattr(_importlib.import_module("torch." + module), name))
             globals()[name] = value
             return value
         if name in _LEGACY_TENSORS:

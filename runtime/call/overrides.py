@@ -6,7 +6,6 @@ import inspect
 import sys
 import types
 
-from ..builtin import public_function
 from ..classes import (
     DisableTorchFunctionSubclass,
     _disabled_torch_dispatch_impl,
@@ -16,6 +15,7 @@ from ..classes import (
     dispatching,
 )
 from ..context import CONTEXT, activate
+from ..cpython import public_function
 from ..forks import lock
 from ..tensor import Tensor, TensorMeta, tensor_method
 

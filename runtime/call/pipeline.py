@@ -50,8 +50,8 @@ _NAMES = {
 _WRAP = [
     "out = new(Tensor)",
     "out._shape = shape",
-    "out.dtype = plan.out",
-    "out.device = a0.device",
+    "out._dtype = plan.out",
+    "out._device = a0.device",
     *(
         " = ".join([*(f"out.{name}" for name in STARTS if STARTS[name] is start and name != "_ms"), str(start)])
         for start in (0, False, None)

@@ -746,7 +746,7 @@ def from_file(filename, shared=None, size=0, *, dtype=None, layout=None, device=
 
 FUNCTIONS = {f.__name__: f for f in (tensor, as_tensor, from_numpy, asarray, frombuffer, from_file, from_dlpack)}
 for _f in FUNCTIONS.values():
-    _f.__module__ = "torch"
+    _f.__module__ = "torch.utils.dlpack" if _f is from_dlpack else "torch"
 TypedStorage._of_sequence = staticmethod(tensor)
 
 
@@ -832,6 +832,7 @@ def __new__(cls, *args, device=None, size=None):
     return t if cls is Tensor else t.as_subclass(cls)
 
 
+scalar_tensor.__module__ = "torch"
 FUNCTIONS["scalar_tensor"] = scalar_tensor
 
 # ------------------------------------------------------------------------------------------------ ranges

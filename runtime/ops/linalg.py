@@ -1601,7 +1601,10 @@ def _basis(A, q, niter):
 
 
 @composite(
-    "svd_lowrank(Tensor A, int? q=6, int? niter=2, Tensor? M=None) -> Tensor[]", method=False, sparse="composite"
+    "svd_lowrank(Tensor A, int? q=6, int? niter=2, Tensor? M=None) -> Tensor[]",
+    method=False,
+    sparse="composite",
+    python=True,
 )
 def svd_lowrank(A, q, niter, M):
     A = A if M is None else A.to_dense() - M
@@ -1614,7 +1617,10 @@ def svd_lowrank(A, q, niter, M):
 
 
 @composite(
-    "pca_lowrank(Tensor A, int? q=None, bool center=True, int niter=2) -> Tensor[]", method=False, sparse="composite"
+    "pca_lowrank(Tensor A, int? q=None, bool center=True, int niter=2) -> Tensor[]",
+    method=False,
+    sparse="composite",
+    python=True,
 )
 def pca_lowrank(A, q, center, niter):
     m, n = A._shape[-2:]
@@ -1633,6 +1639,7 @@ def pca_lowrank(A, q, center, niter):
     "float? tol=None, bool? largest=None, str? method=None, Any tracker=None, Any ortho_iparams=None, "
     "Any ortho_fparams=None, Any ortho_bparams=None) -> Tensor[]",
     method=False,
+    python=True,
 )
 def lobpcg(A, k, B, X, n, iK, niter, tol, largest, method, tracker, ortho_iparams, ortho_fparams, ortho_bparams):
     """Return the k largest or smallest eigenpairs of A x = l B x.

@@ -708,7 +708,7 @@ def _set(self, source=None, storage_offset=0, size=None, stride=None):
     self._ms = self._np = None
     self._storage, self._offset, self._shape = st, storage_offset, size
     self._stride = None if stride == contiguous_strides(size) else stride
-    self.device = st.device
+    self._device = st.device
     self._bump()
     return self
 

@@ -108,7 +108,7 @@ class FakeTensor(torch.Tensor):
     def _elem(self):
         """Return the meta tensor with the same storage."""
         t = alias(self)
-        t.device = META
+        t._device = META
         return t
 
     @classmethod

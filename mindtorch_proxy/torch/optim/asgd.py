@@ -18,6 +18,8 @@ __all__ = ["ASGD", "asgd"]
 class ASGD(_ParameterwiseOptimizer):
     """Stochastic gradient descent that also averages the parameters ("ax" in the state)."""
 
+    _on_device = ("params, mus, etas, and state_steps",) * 2
+
     _scalars = ("step", "eta", "mu")
 
     def __init__(

@@ -8,6 +8,8 @@ __all__ = ["NAdam", "nadam"]
 class NAdam(_ParameterwiseOptimizer):
     """Adam with Nesterov momentum."""
 
+    _on_device = ("params, mu_products and state_steps", "params, mu_products, and state_steps")
+
     _scalars = ("step", "mu_product")
 
     def __init__(

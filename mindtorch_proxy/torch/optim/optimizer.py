@@ -429,7 +429,8 @@ class _ParameterwiseOptimizer(Optimizer):
 
     _scalars = ("step",)  # entries of the state that are one-element tensors
     _sparse, _complex, _as_real, _decoupled, _sparse_hint = False, True, True, False, ""
-    _captures_xla = (True, False)  # whether the message about capturable names XLA: without foreach, and with it
+    # in the message about capturable, without foreach and with it: whether it names XLA, and what has to be on a device
+    _captures_xla, _on_device = (True, False), ("params and state_steps",) * 2
 
     def __init__(self, params, options):
         super().__init__(params, options)
@@ -494,8 +495,11 @@ class _ParameterwiseOptimizer(Optimizer):
                 f"but got {p.dtype} and {p.device.type}"
             )
         if group.get("capturable") and p.device.type in ("cpu", "mps", "meta"):
-            able = _get_capturable_supported_devices(supports_xla=self._captures_xla[bool(group.get("foreach"))])
-            raise AssertionError(f"If capturable=True, params and state_steps must be on supported devices: {able}.")
+            foreach = bool(group.get("foreach"))
+            able = _get_capturable_supported_devices(supports_xla=self._captures_xla[foreach])
+            raise AssertionError(
+                f"If capturable=True, {self._on_device[foreach]} must be on supported devices: {able}."
+            )
         if not state:
             state = self._new_state(p, group)
             if state:

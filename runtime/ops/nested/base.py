@@ -1,6 +1,7 @@
 """Base class of both layouts of nested tensors."""
 
 from ...context import CONTEXT
+from ...tensor import constant
 from ..valued import ValuedTensor
 
 
@@ -10,7 +11,7 @@ class Nested(ValuedTensor, raw=True):
     `_v` holds their elements; `parts()` returns the tensors as views.
     """
 
-    is_nested = True
+    is_nested = constant(True)
 
     def detach(self):
         return self._with(self._v.detach())

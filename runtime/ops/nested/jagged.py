@@ -10,7 +10,7 @@ the same shape. The functions of these tensors are in functions.py.
 from ...call.overload import name_of, resolve
 from ...device import LAYOUTS, Size, contiguous_format
 from ...symbolic import size_of
-from ...tensor import wrap
+from ...tensor import constant, wrap
 from ..common import T, Tensor, wrap_dim
 from ..creation import FUNCTIONS
 from ..sparse.tensors import called, declared
@@ -29,7 +29,7 @@ class JaggedTensor(Nested, raw=True):
 
     __module__, __qualname__ = "torch.nested._internal.nested_tensor", "NestedTensor"
     KEY, TABLE = "NestedTensor", TABLE
-    layout = LAYOUTS["jagged"]
+    layout = constant(LAYOUTS["jagged"])
 
     def __new__(cls, values, offsets, *, lengths=None, **kwargs):
         ragged, requires_grad = kwargs.get("_ragged_idx", 1), kwargs.get("requires_grad", False)

@@ -8,7 +8,7 @@ PyTorch's error for an operator without a quantized kernel.
 import copy
 
 from ...determinism import alert_not_deterministic
-from ...tensor import wrap
+from ...tensor import constant, wrap
 from ..common import T, dt
 from ..sparse.tensors import could_not_run, declared, written
 from ..valued import Table, ValuedTensor
@@ -23,7 +23,7 @@ class QuantizedTensor(ValuedTensor, raw=True):
 
     __module__, __qualname__ = "torch", "Tensor"
     KEY = "Quantized"
-    is_quantized = True
+    is_quantized = constant(True)
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
@@ -48,7 +48,7 @@ class QuantizedTensor(ValuedTensor, raw=True):
 
     def _adopt(self, values, quantizer):
         self._v, self._q = values, quantizer
-        self._shape, self._stride, self._offset, self.device = (
+        self._shape, self._stride, self._offset, self._device = (
             values._shape,
             values._stride,
             values._offset,

@@ -5,7 +5,7 @@ import math
 from ...call.geometry import broadcast_shapes
 from ...context import CONTEXT
 from ...device import Size, strided
-from ...tensor import contiguous_strides, wrap
+from ...tensor import constant, contiguous_strides, wrap
 from ..common import T, Tensor, dt, wrap_dim
 from ..creation import FUNCTIONS
 from ..valued import Table
@@ -25,7 +25,7 @@ class CooTensor(SparseTensor, raw=True):
     __module__, __qualname__ = "torch", "Tensor"
     TABLE = TABLE
     INDICES = ("_i",)
-    is_sparse, layout = True, COO
+    is_sparse, layout = constant(True), constant(COO)
 
     @staticmethod
     def _by_rule(func, name, args, kwargs):

@@ -99,7 +99,7 @@ class SparseTensor(ValuedTensor, raw=True):
         for name in ("_twin", "_shadow"):
             self.__dict__.pop(name, None)
         self.__dict__.update(other.__dict__)
-        self._shape, self.dtype, self.device = other._shape, other.dtype, other.device
+        self._shape, self._dtype, self._device = other._shape, other.dtype, other.device
         self._bump()
         return self
 

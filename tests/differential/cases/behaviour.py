@@ -300,3 +300,128 @@ def case_weight_norm_rounds_once(torch):
         torch._weight_norm(v.bfloat16(), g.bfloat16(), 0).float(),
         torch._weight_norm(v.half(), g.half(), 0).float(),
     ]
+
+
+def namespaces(torch):
+    return {
+        "torch": torch,
+        "F": torch.nn.functional,
+        "linalg": torch.linalg,
+        "special": torch.special,
+        "fft": torch.fft,
+    }
+
+
+# functions in each namespace, of both kinds, written by hand and generated
+FUNCTIONS = """torch.relu torch.add torch.stack torch.einsum torch.stft torch.istft torch.tensor torch.from_numpy
+torch.zeros torch.rand torch.where torch.lu torch.atleast_2d torch.svd_lowrank torch.detach torch.numel
+torch.is_floating_point torch.promote_types torch.result_type torch.conv2d torch.add_ torch.relu_
+torch.sparse_coo_tensor torch.from_dlpack torch.norm torch.split torch.meshgrid torch.cdist torch.unique
+torch.tensordot torch.is_grad_enabled torch.rms_norm F.conv2d F.linear F.gelu F.softmax F.relu F.relu_
+F.elu F.elu_ F.hardtanh_ F.avg_pool1d F.avg_pool2d F.max_pool2d F.layer_norm F.rms_norm F.one_hot
+F.softplus F.logsigmoid F.pad F.scaled_dot_product_attention F.pixel_shuffle F.dropout F.embedding
+F.cross_entropy F.interpolate F.bilinear F.prelu F.cosine_similarity F.normalize linalg.det linalg.norm
+linalg.svd special.erf special.softmax fft.fft fft.rfftn""".split()
+
+
+def case_kinds_of_functions(torch):
+    """A builtin does not become a method of the class that it is an attribute of; a function of Python does."""
+    import copy
+    import inspect
+    import pickle
+
+    found, spaces = {}, namespaces(torch)
+    for name in FUNCTIONS:
+        space, _, inside = name.partition(".")
+        f = getattr(spaces[space], inside, None)
+        if f is None:
+            found[name] = None
+            continue
+        held = type("Held", (), {"f": f})
+        found[name] = type(f).__name__, inspect.isbuiltin(f), held().f is f, copy.deepcopy(f) is f, callable(f)
+        if inspect.isbuiltin(f) and inside != "logsigmoid":
+            found[f"{name}'s pickle"] = f.__name__, f.__module__, pickle.dumps(f, 2), pickle.loads(pickle.dumps(f)) is f
+        found[f"{name}'s name"] = (
+            torch.overrides.resolve_name(f) if inside not in ("lu", "istft", "from_dlpack") else None
+        )
+    return found
+
+
+def case_functions_in_the_body_of_a_module_s_class(torch):
+    F = torch.nn.functional
+
+    class Block(torch.nn.Module):
+        conv, act, lin, soft, hard, det = F.conv2d, torch.relu, F.linear, F.gelu, staticmethod(F.softmax), torch.det
+
+        def forward(self, x):
+            x = self.act(self.conv(x, torch.ones(1, 1, 2, 2)))
+            return self.hard(self.soft(self.lin(x, torch.full((2, 2), 0.3))), -1), self.det(x)
+
+    block = Block()
+    x = torch.linspace(-1, 2, 9).reshape(1, 1, 3, 3).requires_grad_()
+    first, second = block(x)
+    (first.sum() + first[..., 0].sum() + second.sum()).backward()
+    again = torch.func.vmap(torch.relu)(x.detach()), torch.compile(torch.relu, backend="eager")(x.detach())
+    return [first, second, x.grad, again]
+
+
+def case_attributes_that_programs_cannot_set(torch):
+    found = {}
+    for x in (torch.ones(2), torch.nn.Parameter(torch.ones(2)), torch.ones(2).to_sparse()):
+        for name in """dtype device shape layout is_cuda is_leaf ndim grad_fn itemsize nbytes T is_sparse _version _base
+        is_quantized output_nr is_nested is_mps is_meta""".split():
+            for what, change in {"set": lambda: setattr(x, name, 1), "deleted": lambda: delattr(x, name)}.items():
+                key = f"{type(x).__name__} {x.layout} {name} {what}"
+                try:
+                    change()
+                    found[key] = "changed"
+                except Exception as error:
+                    found[key] = type(error).__name__
+    return found
+
+
+def case_scatter_of_a_part_of_the_source(torch):
+    found, index, base = {}, torch.tensor([[0, 0]]), torch.zeros(2, 3)
+    for name, f in {
+        "scatter": lambda s: base.scatter(0, index, s),
+        "scatter_add": lambda s: base.scatter_add(1, index, s),
+        "scatter_reduce": lambda s: base.scatter_reduce(1, index, s, "sum"),
+    }.items():
+        for sizes in ((2, 3), (1, 2)):
+            source = torch.ones(sizes, requires_grad=True)
+            out = f(source)
+            try:
+                found[f"{name} {sizes}"] = out, torch.autograd.grad(out.sum(), source)[0]
+            except RuntimeError as error:
+                found[f"{name} {sizes}"] = out, str(error)
+    return found
+
+
+def case_numbers_and_tensors_where_one_is_wanted(torch):
+    found, x, t = {}, torch.ones(1, 1, 2, 2), torch.tensor
+    for text in """torch.isin(1, 1); torch.isin(t([1, 2, 3]), 2); torch.isin(2, t([1, 2]), invert=True)
+    torch.isin(t([1, 2]), test_element=2); torch.isin(t([1, 2]), [1]); torch.isin(element=1, test_elements=t([1]))
+    up(x, scale_factor=t(2.0)); up(x, scale_factor=[t(2.0), t(2.0)]); up(x, scale_factor=[2, t(2.0)])
+    up(x, scale_factor="2"); up(x, scale_factor=t(2.0), recompute_scale_factor=True); up(x, size=t(4))
+    up(x, size=[t(4), t(4)]); up(x, scale_factor=[True, 2])""".replace("\n", ";").split(";"):
+        try:
+            found[text.strip()] = eval(
+                text.strip(), {"torch": torch, "x": x, "t": t, "up": torch.nn.functional.interpolate}
+            )
+        except Exception as error:
+            found[text.strip()] = type(error).__name__, str(error)
+    return found
+
+
+def case_where_capturable_optimizers_may_step(torch):
+    found = {}
+    for name in "Adadelta Adam Adamax ASGD NAdam RAdam RMSprop Rprop AdamW".split():
+        for foreach in (False, True):
+            p = torch.nn.Parameter(torch.ones(1))
+            p.grad = torch.ones(1)
+            try:
+                getattr(torch.optim, name)([p], capturable=True, foreach=foreach).step()
+                found[f"{name} {foreach}"] = p.item()
+            except Exception as error:
+                found[f"{name} {foreach}"] = type(error).__name__, str(error)
+    return found

@@ -1,9 +1,9 @@
-"""Functions of the class that PyTorch's own have, builtin_function_or_method, which calls a function of Python.
+"""What CPython's C interface gives without a compiler: builtin functions, and slots that programs cannot set.
 
-A builtin does not become a method of the class that it is an attribute of: `conv = torch.conv2d` in the body of a
-module's class is called without the module, as with PyTorch. CPython's interface makes one without a compiler: what it
-calls is PyObject_Vectorcall, whose arguments are those of a builtin with METH_FASTCALL and METH_KEYWORDS, and what it
-is bound to is the function. A call costs 3 ns more than that of the function.
+PyTorch's functions are of the class builtin_function_or_method. One does not become a method of the class that it is an
+attribute of: `conv = torch.conv2d` in the body of a module's class is called without the module. A builtin is made of a
+function of Python here: what it calls is PyObject_Vectorcall, whose arguments are those of a builtin with METH_FASTCALL
+and METH_KEYWORDS, and what it is bound to is the function. A call costs 3 ns more than that of the function.
 """
 
 import copyreg
@@ -13,7 +13,7 @@ import inspect
 import math
 from types import BuiltinFunctionType, FunctionType
 
-_FASTCALL, _KEYWORDS = 0x80, 0x2  # METH_FASTCALL, METH_KEYWORDS
+_FASTCALL, _KEYWORDS, _READ_ONLY = 0x80, 0x2, 1  # METH_FASTCALL, METH_KEYWORDS, READONLY
 
 
 class _MethodDef(ctypes.Structure):
@@ -27,12 +27,39 @@ class _MethodDef(ctypes.Structure):
     ]
 
 
+class _MemberDef(ctypes.Structure):
+    """CPython's struct PyMemberDef."""
+
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("kind", ctypes.c_int),
+        ("offset", ctypes.c_ssize_t),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    ]
+
+
+class _MemberDescriptor(ctypes.Structure):
+    """CPython's struct PyMemberDescrObject."""
+
+    _fields_ = [
+        ("references", ctypes.c_ssize_t),
+        ("type", ctypes.c_void_p),
+        ("owner", ctypes.c_void_p),
+        ("name", ctypes.c_void_p),
+        ("qualified_name", ctypes.c_void_p),
+        ("member", ctypes.POINTER(_MemberDef)),
+    ]
+
+
 _vectorcall = ctypes.cast(ctypes.pythonapi.PyObject_Vectorcall, ctypes.c_void_p).value
 _new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.POINTER(_MethodDef), ctypes.py_object, ctypes.py_object)(
     ("PyCFunction_NewEx", ctypes.pythonapi)
 )
-_definitions: list = []  # what builtins point to, for as long as the process runs
-_PARENTS: dict = {}  # __module__ -> (module, class): where pickles look for a builtin of that module
+_new_member = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.POINTER(_MemberDef))(
+    ("PyDescr_NewMember", ctypes.pythonapi)
+)
+_definitions: list = []  # what builtins and members point to, for as long as the process runs
 
 
 def builtin(f, module, parent=None):
@@ -44,8 +71,7 @@ def builtin(f, module, parent=None):
     doc = "\n--\n\n".join(filter(None, (_text_signature(f), f.__doc__)))
     definition = _MethodDef(f.__name__.encode(), _vectorcall, _FASTCALL | _KEYWORDS, doc.encode())
     _definitions.append(definition)
-    if parent is not None:
-        _PARENTS[module] = parent
+    f._parent = parent
     f._builtin = _new(ctypes.byref(definition), f, module)
     return f._builtin
 
@@ -58,6 +84,17 @@ def public_function(f):
 def python_function(f):
     """Return the function of Python that a builtin made here calls; anything else is returned itself."""
     return f.__self__ if f.__class__ is BuiltinFunctionType and f.__self__.__class__ is FunctionType else f
+
+
+def read_only(cls, slot, name):
+    """Return a descriptor that reads a slot of a class under another name; setting it raises AttributeError.
+
+    Reading it is as fast as reading the slot.
+    """
+    of_slot = _MemberDescriptor.from_address(id(vars(cls)[slot])).member.contents
+    definition = _MemberDef(name.encode(), of_slot.kind, of_slot.offset, _READ_ONLY, None)
+    _definitions.append(definition)
+    return _new_member(cls, ctypes.byref(definition))
 
 
 def _text_signature(f):
@@ -87,8 +124,8 @@ def _reduce(f):
     """Return what a pickle holds of a builtin function."""
     if python_function(f) is f:
         return f.__reduce__()
-    if f.__module__ in _PARENTS:
-        module, name = _PARENTS[f.__module__]
+    if parent := f.__self__._parent:
+        module, name = parent
         return getattr, (getattr(importlib.import_module(module), name), f.__name__)
     return f.__name__
 
