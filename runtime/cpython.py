@@ -86,6 +86,11 @@ def python_function(f):
     return f.__self__ if f.__class__ is BuiltinFunctionType and f.__self__.__class__ is FunctionType else f
 
 
+def plain_name(f):
+    """Return a function's name in its namespace: PyTorch's builtins of torch.linalg, special and fft begin with it."""
+    return getattr(python_function(f), "_name", None) or getattr(f, "__name__", "")
+
+
 def read_only(cls, slot, name):
     """Return a descriptor that reads a slot of a class under another name; setting it raises AttributeError.
 

@@ -156,11 +156,11 @@ def _part(name, tensor, indent):
 
 def _sparse_parts(tensor):
     """Return (name, tensor) of the parts of a sparse tensor."""
-    if tensor.is_sparse:
+    if tensor._is_sparse:
         return ("indices", tensor._indices().detach()), ("values", tensor._values().detach())
     names = (
         ("crow_indices", "col_indices")
-        if tensor.layout in (LAYOUTS["sparse_csr"], LAYOUTS["sparse_bsr"])
+        if tensor._layout in (LAYOUTS["sparse_csr"], LAYOUTS["sparse_bsr"])
         else ("ccol_indices", "row_indices")
     )
     return *((n, getattr(tensor, n)()) for n in names), ("values", tensor.values().detach())
@@ -202,7 +202,7 @@ def tensor_str(tensor, *, tensor_contents=None):
     if dtype is not default and dtype not in implied:
         suffixes.append(f"dtype={dtype}")
     if sparse:
-        suffixes.append(f"layout={tensor.layout}")
+        suffixes.append(f"layout={tensor._layout}")
         tensor_contents = (",\n" + " " * indent).join(_part(name, part, indent) for name, part in _sparse_parts(tensor))
     if quantized:
         suffixes += (f"quantization_scheme={tensor.qscheme()}", *tensor._q.spoken())
@@ -212,7 +212,7 @@ def tensor_str(tensor, *, tensor_contents=None):
     text += tensor_contents
     suffixes += _history(tensor)
     # After the parts of a COO tensor PyTorch always begins a new line.
-    column = len(text) - text.rfind("\n") + 1 if not (sparse and tensor.is_sparse) else options.linewidth
+    column = len(text) - text.rfind("\n") + 1 if not (sparse and tensor._is_sparse) else options.linewidth
     for suffix in suffixes:
         if column + len(suffix) + 2 > options.linewidth:
             text, column = text + ",\n" + " " * indent + suffix, indent + len(suffix)

@@ -100,7 +100,7 @@ def _as_in_torch(ns, name, f):
     if ns == "torch":
         return of_torch(f)
     module, prefix = _BUILTINS[ns]
-    f.__name__ = f.__qualname__ = prefix + name
+    f._name, f.__name__, f.__qualname__ = name, *(prefix + name,) * 2
     return builtin(f, module)
 
 

@@ -207,8 +207,9 @@ class Tensor(metaclass=TensorMeta):
 
     __slots__ = (*STARTS, "__weakref__", "__dict__")
     __module__ = "torch"
-    layout = constant(strided, "The layout of the memory.")
-    is_sparse = constant(False, "Whether the layout is torch.sparse_coo.")
+    _layout, _is_sparse = strided, False  # what our own code reads: programs' classes may override the properties
+    layout = property(lambda self: self._layout, doc="The layout of the memory.")
+    is_sparse = property(lambda self: self._is_sparse, doc="Whether the layout is torch.sparse_coo.")
     is_sparse_csr = constant(False, "Whether the layout is torch.sparse_csr.")
     is_quantized = constant(False, "Whether the elements are quantized.")
     is_nested = constant(False, "Whether this is a nested tensor.")
@@ -335,7 +336,7 @@ class Tensor(metaclass=TensorMeta):
 
         With ambiguity_check, raises RuntimeError where there is more than one such order.
         """
-        if self.layout is not strided:
+        if self._layout is not strided:
             raise AttributeError(
                 f"Can't get dim order on sparse type: {self.type()} Use Tensor.to_dense() to convert to a dense "
                 f"tensor first."
@@ -578,7 +579,7 @@ class Tensor(metaclass=TensorMeta):
     def data(self, new):
         if not isinstance(new, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(new).__name__}")
-        if new.layout is not self.layout:
+        if new._layout is not self._layout:
             raise RuntimeError(
                 "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor "
                 "type."

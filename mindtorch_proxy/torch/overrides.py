@@ -6,7 +6,7 @@ import threading
 import types
 
 from mindtorch_proxy.runtime import registry as _registry
-from mindtorch_proxy.runtime.cpython import python_function as _python_function
+from mindtorch_proxy.runtime.cpython import plain_name as _plain_name, python_function as _python_function
 from mindtorch_proxy.runtime.call.overrides import (
     DisableTorchFunction,
     TorchFunctionMode,

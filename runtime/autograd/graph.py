@@ -300,7 +300,7 @@ def add(a, b):
     """Return the sum of two gradients, either of which may be None; a sparse one is the second operand."""
     if a is None or b is None:
         return b if a is None else a
-    return b + a if a.is_sparse else a + b
+    return b + a if a._is_sparse else a + b
 
 
 OF_LEAVES = 1 << 62  # above the sequence number of every other node
@@ -374,7 +374,7 @@ class AccumulateGrad(Node):
                 v._grad = g
             elif CONTEXT.grad:
                 v._grad = add(old, g)
-            elif old.is_sparse and not g.is_sparse:
+            elif old._is_sparse and not g._is_sparse:
                 v._grad = g + old
             else:
                 old.add_(g)
@@ -394,7 +394,7 @@ def _as_it_is(g, v):
 
     A view of other memory can, too.
     """
-    if g.is_sparse:
+    if g._is_sparse:
         return g._v._stride is g._i._stride is None
     if g.__class__ is not Tensor or not CONTEXT.grad_layout:
         return g.__class__ is Tensor
@@ -409,7 +409,7 @@ def _detached(g, v, held):
     with CONTEXT.set(native=True):
         return (
             T.detach(g)
-            if not held and (g.is_sparse or g._stride is v._stride is None or g.stride() == v.stride())
+            if not held and (g._is_sparse or g._stride is v._stride is None or g.stride() == v.stride())
             else _laid_out(g, v)
         )
 
@@ -428,7 +428,7 @@ def _contiguous(g):
 
 def _copied(g, v):
     """Do the same as _laid_out with operators that are recorded and that interceptors see."""
-    if v.is_sparse or g.is_sparse or not is_dense(v._shape, v.stride()):
+    if v._is_sparse or g._is_sparse or not is_dense(v._shape, v.stride()):
         return _contiguous(g)
     return g.new_empty_strided(v._shape, v.stride()).copy_(g)
 

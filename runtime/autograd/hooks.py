@@ -88,12 +88,12 @@ def check_result(hook, g, r):
     name = getattr(hook, "__name__", "<unknown>")
     if not isinstance(r, Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(r).__name__}'")
-    if r.dtype is not g.dtype or r.device.type != g.device.type or r.layout is not g.layout:
+    if r.dtype is not g.dtype or r.device.type != g.device.type or r._layout is not g._layout:
         raise RuntimeError(f"hook '{name}' has changed the type of value (was {_type(g)} got {_type(r)})")
     if r._shape != g._shape:
         raise RuntimeError(f"hook '{name}' has changed the size of value")
 
 
 def _type(t):
-    prefix = "sparse." if t.is_sparse else "" if t.device is HOST else t.device.type + "."
+    prefix = "sparse." if t._is_sparse else "" if t.device is HOST else t.device.type + "."
     return f"torch.{prefix}{dt.LEGACY.get(t.dtype, t.dtype.name)}Tensor"

@@ -101,7 +101,7 @@ def _zeros_as(t, tangent):
 
 def _laid_out(tangent, t):
     """Return the tangent itself if it has the memory layout of t, else a copy that has."""
-    return tangent if tangent.is_sparse or _same_layout(tangent, t) else _zeros_as(t, tangent).copy_(tangent)
+    return tangent if tangent._is_sparse or _same_layout(tangent, t) else _zeros_as(t, tangent).copy_(tangent)
 
 
 def _part(tangent, base, t):

@@ -408,7 +408,7 @@ def _copied_specially(self, src):
         return forward.written(self, src, level, lambda: copy_(self, src))
     if lazy and (self.__class__ in lazy or src.__class__ in lazy):
         return self._write(src) if self.__class__ in lazy else copy_(self, src._resolved_values())
-    return None if src.layout is strided else src.TABLE["copy_"](self, src)
+    return None if src._layout is strided else src.TABLE["copy_"](self, src)
 
 
 @composite("Tensor.copy_(Tensor(a!) self, Tensor|Scalar other, bool non_blocking=False) -> Tensor(a!)", **_BY_HAND)

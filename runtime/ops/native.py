@@ -153,7 +153,7 @@ def assert_tensor_metadata(a, size, stride, dtype, device, layout):
     check("strides", None if stride is None else list(stride), list(a.stride()) if stride is not None else None)
     check("dtype", dtype, a.dtype, dt.scalar_name)
     check("device", device, a.device)
-    check("layout", layout, a.layout, lambda x: _LAYOUTS.get(str(x), str(x)))
+    check("layout", layout, a._layout, lambda x: _LAYOUTS.get(str(x), str(x)))
 
 
 @composite("_assert_scalar(Tensor|Scalar self, str assert_msg) -> Any", method=False, out=False)

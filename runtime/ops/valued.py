@@ -52,7 +52,7 @@ class ValuedTensor(Tensor, raw=True):
     def _become(self, name, result):
         """Raise the error of out= for a function without a handler for this kind of tensor."""
         raise NotImplementedError(
-            f"{name}(): out= of layout {self.layout}, dtype {self.dtype} is not supported (device {self.device})"
+            f"{name}(): out= of layout {self._layout}, dtype {self.dtype} is not supported (device {self.device})"
         )
 
     def _gradient(self, g):

@@ -227,7 +227,7 @@ def warn_if_has_hooks(tensor):
 @tensor_method
 def __reduce_ex__(self, proto):
     """Pickle as PyTorch does: as a rebuild function and its arguments, among them the storage."""
-    if self.layout is LAYOUTS["jagged"]:
+    if self._layout is LAYOUTS["jagged"]:
         function, given = self._pickled()
         return _rebuild_from_type_v2, (function, type(self), (given,), {})
     state = _get_obj_state(self)
@@ -336,7 +336,7 @@ safe.ALLOWED.update({str(d): d for d in (*dt.ALL.values(), *QSCHEMES.values())})
 def _reduce_sparse(self, proto):
     a, b, more = parts(self)
     indices = [a] if b is None else [a, b]
-    return _rebuild_sparse_tensor, (self.layout, (*indices, self._v.detach(), self.shape, *more))
+    return _rebuild_sparse_tensor, (self._layout, (*indices, self._v.detach(), self.shape, *more))
 
 
 def _reduce_quantized(self, proto):

@@ -67,6 +67,17 @@ class Break(Exception):
         self.reason, self.fundamental = reason, fundamental
 
 
+def items_of(value):
+    """Return the elements of a list or a tuple, the pairs of a dict, and None for anything else.
+
+    A subclass is read by the methods of the builtin class: its own are the program's.
+    """
+    for base, read in ((list, list.__iter__), (tuple, tuple.__iter__), (dict, dict.items)):
+        if isinstance(value, base):
+            return list(read(value))
+    return None
+
+
 # -------------------------------------------------------------------------------------------- what a function can reach
 class Reached:
     """What a function can reach.
@@ -99,14 +110,15 @@ class Reached:
             self._inside(path, value)
 
     def _inside(self, path, value):
-        if isinstance(value, (list, tuple)):
-            self.facts.append((path, type(value), len(value)))
-            for i, v in enumerate(value):
-                self.add(f"{path}[{i}]", v)
-        elif isinstance(value, dict):
-            self.facts.append((path, type(value), tuple(map(repr, value))))
-            for k, v in value.items():
+        items = items_of(value)
+        if items is not None and isinstance(value, dict):
+            self.facts.append((path, type(value), tuple(repr(k) for k, _ in items)))
+            for k, v in items:
                 self.add(f"{path}[{k!r}]", v)
+        elif items is not None:
+            self.facts.append((path, type(value), len(items)))
+            for i, v in enumerate(items):
+                self.add(f"{path}[{i}]", v)
         elif isinstance(value, torch.nn.Module):
             self.module(path, value)
         elif isinstance(value, types.MethodType):
@@ -132,7 +144,7 @@ class Reached:
             if name == "_modules":
                 for child, m in value.items():
                     self.add(f"{path}._modules[{child!r}]", m)
-            elif name != "_compiled_call_impl" and not (isinstance(value, (dict, tuple)) and not value):
+            elif name != "_compiled_call_impl" and not (isinstance(value, (dict, tuple)) and not items_of(value)):
                 self.add(f"{path}.{name}", value)
         if not type(module).__module__.startswith("torch."):
             self.function(f"{path}.forward", type(module).forward)

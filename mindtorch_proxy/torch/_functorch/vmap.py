@@ -15,7 +15,7 @@ import warnings
 import torch
 from torch import Tensor  # noqa: F401
 from torch.autograd.function import _batching, _for_each, _tensors_of, _transforming
-from torch.overrides import TorchFunctionMode
+from torch.overrides import TorchFunctionMode, _plain_name, _python_function
 
 from ..utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_iter, tree_map, tree_unflatten
 from ._batched import BatchedTensor, _align, _is_batched, _shift, _shift_all, _value, _wrap, _wrap_tree
@@ -48,7 +48,7 @@ class _VmapMode(TorchFunctionMode):
 
 def _name(func):
     """Return the function's name without underscores, and whether it works in-place."""
-    name = getattr(func, "__name__", "")
+    name = _plain_name(func)
     if name == "__get__":  # a property: its getter may be a bound slot of the property or of a descriptor
         owner = getattr(func, "__self__", None)
         name = getattr(owner, "__name__", None) or getattr(getattr(owner, "fget", None), "__name__", "")
@@ -95,7 +95,7 @@ def _dispatch(func, args, kwargs):
     except IndexError:
         result = NotImplemented  # the call for each sample raises the error with the sample's dimensions
     if result is NotImplemented:
-        run = _by_parts if hasattr(func, "ops") and not in_place and func not in _RUNNING else _each
+        run = _by_parts if hasattr(_python_function(func), "ops") and not in_place and func not in _RUNNING else _each
         result = run(func, args, kwargs, level)
     return args[0] if in_place or name == "setitem" else result
 
@@ -105,7 +105,7 @@ BatchedTensor._dispatch = staticmethod(_dispatch)
 
 def _is_pointwise(name, func):
     """Whether a function computes each element only from the elements at the same position."""
-    ops = getattr(func, "ops", ())
+    ops = getattr(_python_function(func), "ops", ())
     return name in _ALSO_POINTWISE or bool(ops) and all(op.promote is not None for op in ops) or _is_tagged(name)
 
 

@@ -17,6 +17,7 @@ from torch._jit_internal import (
     is_scripting,  # noqa: F401
     unused,
 )
+from ._errors import Error
 from torch.futures import Future, _check_not_none
 from . import _recursive, _state, annotations  # noqa: F401
 from ._freeze import freeze, optimize_for_inference, run_frozen_optimizations  # noqa: F401
@@ -63,10 +64,6 @@ __all__ = [
     "unused",
     "wait",
 ]
-
-
-class Error(RuntimeError):
-    """An error of the TorchScript interpreter."""
 
 
 class CompilationUnit:

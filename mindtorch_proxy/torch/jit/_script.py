@@ -8,6 +8,7 @@ import re
 
 import torch
 
+from ._errors import interpreted
 from ._code import NO_GRAPH, Constants, code_of
 from ._interpreter import function_of, parsed
 from . import _state
@@ -83,7 +84,7 @@ class ScriptMethod:
         self.owner, self._method, self.name, self.__name__ = owner, method, method.name, method.name
 
     def __call__(self, *args, **kwargs):
-        return self._method.function(self.owner, *args, **kwargs)
+        return interpreted(self._method.function, self.owner, *args, **kwargs)
 
     code = property(lambda self: self._method.code, doc="The method's source.")
     code_with_constants = property(
@@ -189,8 +190,8 @@ class RecursiveScriptModule(ScriptModule):
 
     def forward(self, *args, **kwargs):
         if self._shadow is not None:
-            return self._shadow.forward(*args, **kwargs)
-        return self._method("forward").function(self, *args, **kwargs)
+            return interpreted(self._shadow.forward, *args, **kwargs)
+        return interpreted(self._method("forward").function, self, *args, **kwargs)
 
     forward_magic_method = None
 
@@ -346,7 +347,7 @@ class ScriptFunction:
             self.__signature__ = inspect.signature(function)
 
     def __call__(self, *args, **kwargs):
-        return (self._python or self._method.function)(*args, **kwargs)
+        return interpreted(self._python or self._method.function, *args, **kwargs)
 
     def _of_graph(self, what):
         if self._method is None:

@@ -9,7 +9,7 @@ import torch
 from mindtorch_proxy.runtime import aten
 from mindtorch_proxy.runtime.call.tracing import NUMBERS, TracedFloat, TracedInt, plain, tracing
 from torch.nn.modules import module as _module
-from torch.overrides import TorchFunctionMode
+from torch.overrides import TorchFunctionMode, _plain_name, _python_function
 
 from ._ir import ClassType, FloatType, Graph, IntType, ListType, Node, TensorType, TupleType, type_of
 
@@ -89,7 +89,7 @@ class _Faces(TorchFunctionMode):
         self.tracer = tracer
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
-        kwargs, name = kwargs or {}, getattr(func, "__name__", "")
+        kwargs, name = kwargs or {}, _plain_name(func)
         if name == "__get__":
             owner = func.__self__
             name = getattr(owner, "__name__", None) or owner.fget.__name__
@@ -99,7 +99,7 @@ class _Faces(TorchFunctionMode):
                 return found
         if name in _CONSTANT_RESULTS and getattr(torch, name) is func:
             self.tracer.warn(_CONSTANT.format(name))
-        body = getattr(func, "__wrapped__", None)
+        body = getattr(_python_function(func), "__wrapped__", None)
         if body is not None and not hasattr(torch.Tensor, name):
             with self:  # composite functions are traced through the functions that they call
                 return body(*args, **kwargs)

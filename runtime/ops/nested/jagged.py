@@ -8,9 +8,10 @@ the same shape. The functions of these tensors are in functions.py.
 """
 
 from ...call.overload import name_of, resolve
+from ...cpython import plain_name
 from ...device import LAYOUTS, Size, contiguous_format
 from ...symbolic import size_of
-from ...tensor import constant, wrap
+from ...tensor import wrap
 from ..common import T, Tensor, wrap_dim
 from ..creation import FUNCTIONS
 from ..sparse.tensors import called, declared
@@ -29,7 +30,7 @@ class JaggedTensor(Nested, raw=True):
 
     __module__, __qualname__ = "torch.nested._internal.nested_tensor", "NestedTensor"
     KEY, TABLE = "NestedTensor", TABLE
-    layout = constant(LAYOUTS["jagged"])
+    _layout = LAYOUTS["jagged"]
 
     def __new__(cls, values, offsets, *, lengths=None, **kwargs):
         ragged, requires_grad = kwargs.get("_ragged_idx", 1), kwargs.get("requires_grad", False)
@@ -42,7 +43,7 @@ class JaggedTensor(Nested, raw=True):
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
-        name, kwargs = func.__name__, kwargs or {}
+        name, kwargs = plain_name(func), kwargs or {}
         if name == "where" and func is Tensor.where:
             args = (args[1], args[0], *args[2:])
         if name in TABLE:

@@ -214,9 +214,9 @@ def masked_select(tensor, mask):
 
     Source: torch.nested.masked_select of PyTorch 2.13.
     """
-    if tensor.layout.name != "strided":
-        raise RuntimeError(f"torch.nested.masked_select requires a strided tensor, given {tensor.layout}")
-    if mask.layout.name != "strided":
-        raise RuntimeError(f"torch.nested.masked_select requires a strided mask, given: {mask.layout}")
+    if tensor._layout.name != "strided":
+        raise RuntimeError(f"torch.nested.masked_select requires a strided tensor, given {tensor._layout}")
+    if mask._layout.name != "strided":
+        raise RuntimeError(f"torch.nested.masked_select requires a strided mask, given: {mask._layout}")
     lengths = mask.expand(tensor._shape).sum(-1).flatten()
     return over(tensor.masked_select(mask), _begins(lengths.cumsum(0)), None, 1, *_extremes(lengths))

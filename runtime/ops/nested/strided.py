@@ -6,6 +6,7 @@ functions that are in no table are not supported for nested tensors.
 """
 
 from ...autograd.function import Function
+from ...cpython import plain_name
 from ...declare import composite
 from ...tensor import contiguous_strides, wrap
 from ..common import F, T, Tensor, dt, numel, wrap_dim
@@ -35,12 +36,12 @@ class NestedTensor(Nested, raw=True):
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
-        if func.__name__ in TABLE:
-            return TABLE[func.__name__](*args, **(kwargs or {}))
+        if plain_name(func) in TABLE:
+            return TABLE[plain_name(func)](*args, **(kwargs or {}))
         flat = [t for a in (*args, *(kwargs or {}).values()) for t in (a if isinstance(a, (list, tuple)) else (a,))]
         call = declared(func, args, kwargs or {})
         raise could_not_run(
-            func.__name__ if call is None else call[0].key, next(a for a in flat if isinstance(a, NestedTensor))
+            plain_name(func) if call is None else call[0].key, next(a for a in flat if isinstance(a, NestedTensor))
         )
 
     def _with(self, buffer):

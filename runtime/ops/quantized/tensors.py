@@ -7,6 +7,7 @@ PyTorch's error for an operator without a quantized kernel.
 
 import copy
 
+from ...cpython import plain_name
 from ...determinism import alert_not_deterministic
 from ...tensor import constant, wrap
 from ..common import T, dt
@@ -27,7 +28,7 @@ class QuantizedTensor(ValuedTensor, raw=True):
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
-        name, kwargs = func.__name__, dict(kwargs or {})
+        name, kwargs = plain_name(func), dict(kwargs or {})
         if name in TABLE:
             out = kwargs.pop("out", None)
             result = TABLE[name](*args, **kwargs)

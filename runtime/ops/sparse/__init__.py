@@ -12,7 +12,7 @@ from .tensors import COO, INVARIANTS, SparseTensor
 
 def parts(t):
     """Return (indices, plain indices or None, further arguments that create a tensor of this layout)."""
-    return (t._i, None, (t._c,)) if t.layout is COO else (t._lines, t._plain, ())
+    return (t._i, None, (t._c,)) if t._layout is COO else (t._lines, t._plain, ())
 
 
 def validate(t):
@@ -21,7 +21,7 @@ def validate(t):
     if b is None:
         validate_coo(a, t._v, t._shape)
     else:
-        validate_compressed(a, b, t._v, t._shape, t.layout)
+        validate_compressed(a, b, t._v, t._shape, t._layout)
 
 
 __all__ = ["INVARIANTS", "SparseTensor", "gather_gradient", "make", "parts", "rows_gradient"]

@@ -30,8 +30,7 @@ class CompressedTensor(SparseTensor, raw=True):
     KEY = "SparseCsr"
     INNER: dict = {}  # entries that differ from tensors.INNER for these layouts
     _implementation = "SparseCsrTensorImpl"
-    is_sparse_csr = property(lambda self: self.layout is CSR)
-    layout = property(lambda self: self._layout)
+    is_sparse_csr = property(lambda self: self._layout is CSR)
 
     @staticmethod
     def _by_rule(func, name, args, kwargs):
@@ -89,7 +88,7 @@ class CompressedTensor(SparseTensor, raw=True):
 
     def _same_places(self, other):
         return (
-            other.layout is self._layout and T.equal(self._lines, other._lines) and T.equal(self._plain, other._plain)
+            other._layout is self._layout and T.equal(self._lines, other._lines) and T.equal(self._plain, other._plain)
         )
 
     def _at_indices(self, other):
@@ -111,7 +110,7 @@ class CompressedTensor(SparseTensor, raw=True):
 def unsupported_layout(*args):
     """Return PyTorch's error of elementwise operators without a kernel for a layout."""
     return RuntimeError(
-        f"unsupported tensor layout: {SPOKEN[next(a for a in args if isinstance(a, CompressedTensor)).layout]}"
+        f"unsupported tensor layout: {SPOKEN[next(a for a in args if isinstance(a, CompressedTensor))._layout]}"
     )
 
 
@@ -258,7 +257,7 @@ def _same_place(self, other):
 def add(self, other, *, alpha=1):
     if not isinstance(self, SparseTensor):
         return _dense_plus(self, other, alpha)
-    if not isinstance(other, SparseTensor) and self.layout in (CSR, CSC):
+    if not isinstance(other, SparseTensor) and self._layout in (CSR, CSC):
         return _dense_plus(self, other, alpha)
     if isinstance(other, SparseTensor) and self._shape != other._shape:
         raise RuntimeError(
@@ -266,7 +265,7 @@ def add(self, other, *, alpha=1):
             f"{list(self._shape)}"
             f" and tensor `other` with shape {list(other._shape)}"
         )
-    if self.layout is not other.layout or self._layout in BLOCKS:
+    if self._layout is not other._layout or self._layout in BLOCKS:
         _no_add(self, other)
         return self._with(self._v + other._v * alpha)
     common = dt.promote_types(self.dtype, other.dtype)
@@ -337,7 +336,7 @@ def mul(self, other):
         return self._with(self._v * other)
     if not isinstance(self, CompressedTensor):
         self, other = other, self
-    if isinstance(other, SparseTensor) and other.layout is not self._layout:
+    if isinstance(other, SparseTensor) and other._layout is not self._layout:
         other = other.to_sparse(layout=self._layout)
     if self._layout in BLOCKS:
         raise RuntimeError(
@@ -597,12 +596,12 @@ def new_zeros(self, *size, dtype=None, layout=None, device=None, requires_grad=F
 def copy_(self, src, non_blocking=False):
     if not isinstance(self, CompressedTensor):
         raise RuntimeError(
-            f"copy_sparse_compressed_ expected sparse compressed tensor layout but got {SPOKEN[self.layout]}"
+            f"copy_sparse_compressed_ expected sparse compressed tensor layout but got {SPOKEN[self._layout]}"
         )
     if not isinstance(src, Tensor):
         src = T.full((), src)
-    if src.layout is not self.layout:
-        layouts = f"self layout is {SPOKEN[self.layout]} and src layout is {SPOKEN[src.layout]}"
+    if src._layout is not self._layout:
+        layouts = f"self layout is {SPOKEN[self._layout]} and src layout is {SPOKEN[src._layout]}"
         raise RuntimeError(
             f"torch.copy_: copy of sparse compressed tensors having different layouts is not supported. {layouts}"
         )
@@ -610,11 +609,11 @@ def copy_(self, src, non_blocking=False):
         raise RuntimeError(
             "torch.copy_: only sparse compressed tensors with the same number of specified elements are supported."
         )
-    dim = batch_of(self) + (self.layout not in ROWS)
+    dim = batch_of(self) + (self._layout not in ROWS)
     if len(src._shape) == len(self._shape) and src._shape[dim] != self._shape[dim]:
         layout = (
-            f"{SPOKEN[self.layout]} layout but the corresponding dimensions of self and src are {self._shape[dim]} and "
-            f"{src._shape[dim]}, respectively"
+            f"{SPOKEN[self._layout]} layout but the corresponding dimensions of self and src are {self._shape[dim]} "
+            f"and {src._shape[dim]}, respectively"
         )
         raise RuntimeError(f"torch.copy_: expected shapes of self and src to match along dimension {dim} for {layout}.")
     if src._shape != self._shape:
@@ -661,7 +660,7 @@ def resize_as_sparse_(self, template):
     if not isinstance(template, CompressedTensor):
         raise RuntimeError(
             f"resize_as_sparse_compressed_: src  expected sparse compressed tensor layout but got "
-            f"{SPOKEN[template.layout]}"
+            f"{SPOKEN[template._layout]}"
         )
     if template._layout is not self._layout:
         layouts = f"{SPOKEN[self._layout]} and {SPOKEN[template._layout]}"

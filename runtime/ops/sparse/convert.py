@@ -86,12 +86,12 @@ def _pair(blocksize):
 
 def _check_request(name, self, layout, block, dense_dim):
     """Raise PyTorch's errors of to_sparse for arguments that do not apply to a layout."""
-    what = f"{name}: conversion from {SPOKEN[self.layout]} to {SPOKEN[layout]}"
+    what = f"{name}: conversion from {SPOKEN[self._layout]} to {SPOKEN[layout]}"
     if layout in BLOCKS and block is None:
         raise RuntimeError(f"{what} without blocksize argument given is not supported")
     if layout not in BLOCKS and block is not None:
         raise RuntimeError(f"{what} with blocksize argument given is not supported")
-    if dense_dim is not None and self.layout is not strided:
+    if dense_dim is not None and self._layout is not strided:
         raise RuntimeError(f"{what} with dense_dim argument given is not supported")
 
 
@@ -137,7 +137,7 @@ def _named(layout):
 
     def convert(self, *args):
         block, dense_dim = (_pair(args[0]), args[1]) if blocked else (None, args[0])
-        if self.layout is strided:
+        if self._layout is strided:
             return _of_strided(self, name, _dense_to_compressed(self, layout, block, dense_dim))
         return sparse_to_sparse(self, layout, block, dense_dim)
 
@@ -160,9 +160,9 @@ for _layout in COMPRESSED:
 # ------------------------------------------------------------------------------------------------ among sparse layouts
 def _conversion(self, layout):
     """Return the name of a conversion in error messages."""
-    if self.layout is COO:
+    if self._layout is COO:
         return f"coo_to_{_LONG[layout]}"
-    return f"{'to' if self.layout is layout else 'sparse_compressed_to'}_{_LONG[layout]}"
+    return f"{'to' if self._layout is layout else 'sparse_compressed_to'}_{_LONG[layout]}"
 
 
 def sparse_to_sparse(self, layout, block, dense_dim=None, name=None):
@@ -171,7 +171,7 @@ def sparse_to_sparse(self, layout, block, dense_dim=None, name=None):
     _check_request(name, self, layout, block, dense_dim)
     return (
         _coo_to_compressed(self, layout, block, name)
-        if self.layout is COO
+        if self._layout is COO
         else _recompressed(self, layout, block, name)
     )
 
@@ -198,7 +198,7 @@ def _blocked(self, layout, block, dtype):
 
 
 def _recompressed(self, layout, block, name):
-    old = self.layout
+    old = self._layout
     if layout is old:
         if block is not None:
             if min(block) <= 0:
@@ -236,8 +236,8 @@ def _sparse_to_sparse(self, sparse_dim=None, *, layout=None, blocksize=None, den
     """Tensor.to_sparse of a sparse tensor."""
     layout, block = layout or COO, _pair(blocksize)
     if layout is strided:
-        raise RuntimeError(f"to_sparse: conversion from {SPOKEN[self.layout]} to Strided is not supported")
-    own = self.layout
+        raise RuntimeError(f"to_sparse: conversion from {SPOKEN[self._layout]} to Strided is not supported")
+    own = self._layout
     name = "to_sparse" if own is layout else "coo_to_sparse" if own is COO else "sparse_compressed_to_sparse"
     if layout is COO:
         _check_request(name, self, layout, block, dense_dim)
@@ -323,17 +323,17 @@ def _mask_coo(self, mask):
 
 
 def _mask_compressed(self, mask):
-    if mask.layout not in COMPRESSED:
+    if mask._layout not in COMPRESSED:
         raise RuntimeError(
-            f"sparse_mask_sparse_compressed expects mask to have sparse compressed layout, got {SPOKEN[mask.layout]}"
+            f"sparse_mask_sparse_compressed expects mask to have sparse compressed layout, got {SPOKEN[mask._layout]}"
         )
     _check_mask(self, mask)
     if isinstance(self, SparseTensor):
-        if mask.layout in BLOCKS or batch_of(mask):
+        if mask._layout in BLOCKS or batch_of(mask):
             self = self.to_dense()
         else:
             row, column = compressed.coordinates(mask)
-            own = self if self.layout is COO else compressed.to_coordinates(self)
+            own = self if self._layout is COO else compressed.to_coordinates(self)
             return mask._with(_at(own, coo.make(T.stack((row, column)), mask._v, mask._shape)))
     t = compressed.to_coordinates(mask._with(T.arange(mask._v.numel(), device=mask.device).reshape(mask._v._shape)))
     dense = self[tuple(t._i)]
@@ -360,7 +360,7 @@ def _part(name, of_strided):
 
 
 def _expected(name, kind):
-    _part(name, lambda self: RuntimeError(f"{name} expected {kind} layout but got {SPOKEN[self.layout]}"))
+    _part(name, lambda self: RuntimeError(f"{name} expected {kind} layout but got {SPOKEN[self._layout]}"))
 
 
 for _name in ("indices", "coalesce", "is_coalesced"):

@@ -5,7 +5,7 @@ import math
 from ...call.geometry import broadcast_shapes
 from ...context import CONTEXT
 from ...device import Size, strided
-from ...tensor import constant, contiguous_strides, wrap
+from ...tensor import contiguous_strides, wrap
 from ..common import T, Tensor, dt, wrap_dim
 from ..creation import FUNCTIONS
 from ..valued import Table
@@ -25,7 +25,7 @@ class CooTensor(SparseTensor, raw=True):
     __module__, __qualname__ = "torch", "Tensor"
     TABLE = TABLE
     INDICES = ("_i",)
-    is_sparse, layout = constant(True), constant(COO)
+    _is_sparse, _layout = True, COO
 
     @staticmethod
     def _by_rule(func, name, args, kwargs):
@@ -111,13 +111,13 @@ class CooTensor(SparseTensor, raw=True):
 
     def _holds(self, other):
         """Whether all specified elements of `other`, of the same shape, are specified here, too."""
-        return other.layout is COO and bool(
+        return other._layout is COO and bool(
             T.isin(*(flat_index(t._i, self._shape[: t._i._shape[0]]) for t in (other, self))).all()
         )
 
     def _at_indices(self, other):
         if (
-            other.layout is COO and T.equal(self._i, other._i) and self._in_order()
+            other._layout is COO and T.equal(self._i, other._i) and self._in_order()
         ):  # shares memory, so that writes to the values of `other` are seen here
             return other._v
         return values_at(other.to_dense(), self._i)
@@ -567,7 +567,7 @@ def sparse_resize_(self, size, sparse_dim, dense_dim):
 
 @on_coo("resize_as_sparse_")
 def resize_as_sparse_(self, template):
-    if template.layout is strided:
+    if template._layout is strided:
         return sparse_resize_(self, template._shape, 0, len(template._shape))
     k = template.sparse_dim()
     return (

@@ -163,7 +163,7 @@ def narrow_copy(self, dim, start, length):
 def index_select(self, dim, index):
     n, k = len(self._shape), self._i._shape[0]
     dim = wrap_dim(dim, n)
-    if len(index._shape) != 1 or index.layout is not strided or index.dtype is not dt.int64:
+    if len(index._shape) != 1 or index._layout is not strided or index.dtype is not dt.int64:
         raise IndexError("index_select() argument index must be 1-D strided (non-sparse) long-tensor.")
     size = self._shape[dim]
     for i in index.tolist():

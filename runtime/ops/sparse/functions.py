@@ -123,7 +123,7 @@ _sparse_sparse_matmul(Tensor self, Tensor other) -> Tensor""".splitlines():
 @composite("_sparse_sum(Tensor self, int[1]? dim=None, *, ScalarType? dtype=None) -> Tensor", out=False, method=False)
 def sparse_sum(self, dim, dtype):
     if dim is None:
-        raise RuntimeError(f"coalesce expected sparse coordinate tensor layout but got {SPOKEN[self.layout]}")
+        raise RuntimeError(f"coalesce expected sparse coordinate tensor layout but got {SPOKEN[self._layout]}")
     raise could_not_run("_indices", self)
 
 

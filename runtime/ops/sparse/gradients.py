@@ -106,7 +106,7 @@ class _Sparsified(Function):
 
 def _all_elements(t):
     """Return a sparse tensor as a strided one whose gradient covers every element."""
-    place = shadow(t) if t.is_sparse and t.requires_grad else None
+    place = shadow(t) if t._is_sparse and t.requires_grad else None
     if place is None:
         return twin(t)
     return _Sparsified.apply(_Elements.apply(place, t.detach().to_dense()), t._i._shape[0])
@@ -283,7 +283,7 @@ def reaching_all(func, kind, args, kwargs, result):
     if result._v.requires_grad and "_shadow" not in result.__dict__:
         given_by(result, _Twin(func, tuple(map(_source, args)), kwargs))
         if (
-            len(sparse) > 1 and kind != "within" and result.is_sparse and result._c
+            len(sparse) > 1 and kind != "within" and result._is_sparse and result._c
         ):  # each argument has a gradient wherever the sum has values
             result._v = twin(result)[tuple(result._i)]
     return result

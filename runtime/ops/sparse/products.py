@@ -17,7 +17,7 @@ def _sparse(t):
 
 def _entries(t):
     """Return (row, column, value) of the specified elements of a matrix."""
-    c = t if t.layout is COO else compressed.to_coordinates(t)
+    c = t if t._layout is COO else compressed.to_coordinates(t)
     return c._i[0], c._i[1], c._v
 
 
@@ -45,7 +45,7 @@ def _times_sparse(a, b):
     The result is a coordinate tensor.
     """
     row, middle, v = _entries(a)
-    b = (b if b.layout is COO else compressed.to_coordinates(b)).coalesce()
+    b = (b if b._layout is COO else compressed.to_coordinates(b)).coalesce()
     start = compressed.marked(b._i[0].contiguous(), b._shape[0], dt.int64)
     at, which = coo_shape.expanded(start[middle], start[middle + 1])
     shape = (a._shape[0], b._shape[1])
@@ -122,7 +122,7 @@ def _matmul(mm, mv):
             return mm(self, other)
         if b == 2 and not _sparse(self):
             return mm(self.reshape(-1, self._shape[-1]), other).reshape(*self._shape[:-1], other._shape[1])
-        raise RuntimeError(f"expand is unsupported for {SPOKEN[(self if _sparse(self) else other).layout]} tensors")
+        raise RuntimeError(f"expand is unsupported for {SPOKEN[(self if _sparse(self) else other)._layout]} tensors")
 
     return matmul
 
@@ -156,7 +156,7 @@ def addmm(self, mat1, mat2, *, beta=1, alpha=1):
     if not _sparse(mat1) or _sparse(mat2):
         raise RuntimeError(
             "addmm_sparse_dense: expected either 'mat1' to have sparse layout and 'mat2' to have strided layout, "
-            f"got 'mat1' with layout {SPOKEN[mat1.layout]} and 'mat2' with layout {SPOKEN[mat2.layout]}"
+            f"got 'mat1' with layout {SPOKEN[mat1._layout]} and 'mat2' with layout {SPOKEN[mat2._layout]}"
         )
     return _accumulated(self, mm(mat1, mat2), beta, alpha)
 
@@ -266,7 +266,7 @@ on_coo("matrix_power", "linalg_matrix_power")(_matrix_power(mm))
 # ------------------------------------------------------------------------------------------------ of compressed layouts
 def _no_product(self, a, b):
     return RuntimeError(
-        f"addmm: computation on CPU is not implemented for {SPOKEN[self]} + {SPOKEN[a.layout]} @ {SPOKEN[b.layout]}"
+        f"addmm: computation on CPU is not implemented for {SPOKEN[self]} + {SPOKEN[a._layout]} @ {SPOKEN[b._layout]}"
     )
 
 
@@ -276,7 +276,7 @@ def _check_kernel(a, b, kernel):
 
 def _csr_product(a, b, result):
     """Return the product of two matrices in the layout `result`."""
-    layouts = a.layout, b.layout
+    layouts = a._layout, b._layout
     blocks = any(x in BLOCKS for x in layouts) and not (
         result is strided and layouts in ((BSR, strided), (strided, compressed.BSC))
     )
@@ -305,8 +305,8 @@ def csr_mm(self, mat2, reduce=None):
     _check_sizes(self, mat2)
     if _sparse(self) and _sparse(mat2):
         for t in (self, mat2):
-            if t.layout in BLOCKS:
-                compressed.nothing((), t.dtype, t.layout, t.device)  # raises the error
+            if t._layout in BLOCKS:
+                compressed.nothing((), t.dtype, t._layout, t.device)  # raises the error
         return _csr_product(self, mat2, CSR)
     return _csr_product(self, mat2, strided)
 
@@ -349,7 +349,7 @@ def csr_addmm(self, mat1, mat2, *, beta=1, alpha=1):
         if len(t._shape) != 2:
             raise RuntimeError(f"mat1 and mat2 must be matrices, got {len(mat1._shape)}D and {len(mat2._shape)}D")
     _check_sizes(mat1, mat2)
-    product = _csr_product(mat1, mat2, self.layout)
+    product = _csr_product(mat1, mat2, self._layout)
     if not _sparse(self):
         return _accumulated(self, product, beta, alpha)
     if self._shape != product._shape:
@@ -370,10 +370,10 @@ def csr_addmm_(self, mat1, mat2, *, beta=1, alpha=1):
 
 def sparse_mm_reduce(self, mat2, reduce):
     """Return the product, with the given reduction over the specified elements of a row."""
-    if self.layout is not CSR:
-        raise RuntimeError(f"sparse_mm_reduce: expect self to be SparseCsr, got {SPOKEN[self.layout]}")
-    if mat2.layout is not strided:
-        raise RuntimeError(f"sparse_mm_reduce: expect mat2 to be Strided, got {SPOKEN[mat2.layout]}")
+    if self._layout is not CSR:
+        raise RuntimeError(f"sparse_mm_reduce: expect self to be SparseCsr, got {SPOKEN[self._layout]}")
+    if mat2._layout is not strided:
+        raise RuntimeError(f"sparse_mm_reduce: expect mat2 to be Strided, got {SPOKEN[mat2._layout]}")
     reduce = {"max": "amax", "min": "amin"}.get(reduce, reduce)
     if reduce not in ("sum", "mean", "amax", "amin"):
         if reduce == "prod":
@@ -400,7 +400,7 @@ def triangular_solve(self, A, upper=True, transpose=False, unitriangular=False):
             f"torch.triangular_solve: Expected A to have at least 2 dimensions, but it has {len(A._shape)} "
             f"dimensions instead"
         )
-    if A.layout not in (CSR, BSR):
+    if A._layout not in (CSR, BSR):
         raise ValueError("triangular_solve: unsupported sparse layout.")
     if _sparse(self):
         raise unsupported("triangular_solve", self)
@@ -409,16 +409,16 @@ def triangular_solve(self, A, upper=True, transpose=False, unitriangular=False):
 
 
 def _check_sampled(self, mat1, mat2):
-    if self.layout is not CSR:
-        raise RuntimeError(f"sampled_addmm: Expected result to have sparse csr layout, but got {SPOKEN[self.layout]}")
+    if self._layout is not CSR:
+        raise RuntimeError(f"sampled_addmm: Expected result to have sparse csr layout, but got {SPOKEN[self._layout]}")
     if self.dtype.category < dt.FLOAT:
         raise RuntimeError(
             "sparse_sampled_addmm: Expected self to be a floating-point or complex tensor, "
             f"but got {dt.scalar_name(self.dtype)}"
         )
     for name, m in (("mat1", mat1), ("mat2", mat2)):
-        if m.layout is not strided:
-            raise RuntimeError(f"sampled_addmm: Expected {name} to have strided layout, but got {SPOKEN[m.layout]}")
+        if m._layout is not strided:
+            raise RuntimeError(f"sampled_addmm: Expected {name} to have strided layout, but got {SPOKEN[m._layout]}")
         if m.dtype is not self.dtype:
             names = f"{dt.scalar_name(m.dtype)} and {dt.scalar_name(self.dtype)}"
             raise RuntimeError(f"sampled_addmm: Expected {name} and self to have the same dtype, but got {names}")

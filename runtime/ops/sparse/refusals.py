@@ -71,7 +71,7 @@ for _name in "permute movedim moveaxis".split():
 def _raises(table, names, text):
     def refuse(*args, **kwargs):
         t = next(a for a in (args[0] if isinstance(args[0], (tuple, list)) else args) if isinstance(a, SparseTensor))
-        raise RuntimeError(text.format(SPOKEN[t.layout], SPOKEN[t.layout].removeprefix("Sparse").upper()))
+        raise RuntimeError(text.format(SPOKEN[t._layout], SPOKEN[t._layout].removeprefix("Sparse").upper()))
 
     table(*names.split())(refuse)
 
@@ -110,7 +110,7 @@ def expand(self, *size, implicit=False):
             f"tensor ({len(self._shape)})"
         )
         raise RuntimeError(f"expand({self.type()}{{{list(self._shape)}}}, size={list(size)}): {counts}")
-    raise RuntimeError(f"expand is unsupported for {SPOKEN[self.layout]} tensors")
+    raise RuntimeError(f"expand is unsupported for {SPOKEN[self._layout]} tensors")
 
 
 def _elementwise(names):
@@ -143,7 +143,7 @@ def _extremum(name, pairwise):
     def extremum(self, dim=None, keepdim=False, **kwargs):
         dim = kwargs.get("other", dim)
         if isinstance(dim, Tensor):
-            if self.layout is CSR or isinstance(dim, CompressedTensor):
+            if self._layout is CSR or isinstance(dim, CompressedTensor):
                 raise unsupported_layout(self, dim)
             raise could_not_run(pairwise, self if isinstance(self, SparseTensor) else dim)
         if dim is not None and isinstance(self, CompressedTensor):
@@ -182,8 +182,8 @@ def _like(name, fill):
         pin_memory=False,
         **kwargs,
     ):
-        if layout is not None and layout is not self.layout:
-            layouts = f"self is {SPOKEN[self.layout]} but you requested {SPOKEN[layout]}"
+        if layout is not None and layout is not self._layout:
+            layouts = f"self is {SPOKEN[self._layout]} but you requested {SPOKEN[layout]}"
             raise RuntimeError(f"empty_like with different sparse layout is not supported ({layouts})")
         out = self._with(T.empty_like(self._v, dtype=dtype, device=device))
         value = (*value, *kwargs.values(), *fill)

@@ -13,6 +13,7 @@ from ...arguments import bind
 from ...autograd.graph import add
 from ...call.overload import name_of, resolve
 from ...context import CONTEXT
+from ...cpython import plain_name
 from ...device import HOST, LAYOUTS, META
 from ...registry import OPERATORS, operators
 from ..common import T, Tensor, dt
@@ -67,7 +68,7 @@ class SparseTensor(ValuedTensor, raw=True):
             if isinstance(a, SparseTensor)
         ]
         # compressed tensors take precedence over coordinate tensors
-        owner = next((a for a in found if a.layout is not COO), found[0])
+        owner = next((a for a in found if a._layout is not COO), found[0])
         _check(func, args, kwargs)
         if name in owner.TABLE:
             result = called(owner.TABLE[name], func, args, kwargs)
@@ -142,7 +143,7 @@ class SparseTensor(ValuedTensor, raw=True):
     def numpy(self, *, force=False):
         if self.requires_grad and not force:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-        raise TypeError(f"can't convert {SPOKEN[self.layout]} layout tensor to numpy. Use Tensor.to_dense() first.")
+        raise TypeError(f"can't convert {SPOKEN[self._layout]} layout tensor to numpy. Use Tensor.to_dense() first.")
 
     def __setitem__(self, index, value):
         raise TypeError("Cannot assign to a sparse tensor")
@@ -159,7 +160,7 @@ class SparseTensor(ValuedTensor, raw=True):
         if not isinstance(new, type(self)):
             raise RuntimeError(
                 "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor "
-                f"type. (layout {self.layout} and {new.layout})"
+                f"type. (layout {self._layout} and {new._layout})"
             )
         self._take(new.detach()._requiring_grad(self.requires_grad))
 
@@ -178,8 +179,8 @@ class SparseTensor(ValuedTensor, raw=True):
         self._dense_grad = self._layout_of_grad = self._v.grad = None
         if g is not None and not isinstance(g, SparseTensor):
             self._dense_grad = g
-        elif g is not None and self.layout is not COO and not self._same_places(g):
-            self._dense_grad, self._layout_of_grad = g.to_dense(), g.layout
+        elif g is not None and self._layout is not COO and not self._same_places(g):
+            self._dense_grad, self._layout_of_grad = g.to_dense(), g._layout
         elif g is not None:
             self._v.grad = self.detach()._with(self._v)._at_indices(g)
 
@@ -193,7 +194,7 @@ class SparseTensor(ValuedTensor, raw=True):
         return add(
             everywhere,
             of_values
-            if everywhere is None or of_values is None or everywhere.layout is of_values.layout
+            if everywhere is None or of_values is None or everywhere._layout is of_values._layout
             else of_values.to_dense(),
         )
 
@@ -208,7 +209,7 @@ class SparseTensor(ValuedTensor, raw=True):
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
         if "_twin" in self.__dict__:
             with starting_from(
-                gradient.layout if gradient.layout in (LAYOUTS["sparse_csr"], LAYOUTS["sparse_csc"]) else None
+                gradient._layout if gradient._layout in (LAYOUTS["sparse_csr"], LAYOUTS["sparse_csc"]) else None
             ):
                 return twin(self).backward(gradient.to_dense(), *args, **kwargs)
         values, g = self._root(gradient)
@@ -283,7 +284,7 @@ def written(out, result):
     if isinstance(out, SparseTensor):
         return out._take(out._fits(result))
     if isinstance(result, SparseTensor):
-        raise RuntimeError(f"expected `out` to have {result.layout} layout, but got {out.layout}")
+        raise RuntimeError(f"expected `out` to have {result._layout} layout, but got {out._layout}")
     return (out if out._shape == result._shape else out.resize_(result._shape)).copy_(result)
 
 
@@ -298,14 +299,16 @@ def could_not_run(operator, t):
     return NotImplementedError(
         f"Could not run 'aten::{operator}' with arguments from the '{backend_key(t)}' backend. "
         "This could be because the operator doesn't exist for this backend, or was omitted during the "
-        f"selective/custom build process (if using custom build). (layout {t.layout}, dtype {t.dtype}, "
+        f"selective/custom build process (if using custom build). (layout {t._layout}, dtype {t.dtype}, "
         f"device {t.device})"
     )
 
 
 def unsupported(what, t):
     """Return the error for an operator that PyTorch has for a layout but this implementation does not."""
-    return NotImplementedError(f'"{what}" is not implemented for layout {t.layout}, dtype {t.dtype}, device {t.device}')
+    return NotImplementedError(
+        f'"{what}" is not implemented for layout {t._layout}, dtype {t.dtype}, device {t.device}'
+    )
 
 
 INNER: dict = {}  # operator -> the inner operator that PyTorch computes it from, and that its error names
@@ -313,7 +316,7 @@ INNER: dict = {}  # operator -> the inner operator that PyTorch computes it from
 
 def declared(func, args, kwargs):
     """Return (operator, its arguments in the schema's order) for a call of a public function, or None."""
-    name, method = func.__name__, func.__qualname__.startswith("Tensor.")
+    name, method = plain_name(func), func.__qualname__.startswith("Tensor.")
     for namespace in ("Tensor", "torch", "nn.functional", "special", "linalg", "fft"):
         for suffix in ("", "_"):
             for o in OPERATORS.get(namespace, {}).get(name.removesuffix(suffix) if suffix else name, ()):
@@ -325,7 +328,7 @@ def declared(func, args, kwargs):
 
 def _name(func):
     """Return the name of a function in the tables: linalg_NAME for torch.linalg, whose names overlap with torch's."""
-    return ("linalg_" if func.__module__ == "torch.linalg" else "") + func.__name__
+    return func.__name__ if func.__module__ == "torch._C._linalg" else plain_name(func)
 
 
 def _check(func, args, kwargs):
@@ -340,8 +343,8 @@ def _check(func, args, kwargs):
 
 def same_layout(self, other):
     """Raise PyTorch's error for a conversion to the options of a tensor of another layout."""
-    if other.layout is not self.layout:
-        said = f"self.layout being {SPOKEN[self.layout]} and options.layout set as {SPOKEN[other.layout]}"
+    if other._layout is not self._layout:
+        said = f"self.layout being {SPOKEN[self._layout]} and options.layout set as {SPOKEN[other._layout]}"
         raise RuntimeError(f"to(options) doesn't support converting to a different layout, but got {said}")
 
 
@@ -372,7 +375,7 @@ def _strided_error(func, args, kwargs):
 
 def refused(func, args, kwargs):
     """Return the error of a function that a layout does not support."""
-    name = func.__name__
+    name = plain_name(func)
     t = next(a for a in _flat((*args, *kwargs.values())) if isinstance(a, SparseTensor))
     call = declared(func, args, kwargs)
     if _name(func) != name:
@@ -380,7 +383,7 @@ def refused(func, args, kwargs):
     if call is None:
         return _misfit(func, args, kwargs) or could_not_run(name, t)
     o, values = call
-    inner = (t.INNER if t.layout is not COO else {}).get(o.name) or INNER.get(o.name)
+    inner = (t.INNER if t._layout is not COO else {}).get(o.name) or INNER.get(o.name)
     if inner is not None:
         error = (
             _strided_error(func, args, kwargs) if inner == "as_strided" else None

@@ -425,3 +425,80 @@ def case_where_capturable_optimizers_may_step(torch):
             except Exception as error:
                 found[f"{name} {foreach}"] = type(error).__name__, str(error)
     return found
+
+
+class Irrep(tuple):
+    """A tuple whose own methods may not be asked by whoever looks for tensors in it."""
+
+    def __len__(self):
+        raise NotImplementedError("len")
+
+    def __iter__(self):
+        raise NotImplementedError("iter")
+
+
+class Table(dict):
+    """A dict whose own methods may not be asked by whoever looks for tensors in it."""
+
+    def items(self):
+        raise NotImplementedError("items")
+
+    def __iter__(self):
+        raise NotImplementedError("iter")
+
+
+def case_objects_of_the_program_in_a_compiled_module(torch):
+    class Holder(torch.nn.Module):
+        def __init__(self, value):
+            super().__init__()
+            self.value, self.weight = value, torch.nn.Parameter(torch.ones(2))
+
+        def forward(self, x):
+            return x * 2 + self.weight
+
+    values = {"tuple": Irrep((1, 2)), "dict": Table(a=torch.ones(1)), "plain": [(1, {"a": 2})]}
+    return {
+        f"{name} {full}": torch.compile(Holder(value), fullgraph=full, backend="eager")(torch.ones(2))
+        for name, value in values.items()
+        for full in (True, False)
+    }
+
+
+def case_errors_of_scripted_code(torch):
+    import re
+
+    class Inner(torch.nn.Module):
+        def forward(self, x):
+            if x.sum() > 100:
+                raise ValueError("big %d" % 3)
+            return x + 1
+
+    class Outer(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = Inner()
+
+        def forward(self, x):
+            assert x.shape[0] == 2, "two"
+            y = self.inner(x)
+            return y.view(7)
+
+    outer = torch.jit.script(Outer())
+    traced = torch.jit.trace(lambda x: x.view(3) + 1, torch.ones(3))
+    found = {}
+    calls = {
+        "assert": lambda: outer(torch.ones(3)),
+        "raise": lambda: outer(torch.full((2, 3), 1000.0)),
+        "operator": lambda: outer(torch.ones(2, 3)),
+        "traced": lambda: traced(torch.ones(4)),
+        "nothing": lambda: outer.inner(torch.ones(1)),
+    }
+    for name, call in calls.items():
+        try:
+            found[name] = call()
+        except Exception as error:
+            text = re.sub(r'File ".*", line \d+', "File", str(error))
+            marks = re.sub("~+", "~", text)  # how much of a statement is marked differs by a character
+            lines = [line for line in marks.splitlines() if not re.search(r"\(\d+\): ", line)]  # those of a trace
+            found[name] = type(error).__name__, issubclass(type(error), RuntimeError), lines, error.__cause__ is None
+    return found
