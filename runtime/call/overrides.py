@@ -324,7 +324,8 @@ def _asked(name):
 
 _PROPERTIES = """shape dtype device requires_grad grad data is_leaf grad_fn T mT H mH real imag ndim layout is_sparse
  is_meta is_cuda is_cpu is_quantized itemsize nbytes output_nr retains_grad _version _base _cdata _backward_hooks
- grad_dtype __cuda_array_interface__""".split()
+ grad_dtype __cuda_array_interface__ is_sparse_csr is_nested is_mkldnn is_xpu is_mps is_ipu is_hpu is_mtia is_maia
+ is_vulkan is_xla""".split()
 Tensor._of_layout = False  # True: __torch_function__ selects the operators of a sparse layout
 Tensor._below_autograd = False  # True: __torch_function__ is a level below autograd, active in formulas too
 

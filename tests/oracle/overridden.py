@@ -9,8 +9,6 @@ import inspect
 import itertools
 
 LETTERS = {"_": "_", "a": "abc", "d": "defgh", "i": "ijkl", "m": "mnopqr", "s": "stuvwxyz"}
-CONSTANTS = """is_cuda is_ipu is_maia is_mkldnn is_mps is_mtia is_nested is_quantized is_sparse is_sparse_csr is_vulkan
- is_xla is_xpu layout name""".split()
 SPACES = {"torch", "Tensor", "nn.functional", "linalg", "special", "fft", "_C._nn", "functional", "nn.init", "_C"}
 GROUPS = [
     f"{space} {letter}" for space, letter in itertools.product(("torch", "Tensor", "nn.functional", "others"), LETTERS)

@@ -8,8 +8,6 @@ import torch
 
 # what is asked of a class here and in PyTorch, where they differ
 OTHERS = {
-    # constants of the class here, not properties
-    **dict.fromkeys(f"Tensor.{name}.__get__" for name in overridden.CONSTANTS),
     # slots that the runtime itself reads
     **dict.fromkeys(("Tensor._grad.__get__", "Tensor._grad_fn.__get__")),
     # PyTorch's parser asks a tensor that is given as a number before it asks for the function
