@@ -843,6 +843,14 @@ def type_name(v):
     )
 
 
+def spoken_type(t):
+    """Return a tensor's type as PyTorch's errors write it: Python's class, or where there is none the type of C++."""
+    name = dt.LEGACY.get(t.dtype, t.dtype.name)
+    if t.dtype is dt.bfloat16 or t.dtype.is_complex:
+        return f"{t.device.type.upper()}{name}Type"
+    return f"torch.{'sparse.' if t._is_sparse else '' if t.device is HOST else t.device.type + '.'}{name}Tensor"
+
+
 def tensor_method(fn):
     """Decorator that makes a function a method of Tensor, for modules that import this one."""
     function = getattr(fn, "__func__", fn)

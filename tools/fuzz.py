@@ -187,13 +187,15 @@ def serve():
 class Runner:
     """A process that serves programs; begun again after a crash or where it is too slow."""
 
+    script = __file__
+
     def __init__(self, command, limit):
         self.command, self.limit, self.process = command, limit, None
 
     def __call__(self, program):
         if self.process is None:
             self.process = subprocess.Popen(
-                [*self.command, __file__, "--serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+                [*self.command, self.script, "--serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
             )
         self.process.stdin.write(json.dumps(program) + "\n")
         self.process.stdin.flush()
@@ -270,14 +272,36 @@ def filled(call, draw, st, tensors):
 
 
 def fuzz(oracle, ours, programs, seed, limit=60):
-    """The shrunk programs that differ, one for each line that differs first; how many were run."""
+    """Return the shrunk programs that differ, one for each line that differs first, how many were run, and how often
+    differences of the ledger were met.
+    """
+    real, here = Runner(oracle, limit), Runner(ours, limit)
+    patterns = [re.compile(name.removeprefix("fuzz: ")) for name in ledger_entries("fuzz: ")]
+    try:
+        return search(
+            program,
+            lambda given: difference(given[1], real(given), here(given)),
+            kind,
+            patterns,
+            lambda given, d: show(*given, d),
+            programs,
+            seed,
+        )
+    finally:
+        real.end(), here.end()
+
+
+def search(make, differ, kind, patterns, show, programs, seed):
+    """Draw programs by make(draw, strategies) and look for those of which differ(program) is not None.
+
+    Return (shrunk programs with their differences, one of each kind, the number of programs, a count for each pattern
+    of the ledger that was met). A difference is (where, theirs, ours).
+    """
     import hypothesis
     import hypothesis.errors
     from hypothesis import strategies as st
 
-    real, here, found, count, known = Runner(oracle, limit), Runner(ours, limit), [], [0], set()
-    ledger, met = known_differences(), collections.Counter()
-    per_round = 200
+    found, count, known, met, per_round = [], [0], set(), collections.Counter(), 200
     for turn in range(math.ceil(programs / per_round)):
 
         @hypothesis.seed(seed * 100_003 + turn)
@@ -287,43 +311,37 @@ def fuzz(oracle, ours, programs, seed, limit=60):
             deadline=None,
             suppress_health_check=list(hypothesis.HealthCheck),
         )
-        @hypothesis.given(st.composite(lambda draw: program(draw, st))())
+        @hypothesis.given(st.composite(lambda draw: make(draw, st))())
         def same(given):
             count[0] += 1
-            leaves, lines = given
-            d = difference(lines, real(given), here(given))
-            if d is not None and kind(d) not in known and not expected(d, ledger, met):
-                same.last = (leaves, lines, d)
+            d = differ(given)
+            if d is not None and kind(d) not in known and not expected(d, patterns, met):
+                same.last = (given, d)
                 raise AssertionError
 
         try:
             same()
         except AssertionError:
-            known.add(kind(same.last[2]))
+            known.add(kind(same.last[1]))
             found.append(same.last)
             show(*same.last)
         except hypothesis.errors.Flaky:  # differed, and did not when it was run again: a limit on a busy machine
-            print(
-                "---- once, and not again:",
-                same.last[2][0],
-                str(same.last[2][1])[:100],
-                str(same.last[2][2])[:100],
-                flush=True,
-            )
-    real.end(), here.end()
+            where, theirs, ours = same.last[1]
+            print("---- once, and not again:", where, str(theirs)[:100], str(ours)[:100], flush=True)
     return found, count[0], met
 
 
-def known_differences():
-    """The patterns of the ledger: of a line with both results."""
+def ledger_entries(prefix):
+    """Return the names of the ledger that begin with a prefix."""
     entries = load_ledger(Path(__file__).resolve().parents[1] / "tests" / "ledger.toml")
-    return [re.compile(name.removeprefix("fuzz: ")) for name in entries if name.startswith("fuzz: ")]
+    return [name for name in entries if name.startswith(prefix)]
 
 
-def expected(d, ledger, met):
-    line, theirs, ours = d
-    for pattern in ledger:
-        if pattern.search(f"{line} | {theirs} | {ours}"):
+def expected(d, patterns, met):
+    """Whether a difference is one of the ledger's: a pattern of the line and both results."""
+    where, theirs, ours = d
+    for pattern in patterns:
+        if pattern.search(f"{where} | {theirs} | {ours}"):
             met[pattern.pattern] += 1
             return True
     return False

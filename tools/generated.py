@@ -13,6 +13,7 @@ import torch  # noqa: E402, F401
 
 from mindtorch_proxy.runtime import registry  # noqa: E402
 from mindtorch_proxy.runtime.codegen import source_of  # noqa: E402
+from mindtorch_proxy.runtime.cpython import python_function  # noqa: E402
 
 
 def texts(full):
@@ -25,6 +26,7 @@ def texts(full):
     for space in spaces:
         for public in (name, name + "_"):
             f = registry.function(space, public)
+            f = python_function(f)
             for part in (getattr(f, "overloads", None) or {"": f}).values() if f else ():
                 yield (
                     f"{'Tensor' if space == 'Tensor' else 'torch' if space == 'torch' else 'torch.' + space}.{public}",

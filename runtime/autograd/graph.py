@@ -11,7 +11,7 @@ from ..context import CONTEXT, PROCESS, WRAPPED
 from ..device import Size
 from ..forks import FORKS, lock
 from ..registry import T
-from ..tensor import Tensor, alias, is_dense, wrap
+from ..tensor import Tensor, alias, is_dense, spoken_type, wrap
 from ..versions import INFERENCE
 from .hooks import RemovableHandle, check_result, run_hooks
 from .modes import TWO_CALLABLES, next_sequence, no_grad
@@ -282,7 +282,7 @@ def modified(t, version, fn, nr):
     where = "" if fn is None else f", which is output {nr} of {forward_name(fn)},"
     return RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[torch.{dt.LEGACY.get(t.dtype, t.dtype.name)}Tensor {list(t._shape)}]{where} is at version {t._version}; "
+        f"[{spoken_type(t)} {list(t._shape)}]{where} is at version {t._version}; "
         f"expected version {version} instead. Hint: enable anomaly detection to find the operation that failed to "
         "compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False)."
     )

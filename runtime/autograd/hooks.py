@@ -2,9 +2,7 @@
 
 import weakref
 
-from .. import dtypes as dt
-from ..device import HOST
-from ..tensor import Tensor
+from ..tensor import Tensor, spoken_type
 
 
 class RemovableHandle:
@@ -89,11 +87,6 @@ def check_result(hook, g, r):
     if not isinstance(r, Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(r).__name__}'")
     if r.dtype is not g.dtype or r.device.type != g.device.type or r._layout is not g._layout:
-        raise RuntimeError(f"hook '{name}' has changed the type of value (was {_type(g)} got {_type(r)})")
+        raise RuntimeError(f"hook '{name}' has changed the type of value (was {spoken_type(g)} got {spoken_type(r)})")
     if r._shape != g._shape:
         raise RuntimeError(f"hook '{name}' has changed the size of value")
-
-
-def _type(t):
-    prefix = "sparse." if t._is_sparse else "" if t.device is HOST else t.device.type + "."
-    return f"torch.{prefix}{dt.LEGACY.get(t.dtype, t.dtype.name)}Tensor"

@@ -11,7 +11,7 @@ from ..autograd.tangents import carry
 from ..call.autocast import LOWER
 from ..context import CONTEXT
 from ..declare import composite, op
-from .common import F, T, numel
+from .common import F, T, dt, numel
 
 
 # -------------------------------------------------------------------------------------------- single steps by operators
@@ -186,6 +186,7 @@ def _declare_layer(mode):
         f"_{name}_layer({_ARGS}, int[]? sizes, bool reverse, bool train) -> (Tensor, Tensor, Tensor, Tensor, Tensor)",
         meta=_layer_meta(mode),
         derivative={_TENSORS: gradients},
+        node="MkldnnRnnLayerBackward0" if mode == "LSTM" else None,
         reads=_READS | {"hx": _any} if mode == "GRU" else _READS,
         non_differentiable=(3, 4) if mode == "LSTM" else (2, 3, 4),
         out=False,
@@ -221,7 +222,14 @@ def run(mode, x, sizes, states, weights, num_layers, dropout, train, bidirection
         x = T.cat(outputs, -1) if bidirectional else outputs[0]
         if dropout and train and layer < num_layers - 1:
             x = F.dropout(x, dropout, True)
+    if not bidirectional and CONTEXT.grad and x._requires_grad and not _is_one_node(mode, x, sizes, weights):
+        x = x.clone()  # PyTorch composes these of steps, so that programs may write to the outputs
     return x, tuple(T.stack(s) for s in zip(*last))
+
+
+def _is_one_node(mode, x, sizes, weights):
+    """Whether PyTorch computes a layer by one call of oneDNN, which keeps its outputs for backward."""
+    return mode == "LSTM" and sizes is None and x.dtype is not dt.float64 and all(w[4] is None for w in weights)
 
 
 def step(mode, x, states, w_ih, w_hh, b_ih, b_hh):

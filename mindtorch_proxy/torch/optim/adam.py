@@ -79,6 +79,8 @@ class Adam(_ParameterwiseOptimizer):
         )
         for alike in kinds.values():
             torch._adam_step_(*zip(*alike), *numbers)
+            if group["decoupled_weight_decay"] and group["weight_decay"]:  # which PyTorch writes by itself
+                torch.autograd.graph.increment_version([row[0] for row in alike])
 
     def _update(self, param, grad, state, group, lr, step):
         beta1, beta2 = map(_number, group["betas"])

@@ -51,8 +51,11 @@ class ASGD(_ParameterwiseOptimizer):
 
     def _update(self, param, grad, state, group, lr, step):
         lambd, eta, mu, average = group["lambd"], state["eta"].item(), state["mu"], state["ax"]
-        param.mul_(1 - lambd * eta)
-        param.add_(grad, alpha=-eta)
+        if group["foreach"]:  # PyTorch's order of roundings, and one write instead of two
+            param.add_(grad.add(param, alpha=lambd), alpha=-eta)
+        else:
+            param.mul_(1 - lambd * eta)
+            param.add_(grad, alpha=-eta)
         if mu.item() == 1:
             average.copy_(param)
         else:

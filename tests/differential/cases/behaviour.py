@@ -502,3 +502,82 @@ def case_errors_of_scripted_code(torch):
             lines = [line for line in marks.splitlines() if not re.search(r"\(\d+\): ", line)]  # those of a trace
             found[name] = type(error).__name__, issubclass(type(error), RuntimeError), lines, error.__cause__ is None
     return found
+
+
+def case_rows_whose_keys_are_all_hidden(torch):
+    """PyTorch's fused kernel of attention gives NaN there, which it uses in evaluation without gradients."""
+    nn = torch.nn
+    torch.manual_seed(0)
+    x = torch.randn(2, 4, 8)
+    padding, mask = torch.tensor([[False] * 4, [True] * 4]), torch.zeros(4, 4, dtype=torch.bool)
+    mask[2] = True
+    apart = torch.zeros(4, 4, 4, dtype=torch.bool)
+    apart[1, 3] = True
+    some = torch.tensor([[False, True, True, True], [False] * 4])
+    given = {
+        "padding": {"src_key_padding_mask": padding},
+        "mask": {"src_mask": mask},
+        "float": {"src_mask": torch.zeros(4, 4).masked_fill(mask, -INF)},
+        "apart": {"src_mask": apart},
+        "both": {"src_mask": mask, "src_key_padding_mask": some},
+    }
+    found = {}
+    kinds = {}, {"norm_first": True}, {"activation": "gelu"}, {"activation": torch.nn.functional.silu}, {"bias": False}
+    for kind, first, heads in itertools.product(kinds, (True, False), (2, 1)):
+        layer = nn.TransformerEncoderLayer(8, heads, 16, dropout=0.0, batch_first=first, **kind)
+        for name, masks in given.items():
+            if name == "apart" and heads == 1:
+                continue
+            for mode in ("train", "eval", "frozen"):
+                layer.train(mode == "train").requires_grad_(mode != "frozen")
+                key = f"{sorted(kind)} {kind.get('activation')!s:.10} {first} {heads} {name} {mode}"
+                out = layer(x if first else x.transpose(0, 1), **masks)
+                found[key] = out.isnan().any(-1), out.nan_to_num().square().sum()
+    attention = nn.MultiheadAttention(8, 2, batch_first=True).eval().requires_grad_(False)
+    for weights in (True, False):
+        found[f"attention {weights}"] = attention(x, x, x, key_padding_mask=padding, need_weights=weights)[0]
+        found[f"attention mask {weights}"] = attention(x, x, x, attn_mask=mask, need_weights=weights)[0]
+    return found
+
+
+def case_outputs_of_recurrent_layers_may_be_written_to(torch):
+    found = {}
+    for kind, options in itertools.product(
+        ("GRU", "RNN", "LSTM"),
+        ({}, {"bidirectional": True}, {"num_layers": 2}, {"dtype": torch.float64}, {"dtype": torch.bfloat16}),
+    ):
+        torch.manual_seed(0)
+        layer = getattr(torch.nn, kind)(3, 4, **options)
+        x = torch.randn(5, 2, 3, dtype=options.get("dtype"))
+        packed = torch.nn.utils.rnn.pack_padded_sequence(x, [5, 3])
+        for part in ("output", "state", "packed"):
+            out, state = layer(packed if part == "packed" else x)
+            out = out.data if part == "packed" else out
+            state = state[0] if isinstance(state, tuple) else state
+            loss = (out * 1).sum() + (state * 1).sum()
+            (state if part == "state" else out).relu_()
+            try:
+                loss.backward()
+                gradient = layer.weight_ih_l0.grad
+                found[f"{kind} {options} {part}"] = gradient.shape if x.dtype is torch.bfloat16 else gradient
+                layer.zero_grad()
+            except RuntimeError as error:
+                found[f"{kind} {options} {part}"] = str(error)
+    return found
+
+
+def case_versions_of_parameters_after_steps(torch):
+    found = {}
+    for name, options in itertools.product(
+        "SGD Adam AdamW RMSprop Adagrad Adadelta Adamax NAdam RAdam Rprop ASGD".split(),
+        ({}, {"weight_decay": 0.1}, {"foreach": True}, {"foreach": False}),
+    ):
+        if name == "Rprop" and "weight_decay" in options:
+            continue
+        p = torch.nn.Parameter(torch.linspace(-1, 1, 5))
+        optimizer = getattr(torch.optim, name)([p], lr=0.1, **options)
+        for step in range(2):
+            p.grad = torch.linspace(0.5, 1.5, 5)
+            optimizer.step()
+            found[f"{name} {options} {step}"] = p.detach().clone(), p._version, p.grad._version
+    return found

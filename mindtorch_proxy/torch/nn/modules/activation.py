@@ -534,6 +534,17 @@ def _why_not_fused(attention, query, key, value, padding, mask):
     return ""
 
 
+def _without_keys(query, heads, attn_mask, padding):
+    """Return where the rows of a query see no key: (batch, length). Masks are boolean, or hide by minus infinity."""
+    batch, length, _ = query.shape
+    hidden = torch.zeros((1, 1, 1, 1), dtype=torch.bool, device=query.device)
+    of_heads = (1, 1) if attn_mask is None or attn_mask.dim() == 2 else (batch, heads)
+    for mask, shape in ((attn_mask, (*of_heads, length, length)), (padding, (batch, 1, 1, length))):
+        if mask is not None:
+            hidden = hidden | (mask if mask.dtype is torch.bool else mask == float("-inf")).reshape(shape)
+    return hidden.all(-1).any(1).expand(batch, length)
+
+
 def _on_sequences(attention, nested, need_weights, average):
     """Compute self-attention within each sequence of a nested tensor.
 
@@ -650,6 +661,7 @@ class MultiheadAttention(Module):
                     f"The fast path was not hit because {why_not_fused}"
                 )
             return _on_sequences(self, query, need_weights, average_attn_weights)
+        masks = attn_mask, key_padding_mask
         key_padding_mask = F._canonical_mask(
             mask=key_padding_mask,
             mask_name="key_padding_mask",
@@ -665,6 +677,7 @@ class MultiheadAttention(Module):
             target_type=query.dtype,
             check_other=False,
         )
+        given = query
         if transpose:  # keep identity: self-attention projects a shared tensor once
             seen = {}
             query, key, value = (seen.setdefault(id(x), x.transpose(1, 0)) for x in (query, key, value))
@@ -701,10 +714,12 @@ class MultiheadAttention(Module):
             **projections,
         )
         output = output.transpose(1, 0) if transpose else output
-        return (
-            output if why_not_fused else output.contiguous(),
-            weights,
-        )  # PyTorch's fused kernel returns contiguous results
+        if why_not_fused:
+            return output, weights
+        if not need_weights and masks != (None, None):  # PyTorch's fused kernel gives NaN where all keys are hidden
+            hidden = _without_keys(given, self.num_heads, *masks)
+            output = output.masked_fill(hidden.unsqueeze(-1), float("nan"))
+        return output.contiguous(), weights  # as that kernel's results are
 
     def merge_masks(
         self, attn_mask: Tensor | None, key_padding_mask: Tensor | None, query: Tensor

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from .. import functional as F
 from ..init import xavier_uniform_
-from .activation import GELU, MultiheadAttention, ReLU
+from .activation import GELU, MultiheadAttention, ReLU, _without_keys
 from .container import ModuleList
 from .dropout import Dropout
 from .linear import Linear
@@ -373,9 +373,36 @@ class TransformerEncoderLayer(Module):
         x = src
         if self.norm_first:
             x = x + self._sa_block(self.norm1(x), mask, padding, is_causal=is_causal)
-            return x + self._ff_block(self.norm2(x))
-        x = self.norm1(x + self._sa_block(x, mask, padding, is_causal=is_causal))
-        return self.norm2(x + self._ff_block(x))
+            x = x + self._ff_block(self.norm2(x))
+        else:
+            x = self.norm1(x + self._sa_block(x, mask, padding, is_causal=is_causal))
+            x = self.norm2(x + self._ff_block(x))
+        if (mask is not None or padding is not None) and self._is_fused(src):
+            # PyTorch's fused kernel gives NaN where all keys are hidden
+            hidden = _without_keys(src, self.self_attn.num_heads, mask, padding)
+            x = x.masked_fill(hidden.unsqueeze(-1), float("nan"))
+        return x
+
+    def _is_fused(self, src):
+        """Whether PyTorch would compute the layer by its fused kernel."""
+        attention = self.self_attn
+        fits = (
+            torch.backends.mha.get_fastpath_enabled()
+            and src.dim() == 3
+            and not src.is_nested
+            and not self.training
+            and attention.batch_first
+            and attention.in_proj_bias is not None
+            and attention._qkv_same_embed_dim
+            and self.activation_relu_or_gelu
+            and self.norm1.eps == self.norm2.eps
+            and attention.num_heads % 2 == 0
+        )
+        if not fits or any(m._forward_hooks or m._forward_pre_hooks for m in self.modules()):
+            return False
+        tensors = (src, *self.parameters())
+        asked = torch.overrides.has_torch_function(tensors)
+        return not asked and not (torch.is_grad_enabled() and any(t.requires_grad for t in tensors))
 
     def _sa_block(self, x, attn_mask, key_padding_mask, is_causal=False):
         return self.dropout1(
