@@ -8,7 +8,7 @@ which never grows.
 
 from ..autograd import enable_grad, grad
 from ..autograd.tangents import carry
-from ..call.autocast import LOWER
+from ..call.autocast import LOWER, get_dtype
 from ..context import CONTEXT
 from ..declare import composite, op
 from .common import F, T, dt, numel
@@ -200,9 +200,23 @@ LAYERS = {mode: _declare_layer(mode) for mode in MODES}
 def _layer(mode, x, states, weights, sizes, reverse, call=None):
     """Run one layer in one direction and return (outputs, last states). `call` runs the operator below autocast."""
     tensors = (x, *states, *(None,) * (2 - len(states)), *weights)
+    composed = call is not None or mode == "GRU" or mode == "LSTM" and x.dtype is dt.float16  # of steps, in PyTorch
+    if composed and CONTEXT.autocast_enabled.get(x.device.type):
+        tensors = _in_one_dtype(tensors, dt.promote_types(states[0].dtype, get_dtype(x.device.type)))
     train = CONTEXT.grad and any(t is not None and t._requires_grad for t in tensors)
     out = (call or getattr(T, f"_{mode.lower()}_layer"))(*tensors, sizes, reverse, train)
     return out[0], out[1 : 1 + len(states)]
+
+
+def _in_one_dtype(tensors, dtype):
+    """Return operands under autocast in the dtype of the result, to which PyTorch's steps promote state and products.
+
+    float64 is left as it is.
+    """
+    if any(t is not None and t.dtype is dt.float64 for t in tensors):
+        return tensors
+    with CONTEXT.set(autocast=None):
+        return tuple(t if t is None or t.dtype is dtype else t.to(dtype) for t in tensors)
 
 
 def run(mode, x, sizes, states, weights, num_layers, dropout, train, bidirectional):

@@ -581,3 +581,24 @@ def case_versions_of_parameters_after_steps(torch):
             optimizer.step()
             found[f"{name} {options} {step}"] = p.detach().clone(), p._version, p.grad._version
     return found
+
+
+def case_recurrent_layers_under_autocast(torch):
+    found = {}
+    dtypes = torch.float32, torch.bfloat16, torch.float16
+    for kind, given, of_state in itertools.product(("GRU", "LSTM", "RNN"), dtypes, (None, *dtypes[:2])):
+        torch.manual_seed(0)
+        layer, cell = getattr(torch.nn, kind)(3, 4), getattr(torch.nn, kind + "Cell")(3, 4)
+        x = torch.linspace(-1, 1, 30).reshape(5, 2, 3).to(given)
+        state = None if of_state is None else torch.linspace(-1, 1, 8).reshape(1, 2, 4).to(of_state)
+        state = (state, state) if kind == "LSTM" and state is not None else state
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            out, last = layer(x, state)
+            last = last[0] if isinstance(last, tuple) else last
+            (out.float().sum() + last.float().sum()).backward()
+            one = None if given is torch.float16 else cell(x[0])
+        one = one[0] if isinstance(one, tuple) else one
+        near = [round(v, 1) + 0.0 for v in (out.float().sum().item(), last.float().sum().item())]
+        found[f"{kind} {given} {of_state}"] = out.dtype, last.dtype, layer.weight_ih_l0.grad.dtype, near[0] > 0
+        found[f"{kind} {given} {of_state} cell"] = None if one is None else (one.dtype, one.shape)
+    return found
