@@ -1,5 +1,5 @@
-"""Random programs of 5 to 15 calls, here and beside the real torch: values, dtypes, shapes, strides of views, errors,
-gradients.
+"""Random programs of 5 to 15 calls, here and beside the real torch: values, dtypes, shapes, strides, which inputs share
+memory, nodes of the graph, versions of the inputs, errors, gradients and their strides.
 
     .venv/bin/python tools/fuzz.py --oracle PYTHON [--programs 1000] [--seed 0]
 A difference is shrunk by hypothesis and printed as the lines of a program; those that tests/ledger.toml knows ("fuzz:
@@ -121,7 +121,8 @@ LEAVES = [
 
 # ------------------------------------------------------------------------------------------------ a process that runs
 # programs
-def described(torch, v):
+def described(torch, v, made=()):
+    """Return a result as JSON holds it; made: the tensors whose memory it may share."""
     if isinstance(v, torch.Tensor):
         values = (
             v.detach()
@@ -130,10 +131,17 @@ def described(torch, v):
             .tolist()
         )
         values = [[z.real, z.imag] for z in values] if v.is_complex() else values
-        return ["tensor", str(v.dtype), list(v.shape), bool(v.requires_grad), values]
+        strides = list(v.stride()) if v.numel() else []  # of nothing they mean nothing
+        shared = [k for k, t in enumerate(made) if t.numel() and same_memory(v, t)] if v.numel() else []
+        graph = [bool(v.requires_grad), v.is_leaf, None if v.grad_fn is None else v.grad_fn.name()]
+        return ["tensor", str(v.dtype), list(v.shape), graph, strides, shared, values]
     if isinstance(v, (tuple, list)):
-        return [described(torch, e) for e in v]
+        return [described(torch, e, made) for e in v]
     return ["value", v if isinstance(v, (int, float, bool, str, type(None))) else repr(v)]
+
+
+def same_memory(a, b):
+    return a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr()
 
 
 def run(torch, leaves, lines):
@@ -155,21 +163,19 @@ def run(torch, leaves, lines):
             )
             names[f"v{k}"] = first if isinstance(first, torch.Tensor) and first.numel() < 5000 else made[0]
             last = names[f"v{k}"] if names[f"v{k}"].requires_grad and names[f"v{k}"].is_floating_point() else last
-            found.append(described(torch, value))
+            found.append(described(torch, value, made))
         except Exception as e:
             names[f"v{k}"] = made[0]
             found.append(["error", type(e).__name__, str(e)[:200]])
     try:
         if last is not None:
             last.sum().backward()
-        found.append(
-            [
-                "gradients",
-                *[None if t.grad is None else described(torch, t.grad) for t in made if t.requires_grad and t.is_leaf],
-            ]
-        )
+        leaves = [t for t in made if t.requires_grad and t.is_leaf]
+        found.append(["gradients", *[None if t.grad is None else described(torch, t.grad)[:3] for t in leaves]])
+        found[-1] += [None if t.grad is None else described(torch, t.grad)[4:] for t in leaves]
     except Exception as e:
         found.append(["error", type(e).__name__, str(e)[:200]])
+    found.append(["versions", *[t._version for t in made]])
     return found
 
 
@@ -239,7 +245,7 @@ def difference(lines, theirs, ours):
     """What differs first: (the line, theirs, ours), or None. After that, all may differ."""
     if len(theirs) != len(ours):
         return "the program", theirs, ours
-    for line, a, b in zip([*lines, "gradients"], theirs, ours):
+    for line, a, b in zip([*lines, "gradients", "versions"], theirs, ours):
         if not alike(a, b):
             return line, a, b
     return None

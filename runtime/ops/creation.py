@@ -33,7 +33,17 @@ from ..device import device as Device
 from ..dlpack import from_dlpack, is_capsule
 from ..signatures import mismatch
 from ..storage import UntypedStorage
-from ..tensor import check_bytes, check_numel, extent, from_array, meta_tensor, number_in, strided_view, tensor_method
+from ..tensor import (
+    check_bytes,
+    check_numel,
+    extent,
+    from_array,
+    meta_tensor,
+    number_in,
+    strided_view,
+    tensor_method,
+    unversioned,
+)
 from ..tensor import empty as _empty
 from ..typed_storage import TypedStorage
 from ..warn import warn_once
@@ -979,7 +989,7 @@ def eye(n, m, dtype, layout, device, requires_grad, pin_memory):
     d, dev = _options(dtype, layout, device)
     out = fill_op.call((n, m), 0, d, dev)
     out.diagonal().fill_(1)
-    return _flag(out, requires_grad)
+    return _flag(unversioned(out), requires_grad)
 
 
 OBJECT_DTYPE = Out("Expected object of scalar type {Want} but got scalar type {Got} for argument 'out'")

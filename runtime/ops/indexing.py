@@ -1015,6 +1015,8 @@ def nonzero(self, as_tuple, out=None):
             raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
         return (self if self._shape else self.unsqueeze(0)).nonzero().unbind(1)
     r = _nonzero.call(self.detach() if self._requires_grad else self)
+    if len(self._shape) == 1:  # PyTorch's result has one column after the other
+        r._stride = (1, r._shape[0])
     return r if out is None else with_out(_nonzero, r, out)
 
 
