@@ -108,3 +108,48 @@ def test_semantics_are_judged_by_the_ledger():
     }
     ledger = {"semantics: file:b": {}, "semantics: file:d": {}, "semantics: file:not_run": {}, "fuzz: x": {}}
     assert tool("semantics").judge(record, ledger) == (["file:c"], ["file:d"])
+
+
+def test_training_programs_differ_where_they_do():
+    training = tool("fuzz_training")
+    told = ["torch.float32", [2], [0.5, -1e-9]]
+    run = {"losses 0": [1.25], "gradients": {"bias": [*told, [1]]}, "parameters": {"bias": [*told, True, 3]}}
+    changed = lambda name, value: run | {name: value}  # noqa: E731
+    spec = {"autocast": False}
+    assert training.difference(spec, run, changed("losses 0", [1.2501])) is None
+    rounding = {"bias": ["torch.float32", [2], [0.5, 3e-9], [1]]}
+    assert training.difference(spec, run, changed("gradients", rounding)) is None
+    assert training.difference(spec, run, changed("losses 0", [1.27]))[0] == "losses 0"
+    assert training.difference(spec, run, changed("gradients", {"bias": [*told, [2]]}))[0] == "gradients: bias"
+    assert training.difference(spec, run, changed("parameters", {"bias": [*told, True, 4]}))[0] == "parameters: bias"
+    assert training.difference(spec, run, run | {"error": ["RuntimeError", ""]})[0] == "error"
+    assert training.difference(spec, run, ["hung"])[0] == "the program"
+
+
+def test_a_random_training_program_runs():
+    training = tool("fuzz_training")
+    layers = [["conv", "ReLU", True], ["norm", None, False], ["shuffle", "GELU", False]]
+    spec = {
+        "kind": "images",
+        "layers": layers,
+        "head": "smoothed",
+        "hooks": ["forward", "backward", "post"],
+        "checkpoint": False,
+        "autocast": False,
+        "optimizer": ["AdamW", 0],
+        "foreach": None,
+        "groups": True,
+        "scheduler": "OneCycleLR",
+        "accumulate": 2,
+        "clip": "norm",
+        "set_to_none": True,
+        "events": {"1": "resume", "2": "copy", "3": "evaluate"},
+        "steps": 4,
+    }
+    import torch
+    import torch.utils.checkpoint
+
+    found = training.train(torch, spec)
+    assert "error" not in found and found["loaded"] == "<All keys matched successfully>"
+    assert len(found["seen"]) > 8 and found["losses 3"][0] < found["losses 0"][0] * 1.5
+    assert found["parameters"]["last.weight"][-2] >= 2 and found["random"] == training.train(torch, spec)["random"]
