@@ -59,6 +59,7 @@ SCHEDULERS = {
     "CyclicLR": {"base_lr": 0.001, "max_lr": 0.01, "step_size_up": 2, "cycle_momentum": False},
 }
 LOSSES = "mse cross_entropy smooth_l1 bce huber nll smoothed".split()
+EPS = 0.1  # of norms: what hardly varies in a batch of four would be divided by next to nothing
 HOOKS = "forward pre backward tensor parameter post".split()
 LIMITS = {"float32": 1e-3, "bfloat16": 0.3}  # a rounding early in the run grows with the steps
 
@@ -183,15 +184,17 @@ def layer_of(torch, kind, name, width):
             "depthwise": lambda: nn.Conv2d(width, width, 3, padding="same", groups=width),
             "dilated": lambda: nn.Conv2d(width, width, 3, padding=2, dilation=2, padding_mode="reflect"),
             "transposed": lambda: nn.ConvTranspose2d(width, width, 3, padding=1),
-            "norm": lambda: nn.BatchNorm2d(width),
-            "group_norm": lambda: nn.GroupNorm(2, width),
-            "instance_norm": lambda: nn.InstanceNorm2d(width, affine=True, track_running_stats=True),
+            "norm": lambda: nn.BatchNorm2d(width, eps=EPS),
+            "group_norm": lambda: nn.GroupNorm(2, width, eps=EPS),
+            "instance_norm": lambda: nn.InstanceNorm2d(width, eps=EPS, affine=True, track_running_stats=True),
             "max_pool": lambda: nn.MaxPool2d(2, stride=1, padding=1),
             "avg_pool": lambda: nn.AvgPool2d(3, stride=1, padding=1, count_include_pad=False),
             "upsample": lambda: nn.Upsample(scale_factor=1.5, mode="bilinear"),
             "shuffle": lambda: nn.Sequential(nn.Conv2d(width, 4 * width, 1), nn.PixelShuffle(2), nn.MaxPool2d(2)),
             "dropout2d": lambda: nn.Dropout2d(0.3),
-            "residual": lambda: Residual(nn.Sequential(nn.BatchNorm2d(width), nn.Conv2d(width, width, 3, padding=1))),
+            "residual": lambda: Residual(
+                nn.Sequential(nn.BatchNorm2d(width, eps=EPS), nn.Conv2d(width, width, 3, padding=1))
+            ),
             "pad": lambda: nn.Sequential(nn.ZeroPad2d(1), nn.Conv2d(width, width, 3)),
         }[name]()
     if kind == "tokens":
@@ -203,16 +206,16 @@ def layer_of(torch, kind, name, width):
             "encoder": lambda: nn.TransformerEncoderLayer(width, 2, 2 * width, 0.1, batch_first=True),
             "attention": lambda: Attention(width),
             "conv1d": lambda: Turned(nn.Conv1d(width, width, 3, padding=1)),
-            "layer_norm": lambda: nn.LayerNorm(width),
+            "layer_norm": lambda: nn.LayerNorm(width, eps=EPS),
             "dropout": lambda: nn.Dropout(0.2),
-            "residual": lambda: Residual(nn.Sequential(nn.LayerNorm(width), nn.Linear(width, width))),
+            "residual": lambda: Residual(nn.Sequential(nn.LayerNorm(width, eps=EPS), nn.Linear(width, width))),
         }[name]()
     return {
         "linear": lambda: nn.Linear(width, width),
-        "norm": lambda: nn.BatchNorm1d(width),
-        "layer_norm": lambda: nn.LayerNorm(width, elementwise_affine=False),
+        "norm": lambda: nn.BatchNorm1d(width, eps=EPS),
+        "layer_norm": lambda: nn.LayerNorm(width, eps=EPS, elementwise_affine=False),
         "dropout": lambda: nn.Dropout(0.2),
-        "residual": lambda: Residual(nn.Sequential(nn.LayerNorm(width), nn.Linear(width, width), nn.GELU())),
+        "residual": lambda: Residual(nn.Sequential(nn.LayerNorm(width, eps=EPS), nn.Linear(width, width), nn.GELU())),
         "tied": lambda: Tied(width),
         "branch": lambda: Branch(width),
     }[name]()
