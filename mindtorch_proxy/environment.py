@@ -50,12 +50,16 @@ def install(with_metadata=False, with_types=False):
     """
     if with_metadata:
         _write_metadata()
+        print(f"wrote {DIST_INFO}: pip takes torch for installed")
     if with_types:
         _write_types()
+        print(f"wrote {STUBS}: type checkers and editors know what `import torch` gives")
     _write(PTH, PTH_LINE)
+    print(f"wrote {PTH}: {VARIABLE}=1 activates {sys.executable}")
     for path, text in conda_scripts().items():
         os.makedirs(os.path.dirname(path), exist_ok=True)
         _write(path, text)
+        print(f"wrote {path}")
 
 
 def uninstall():

@@ -2,17 +2,24 @@
 
 It is made from the declarations of operators and from the modules under `torch`. Type checkers and editors read
 `torch-stubs` in site-packages (PEP 561). Operators have the types of their schemas, Python functions their own
-annotations, or Any where they have none.
+annotations, or what typed_facts.py states, or Any.
 """
 
+import ast
+import collections.abc
 import enum
 import importlib
 import inspect
 import keyword
 import os
+import re
 import sys
+import textwrap
 import types
+import typing
+import warnings
 
+from . import typed_facts
 from .finder import ROOTS
 
 TYPES = {
@@ -31,10 +38,14 @@ TYPES = {
     "Dimname": "str",
 }
 HEAD = """\
-from typing import Any, Callable, Iterator, Sequence, overload
+import collections.abc
+from typing import Any, Callable, Generic, Iterator, Sequence, SupportsIndex, TypeVar, overload
+from typing_extensions import Self
 from builtins import bool as _bool, complex as _complex, float as _float, int as _int, str as _str
 """
-NUMBER = "_Number = _int | _float | _bool | _complex\n"
+NUMBER = '_Number = _int | _float | _bool | _complex\n_T_co = TypeVar("_T_co", covariant=True)\n'
+FACTS = typed_facts.read()
+MODULES: dict = {}  # {name: (module, whether it is a package)} of the modules that get a stub
 # names that mean something else in torch or Tensor
 SHADOWED = ("bool", "complex", "float", "int", "str", "dtype", "device", "layout", "memory_format")
 CONVERSIONS = {
@@ -63,11 +74,31 @@ def type_of(arg):
     return f"{found} | None" if arg.optional else found
 
 
-def result_of(schema):
-    """Return the type of a schema's result."""
+def result_of(op):
+    """Return the type of an operator's result."""
+    from .runtime.call.return_types import result_class
+
+    schema, named = op.schema, result_class(op)
+    if named is not None and len(schema.returns) > 1:
+        return f"torch.return_types.{named.__name__}"
     found = [builtin(TYPES.get(r.base, "Any")) for r in schema.returns]
     found = [f"tuple[{t}, ...]" if r.list else t for t, r in zip(found, schema.returns)]
     return found[0] if len(found) == 1 else f"tuple[{', '.join(found)}]" if found else "None"
+
+
+def results():
+    """Return the lines of torch.return_types: the named tuples of the operators."""
+    from .runtime import registry
+    from .runtime.call.return_types import result_class
+
+    found = {}
+    for op in registry.operators():
+        if (cls := result_class(op)) is not None:
+            of = ["tuple[Tensor, ...]" if r.list else builtin(TYPES.get(r.base, "Any")) for r in op.schema.returns]
+            found[cls.__name__] = [f"class {cls.__name__}(tuple[{', '.join(of)}]):"]
+            for name, kind in zip(cls.__match_args__, of):
+                found[cls.__name__] += ["    @property", f"    def {name}(self) -> {kind}: ..."]
+    return [line for name in sorted(found) for line in found[name]]
 
 
 def annotation(value):
@@ -76,15 +107,43 @@ def annotation(value):
         return builtin(value) if value in ("bool", "int", "str", "float", "None", "Tensor") else "Any"
     if value is None or value is type(None):
         return "None"
+    origin, inside = typing.get_origin(value), typing.get_args(value)
+    if origin in (typing.Union, types.UnionType):
+        found = [annotation(part) for part in inside]
+        return "Any" if "Any" in found else " | ".join(dict.fromkeys(found))
+    if origin in (list, dict, set, type) or origin is tuple or getattr(origin, "__module__", "") == "collections.abc":
+        if origin is collections.abc.Callable:
+            return "Callable[..., Any]"
+        parts = ", ".join("..." if part is ... else annotation(part) for part in inside)
+        of = origin.__name__ if origin.__module__ == "builtins" else f"collections.abc.{origin.__name__}"
+        return f"{of}[{parts}]" if parts else of
     if isinstance(value, type) and value.__module__ == "builtins":
         return builtin(value.__name__)
-    if (
-        isinstance(value, type)
-        and value.__module__ == "torch"
-        and value.__qualname__ in ("Tensor", "dtype", "device", "Generator")
-    ):
+    if isinstance(value, type) and value.__module__ == "torch" and value.__qualname__ in ("Tensor", "Generator"):
+        return value.__qualname__
+    if isinstance(value, type) and value.__module__ == "torch" and value.__qualname__ in ("dtype", "device"):
         return builtin(value.__qualname__)
+    if isinstance(value, type) and visible(value) and value.__module__ != "torch":
+        return f"{value.__module__}.{value.__name__}"
     return "Any"
+
+
+def visible(cls):
+    """Whether a class has a stub in its own module."""
+    home, _ = MODULES.get(cls.__module__, (None, False))
+    return home is not None and getattr(home, cls.__name__, None) is cls and cls.__name__ in public(home)
+
+
+def documented(lines, value):
+    """Return the lines of a function or class with the first sentence of its help, which editors show."""
+    text = (inspect.getdoc(value) or "").partition("\n\n")[0]
+    text = " ".join(text.split()).replace("\\", "\\\\").replace('"' * 3, "'").strip()
+    if not text or text.startswith(("str(object", "partial(", "Initialize self.")):
+        return lines
+    quoted = f'"""{text}"""' if text[-1] != '"' else f'"""{text} """'
+    return [
+        f"{line[:-4]}\n    {quoted}" if line.startswith("def ") and line.endswith(": ...") else line for line in lines
+    ]
 
 
 def default(value):
@@ -105,6 +164,11 @@ def parameters(signature, types_, first=()):
             found.append("*")
         keywords = keywords or p.kind in (P.KEYWORD_ONLY, P.VAR_POSITIONAL)
         stars = {P.VAR_POSITIONAL: "*", P.VAR_KEYWORD: "**"}.get(p.kind, "")
+        if stars == "*" and types_.get(p.name) == "Sequence[Tensor]":  # f(x, y) and f([x, y])
+            types_ = types_ | {p.name: "Tensor | Sequence[Tensor]"}
+        if p.name in ("self", "cls") and not found:
+            found.append(p.name)
+            continue
         kind = types_.get(p.name) or ("Any" if p.annotation is P.empty else annotation(p.annotation))
         found.append(f"{stars}{p.name}: {kind}" + ("" if p.default is P.empty else f" = {default(p.default)}"))
     return ", ".join(found)
@@ -112,6 +176,8 @@ def parameters(signature, types_, first=()):
 
 def signature_of(f):
     try:
+        return inspect.signature(f, eval_str=True)
+    except NameError:
         return inspect.signature(f)
     except (ValueError, TypeError):
         P = inspect.Parameter
@@ -124,7 +190,7 @@ def operator(part, name, method):
     shown = list(signature.parameters.values())
     known = {p.name: type_of(a) for p, a in zip(shown, op.schema.arguments)}
     known |= {"out": "Tensor | tuple[Tensor, ...] | list[Tensor] | None"} if "out" not in known else {}
-    result = "Tensor" if name.endswith("_") and name[-2:] != "__" else result_of(op.schema)
+    result = "Tensor" if name.endswith("_") and name[-2:] != "__" else result_of(op)
     if method:
         signature, first = signature.replace(parameters=_fitting(shown[1:])), ("self",)
     else:
@@ -167,16 +233,21 @@ def member(cls, name, value):
         first = ("cls",) if kind == "classmethod" else ()
         signature = signature_of(getattr(cls, name))
         return [f"@{kind}", f"def {name}({parameters(signature, {}, first)}) -> Any: ..."]
+    if isinstance(value, enum.Enum) or type(value).__name__.endswith("property"):  # a cached one, for example
+        return [f"{name}: Any"]
     if inspect.isroutine(value):
         lines = function(value, name, method=True)
-        return (
-            lines
-            if "(self" in lines[-1] or "(*args" in lines[-1]
-            else [line.replace(f"def {name}(", f"def {name}(self, ", 1) for line in lines]
-        )
+        if "(self" not in lines[-1] and not lines[-1].startswith(f"def {name}(*args"):
+            lines = [line.replace(f"def {name}(", f"def {name}(self, ", 1) for line in lines]
+        lines = [line.replace("-> Any: ...", "-> None: ...") for line in lines] if name == "__init__" else lines
+        return documented(lines, value)
+    if isinstance(value, (bool, int, float, str)) and not isinstance(value, enum.Enum):
+        return [f"{name}: {builtin(type(value).__name__)}"]
     return []
 
 
+OURS = ("torch", "mindtorch_proxy", "contextlib")  # packages whose classes have stubs or give their members away
+SPECIAL = tuple(f"__{name}__" for name in "init call enter exit iter len getitem setitem contains next".split())
 # double-underscore methods that do not return a tensor, or that type checkers know from `object`
 OWN = {
     f"__{n}__"
@@ -197,54 +268,65 @@ KNOWN = {
 
 
 def bases(cls, here):
-    found = [
-        b
-        for b in cls.__bases__
-        if b is not object and b.__module__.partition(".")[0] == "torch" and "<" not in b.__qualname__
-    ]
-    names = [reference(b, here) for b in found]
+    """Return the names of a class's bases. Of a base without a stub they are its own bases."""
     known = {tuple: "tuple[Any, ...]", int: "_int", dict: "dict[Any, Any]", list: "list[Any]"}
-    return [name for name in names if name] + [known[b] for b in cls.__bases__ if b in known]
+    found = list(dict.fromkeys(stubbed(cls, known)))
+    least = [b for b in found if not any(b is not other and issubclass(other, b) for other in found)]
+    return [known[b] if b in known else reference(b, here) for b in least]
+
+
+def stubbed(cls, known):
+    """Yield the nearest classes above a class that have a stub, or are in `known`."""
+    for b in cls.__bases__:
+        if b in known or visible(b):
+            yield b
+        elif b.__module__.partition(".")[0] in OURS:
+            yield from stubbed(b, known)
+
+
+def hidden(cls):
+    """Return the classes without a stub whose members a class inherits."""
+    found = []
+    for b in cls.__bases__:
+        if b.__module__.partition(".")[0] in OURS and not visible(b):
+            found += [b, *hidden(b)]
+    return found
 
 
 def reference(cls, here):
-    """Return the name by which a module's stub refers to a class, or None."""
-    home = sys.modules.get(cls.__module__)
-    if getattr(home, cls.__name__, None) is not cls:
-        return None
+    """Return the name by which a module's stub refers to a class."""
     return cls.__name__ if cls.__module__ == here else f"{cls.__module__}.{cls.__name__}"
 
 
 def class_(cls, here, module):
     """Return the lines of a class."""
     names = set(vars(cls)) if cls.__name__ != "Tensor" else set(dir(cls)) | set(vars(cls))
-    lines, seen = [], set()
-    for name, kind in getattr(cls, "__annotations__", {}).items():
-        lines.append(f"{name}: {annotation(kind)}")
+    inherited = hidden(cls)
+    for other in inherited:
+        names |= set(vars(other))
+    key = f"{here}.{cls.__name__}"
+    facts = FACTS.get(key, {})
+    lines, seen = [line for found in facts.values() for line in found], set(facts)
+    for name, kind in vars(cls).get("__annotations__", {}).items():
+        if name not in seen and name.isidentifier():
+            lines.append(f"{name}: {annotation(kind)}")
         seen.add(name)
     for name in sorted(names - seen):
-        if name.startswith("_") and name not in (
-            "__init__",
-            "__call__",
-            "__enter__",
-            "__exit__",
-            "__iter__",
-            "__len__",
-            "__getitem__",
-        ):
+        if name.startswith("_") and name not in SPECIAL:
             continue
         if cls.__name__ == "Tensor" and (name in ("__init__", "__call__") or hasattr(object, name)):
             continue
-        lines += member(cls, name, inspect.getattr_static(cls, name, None) if name in vars(cls) else getattr(cls, name))
+        own = name in vars(cls) or any(name in vars(other) for other in inherited)
+        lines += member(cls, name, inspect.getattr_static(cls, name, None) if own else getattr(cls, name))
     if cls.__name__ == "Tensor" and here == "torch":
-        lines += ["def __init__(self, *args: Any, **kwargs: Any) -> None: ..."]
+        lines += [] if "__init__" in facts else ["def __init__(self, *args: Any, **kwargs: Any) -> None: ..."]
         dunder = (
             n for n in sorted(set(dir(cls)) - OWN) if n[:2] == n[-2:] == "__" and inspect.isfunction(getattr(cls, n))
         )
         lines += [
             f"def {n}(self, *other: Any) -> {CONVERSIONS.get(n[2:-2], 'Tensor')}: ..."
             for n in dunder
-            if n != "__reduce_ex__"
+            if n != "__reduce_ex__" and n not in facts
         ]
         lines += ["def __setitem__(self, index: Any, value: Any) -> None: ..."]
     if cls.__name__ == "Module" and here.startswith("torch.nn"):
@@ -255,11 +337,38 @@ def class_(cls, here, module):
     own = (
         list(dict.fromkeys(lines)) if "@overload" not in lines and not any(line[0] == "@" for line in lines) else lines
     )
-    inherited = ", ".join(bases(cls, here))
+    known = {re.match(r"(?:def )?(\w*)", line)[1] for line in own}
+    own = [f"{name}: Any" for name in assigned([cls, *inherited]) if name not in known and not hasattr(cls, name)] + own
+    if not any(line.startswith("def __init__") for line in own) and native(cls):
+        own = [*own, "def __init__(self, *args: Any, **kwargs: Any) -> None: ..."]
+    above = typed_facts.GENERIC.get(key) or ", ".join(bases(cls, here))
+    head = documented([f"def {cls.__name__}: ..."], cls) if vars(cls).get("__doc__") else []
     return [
-        f"class {cls.__name__}{f'({inherited})' if inherited else ''}:",
-        *(f"    {line}" for line in own or ["..."]),
+        f"class {cls.__name__}{f'({above})' if above else ''}:",
+        *(line.partition("\n")[2] for line in head),
+        *("    " + line.replace("\n", "\n    ") for line in own or ["..."]),
     ]
+
+
+def assigned(classes):
+    """Return the public attributes that the methods of classes assign to self."""
+    found: dict = {}
+    for cls in classes:
+        try:
+            tree = ast.parse(textwrap.dedent(inspect.getsource(cls)))
+        except (OSError, TypeError, SyntaxError):
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                if isinstance(node.value, ast.Name) and node.value.id == "self" and node.attr[0] != "_":
+                    found[node.attr] = None
+    return list(found)
+
+
+def native(cls):
+    """Whether something other than an __init__ makes the objects of a class."""
+    own = cls.__init__ is object.__init__ and cls.__new__ is not object.__new__
+    return own or type(cls).__call__ is not type.__call__ and cls.__module__ == "torch"
 
 
 def value_(name, value, here):
@@ -275,8 +384,8 @@ def public(module):
     """Return the public names of a module."""
     listed = getattr(module, "__all__", None) if module.__name__ != "torch" else None
     return sorted(
-        {*(listed or ()), *(name for name in dir(module) if name[0] != "_")}
-        | ({"__version__"} if module.__name__ == "torch" else set())
+        {*(listed or ()), *(name for name in dir(module) if name[0] != "_" or name.startswith("_foreach_"))}
+        | ({"__version__", "__future__"} if module.__name__ == "torch" else set())
     )
 
 
@@ -297,6 +406,8 @@ def module_(module, modules):
             elif value.__name__ in modules and value.__name__ != here:
                 parent, _, last = value.__name__.rpartition(".")
                 imports.add(f"from {parent} import {last} as {name}" if parent else f"import {last} as {name}")
+            elif value.__name__.partition(".")[0] == "torch" and value.__name__ not in modules:
+                bodies.append(f"{name}: Any")
             continue
         defined = isinstance(value, type) or inspect.isroutine(value)
         home, own_name = (value.__module__, value.__name__) if defined else (None, "")
@@ -311,9 +422,15 @@ def module_(module, modules):
         elif isinstance(value, type) and value.__name__ == name and (home or "").partition(".")[0] == "torch":
             bodies += class_(value, here, module)
         elif inspect.isroutine(value) and (home or "").partition(".")[0] in ("torch", "mindtorch_proxy"):
-            bodies += function(value, name)
-        elif not defined:
+            facts = FACTS.get(f"{here}.{name}")
+            bodies += documented(facts[name] if facts else function(value, name), value)
+        elif not defined or name in getattr(module, "__all__", ()):
             bodies.append(value_(name, value, here))
+    return text_of(here, imports, bodies + (results() if here == "torch.return_types" else []))
+
+
+def text_of(here, imports, bodies):
+    """Return the text of a stub."""
     names = ("device", "dtype", "layout", "memory_format")
     if here != "torch":
         imports.add(f"from torch import Generator, Size, Tensor, {', '.join(f'{name} as _{name}' for name in names)}")
@@ -344,7 +461,14 @@ def served():
 
 def write(folder):
     """Write the package torch-stubs into a folder and return the number of modules."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of deprecated names, which the program does not use
+        return _write(folder)
+
+
+def _write(folder):
     modules = served()
+    MODULES.update(modules)
     target = os.path.join(folder, "torch-stubs")
     for name, (module, _) in modules.items():
         package = any(other.startswith(name + ".") for other in modules) or modules[name][1]

@@ -31,13 +31,7 @@ torch.no_such_function(1)
 torch.cat(3)
 """
 TENSOR = r"(torch\.)?Tensor"
-REVEALED = [
-    TENSOR,
-    rf"tuple\[{TENSOR}, {TENSOR}\]",
-    r"(torch\.)?Size",
-    TENSOR,
-    r"(torch\.nn\.modules\.linear\.)?Linear",
-]
+REVEALED = [TENSOR, r"(torch\.return_types\.)?max", r"(torch\.)?Size", TENSOR, r"(torch\.nn\.modules\.linear\.)?Linear"]
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +45,19 @@ def environment(tmp_path_factory):
         [sys.executable, "-m", "mindtorch_proxy", "-m", "mindtorch_proxy.typings", site], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
+    assert not done.stderr  # no warnings of deprecated names
     (folder / "sample.py").write_text(SAMPLE)
+    for name in ("idioms", "wrong_calls"):
+        (folder / f"{name}.py").write_text((Path(__file__).parent / f"typed/{name}.txt").read_text())
     return folder, python, site
+
+
+def assert_idioms(output):
+    """Check that correct lines have no error, and that every wrong call has one, as with the real torch's stubs."""
+    assert not re.search(r"idioms\.py.*error", output), output
+    lines = (Path(__file__).parent / "typed/wrong_calls.txt").read_text().splitlines()
+    found = {int(n) for n in re.findall(r"wrong_calls\.py:(\d+)(?::\d+)?:? -? ?error", output)}
+    assert found == set(range(lines.index("torch.no_such(1)") + 1, len(lines) + 1)), output
 
 
 def checked(lines, folder):
@@ -77,11 +82,16 @@ def test_mypy(environment):
         "mypy",
         "--no-incremental",
         "--config-file=",
+        "--strict",
         "--python-executable",
         python,
         "sample.py",
+        "idioms.py",
+        "wrong_calls.py",
     ]
-    revealed, errors = checked(subprocess.run(command, capture_output=True, text=True, cwd=folder).stdout, folder)
+    output = subprocess.run(command, capture_output=True, text=True, cwd=folder).stdout
+    revealed, errors = checked(output, folder)
+    assert_idioms(output)
     assert errors == [16, 17, 18]
     assert len(revealed) == len(REVEALED) and all(re.fullmatch(p, text) for p, text in zip(REVEALED, revealed)), (
         revealed
@@ -94,7 +104,9 @@ def test_pyright(environment):
     if subprocess.run([pyright, "--version"], capture_output=True).returncode:
         pytest.skip("pyright's package brings pyright itself from npm's registry, which is not reached")
     folder, python, _ = environment
-    done = subprocess.run([pyright, "--pythonpath", python, "sample.py"], capture_output=True, text=True, cwd=folder)
+    command = [pyright, "--pythonpath", python, "sample.py", "idioms.py", "wrong_calls.py"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
+    assert_idioms(done.stdout)
     revealed, errors = checked(done.stdout, folder)
     assert errors == [16, 17, 18] and all(re.fullmatch(p, text) for p, text in zip(REVEALED, revealed)), done.stdout
 
@@ -110,6 +122,9 @@ def test_jedi(environment):
     assert "Linear" in complete("torch.nn.Lin") and "AdamW" in complete("torch.optim.Ad")
     signature = jedi.Script("import torch\ntorch.softmax(", environment=where).get_signatures()[0]
     assert [p.name for p in signature.params][:3] == ["input", "dim", "dtype"]
+    assert "sum to one" in signature.docstring()
+    assert "state_dict" in complete("torch.nn.Sequential(torch.nn.ReLU()).state")
+    assert "zero_grad" in complete("torch.optim.AdamW([torch.ones(1)]).zero_")
 
 
 def test_every_operator_is_there(environment):
@@ -125,6 +140,17 @@ def test_every_operator_is_there(environment):
     assert text.count("\n@overload\ndef max(") == 3 and "Any" not in re.search(r"^def addmm\(.*", text, re.M)[0]
 
 
+def test_facts_are_of_classes_and_functions_that_exist():
+    import importlib
+
+    from mindtorch_proxy import typed_facts
+
+    for name, lines in typed_facts.read().items():
+        module, _, own = name.rpartition(".")
+        value = getattr(importlib.import_module(module), own)
+        assert isinstance(value, type) or lines.keys() == {own}, name
+
+
 def test_installed_and_removed(python, tmp_path):
     """Run the command in an environment that uses the packages of this one."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "env"], check=True)
@@ -136,7 +162,8 @@ def test_installed_and_removed(python, tmp_path):
         (site / finder.name).write_text(finder.read_text())
     before = sorted(site.iterdir())
     command, own = ("-m", "mindtorch_proxy.commands"), str(tmp_path / "env/bin/python")
-    python(*command, "--install", "--with-types", executable=own)
+    said = python(*command, "--install", "--with-types", executable=own)
+    assert "wrote" in said and "torch-stubs" in said, said
     assert (site / "torch-stubs/nn/__init__.pyi").exists()
     python(*command, "--uninstall", executable=own)
     assert sorted(site.iterdir()) == before
