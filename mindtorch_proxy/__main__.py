@@ -12,8 +12,11 @@ python -m mindtorch_proxy tune [file]
     Measure which kernels are fastest on this machine, for MINDTORCH_KERNELS=fastest.
 python -m mindtorch_proxy npu-report [--full] [--out FILE]
     Find out what this machine's NPU computes, for people who have one.
+python -m mindtorch_proxy --version
+    Show the versions of this package and of the PyTorch that it implements.
 """
 
+import difflib
 import importlib
 import os
 import runpy
@@ -21,9 +24,12 @@ import sys
 import traceback
 import types
 
-from . import install
+from . import __version__, install
+from .finder import TORCH_VERSION
 from .installation import BrokenInstallation
 from .tracebacks import shorten
+
+COMMANDS = ("doctor", "compare", "where", "tune", "npu-report")
 
 
 def run_code(code, argv, **attributes):
@@ -54,7 +60,9 @@ def run_script(script, argv):
         return
     with open(script, "rb") as file:
         code = compile(file.read(), script, "exec")
-    run_code(code, argv, __file__=script, __cached__=None, __loader__=SourceFileLoader("__main__", script))
+    run_code(
+        code, argv, __file__=os.path.abspath(script), __cached__=None, __loader__=SourceFileLoader("__main__", script)
+    )
 
 
 def run_module(module, argv):
@@ -63,6 +71,15 @@ def run_module(module, argv):
     names = runpy.run_module(module, run_name="__main__", alter_sys=True)
     if sys.flags.inspect:
         sys.modules["__main__"].__dict__.update(names)
+
+
+def not_there(script):
+    """Return a sentence about a first argument that is neither a file nor a command."""
+    if script[:1] == "-":
+        return f"{script} is no option here; Python's own go before -m: python {script} ... -m mindtorch_proxy"
+    text = f"can't open file {os.path.abspath(script)!r}: [Errno 2] No such file or directory"
+    near = difflib.get_close_matches(script, COMMANDS, 1)
+    return text + (f"; did you mean the command {near[0]!r}?" if near else "")
 
 
 def run(argv):
@@ -84,7 +101,7 @@ def run(argv):
         case [script, *_] if os.path.exists(script):
             run_script(script, argv)
         case [script, *_]:
-            print(f"mindtorch_proxy: can't open file {script!r}", file=sys.stderr)
+            print(f"mindtorch_proxy: {not_there(script)}", file=sys.stderr)
             return 2
     return 0
 
@@ -117,6 +134,9 @@ def main(argv):
     match argv:
         case ["-h" | "--help"]:
             print(__doc__)
+            return 0
+        case ["-V" | "--version"]:
+            print(f"mindtorch_proxy {__version__}, torch {TORCH_VERSION}")
             return 0
         case ["-m" | "-c"]:
             print(__doc__, file=sys.stderr)

@@ -16,6 +16,15 @@ ROWS = 40
 HEADS = ("operator", "kind", "primitive", "dtypes", "calls", "ms", "why a later kind")
 
 
+def _writes_lines():
+    """Whether standard output can write the lines of rich's tables, which it cannot in the locale C."""
+    try:
+        "\u2500\u2026".encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+        return True
+    except UnicodeEncodeError:
+        return False
+
+
 class Report(dict):
     """The kernels that this process has used: {"device", "choice", "kernels", "moves", "share", "times", "compiled"}.
 
@@ -91,8 +100,10 @@ class Report(dict):
             from rich.console import Console
         except ImportError:
             return self.text()
+        if not _writes_lines():
+            return self.text()
         out = io.StringIO()
-        Console(file=out, width=160).print(self)
+        Console(file=out, width=160, force_jupyter=False).print(self)  # in a notebook it would display the table
         return out.getvalue().rstrip()
 
     def _repr_html_(self):

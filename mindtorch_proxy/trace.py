@@ -275,8 +275,8 @@ class Recorder:
         samples, nodes, strides = [], [], []
         for k, t in enumerate(results):
             place = self.place(t)
-            if place is not None:
-                self.seen[place[1]] = (version(t), (number, "result", k))
+            if place is not None and self.seen.get(place[1], (None,))[0] != version(t):  # else the first record counts:
+                self.seen[place[1]] = (version(t), (number, "result", k))  # a module returns what an inner one has
             samples.append(None if kind == "call" and name.startswith(UNWRITTEN) else self.sample(t))
             strides.append(None if place is None else list(t.stride()))
             nodes.append(None if kind == "step" else self.followed(t, (number, k)))

@@ -8,6 +8,7 @@ target set explicitly.
 
 import _thread
 import ast
+import atexit
 import concurrent.futures.thread  # noqa: F401  (before our handlers of forks, see there)
 import ctypes
 import gc
@@ -17,6 +18,7 @@ import os
 import signal
 import sys
 import threading
+import warnings
 from collections import deque
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -178,6 +180,7 @@ def _load():
     except Exception as error:  # a broken installation can raise any error
         raise does_not_load(error) from error
 
+    _at_exit()
     launches.decide(ms)
     if not NUMPY_1:
         _refused(c, gen_ops_prim)
@@ -192,6 +195,23 @@ def _load():
     global _fork
     _fork = c.fork_utils
     return ms
+
+
+def _at_exit():
+    """Let MindSpore's function at exit run without its own DeprecationWarning, an error under -W error and -X dev."""
+    from mindspore.train import serialization
+
+    waits = getattr(serialization, "_async_save_close", None)
+    if waits is None:
+        return
+    atexit.unregister(waits)
+
+    def quietly():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            waits()
+
+    atexit.register(quietly)
 
 
 def _refused(c, primitives):

@@ -220,10 +220,12 @@ def is_warn_always_enabled():
 
 
 def get_num_threads():
-    """Return the number of threads of a CPU kernel: by default the number of cores that the process may use."""
+    """Return the number of threads of a CPU kernel: by default OMP_NUM_THREADS, else the cores the process may use."""
     import os
 
-    return _Settings.threads or len(os.sched_getaffinity(0))
+    from mindtorch_proxy.runtime import threads
+
+    return threads.asked() or len(os.sched_getaffinity(0))
 
 
 def _thread_count(name, n):

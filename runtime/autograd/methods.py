@@ -1,5 +1,6 @@
 """The methods of tensors that belong to autograd."""
 
+from ...tracebacks import shorten
 from ..classes import dispatching
 from ..context import CONTEXT, PROCESS
 from ..registry import OPERATORS, T
@@ -24,7 +25,11 @@ Tensor.grad_fn = property(grad_fn)
 @tensor_method
 def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
     """Accumulate gradients of this tensor into the graph's leaves."""
-    engine.backward((self,), None if gradient is None else (gradient,), retain_graph, create_graph, inputs=inputs)
+    try:
+        engine.backward((self,), None if gradient is None else (gradient,), retain_graph, create_graph, inputs=inputs)
+    except Exception as error:
+        shorten(error)
+        raise
 
 
 def _warning(convert):

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ...tracebacks import shorten
 from .. import dtypes as dt
 from ..classes import direct
 from ..context import CONTEXT
@@ -130,7 +131,11 @@ def _make(dunder, name, reflected):
         operator = _named(dunder, otherwise if op is None else make_operator(op, dunder, otherwise, numbers))
         for name_of_it in ("__rtruediv__", "__rdiv__") if dunder == "__rtruediv__" else (dunder,):
             setattr(Tensor, name_of_it, operator)
-        return operator if self is None else operator(self, other)
+        try:
+            return operator if self is None else operator(self, other)
+        except Exception as error:
+            shorten(error)
+            raise
 
     if dunder in _OWN:
         _UNMADE.append(first)

@@ -6,6 +6,7 @@ import inspect
 import sys
 import types
 
+from ...tracebacks import shorten
 from ..classes import (
     DisableTorchFunctionSubclass,
     _disabled_torch_dispatch_impl,
@@ -170,7 +171,11 @@ def asking_modes(fn):
 
     @functools.wraps(fn)
     def public(*args, **kwargs):
-        return handle_torch_function(public, (), *args, **kwargs) if CONTEXT.modes else fn(*args, **kwargs)
+        try:
+            return handle_torch_function(public, (), *args, **kwargs) if CONTEXT.modes else fn(*args, **kwargs)
+        except Exception as error:
+            shorten(error)
+            raise
 
     return public
 
@@ -180,12 +185,16 @@ def overridable(fn):
 
     @functools.wraps(fn)
     def public(*args, **kwargs):
-        relevant = tuple(_flat((*args, *kwargs.values())))
-        return (
-            handle_torch_function(public, relevant, *args, **kwargs)
-            if has_torch_function(relevant)
-            else fn(*args, **kwargs)
-        )
+        try:
+            relevant = tuple(_flat((*args, *kwargs.values())))
+            return (
+                handle_torch_function(public, relevant, *args, **kwargs)
+                if has_torch_function(relevant)
+                else fn(*args, **kwargs)
+            )
+        except Exception as error:
+            shorten(error)
+            raise
 
     return public
 

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 
+from ...tracebacks import shorten
 from ..autograd.forward import linear
 from ..autograd.graph import renamed
 from ..autograd.views import plain_gradient
@@ -438,21 +439,25 @@ def _below_advanced(self, basic):
 
 
 def getitem(self, index):
-    if self.__class__ not in direct or PROCESS.active:
-        if (PROCESS.active and CONTEXT.modes) or (not CONTEXT.subclass_off and overloaded((self,))):
-            return handle_torch_function(Tensor.__getitem__, (self,), self, index)
-    if index.__class__ is int and self._shape:
-        return _named(_basic_index.call(self, (index,)), (index,))
-    if index.__class__ is Tensor and index.dtype in _PLACES and index.device is self.device and index._shape:
-        if self._shape:  # a single index tensor, which needs none of the steps below
-            return index_op.call(self, [index])
-    given = index if index.__class__ is tuple else (index,)
-    if _is_basic(given):
-        return _view_at(self, _basic_tuple(self, given))
-    if overloaded(asked := [*_asked(given)]):
-        return handle_torch_function(Tensor.__getitem__, asked, self, index)
-    basic, advanced = normalise(self, index, not has_values(self))
-    return _view_at(self, basic) if advanced is None else index_op.call(_below_advanced(self, basic), advanced)
+    try:
+        if self.__class__ not in direct or PROCESS.active:
+            if (PROCESS.active and CONTEXT.modes) or (not CONTEXT.subclass_off and overloaded((self,))):
+                return handle_torch_function(Tensor.__getitem__, (self,), self, index)
+        if index.__class__ is int and self._shape:
+            return _named(_basic_index.call(self, (index,)), (index,))
+        if index.__class__ is Tensor and index.dtype in _PLACES and index.device is self.device and index._shape:
+            if self._shape:  # a single index tensor, which needs none of the steps below
+                return index_op.call(self, [index])
+        given = index if index.__class__ is tuple else (index,)
+        if _is_basic(given):
+            return _view_at(self, _basic_tuple(self, given))
+        if overloaded(asked := [*_asked(given)]):
+            return handle_torch_function(Tensor.__getitem__, asked, self, index)
+        basic, advanced = normalise(self, index, not has_values(self))
+        return _view_at(self, basic) if advanced is None else index_op.call(_below_advanced(self, basic), advanced)
+    except Exception as error:
+        shorten(error)
+        raise
 
 
 def _written_at_once(self, index, value):
@@ -481,38 +486,47 @@ def _written_at_once(self, index, value):
     return True
 
 
+def _number_for(self, value):
+    """Return the number that is written into a tensor. Raise PyTorch's error for what is none, or does not fit."""
+    if not isinstance(value, (int, float, complex, np.integer)):
+        raise TypeError(f"can't assign a {type_name(value)} to a {self.type()}")
+    value = python_number(value)
+    if value.__class__ is int:
+        dt.check_int64(value)
+    if value.__class__ is complex or self.dtype.category >= dt.FLOAT and self.dtype.itemsize > 2:
+        check_number(value, self.dtype)
+    return value
+
+
 def setitem(self, index, value):
-    given = index if index.__class__ is tuple else (index,)
-    basic = _is_basic(given)
-    if self.__class__ not in direct or PROCESS.active or value.__class__ not in direct.with_numbers or not basic:
-        asked = (self, value, *_asked(given))
-        if (PROCESS.active and CONTEXT.modes) or (not CONTEXT.subclass_off and overloaded(asked)):
-            return handle_torch_function(Tensor.__setitem__, asked, self, index, value)
-    elif value.__class__ not in NUMBERS and _written_at_once(self, given, value):
-        return
-    if not isinstance(value, Tensor):
-        if not isinstance(value, (int, float, complex, np.integer)):
-            raise TypeError(f"can't assign a {type_name(value)} to a {self.type()}")
-        value = python_number(value)
-        if value.__class__ is int:
-            dt.check_int64(value)
-        if value.__class__ is complex or self.dtype.category >= dt.FLOAT and self.dtype.itemsize > 2:
-            check_number(value, self.dtype)
-    if index.__class__ is bool:  # assigns nothing or everything; inside a tuple, a bool is an index tensor
-        if index:
-            _set_view(T.unsqueeze(self, 0), value)
-        return
-    if basic:
-        _set_view(_view_at(self, _basic_tuple(self, given)), value)
-        return
-    fits = not isinstance(value, Tensor) or not value._shape or value._shape[0] != 1
-    basic, advanced = normalise(
-        self, index, fits and not has_values(self)
-    )  # masks are kept where their values must not be read
-    if advanced is None:
-        _set_view(_view_at(self, basic), value)
-    else:
-        _set_elements(_below_advanced(self, basic), advanced, index, value)
+    try:
+        given = index if index.__class__ is tuple else (index,)
+        basic = _is_basic(given)
+        if self.__class__ not in direct or PROCESS.active or value.__class__ not in direct.with_numbers or not basic:
+            asked = (self, value, *_asked(given))
+            if (PROCESS.active and CONTEXT.modes) or (not CONTEXT.subclass_off and overloaded(asked)):
+                return handle_torch_function(Tensor.__setitem__, asked, self, index, value)
+        elif value.__class__ not in NUMBERS and _written_at_once(self, given, value):
+            return
+        value = value if isinstance(value, Tensor) else _number_for(self, value)
+        if index.__class__ is bool:  # assigns nothing or everything; inside a tuple, a bool is an index tensor
+            if index:
+                _set_view(T.unsqueeze(self, 0), value)
+            return
+        if basic:
+            _set_view(_view_at(self, _basic_tuple(self, given)), value)
+            return
+        fits = not isinstance(value, Tensor) or not value._shape or value._shape[0] != 1
+        basic, advanced = normalise(
+            self, index, fits and not has_values(self)
+        )  # masks are kept where their values must not be read
+        if advanced is None:
+            _set_view(_view_at(self, basic), value)
+        else:
+            _set_elements(_below_advanced(self, basic), advanced, index, value)
+    except Exception as error:
+        shorten(error)
+        raise
 
 
 def _set_view(dst, value):

@@ -3,6 +3,7 @@
 import functools
 import warnings
 
+from ...tracebacks import shorten
 from ..autograd import check_captured, check_inplace, forward, rebase
 from ..autograd.tangents import innermost
 from ..backend import backend, of_type
@@ -280,18 +281,22 @@ def _overridable(f):
     from ..classes import direct
 
     def method(self, *args, **kwargs):
-        other = args[0] if args else None  # only the first argument may be a tensor; keyword arguments are rare
-        if (
-            self.__class__ in direct
-            and (other.__class__ in direct or not isinstance(other, Tensor))
-            and not kwargs
-            and not (PROCESS.active and CONTEXT.modes)
-        ):
-            return f(self, *args)
-        relevant = (self, *args, *kwargs.values())
-        if has_torch_function(relevant):
-            return handle_torch_function(method, relevant, self, *args, **kwargs)
-        return f(self, *args, **kwargs)
+        try:
+            other = args[0] if args else None  # only the first argument may be a tensor; keyword arguments are rare
+            if (
+                self.__class__ in direct
+                and (other.__class__ in direct or not isinstance(other, Tensor))
+                and not kwargs
+                and not (PROCESS.active and CONTEXT.modes)
+            ):
+                return f(self, *args)
+            relevant = (self, *args, *kwargs.values())
+            if has_torch_function(relevant):
+                return handle_torch_function(method, relevant, self, *args, **kwargs)
+            return f(self, *args, **kwargs)
+        except Exception as error:
+            shorten(error)
+            raise
 
     method.__name__, method.__qualname__, method.__doc__, method.__module__ = (
         f.__name__,
@@ -603,9 +608,13 @@ def detach(self):
 @tensor_method
 def item(self):
     """Return the value of a tensor of one element as a Python number."""
-    if PROCESS.interceptors and intercepted((self,)):
-        return handle(_item, (self,), number_in)
-    return number_in(self)
+    try:
+        if PROCESS.interceptors and intercepted((self,)):
+            return handle(_item, (self,), number_in)
+        return number_in(self)
+    except Exception as error:
+        shorten(error)
+        raise
 
 
 # ------------------------------------------------------------------------------------------------ set_ and resize_

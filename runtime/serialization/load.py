@@ -10,6 +10,7 @@ from mmap import MAP_SHARED
 
 import numpy as np
 
+from ...tracebacks import shorten
 from ..device import device as _device
 from ..storage import UntypedStorage
 from ..typed_storage import TypedStorage
@@ -59,38 +60,42 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
     weights_only (the default) admits tensors, plain Python data and what add_safe_globals allowed; mmap maps the file
     instead of reading it.
     """
-    weights_only = _is_weights_only(weights_only, pickle_module)
-    if weights_only and pickle_load_args:
-        warnings.warn("pickle_load_args only works if `weights_only=False`.", stacklevel=2)
-    pickle_module = safe if weights_only else pickle_module or pickle
-    mmap = load_config.mmap if mmap is None else mmap
-    check_dill_version(pickle_module)
-    pickle_load_args.setdefault("encoding", "utf-8")
-    old_location = _serialization_tls.map_location
     try:
-        with _open_file_like(f, "rb") as file:
-            _serialization_tls.map_location = map_location
-            loaded_sparse.clear()
-            if _is_zipfile(file):
-                result = _load(Reader(file), map_location, pickle_module, f if mmap else None, pickle_load_args)
+        weights_only = _is_weights_only(weights_only, pickle_module)
+        if weights_only and pickle_load_args:
+            warnings.warn("pickle_load_args only works if `weights_only=False`.", stacklevel=2)
+        pickle_module = safe if weights_only else pickle_module or pickle
+        mmap = load_config.mmap if mmap is None else mmap
+        check_dill_version(pickle_module)
+        pickle_load_args.setdefault("encoding", "utf-8")
+        old_location = _serialization_tls.map_location
+        try:
+            with _open_file_like(f, "rb") as file:
+                _serialization_tls.map_location = map_location
+                loaded_sparse.clear()
+                if _is_zipfile(file):
+                    result = _load(Reader(file), map_location, pickle_module, f if mmap else None, pickle_load_args)
+                    validate_loaded()
+                    return result
+                if mmap:
+                    name = f"{f}, " if isinstance(f, str) else ""
+                    raise RuntimeError(
+                        "mmap can only be used with files saved with "
+                        f"`torch.save({name}_use_new_zipfile_serialization=True), please torch.save your checkpoint "
+                        "with this option in order to use mmap."
+                    )
+                result = legacy_load(file, map_location, pickle_module, pickle_load_args)
                 validate_loaded()
                 return result
-            if mmap:
-                name = f"{f}, " if isinstance(f, str) else ""
-                raise RuntimeError(
-                    "mmap can only be used with files saved with "
-                    f"`torch.save({name}_use_new_zipfile_serialization=True), please torch.save your checkpoint with "
-                    "this option in order to use mmap."
-                )
-            result = legacy_load(file, map_location, pickle_module, pickle_load_args)
-            validate_loaded()
-            return result
-    except pickle.UnpicklingError as e:
-        if weights_only:
-            raise pickle.UnpicklingError(_get_wo_message(str(e))) from None
+        except pickle.UnpicklingError as e:
+            if weights_only:
+                raise pickle.UnpicklingError(_get_wo_message(str(e))) from None
+            raise
+        finally:
+            _serialization_tls.map_location = old_location
+    except Exception as error:
+        shorten(error)
         raise
-    finally:
-        _serialization_tls.map_location = old_location
 
 
 def _get_wo_message(message):

@@ -52,7 +52,45 @@ def test_module_source_and_standard_input(python, tmp_path):
 def test_wrong_use(python):
     assert python(*RUN, "no_such_script.py", check=False).returncode == 2
     assert python(*RUN, "-m", check=False).returncode == 2
-    assert "can't open file 'no_such" in python(*RUN, "no_such_script.py", check=False).stderr
+    error = python(*RUN, "no_such_script.py", check=False).stderr
+    assert "can't open file '/" in error and "no_such_script.py': [Errno 2]" in error
+    assert "did you mean the command 'doctor'?" in python(*RUN, "doktor", check=False).stderr
+    assert "Python's own go before -m" in python(*RUN, "-W", "error", "-c", "1", check=False).stderr
+    assert python(*RUN, "--version").startswith("mindtorch_proxy ")
+
+
+def test_a_script_is_run_as_python_runs_it(python, tmp_path):
+    """`__file__` is absolute, OMP_NUM_THREADS counts, and nothing warns at the end, where warnings are errors."""
+    (tmp_path / "prog.py").write_text(
+        "import os, torch\nos.chdir('/')\nopen(__file__)\n(torch.ones(2) + 1).sum()\nprint(torch.get_num_threads())\n"
+    )
+    code = f"import os; os.chdir({str(tmp_path)!r}); import runpy, sys; sys.argv = ['m', 'prog.py']; "
+    code += "runpy.run_module('mindtorch_proxy', run_name='__main__')"
+    done = python(
+        "-X", "dev", "-W", "error::DeprecationWarning:mindspore", "-c", code, check=False, OMP_NUM_THREADS="1"
+    )
+    assert done.stdout.startswith("1\n") and "getName" not in done.stderr, done.stdout + done.stderr
+
+
+def test_warnings_that_pytorch_gives(python):
+    code = """
+import torch, torch.distributed as dist, warnings
+with warnings.catch_warnings(record=True) as seen:
+    warnings.simplefilter("always")
+    group = dict(backend="nccl", store=dist.HashStore(), rank=0, world_size=1)
+    for call in (lambda: torch.jit.load("nope"), lambda: dist.init_process_group(**group)):
+        try:
+            call()
+        except (ValueError, RuntimeError):
+            pass
+print([(w.category.__name__, str(w.message)[:40]) for w in seen])
+"""
+    assert python(*RUN, "-c", code).strip() == str(
+        [
+            ("DeprecationWarning", "`torch.jit.load` is deprecated. Please s"),
+            ("UserWarning", "Attempted to get default timeout for ncc"),
+        ]
+    )
     assert python(*ACTIVATE, "nonsense", check=False).returncode == 2
     assert python(*ACTIVATE, "run", check=False).returncode == 2
     assert python(*ACTIVATE, "run", "no-such-command", check=False).returncode == 127

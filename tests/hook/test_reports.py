@@ -25,6 +25,15 @@ def test_the_table_is_plain_rich_or_html(python):
     assert python(*RUN, "-c", without).split("==\n")[0].startswith("operator  ")
 
 
+def test_the_table_in_a_notebook_and_in_the_locale_c(python):
+    """In a notebook rich would display the table instead of returning it; the locale C has no lines to draw."""
+    code = "import sys\nrich = __import__('pytest').importorskip('rich.console')\n"
+    code += "rich._is_jupyter = lambda: True\n" + PROGRAM + "print(report)"
+    assert "MatMul" in python(*RUN, "-c", code)
+    plain = python(*RUN, "-c", PROGRAM + "print(report)", PYTHONIOENCODING="ascii")
+    assert plain.startswith("operator  ") and plain.isascii()
+
+
 def test_times_are_the_operators_own(python):
     code = PROGRAM + "import json; print(json.dumps([report['times'], [list(row) for row in report.rows()]]))"
     times, rows = json.loads(python(*RUN, "-c", code))

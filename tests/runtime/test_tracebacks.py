@@ -18,6 +18,15 @@ CASES = {
     "composite": lambda: torch.matmul(torch.ones(2, 3), torch.ones(2, 3)),
     "operator of a composite": lambda: torch.ones(2, 3) @ torch.ones(2, 3),
     "in place": lambda: torch.ones(2).add_(torch.ones(3)),
+    "module": lambda: torch.nn.Linear(2, 3)(torch.ones(5)),
+    "modules": lambda: torch.nn.Sequential(torch.nn.Sequential(torch.nn.Conv2d(1, 1, 1)))(torch.ones(1, 2, 3, 3)),
+    "index": lambda: torch.ones(2)[5],
+    "assignment": lambda: torch.ones(2).__setitem__(5, 1),
+    "backward": lambda: torch.ones(2, requires_grad=True).backward(),
+    "grad": lambda: torch.autograd.grad(torch.ones(2), torch.ones(2)),
+    "item": lambda: torch.ones(2).item(),
+    "conversion": lambda: torch.ones(2).to("nope"),
+    "data": lambda: torch.tensor([[1], [1, 2]]),
 }
 
 
@@ -41,9 +50,28 @@ def frames(case):
 def test_one_frame_of_ours(name):
     found, error = frames(CASES[name])
     assert [tracebacks.ours(t) for t in found].count(True) == 1 and tracebacks.ours(found[-1])
-    assert found[-2].tb_frame.f_code.co_name == "<lambda>" and isinstance(error, (RuntimeError, IndexError, TypeError))
+    assert found[-2].tb_frame.f_code.co_name == "<lambda>" and isinstance(
+        error, (RuntimeError, IndexError, TypeError, ValueError)
+    )
     if found[-1].tb_frame.f_code.co_filename[0] == "<":  # its line stands in linecache
         assert traceback.extract_tb(found[-1])[0].line
+
+
+def test_frames_of_the_program_inside_modules_stay():
+    class Mine(torch.nn.Module):
+        def forward(self, x):
+            return torch.nn.Linear(2, 3)(x)
+
+    found, _ = frames(lambda: torch.nn.Sequential(Mine())(torch.ones(5)))
+    assert [t.tb_frame.f_code.co_name for t in found][-2:] == ["forward", "linear"] and not tracebacks.ours(found[-2])
+
+
+def test_the_first_call_of_an_operator(python):
+    """Its method makes itself at that call; nothing but the operator prints the traceback."""
+    code = "try:\n    torch.ones(2) @ torch.ones(3)\nexcept RuntimeError:\n    traceback.print_exc()"
+    code = f"import torch, traceback\n{code}"
+    error = python("-m", "mindtorch_proxy", "-c", code, check=False, MINDTORCH_TRACEBACK=None).stderr
+    assert error.count('File "') == 2 and "<Tensor.__matmul__ #" in error, error
 
 
 def test_all_frames_on_request(monkeypatch):

@@ -8,6 +8,7 @@ from mindtorch_proxy.runtime.call.overrides import (
     overridden_by_programs as _overridden_by_programs,
 )
 from mindtorch_proxy.runtime.tensor import Tensor as _Tensor
+from mindtorch_proxy.tracebacks import shorten as _shorten
 
 import torch._C  # waits where another thread is importing it; its submodules are made there
 from torch._C._autograd import DeviceType, SavedTensor, _unsafe_set_version_counter  # noqa: F401
@@ -51,42 +52,46 @@ def grad(
     materialize_grads=False,
 ):
     """Return the gradients of outputs with respect to inputs, without accumulating them."""
-    asked = tuple(inputs.values()) if isinstance(inputs, dict) else inputs
-    tensors = [t for given in (outputs, asked) for t in (given if isinstance(given, (tuple, list)) else (given,))]
-    if _overridden_by_programs(tensors):
-        names = (
-            "grad_outputs",
-            "retain_graph",
-            "create_graph",
-            "only_inputs",
-            "allow_unused",
-            "is_grads_batched",
-            "materialize_grads",
-        )
-        settings = (
+    try:
+        asked = tuple(inputs.values()) if isinstance(inputs, dict) else inputs
+        tensors = [t for given in (outputs, asked) for t in (given if isinstance(given, (tuple, list)) else (given,))]
+        if _overridden_by_programs(tensors):
+            names = (
+                "grad_outputs",
+                "retain_graph",
+                "create_graph",
+                "only_inputs",
+                "allow_unused",
+                "is_grads_batched",
+                "materialize_grads",
+            )
+            settings = (
+                grad_outputs,
+                retain_graph,
+                create_graph,
+                only_inputs,
+                allow_unused,
+                is_grads_batched,
+                materialize_grads,
+            )
+            return _handle_torch_function(grad, tensors, outputs, inputs, **dict(zip(names, settings)))
+        run_batches = None
+        if is_grads_batched:
+            from torch._functorch.vmap import run_batches
+        return _grad(
+            outputs,
+            inputs,
             grad_outputs,
             retain_graph,
             create_graph,
             only_inputs,
             allow_unused,
-            is_grads_batched,
+            run_batches,
             materialize_grads,
         )
-        return _handle_torch_function(grad, tensors, outputs, inputs, **dict(zip(names, settings)))
-    run_batches = None
-    if is_grads_batched:
-        from torch._functorch.vmap import run_batches
-    return _grad(
-        outputs,
-        inputs,
-        grad_outputs,
-        retain_graph,
-        create_graph,
-        only_inputs,
-        allow_unused,
-        run_batches,
-        materialize_grads,
-    )
+    except Exception as error:
+        _shorten(error)
+        raise
 
 
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):

@@ -356,6 +356,10 @@ def _check_valid_timeout(timeout):
 
 
 def _get_default_timeout(backend):
+    if backend == Backend.NCCL:
+        warnings.warn(
+            "Attempted to get default timeout for nccl backend, but NCCL support is not compiled", stacklevel=2
+        )
     return default_pg_timeout
 
 
@@ -523,7 +527,7 @@ def init_process_group(
     if device_id is not None and isinstance(device_id, int):
         device_id = torch.device(torch.accelerator.current_accelerator() or "cpu", device_id)
     backend = Backend(backend) if backend else Backend(Backend.UNDEFINED)
-    timeout = default_pg_timeout if timeout is None else timeout
+    timeout = _get_default_timeout(backend) if timeout is None else timeout
     _check_valid_timeout(timeout)
     if store is None:
         store, rank, world_size = next(rendezvous(init_method or "env://", rank, world_size, timeout=timeout))

@@ -8,6 +8,7 @@ import os
 import pickle
 import re
 import textwrap
+import warnings
 
 from mindtorch_proxy.runtime.serialization import STORAGE_NAMES, StorageType, _open_file_like, storage_loader
 from mindtorch_proxy.runtime.serialization.archive import Reader
@@ -17,11 +18,18 @@ from ._interpreter import function_of, parsed
 from ._script import Method, RecursiveScriptModule
 
 
+def _deprecated(name):
+    """Give PyTorch's warning, which names a line of torch's and is therefore not shown by default."""
+    text = f"`torch.jit.{name}` is deprecated. Please switch to `torch.export`."
+    warnings.warn(text, DeprecationWarning, stacklevel=2)
+
+
 def save(m, f, _extra_files=None):
     """Write a script module or function to a path or a binary stream.
 
     _extra_files: {name: text or bytes} of additional files.
     """
+    _deprecated("save")
     if isinstance(f, (str, os.PathLike)):
         m.save(f, _extra_files=_extra_files or {})
     else:
@@ -179,6 +187,7 @@ def load(f, map_location=None, _extra_files=None, _restore_shapes=False):
     _extra_files: {name: anything}; the values are replaced by the contents of the files. Raise ValueError if a path
     does not exist.
     """
+    _deprecated("load")
     if isinstance(f, (str, os.PathLike)):
         if not os.path.exists(f):
             raise ValueError(f"The provided filename {f} does not exist")

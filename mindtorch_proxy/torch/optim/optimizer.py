@@ -10,6 +10,7 @@ from itertools import chain
 from typing import Any, Union
 
 import torch
+from mindtorch_proxy.tracebacks import shorten as _shorten
 from torch.utils.hooks import RemovableHandle
 
 __all__ = ["Optimizer", "register_optimizer_step_pre_hook", "register_optimizer_step_post_hook"]
@@ -192,19 +193,23 @@ class Optimizer:
 
         @functools.wraps(func)
         def wrapper(*args, **kwargs):
-            self = args[0]
-            for hook in (*_global_optimizer_pre_hooks.values(), *self._optimizer_step_pre_hooks.values()):
-                result = hook(self, args, kwargs)
-                if result is not None:
-                    if not (isinstance(result, tuple) and len(result) == 2):
-                        raise RuntimeError(
-                            f"{func} must return None or a tuple of (new_args, new_kwargs), but got {result}."
-                        )
-                    args, kwargs = result
-            out = func(*args, **kwargs)
-            for hook in (*self._optimizer_step_post_hooks.values(), *_global_optimizer_post_hooks.values()):
-                hook(self, args, kwargs)
-            return out
+            try:
+                self = args[0]
+                for hook in (*_global_optimizer_pre_hooks.values(), *self._optimizer_step_pre_hooks.values()):
+                    result = hook(self, args, kwargs)
+                    if result is not None:
+                        if not (isinstance(result, tuple) and len(result) == 2):
+                            raise RuntimeError(
+                                f"{func} must return None or a tuple of (new_args, new_kwargs), but got {result}."
+                            )
+                        args, kwargs = result
+                out = func(*args, **kwargs)
+                for hook in (*self._optimizer_step_post_hooks.values(), *_global_optimizer_post_hooks.values()):
+                    hook(self, args, kwargs)
+                return out
+            except Exception as error:
+                _shorten(error)
+                raise
 
         return wrapper
 

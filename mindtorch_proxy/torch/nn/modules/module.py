@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 import torch
+from mindtorch_proxy.tracebacks import shorten as _shorten
 from torch import Tensor, __future__ as _future
 from torch.utils.hooks import BackwardHook, RemovableHandle
 
@@ -855,20 +856,24 @@ class Module:
         return [*_global_backward_pre_hooks.values(), *self._backward_pre_hooks.values()]
 
     def _wrapped_call_impl(self, *args, **kwargs):
-        if self._compiled_call_impl is not None:
-            return self._compiled_call_impl(*args, **kwargs)
-        if (
-            self._backward_hooks
-            or self._backward_pre_hooks
-            or self._forward_hooks
-            or self._forward_pre_hooks
-            or _global_backward_pre_hooks
-            or _global_backward_hooks
-            or _global_forward_hooks
-            or _global_forward_pre_hooks
-        ):
-            return self._call_impl(*args, **kwargs)
-        return self.forward(*args, **kwargs)
+        try:
+            if self._compiled_call_impl is not None:
+                return self._compiled_call_impl(*args, **kwargs)
+            if (
+                self._backward_hooks
+                or self._backward_pre_hooks
+                or self._forward_hooks
+                or self._forward_pre_hooks
+                or _global_backward_pre_hooks
+                or _global_backward_hooks
+                or _global_forward_hooks
+                or _global_forward_pre_hooks
+            ):
+                return self._call_impl(*args, **kwargs)
+            return self.forward(*args, **kwargs)
+        except Exception as error:
+            _shorten(error)
+            raise
 
     __call__: Callable[..., Any] = _wrapped_call_impl
 
