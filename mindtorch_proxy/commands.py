@@ -29,7 +29,7 @@ mindtorch-activate --install              write a .pth file, so that MINDTORCH_A
 mindtorch-activate --uninstall            remove what --install has written
 mindtorch-activate constraints            print the path of the file with which pip leaves this environment whole:
                                           pip install -c "$(mindtorch-activate constraints)" pandas datasets
-mindtorch-activate --status               what holds now; exit status 0 if new processes are activated
+mindtorch-activate --status               the state now; exit status 0 if new processes are activated
 """
 
 

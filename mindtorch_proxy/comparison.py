@@ -22,7 +22,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .activate import child_environment
+from .activate import child_environment, install
 
 TRACE = str(Path(__file__).with_name("trace.py"))
 RTOL = {
@@ -117,7 +117,7 @@ def same_calls(ours, theirs):
     if names[0] == names[1]:
         yield from zip(ours, theirs)
         return
-    for i, j, n in difflib.SequenceMatcher(None, *names, autojunk=False).get_matching_blocks():
+    for i, j, n in difflib.SequenceMatcher(None, names[0], names[1], autojunk=False).get_matching_blocks():
         yield from ((a, b) for a, b in zip(ours[i : i + n], theirs[j : j + n]) if shapes(a) == shapes(b))
 
 
@@ -444,8 +444,9 @@ def readers(record, ours):
 def trace(begin, records, run, script, arguments, environment, quiet):
     """Run a script under trace.py. begin: the command before it."""
     # the script's output is shown only once, and all runs use the same number of threads
-    streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE} if quiet else {}
-    subprocess.run([*begin, TRACE, records, run, script, *arguments], env=environment, **streams)
+    out, errors = (subprocess.DEVNULL, subprocess.PIPE) if quiet else (None, None)
+    command = [*begin, TRACE, records, run, script, *arguments]
+    subprocess.run(command, env=environment, stdout=out, stderr=errors)
 
 
 def place(record):
@@ -478,14 +479,14 @@ def explained(difference, ours, theirs, rtol, watched):
         of = f"{operand['name']} of {record['name']}"
         name, where, at = operand["writer"] or (None, None, None)
         if name is None:
-            return None, [f"first to part: {of} at {place(record)}", f"    {difference.what}"]
-        begins = f"first to part: {name} at {place({'where': where, 'script': at})}"
+            return None, [f"first difference: {of} at {place(record)}", f"    {difference.what}"]
+        begins = f"first difference: {name} at {place({'where': where, 'script': at})}"
         return name, [begins, f"    {difference.what}", f"    seen as {of} at {place(record)}"]
     found = parted_operators(record, difference.other, ours, theirs, rtol) if watched else []
     name = found[0]["op"] if found else record["name"]
     what = {"step": "change, parameter or state", "module": "result or buffer"}.get(record["kind"], "result")
     many = f" {k + 1}" if len(record["results"]) > 1 else ""
-    lines = [f"first to part: {name} at {place(record)}", f"    {what}{many} of {record['name']}: {difference.what}"]
+    lines = [f"first difference: {name} at {place(record)}", f"    {what}{many} of {record['name']}: {difference.what}"]
     return found and name, lines
 
 
@@ -498,7 +499,7 @@ def backward(difference, ours, theirs, rtol):
     leaf = record["of"] == "leaf"
     of = made["operands"][k]["name"] if leaf and k < len(made["operands"]) else f"result {k + 1}"
     name = op and op["op"]
-    lines = [f"first to part: {name or 'a gradient'} at {place(record)}"]
+    lines = [f"first difference: {name or 'a gradient'} at {place(record)}"]
     lines.append(f"    gradient of {of} of {made['name']} (made at {line(made)}): {difference.what}")
     if view is not None:
         node = next((node for node in view["nodes"] if node), "?")
@@ -515,11 +516,11 @@ def line(record):
 
 def ran_here(name, kernels):
     """Return lines about the kernels that an operator has used in this run, with their files and lines."""
-    from . import install, where
-
+    where = importlib.import_module("mindtorch_proxy.where")
     install()
     importlib.import_module("torch")  # declares the operators
-    lines, todo, seen = [], [(op, 0) for op in where.operators_of(name)], set()
+    lines: list = []
+    todo, seen = [(op, 0) for op in where.operators_of(name)], set()
     while todo and len(lines) < SHOWN:
         op, level = todo.pop(0)
         if op in seen:
@@ -577,7 +578,7 @@ def show(ours, theirs, rtol, traced):
     if difference is not None:
         print("\n".join(explain(difference, ours, theirs, rtol, traced)))
     if layout is not None:
-        print(f"{'before it' if difference else 'first to part'}: {layout.record['name']} at {place(layout.record)}")
+        print(f"{'before it' if difference else 'first difference'}: {layout.record['name']} at {place(layout.record)}")
         print(f"    {layout.what}{'' if difference else '; all values agree'}")
     if difference or layout:
         return 1
@@ -586,7 +587,7 @@ def show(ours, theirs, rtol, traced):
         file, number, text = error["where"]
         print(f"{side} alone the script ends with {error['text']}\n    at {file}:{number}: {text}")
         return 1
-    print("nothing parts" + (f"; both end with {ours.error['text']}" if ours.error else ""))
+    print("nothing differs" + (f"; both end with {ours.error['text']}" if ours.error else ""))
     return 0
 
 

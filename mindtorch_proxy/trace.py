@@ -407,9 +407,9 @@ def run(recorder, script, argv):
     main_module.__dict__.update(__file__=script, __builtins__=__builtins__)
     sys.modules["__main__"] = main_module
     functions, operators = modes(recorder)
-    with open(script, "rb") as file:
-        code = compile(file.read(), script, "exec")
     try:
+        with open(script, "rb") as file:
+            code = compile(file.read(), script, "exec")
         with functions, operators if recorder.watched else contextlib.nullcontext():
             exec(code, main_module.__dict__)
     except SystemExit:
@@ -422,7 +422,7 @@ def run(recorder, script, argv):
         ][-1:]
         return {
             "text": "".join(traceback.format_exception_only(type(e), e)).strip(),
-            "where": [(f.filename, f.lineno, f.line) for f in where][0],
+            "where": [*((f.filename, f.lineno, f.line) for f in where), (script, getattr(e, "lineno", 0), "")][0],
         }
     return None
 

@@ -43,14 +43,14 @@ def compare(python, oracle_python, tmp_path):
 
 def test_a_training_program_does_not_part(compare):
     status, output, errors = compare()
-    assert status == 0 and "nothing parts" in output and output.startswith("loss\n"), output + errors
+    assert status == 0 and "nothing differs" in output and output.startswith("loss\n"), output + errors
 
 
 def test_a_wrong_operator_is_named_with_the_line(compare):
     status, output, _ = compare(activation='torch.nn.GELU(approximate="tanh" if here else "none")')
     assert (
         status == 1
-        and "first to part: gelu.default" in output
+        and "first difference: gelu.default" in output
         and "prog.py:11\n      loss = F.cross_entropy(m(x), y)" in output
     ), output
     assert "values compared differ" in output and "there" in output
@@ -79,7 +79,7 @@ print(torch.stft(torch.randn(64), 16, return_complex=True).abs().sum(), vectors,
 def test_what_is_computed_in_another_way_does_not_part(compare):
     """Decompositions, gradients that are zero but for rounding, and vectors that are free are no differences."""
     status, output, errors = compare(VARIED)
-    assert status == 0 and "nothing parts" in output, output + errors
+    assert status == 0 and "nothing differs" in output, output + errors
 
 
 def test_a_wrong_gradient_is_named_with_its_node_and_forward_line(compare):
@@ -93,7 +93,7 @@ z = y * torch.arange(4.0)
 z.sum().backward()
 """
     )
-    assert status == 1 and "first to part: mul.Scalar" in output and "prog.py:7\n      z.sum().backward()" in output
+    assert status == 1 and "first difference: mul.Scalar" in output and "prog.py:7\n      z.sum().backward()" in output
     assert "gradient of result 1 of sigmoid (made at" in output, output
     assert "node MulBackward0 of mul, which was called at" in output and "prog.py:6\n" in output, output
     assert "what ran here: mul, pyboost Mul: entry" in output and "runtime/ops/pointwise.py" in output, output
@@ -128,7 +128,7 @@ z = y.reshape(-1)
 @pytest.mark.parametrize("path", PROGRAMS, ids=[path.stem for path in PROGRAMS])
 def test_correct_programs(compare, path):
     status, output, errors = compare(path.read_text())
-    assert status == 0 and "nothing parts" in output, output + errors
+    assert status == 0 and "nothing differs" in output, output + errors
 
 
 FAULTS = tomllib.loads((HERE / "programs/faults.toml").read_text())["fault"] if tomllib else []
@@ -164,7 +164,7 @@ def test_other_values_are_seen_where_they_are_first_used(compare):
     status, output, _ = compare(
         change="m[0].weight = torch.nn.Parameter(m[0].weight.detach().exp() if here else m[0].weight.detach())"
     )
-    assert status == 1 and "first to part: __get__" not in output and "prog.py:" in output, output
+    assert status == 1 and "first difference: __get__" not in output and "prog.py:" in output, output
 
 
 def test_errors_and_what_cannot_be_compared(compare):

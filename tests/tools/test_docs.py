@@ -85,7 +85,7 @@ def test_what_runs_the_other_blocks_exists():
     known = {"python", "bash", "console"}
     for page in PAGES:
         for language, block in re.findall(r"^```(\w*)\n(.*?)^```", PAGES[page].read_text(), re.S | re.M):
-            assert language in known | {"yaml", "groovy"}, (page, language)
+            assert language in known | {"yaml", "groovy", "fish", "nu", "powershell"}, (page, language)
             for options in re.findall(r"run_test_v2\.py(.*)", block):
                 assert not {o for o in re.findall(r"(?<= )--[a-z-]+", options.partition(" #")[0]) if o not in usage}, (
                     page,
