@@ -15,7 +15,7 @@ from ...runtime.storage import UntypedStorage
 from ...runtime.tensor import Tensor, extent, from_array, numel, strided_view, wrap
 from ..host import astype, ms_dtype_of, number_array
 from ..plan import CompositePlan, PrimitivePlan
-from . import chips, devices, fused, layouts, random, table
+from . import chips, communication, devices, fused, layouts, random, table
 from .bindings import exists
 from .kernels import primitive
 
@@ -99,7 +99,7 @@ class Ascend:
         self._numbers = defaultdict(dict)
 
     # ---------------------------------------------------------------- devices
-    devices = devices
+    devices, communication = devices, communication
 
     def device_count(self):
         return devices.count()

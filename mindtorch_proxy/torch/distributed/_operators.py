@@ -77,7 +77,7 @@ def _collective(name, operator):
     def method(self, *call):
         *given, options = call
         if name == "barrier":
-            given = [torch.empty(1, dtype=torch.uint8)]
+            given = [torch.empty(1, dtype=torch.uint8, device=self._default_device())]
         args = [*given[:group_at], self, *given[group_at:], *(_option(options, a.name) for a in rest)]
         while schema.arguments[len(args) - 1].is_default(args[-1]):
             args.pop()

@@ -273,6 +273,12 @@ class ProcessGroup:
     def _device_types(self):
         return [torch.device(d) for d in self._backends]
 
+    def _default_device(self):
+        """Return the device of the group's own small tensors: the CPU, unless it serves the accelerator alone."""
+        accelerator = torch.accelerator.current_accelerator()
+        alone = accelerator is not None and accelerator.type in self._backends and "cpu" not in self._backends
+        return torch.device(accelerator.type if alone else "cpu")
+
     def _backend_id(self, backend_type):
         return 0
 

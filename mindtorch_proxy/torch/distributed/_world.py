@@ -29,8 +29,9 @@ class Backend(str):
     """
 
     UNDEFINED, GLOO, NCCL, UCC, MPI, XCCL, FAKE = "undefined", "gloo", "nccl", "ucc", "mpi", "xccl", "fake"
-    backend_list = [UNDEFINED, GLOO, NCCL, XCCL, UCC, MPI, FAKE]
-    default_device_backend_map = {"cpu": GLOO, "cuda": NCCL, "xpu": XCCL, "mps": GLOO}
+    HCCL = "hccl"
+    backend_list = [UNDEFINED, GLOO, NCCL, XCCL, UCC, MPI, FAKE, HCCL]
+    default_device_backend_map = {"cpu": GLOO, "cuda": NCCL, "xpu": XCCL, "mps": GLOO, "npu": HCCL}
     backend_capability = {
         GLOO: ["cpu", "cuda"],
         NCCL: ["cuda"],
@@ -38,6 +39,7 @@ class Backend(str):
         UCC: ["cpu", "cuda"],
         MPI: ["cpu", "cuda"],
         FAKE: ["cpu", "cuda", "hpu", "xpu"],
+        HCCL: ["npu"],
     }
     backend_type_map = {
         UNDEFINED: ProcessGroup.BackendType.UNDEFINED,
@@ -46,6 +48,7 @@ class Backend(str):
         XCCL: ProcessGroup.BackendType.XCCL,
         UCC: ProcessGroup.BackendType.UCC,
         MPI: ProcessGroup.BackendType.MPI,
+        HCCL: ProcessGroup.BackendType.CUSTOM,
     }
     _plugins: dict = {}
 
@@ -215,6 +218,11 @@ def is_ucc_available():
 def is_xccl_available():
     """Whether the xccl backend is available, which is always False."""
     return False
+
+
+def is_hccl_available():
+    """Whether the hccl backend is available, which it is where an NPU is usable."""
+    return torch.npu.is_available()
 
 
 def is_gloo_available():
@@ -407,6 +415,11 @@ def _make_backend(name, store, rank, size, timeout, options, ranks, group):
         given = options if isinstance(options, _GlooOptions) else _GlooOptions(timeout)
         given.global_ranks_in_group = list(ranks)
         return ProcessGroupGloo(store, rank, size, given)
+    if name == Backend.HCCL and is_hccl_available():
+        from ._hccl import ProcessGroupHCCL, _HcclOptions
+
+        given = options if isinstance(options, _HcclOptions) else _HcclOptions(timeout)
+        return ProcessGroupHCCL(store, rank, size, given, group, ranks)
     if name.upper() in Backend._plugins:
         function, extended = Backend._plugins[name.upper()]
         if not extended:
@@ -417,7 +430,7 @@ def _make_backend(name, store, rank, size, timeout, options, ranks, group):
             ),
             options,
         )
-    if name in (Backend.NCCL, Backend.MPI, Backend.UCC, Backend.XCCL, "hccl"):
+    if name in (Backend.NCCL, Backend.MPI, Backend.UCC, Backend.XCCL, Backend.HCCL):
         raise _unavailable(name)
     raise AssertionError(f"Unknown backend type {name}")
 
@@ -434,7 +447,10 @@ def _new_process_group_helper(
     made, pg = {}, ProcessGroup(prefixed, rank, size)
     served = config.device_backend_map
     if backend == Backend.UNDEFINED:  # of the devices' default backends, use only those that are built in
-        served = {device: b for device, b in served.items() if b == Backend.GLOO}
+        built_in = [Backend.GLOO, Backend.HCCL] if is_hccl_available() else [Backend.GLOO]
+        served = {device: b for device, b in served.items() if b in built_in}
+    if device_id is not None and device_id.type == "npu":
+        torch.npu.set_device(device_id)  # before hccl starts on it: one NPU in a process
     for device, backend_name in served.items():
         if backend_name not in made:
             made[backend_name] = _make_backend(
@@ -780,8 +796,8 @@ def _create_process_group_wrapper(wrapped_pg, store_prefix, store, rank, world_s
 
 
 def _get_pg_default_device(group=None):
-    """Return the device used for object collectives: the CPU."""
-    return torch.device("cpu")
+    """Return the device of the tensors that carry objects and numbers: the CPU, where the group serves it."""
+    return _group_or_default_group(group)._default_device()
 
 
 _get_object_coll_device = _get_pg_default_device

@@ -12,6 +12,12 @@ def devices():
     return found
 
 
+def communication():
+    """Return the module of the Ascend backend that NPUs communicate through; raise the error of a build without NPUs."""
+    devices()
+    return of_type("npu").communication
+
+
 def plans():
     """Return the plans of the Ascend backend, which count their calls."""
     return of_type("npu").plans
