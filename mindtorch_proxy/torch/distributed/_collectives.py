@@ -478,12 +478,21 @@ def _check_p2p_op_list(operations):
 
 
 def batch_isend_irecv(p2p_op_list):
-    """Start several send and receive operations and return one work for each."""
+    """Start several send and receive operations and return one work for each.
+
+    A backend that runs them as one operation has one work for all.
+    """
     _check_p2p_op_list(p2p_op_list)
+    group, device = p2p_op_list[0].group, p2p_op_list[0].tensor.device
+    together = group._get_backend(device).supports_coalescing
+    if together:
+        group._start_coalescing(device)
     works = [
         p.op(p.tensor, group=p.group, tag=p.tag, **{"group_dst" if p.op is isend else "group_src": p.group_peer})
         for p in p2p_op_list
     ]
+    if together:
+        works = [group._end_coalescing(device)]
     return [w for w in works if w is not None]
 
 

@@ -231,7 +231,7 @@ class ProcessGroupHCCL(StreamedCalls):
         def launch():
             if not uneven:
                 return self._group.all_gather(_sent(result), _sent(flat))
-            return self._group.all_gather_uneven(_sent(result), _sent(flat), [_factor(flat) * n for n in counts])
+            return self._group.all_gather_uneven(_sent(result), _sent(flat), [_factor(inputs[0]) * n for n in counts])
 
         after = None if alias else lambda: _spread(result, [t for targets in lists for t in targets])
         shown = [t for targets in lists for t in targets] if uneven else inputs
@@ -338,7 +338,7 @@ class ProcessGroupHCCL(StreamedCalls):
             raise RuntimeError(f"Split sizes of rank {self._rank} for itself differ: {sent} and {received} elements")
         flat = _cat(sources)
         result, alias = _target(targets)
-        factor = _factor(flat)
+        factor = _factor(sources[0])
 
         def launch():
             counts = [factor * n for n in received], [factor * n for n in sent]
@@ -465,15 +465,28 @@ def _factor(tensor):
     return 2 if tensor.is_complex() else 1
 
 
+def _carried(tensor):
+    """Return (a tensor of numbers that HCCL can move for a tensor, whether it is on the tensor's memory).
+
+    Collectives are not differentiable, so it has no graph.
+    """
+    tensor = tensor.detach()
+    if tensor.dtype is torch.bool:
+        return tensor.to(torch.int8), False
+    if tensor.is_complex():
+        real = torch.view_as_real(tensor)
+        return (real, True) if real.dtype in _REDUCED else (real.clone(), False)
+    return tensor, True
+
+
 def _sent(flat):
-    """Return a flat tensor on the same memory, of a dtype that HCCL takes."""
-    flat = torch.view_as_real(flat).view(-1) if flat.is_complex() else flat
+    """Return a flat tensor of numbers on the same memory, of a dtype that HCCL takes."""
     return flat if flat.dtype in _REDUCED else flat.view(_BY_SIZE[flat.element_size()])
 
 
 def _cat(tensors):
-    """Return the elements of tensors in one flat tensor, which may be one of theirs."""
-    pieces = [t.detach().reshape(-1) for t in tensors]
+    """Return the numbers of tensors in one flat tensor, which may be on their memory."""
+    pieces = [_carried(t)[0].reshape(-1) for t in tensors]
     joined = _adjacent(pieces)
     return torch.cat(pieces) if joined is None else joined
 
@@ -492,24 +505,26 @@ def _adjacent(pieces):
 
 
 def _target(tensors):
-    """Return (a flat tensor for the elements of tensors, whether it is on their own memory)."""
-    if all(t.is_contiguous() for t in tensors):
-        joined = _adjacent([t.detach().view(-1) for t in tensors])
+    """Return (a flat tensor for the numbers of tensors, whether it is on their own memory)."""
+    carried = [_carried(t) for t in tensors]
+    if all(own and t.is_contiguous() for t, own in carried):
+        joined = _adjacent([t.view(-1) for t, _ in carried])
         if joined is not None:
             return joined, True
-    return tensors[0].new_empty(sum(t.numel() for t in tensors)), False
+    return carried[0][0].new_empty(sum(t.numel() for t, _ in carried)), False
 
 
 def _joined(tensors):
-    """Return (the elements of tensors in one flat tensor, whether it is on their own memory)."""
+    """Return (the numbers of tensors in one flat tensor, whether it is on their own memory)."""
     flat, alias = _target(tensors)
-    return (flat, True) if alias else (torch.cat([t.detach().reshape(-1) for t in tensors]), False)
+    return (flat, True) if alias else (torch.cat([_carried(t)[0].reshape(-1) for t in tensors]), False)
 
 
 def _spread(flat, tensors):
-    """Copy the elements of a flat tensor to tensors."""
-    for t, piece in zip(tensors, flat.split([t.numel() for t in tensors])):
-        t.detach().copy_(piece.view(t.shape))
+    """Copy the numbers of a flat tensor to tensors."""
+    for t, piece in zip(tensors, flat.split([t.numel() * _factor(t) for t in tensors])):
+        t = torch.view_as_real(t.detach()) if t.is_complex() else t.detach()
+        t.copy_(piece.view(t.shape))
 
 
 def _chunks(tensor, n):

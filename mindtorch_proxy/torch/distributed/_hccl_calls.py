@@ -3,6 +3,7 @@
 A collective is launched and the host goes on. Waiting for its work makes the current stream wait, not the host.
 """
 
+import atexit
 import json
 import threading
 from datetime import timedelta
@@ -23,6 +24,7 @@ def aside():
     """Return a context in which work runs in the stream beside those of the program."""
     if not _aside:
         _aside.append(torch.npu.Stream())
+        atexit.register(_aside.clear)  # MindSpore's streams must not outlive its runtime
     return torch.npu.stream(_aside[0])
 
 

@@ -82,6 +82,7 @@ class Watch:
         if self.thread is not None and self.thread is not threading.current_thread():
             self.thread.join(self.interval)
         self._tell("has destroyed its process group")
+        self.flying, self.store, self.thread = {}, None, None  # MindSpore's events must not outlive its runtime
 
     def call(self, group, number, text, timeout):
         """Note a collective that is about to be launched, and return it. number: 0 for a message between ranks."""
@@ -199,6 +200,7 @@ class Watch:
         self._tell("has ended")
         if self.failures and any(c and not c[0].event.query() for c in self.flying.values()):
             self._exit()
+        self.flying, self.store = {}, None
 
     @staticmethod
     def _exit():

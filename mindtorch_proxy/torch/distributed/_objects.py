@@ -20,33 +20,41 @@ from ._collectives import (
     send,
 )  # noqa: F401
 from ._types import ReduceOp
-from ._world import _group_or_default_group, _rank_not_in_group, get_global_rank, get_rank, get_world_size
+from ._world import (
+    _get_pg_default_device,
+    _group_or_default_group,
+    _rank_not_in_group,
+    get_global_rank,
+    get_rank,
+    get_world_size,
+)
 
 _pickler, _unpickler = pickle.Pickler, pickle.Unpickler
 
 
 def _object_to_tensor(obj, device=None, group=None):
-    """Pickle an object and return (its bytes as a tensor, their number as a tensor)."""
+    """Pickle an object and return (its bytes as a tensor, their number as a tensor), by default of the group's device."""
     file = io.BytesIO()
     _pickler(file).dump(obj)
+    device = _get_pg_default_device(group) if device is None else device
     data = torch.frombuffer(bytearray(file.getvalue()), dtype=torch.uint8)
-    return data, torch.tensor([data.numel()], dtype=torch.int64)
+    return data.to(device), torch.tensor([data.numel()], dtype=torch.int64, device=device)
 
 
 def _tensor_to_object(tensor, tensor_size, group=None):
     """Unpickle an object from a tensor of bytes."""
-    return _unpickler(io.BytesIO(tensor.numpy()[: int(tensor_size)].tobytes())).load()
+    return _unpickler(io.BytesIO(tensor.cpu().numpy()[: int(tensor_size)].tobytes())).load()
 
 
 def _padded(data, size):
-    result = torch.zeros(size, dtype=torch.uint8)
+    result = torch.zeros(size, dtype=torch.uint8, device=data.device)
     result[: data.numel()] = data
     return result
 
 
 def _sizes(size, group):
     """Return the sizes of all ranks."""
-    sizes = [torch.zeros(1, dtype=torch.int64) for _ in range(get_world_size(group))]
+    sizes = [torch.zeros_like(size) for _ in range(get_world_size(group))]
     all_gather(sizes, size, group=group)
     return [int(s) for s in sizes]
 
@@ -55,9 +63,9 @@ def all_gather_object(object_list, obj, group=None):
     """Gather the objects of all ranks into a list on every rank."""
     if _outside(group, "all_gather_object"):
         return
-    data, size = _object_to_tensor(obj)
+    data, size = _object_to_tensor(obj, None, group)
     sizes = _sizes(size, group)
-    parts = [torch.empty(max(sizes), dtype=torch.uint8) for _ in sizes]
+    parts = [data.new_empty(max(sizes)) for _ in sizes]
     all_gather(parts, _padded(data, max(sizes)), group=group)
     for i, part in enumerate(parts):
         object_list[i] = _tensor_to_object(part, sizes[i])
@@ -74,16 +82,16 @@ def gather_object(obj, object_gather_list=None, dst=None, group=None, group_dst=
         raise ValueError("Argument ``gather_list`` must be specified on destination rank.")
     if not mine and object_gather_list:
         raise ValueError("Argument ``gather_list`` must NOT be specified on non-destination ranks.")
-    data, size = _object_to_tensor(obj)
+    data, size = _object_to_tensor(obj, None, group)
     sizes = _sizes(size, group)
-    parts = [torch.empty(max(sizes), dtype=torch.uint8) for _ in sizes] if mine else None
+    parts = [data.new_empty(max(sizes)) for _ in sizes] if mine else None
     gather(_padded(data, max(sizes)), parts, group_dst=root, group=group)
     for i, part in enumerate(parts or ()):
         object_gather_list[i] = _tensor_to_object(part, sizes[i])
 
 
-def _packed(objects):
-    pairs = [_object_to_tensor(o) for o in objects]
+def _packed(objects, device, group):
+    pairs = [_object_to_tensor(o, device, group) for o in objects]
     return torch.cat([p[0] for p in pairs]), torch.cat([p[1] for p in pairs])
 
 
@@ -102,10 +110,14 @@ def broadcast_object_list(object_list, src=None, group=None, device=None, group_
         return
     root = _canonicalize_group_rank(group, 0 if src is None and group_src is None else src, group_src)
     mine = root == group.rank()
-    data, sizes = _packed(object_list) if mine else (None, torch.empty(len(object_list), dtype=torch.int64))
+    device = _get_pg_default_device(group) if device is None else device
+    if mine:
+        data, sizes = _packed(object_list, device, group)
+    else:
+        sizes = torch.empty(len(object_list), dtype=torch.int64, device=device)
     broadcast(sizes, group_src=root, group=group)
     if not mine:
-        data = torch.empty(int(sizes.sum()), dtype=torch.uint8)
+        data = torch.empty(int(sizes.sum()), dtype=torch.uint8, device=device)
     broadcast(data, group_src=root, group=group)
     if not mine:
         _unpack_into(object_list, data, sizes)
@@ -122,13 +134,13 @@ def scatter_object_list(
         raise ValueError("Expected argument scatter_object_output_list to be a list of size at least 1.")
     root = _canonicalize_group_rank(group, 0 if src is None and group_src is None else src, group_src)
     parts = sizes = None
-    most = torch.zeros(1, dtype=torch.int64)
+    most = torch.zeros(1, dtype=torch.int64, device=_get_pg_default_device(group))
     if root == group.rank():
-        pairs = [_object_to_tensor(o) for o in scatter_object_input_list]
+        pairs = [_object_to_tensor(o, None, group) for o in scatter_object_input_list]
         most = torch.stack([p[1] for p in pairs]).max().view(1)
         parts, sizes = [_padded(p[0], int(most)) for p in pairs], [p[1] for p in pairs]
     broadcast(most, group_src=root, group=group)
-    output, size = torch.empty(int(most), dtype=torch.uint8), torch.zeros(1, dtype=torch.int64)
+    output, size = most.new_empty(int(most), dtype=torch.uint8), torch.zeros_like(most)
     scatter(output, parts, group_src=root, group=group)
     scatter(size, sizes, group_src=root, group=group)
     scatter_object_output_list[0] = _tensor_to_object(output, size)
@@ -143,7 +155,7 @@ def send_object_list(object_list, dst=None, group=None, device=None, group_dst=N
         raise ValueError(
             "Invalid destination rank: destination rank should not be the same as the rank of the current process."
         )
-    data, sizes = _packed(object_list)
+    data, sizes = _packed(object_list, device, group)
     send(sizes, dst, group, group_dst=group_dst)
     send(data, dst, group, group_dst=group_dst)
 
@@ -153,9 +165,10 @@ def recv_object_list(object_list, src=None, group=None, device=None, group_src=N
     if _outside(group, "recv_object_list"):
         return -1
     group = _group_or_default_group(group)
-    sizes = torch.empty(len(object_list), dtype=torch.int64)
+    device = _get_pg_default_device(group) if device is None else device
+    sizes = torch.empty(len(object_list), dtype=torch.int64, device=device)
     source = recv(sizes, src, group, group_src=group_src)
-    data = torch.empty(int(sizes.sum()), dtype=torch.uint8)
+    data = torch.empty(int(sizes.sum()), dtype=torch.uint8, device=device)
     recv(data, source, group)
     _unpack_into(object_list, data, sizes)
     return source

@@ -86,7 +86,7 @@ def _broadcast_coalesced(process_group, tensors, buffer_size, src=0):
 
 def _all_gathered(process_group, numbers):
     """Gather a list of integers, of the same length on all ranks, from every rank."""
-    mine = torch.tensor(numbers, dtype=torch.int64)
+    mine = torch.tensor(numbers, dtype=torch.int64, device=process_group._default_device())
     everything = [torch.empty_like(mine) for _ in range(process_group.size())]
     process_group.allgather([everything], [mine], AllgatherOptions()).wait()
     return [t.tolist() for t in everything]
@@ -395,7 +395,8 @@ class Reducer:
             self.next_bucket += 1
         if self.next_bucket == len(self.buckets) and len(self.ready) == len(self.params):
             if self._searching or self._first_static:
-                self.used_work = self.group.allreduce([self.used], AllreduceOptions())
+                self.used_everywhere = self.used.to(self.group._default_device())
+                self.used_work = self.group.allreduce([self.used_everywhere], AllreduceOptions())
             torch.autograd.Variable._execution_engine.queue_callback(self._finalize)
 
     def _take(self, bucket, place):
@@ -609,7 +610,8 @@ class Reducer:
         numbers = [len(indices), *(n for b, limit in zip(indices, limits) for n in (len(b), limit))] + [
             i for b in indices for i in b
         ]
-        numbers = torch.tensor(numbers + [0] * (width + len(self.params) - len(numbers)), dtype=torch.int64)
+        numbers += [0] * (width + len(self.params) - len(numbers))
+        numbers = torch.tensor(numbers, dtype=torch.int64, device=self.group._default_device())
         self.group.broadcast([numbers], BroadcastOptions(rootRank=0)).wait()
         count, *rest = numbers.tolist()
         sizes, limits, flat = rest[: 2 * count : 2], rest[1 : 2 * count : 2], rest[2 * count :]

@@ -81,13 +81,13 @@ def assembly(functions, plain, data):
         )
 
     for name in plain:
-        jump(name, "plain", name)
+        jump(name, "refused" if re.match("Hccl|Hcom", name) else "plain", name)
     for name, codes in functions:
         jump(name + "GetWorkspaceSize", "first", name, codes)
         jump(name, "second", name)
     whole = "".join(f" mov %{r},{8 * i - 0x30}(%rbp)\n" for i, r in enumerate(REGISTERS))
     floats = "".join(f" movsd %xmm{i},{8 * i - 0x70}(%rbp)\n" for i in range(8))
-    for label in ("plain", "first", "second"):
+    for label in ("plain", "refused", "first", "second"):
         lines.append(
             f".text\n{label}:\n push %rbp\n mov %rsp,%rbp\n sub $0x80,%rsp\n{whole}{floats} mov %rax,%rdi\n lea "
             f"-0x30(%rbp),%rsi\n lea 0x10(%rbp),%rdx\n"

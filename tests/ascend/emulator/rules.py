@@ -7,13 +7,15 @@ its first argument: an in-place function.
 """
 
 import math
+import os
+import queue
 import threading
 
 import torch
 from torch.nn import functional as F
 
 aten = torch.ops.aten
-LIMIT = 120  # seconds that a rank waits for the others
+LIMIT = float(os.environ.get("EMULATED_CANN_COLLECTIVE", 120))  # seconds that a rank waits for the others
 ROUNDING = (None, "trunc", "floor")
 APPROXIMATE = ("none", "tanh")
 
@@ -835,18 +837,63 @@ def to_all(sent, extra, counts):
     return [torch.cat([p[r] for p in parts]) for r in range(len(sent))]
 
 
+def alike(sent, extra, counts):
+    """Check what all ranks must have in common: how much they send, by which operator or from which root."""
+    if len(set(extra)) > 1:
+        raise Refused(f"the ranks' operators or roots differ: {extra}")
+    kinds = [(s.dtype, s.numel()) for s in sent]
+    if len(set(kinds)) > 1:
+        raise Refused(f"the ranks' dtypes or counts differ: {', '.join(f'{str(d)[6:]}[{n}]' for d, n in kinds)}")
+    return extra[0]
+
+
+def reduced(sent, op):
+    return REDUCE[op](torch.stack(sent)).to(sent[0].dtype)
+
+
+def all_reduce(sent, extra, counts):
+    return [reduced(sent, alike(sent, extra, counts))] * len(sent)
+
+
+def reduce(sent, extra, counts):
+    op = alike(sent, extra, counts)
+    return [reduced(sent, op & 255) if r == op >> 8 else None for r in range(len(sent))]
+
+
+def all_gather(sent, extra, counts):
+    alike(sent, extra, counts)
+    return [torch.cat(sent)] * len(sent)
+
+
+def all_gather_uneven(sent, extra, counts):
+    if any(c != [s.numel() for s in sent] for c in counts):
+        raise Refused(f"the ranks' counts differ: {counts}, sent {[s.numel() for s in sent]}")
+    return [torch.cat(sent)] * len(sent)
+
+
+def reduce_scatter(sent, extra, counts):
+    return reduced(sent, alike(sent, extra, counts)).chunk(len(sent))
+
+
+def reduce_scatter_uneven(sent, extra, counts):
+    return reduced(sent, alike(sent, extra, counts)).split(counts[0])
+
+
+def broadcast(sent, extra, counts):
+    return [sent[alike(sent, extra, counts)].clone()] * len(sent)
+
+
 COLLECTIVES = {
-    "HcclAllReduce": lambda sent, op, _: [REDUCE[op](torch.stack(sent))] * len(sent),
-    "HcclReduce": lambda sent, op, _: [
-        REDUCE[op & 255](torch.stack(sent)) if r == op >> 8 else None for r in range(len(sent))
-    ],
-    "HcclAllGather": lambda sent, _, __: [torch.cat(sent)] * len(sent),
-    "HcclReduceScatter": lambda sent, op, _: REDUCE[op](torch.stack(sent)).chunk(len(sent)),
-    "HcclBroadcast": lambda sent, root, _: [sent[root].clone()] * len(sent),
-    "HcclScatter": lambda sent, root, _: sent[root].clone().chunk(len(sent)),
+    "HcclAllReduce": all_reduce,
+    "HcclReduce": reduce,
+    "HcclAllGather": all_gather,
+    "HcclAllGatherV": all_gather_uneven,
+    "HcclReduceScatter": reduce_scatter,
+    "HcclReduceScatterV": reduce_scatter_uneven,
+    "HcclBroadcast": broadcast,
+    "HcclScatter": lambda sent, root, _: sent[root[0]].clone().chunk(len(sent)),
     "HcclAlltoAll": lambda sent, _, __: to_all(sent, _, [s.numel() // len(sent) for s in sent]),
     "HcclAlltoAllV": to_all,
-    "HcclSend": lambda sent, _, __: [None, sent[0]],
     "HcclBarrier": lambda sent, _, __: [None] * len(sent),
 }
 
@@ -857,24 +904,67 @@ class Group:
     known, lock = {}, threading.Lock()
 
     def __init__(self, n):
-        self.barrier, self.ranks = threading.Barrier(n), [None] * n
+        self.barrier, self.ranks, self.error = threading.Barrier(n), [None] * n, None
 
     @classmethod
     def named(cls, name, n):
         with cls.lock:
             return cls.known.setdefault(name, cls(n))
 
+    def compute(self):
+        sent, received, extra, counts, names = zip(*self.ranks, strict=True)
+        if len(set(names)) > 1:
+            raise Refused(f"the ranks are in different collectives: {', '.join(names)}")
+        for out, value in zip(received, COLLECTIVES[names[0]](sent, extra, counts), strict=True):
+            if value is not None and value.numel() != out.numel():
+                raise Refused(f"{names[0]}: {value.numel()} elements come, the rank expects {out.numel()}")
+            if value is not None:
+                out.copy_(value)
+
 
 def collective(name, group, n, rank, extra, send, recv, counts=None):
     g = Group.named(group, n)
-    g.ranks[rank] = send, recv, counts
+    g.ranks[rank] = send, recv, extra, counts, name
     try:
         g.barrier.wait(LIMIT)
         if rank == 0:
-            sent, received, counts = zip(*g.ranks, strict=True)
-            for out, value in zip(received, COLLECTIVES[name](sent, extra, counts), strict=True):
-                if value is not None:
-                    out.copy_(value)
+            try:
+                g.error = None
+                g.compute()
+            except Exception as e:  # noqa: BLE001  (every rank raises it)
+                g.error = e
         g.barrier.wait(LIMIT)
     except threading.BrokenBarrierError:
         raise RuntimeError(f"{name}: not every rank of {n} came within {LIMIT} seconds") from None
+    if g.error is not None:
+        raise g.error
+
+
+MAIL, MAIL_LOCK = {}, threading.Lock()
+
+
+def messages(name, group, n, rank, count, *items):
+    """Send and receive: a send ends when the other rank has taken it."""
+
+    def box(source, target):
+        with MAIL_LOCK:
+            return MAIL.setdefault((group, source, target), queue.Queue())
+
+    taken, waiting = [], []
+    for peer, receives, memory in zip(*[iter(items)] * 3, strict=True):
+        if receives:
+            waiting.append((peer, memory))
+        else:
+            taken.append(threading.Event())
+            box(rank, peer).put((memory, taken[-1]))
+    for peer, memory in waiting:
+        try:
+            sent, done = box(peer, rank).get(timeout=LIMIT)
+        except queue.Empty:
+            raise RuntimeError(f"{name}: rank {peer} sent nothing within {LIMIT} seconds") from None
+        if (sent.dtype, sent.numel()) != (memory.dtype, memory.numel()):
+            raise Refused(f"{name}: rank {peer} sent {sent.dtype}[{sent.numel()}], {memory.numel()} were expected")
+        memory.copy_(sent)
+        done.set()
+    if not all(t.wait(LIMIT) for t in taken):
+        raise RuntimeError(f"{name}: a message was not received within {LIMIT} seconds")

@@ -78,17 +78,11 @@ long first_call(const char *name, uint64_t *registers, uint64_t *stack, double *
   return OK;
 }
 
-long second_call(const char *name, uint64_t *registers, uint64_t *stack, double *floats) {  // (workspace, its size, executor, stream)
-  Executor *e = (Executor *)registers[2];
+static int run_call(void *data) {
+  Executor *e = data;
   Answer a;
-  static int empty = -1;  // EMULATED_CANN_EMPTY: nothing is computed, for measuring what a call costs above it
-  if (empty < 0) empty = getenv("EMULATED_CANN_EMPTY") != 0;
-  if (empty) return trace("%s 0\n", e->name), free(e->message.bytes), free(e), OK;
-  static int delay = -1;  // EMULATED_CANN_DELAY: so many milliseconds pass before a call begins, for what the host does meanwhile
-  if (delay < 0) delay = getenv("EMULATED_CANN_DELAY") ? atoi(getenv("EMULATED_CANN_DELAY")) : 0;
-  if (delay) usleep(delay * 1000);
-  int code = injected(name);
-  if (!code && !(code = request(&e->message, &a)) && a.n) {
+  int code = request(&e->message, &a);
+  if (!code && a.n) {
     int64_t *p = (int64_t *)a.bytes, n = *p++;
     for (; n--; p += 2 + p[1]) {  // which tensor, how many dimensions, their sizes
       Object *o = e->tensors[p[0]];
@@ -99,7 +93,25 @@ long second_call(const char *name, uint64_t *registers, uint64_t *stack, double 
   free(e->message.bytes), free(e);
   return code;
 }
+long second_call(const char *name, uint64_t *registers, uint64_t *stack, double *floats) {  // (workspace, its size, executor, stream)
+  Executor *e = (Executor *)registers[2];
+  static int empty = -1;  // EMULATED_CANN_EMPTY: nothing is computed, for measuring what a call costs above it
+  if (empty < 0) empty = getenv("EMULATED_CANN_EMPTY") != 0;
+  if (empty) return trace("%s 0\n", e->name), free(e->message.bytes), free(e), OK;
+  static int delay = -1;  // EMULATED_CANN_DELAY: so many milliseconds pass before a call begins, for what the host does meanwhile
+  if (delay < 0) delay = getenv("EMULATED_CANN_DELAY") ? atoi(getenv("EMULATED_CANN_DELAY")) : 0;
+  if (delay) usleep(delay * 1000);
+  int failure = injected(name);
+  if (failure) return trace("%s %d\n", name, failure), free(e->message.bytes), free(e), failure;
+  return launch((void *)registers[3], run_call, e, 0);
+}
 
+// A function of HCCL's that is not emulated.
+long refused_call(const char *name, uint64_t *registers, uint64_t *stack, double *floats) {
+  char text[200];
+  snprintf(text, sizeof text, "%s is not emulated", name);
+  return trace("refused %s\n", name), fail(INTERNAL, text);
+}
 long plain_call(const char *name, uint64_t *registers, uint64_t *stack, double *floats) {
   trace("plain %s\n", name);
   return OK;

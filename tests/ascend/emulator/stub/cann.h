@@ -39,6 +39,12 @@ int request(const Message *m, Answer *a);  // the status; an error's text is wha
 int fail(int code, const char *text);      // keeps the text for aclGetRecentErrMsg, answers the code
 int injected(const char *name);            // EMULATED_CANN_FAIL: a status that this call is to answer, or OK
 
+typedef struct Stream Stream;
+// Run something in a stream: at once where nothing is before it and waits is 0, and its status is the answer; else later, and synchronising gives its status.
+int launch(void *stream, int (*run)(void *), void *data, int waits);
+void own_connection(void);  // this thread asks the server by a connection of its own
+const char *aclGetRecentErrMsg(void);
+
 char *memory(void);  // the mapping's first byte
 int current_device(void);
 void trace(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -1,6 +1,5 @@
-// Memory, devices, streams and events. What is launched is done when the call returns, so streams need only exist, and an event is a time.
+// Memory and devices.
 #include "cann.h"
-#include <time.h>
 
 size_t device_size(void), device_space(void);
 static pthread_mutex_t heap = PTHREAD_MUTEX_INITIALIZER;
@@ -75,9 +74,7 @@ int CANN(aclrtGetMemInfo, int kind, size_t *unused, size_t *all) { return *all =
 int CANN(aclrtMallocHost, void **p, size_t n) { return *p = aligned_alloc(64, (n + 127) & ~63ull), OK; }
 int CANN(aclrtFreeHost, void *p) { return free(p), OK; }
 int CANN(aclrtMemcpy, void *d, size_t room, const void *s, size_t n, int kind) { return trace("copy %d %zu\n", kind, n), memmove(d, s, n), OK; }
-int CANN(aclrtMemcpyAsync, void *d, size_t room, const void *s, size_t n, int kind, void *stream) { return aclrtMemcpy(d, room, s, n, kind); }
 int CANN(aclrtMemset, void *d, size_t room, int v, size_t n) { return memset(d, v, n), OK; }
-int CANN(aclrtMemsetAsync, void *d, size_t room, int v, size_t n, void *stream) { return memset(d, v, n), OK; }
 
 // ---------------------------------------------------------------- devices and contexts
 static int number(const char *name, int otherwise) { const char *s = getenv(name); return s ? atoi(s) : otherwise; }
@@ -92,29 +89,5 @@ int CANN(aclrtSetCurrentContext, void *p) { return device = ((Context *)p)->devi
 const char *CANN(aclrtGetSocName, void) { const char *s = getenv("EMULATED_CANN_SOC"); return s ? s : "Ascend910B1"; }
 int CANN(aclrtGetRunMode, int *mode) { return *mode = 1, OK; }
 int CANN(aclrtDeviceCanAccessPeer, int *can, int a, int b) { return *can = 1, OK; }
-
-// ---------------------------------------------------------------- streams and events
-static int handle(void **p) { return *p = calloc(1, 64), OK; }
-int CANN(aclrtCreateStream, void **p) { return handle(p); }
-int CANN(aclrtCreateStreamWithConfig, void **p, uint32_t priority, uint32_t flag) { return handle(p); }
-int CANN(aclrtStreamQuery, void *s, int *status) { return *status = 0, OK; }
-static int synchronized(const char *name) { return trace("synchronize %s\n", name), injected(name); }
-int CANN(aclrtSynchronizeStream, void *s) { return synchronized("aclrtSynchronizeStream"); }
-int CANN(aclrtSynchronizeStreamWithTimeout, void *s, int ms) { return synchronized("aclrtSynchronizeStream"); }
-int CANN(aclrtSynchronizeDevice, void) { return synchronized("aclrtSynchronizeDevice"); }
-int CANN(aclrtSynchronizeDeviceWithTimeout, int ms) { return synchronized("aclrtSynchronizeDevice"); }
-int CANN(aclrtSynchronizeEvent, void *event) { return synchronized("aclrtSynchronizeEvent"); }
-int CANN(aclrtCreateEvent, void **p) { return handle(p); }
-int CANN(aclrtCreateEventWithFlag, void **p, uint32_t flag) { return handle(p); }
-int CANN(aclrtCreateEventExWithFlag, void **p, uint32_t flag) { return handle(p); }
-int CANN(aclrtDestroyEvent, void *p) { return free(p), OK; }
-int CANN(aclrtRecordEvent, double *event, void *s) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return *event = t.tv_sec * 1e3 + t.tv_nsec * 1e-6, OK;
-}
-int CANN(aclrtQueryEventStatus, void *event, int *status) { return *status = 1, OK; }
-int CANN(aclrtEventElapsedTime, float *ms, double *a, double *b) { return *ms = *b - *a, OK; }
-// A thread of MindSpore's asks for callbacks without rest: let it sleep. A callback is run at once.
+// A thread of MindSpore's asks for callbacks without rest: let it sleep. Callbacks run in their streams.
 int CANN(aclrtProcessReport, int ms) { return usleep(ms > 0 && ms < 100 ? ms * 1000 : 100000), OK; }
-int CANN(aclrtLaunchCallback, void (*callback)(void *), void *data, int block, void *stream) { return callback(data), OK; }

@@ -8,7 +8,8 @@
 
 enum { DEVICES = 8, SPACE = 16 };  // MindSpore reserves a device's whole size for each stream, and touches little of it: addresses are cheap
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int connection = -1;
+static int common = -1, memory_file = -1;
+static __thread int connection = -1;  // this thread's own, or the common one, which is used under the lock
 static pid_t owner;
 static char *mapping;
 static size_t device_bytes;
@@ -31,7 +32,7 @@ int fail(int code, const char *text) {
   return code;
 }
 
-static void transfer(ssize_t (*step)(int, void *, size_t, int), void *p, size_t n) {
+static void transfer(int connection, ssize_t (*step)(int, void *, size_t, int), void *p, size_t n) {
   for (char *c = p; n;) {
     ssize_t k = step(connection, c, n, MSG_NOSIGNAL);
     if (k < 0 && errno == EINTR) continue;
@@ -43,7 +44,7 @@ static void transfer(ssize_t (*step)(int, void *, size_t, int), void *p, size_t 
   }
 }
 
-static void hand_over(int fd) {  // the memory's descriptor goes with the first byte
+static void hand_over(int connection, int fd) {  // the memory's descriptor goes with the first byte
   char byte = 0, control[CMSG_SPACE(sizeof fd)] = {0};
   struct iovec v = {&byte, 1};
   struct msghdr h = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
@@ -53,8 +54,18 @@ static void hand_over(int fd) {  // the memory's descriptor goes with the first 
   sendmsg(connection, &h, 0);
 }
 
+static int connected(void) {
+  const char *path = getenv("EMULATED_CANN");
+  if (!path) return -1;
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  strncpy(address.sun_path, path, sizeof address.sun_path - 1);
+  int to = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (connect(to, (void *)&address, sizeof address)) return perror(path), close(to), -1;
+  return hand_over(to, memory_file), to;
+}
+
 __attribute__((constructor)) static void start(void) {
-  const char *log = getenv("EMULATED_CANN_TRACE"), *size = getenv("EMULATED_CANN_MEMORY_MB"), *path = getenv("EMULATED_CANN");
+  const char *log = getenv("EMULATED_CANN_TRACE"), *size = getenv("EMULATED_CANN_MEMORY_MB");
   if (log && (log_file = fopen(log, "a"))) setvbuf(log_file, 0, _IOLBF, 0);
   owner = getpid();
   device_bytes = (size_t)(size ? atoi(size) : 32768) << 20;
@@ -62,26 +73,21 @@ __attribute__((constructor)) static void start(void) {
   size_t bytes = device_space() * DEVICES;
   if (ftruncate(fd, bytes)) perror("emulated CANN: ftruncate");
   mapping = mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-  if (path) {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    strncpy(address.sun_path, path, sizeof address.sun_path - 1);
-    connection = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (connect(connection, (void *)&address, sizeof address)) perror(path), connection = -1;
-    else hand_over(fd);
-  }
-  close(fd);
+  memory_file = fd, common = connected();
 }
+void own_connection(void) { connection = connected(); }
 
 int request(const Message *m, Answer *a) {
   a->n = 0;
   if (getpid() != owner) return fail(FORKED, "the NPU's context does not survive a fork: start the process by spawn");
-  if (connection < 0) return fail(INTERNAL, "EMULATED_CANN names no server's socket");
+  int own = connection >= 0, to = own ? connection : common;
+  if (to < 0) return fail(INTERNAL, "EMULATED_CANN names no server's socket");
   int32_t head[2];
-  pthread_mutex_lock(&lock);
-  transfer((void *)send, (void *)&m->n, 4), transfer((void *)send, m->bytes, m->n), transfer(recv, head, 8);
+  if (!own) pthread_mutex_lock(&lock);
+  transfer(to, (void *)send, (void *)&m->n, 4), transfer(to, (void *)send, m->bytes, m->n), transfer(to, recv, head, 8);
   a->code = head[0], a->n = head[1];
-  transfer(recv, a->bytes, a->n);
-  pthread_mutex_unlock(&lock);
+  transfer(to, recv, a->bytes, a->n);
+  if (!own) pthread_mutex_unlock(&lock);
   if (a->code) snprintf(message, sizeof message, "%.*s", a->n, a->bytes);
   return a->code;
 }
