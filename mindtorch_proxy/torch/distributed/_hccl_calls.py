@@ -3,7 +3,6 @@
 A collective is launched and the host goes on. Waiting for its work makes the current stream wait, not the host.
 """
 
-import atexit
 import json
 import threading
 from datetime import timedelta
@@ -24,7 +23,6 @@ def aside():
     """Return a context in which work runs in the stream beside those of the program."""
     if not _aside:
         _aside.append(torch.npu.Stream())
-        atexit.register(_aside.clear)  # MindSpore's streams must not outlive its runtime
     return torch.npu.stream(_aside[0])
 
 
@@ -62,10 +60,9 @@ class StreamFuture(Future):
 class StreamWork(Work):
     """A collective that has been launched."""
 
-    def __init__(self, call, outputs, event, order=None):
-        """Order: a function that makes the current stream wait; without it the event is waited for."""
+    def __init__(self, call, outputs, event):
         super().__init__()
-        self._call, self._outputs, self._done, self._order = call, outputs, event, order or event.wait
+        self._call, self._outputs, self._done = call, outputs, event
 
     def is_completed(self):
         """Whether the NPU has finished the collective, or it has failed."""
@@ -85,7 +82,7 @@ class StreamWork(Work):
         Raise DistBackendError where the collective has failed or does not end in that time.
         """
         self._call.check()
-        self._order()
+        self._done.wait()
         if timeout > timedelta(0) or self._call.blocks:
             self._call.wait_on_host(self._done, timeout if timeout > timedelta(0) else self._call.timeout)
         return True
@@ -151,11 +148,10 @@ class StreamedCalls(Backend):
             if getattr(opts, "asyncOp", True):
                 with aside():
                     event = self._completed(handle, after)
-                work = StreamWork(call, outputs, event, None if after else handle.wait)
             else:
-                work = StreamWork(call, outputs, self._completed(handle, after), lambda: None)
-        self._watch.launched(call, work._done)
-        return work
+                event = self._completed(handle, after)
+        self._watch.launched(call, event)
+        return StreamWork(call, outputs, event)
 
     @staticmethod
     def _completed(handle, after):

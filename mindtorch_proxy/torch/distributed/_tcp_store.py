@@ -6,6 +6,7 @@ The traffic is not encrypted, and anyone who can reach the port can read and wri
 import os
 import selectors
 import socket
+import sys
 import struct
 import threading
 import time
@@ -317,8 +318,8 @@ class TCPStore(Store):
             time.sleep(0.005)
             came = int(self._call("add", READY_KEY, b"0")[0])
 
-    def __del__(self):
-        if getattr(self, "_pid", None) != os.getpid():
+    def __del__(self, ending=sys.is_finalizing):
+        if ending() or getattr(self, "_pid", None) != os.getpid():  # the end of the process closes the connections
             return
         for connection in self._pool:
             connection.close()

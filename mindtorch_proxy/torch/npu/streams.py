@@ -1,10 +1,21 @@
 """Streams and events of torch.npu, based on MindSpore's."""
 
+import atexit
+import weakref
+
 import torch
 
 from ._device import devices, number
 
 __all__ = ["Event", "Stream", "StreamContext", "current_stream", "default_stream", "set_stream", "stream"]
+_alive: weakref.WeakValueDictionary = weakref.WeakValueDictionary()  # by id: streams are equal if MindSpore's are
+
+
+@atexit.register
+def _let_go():
+    """At the end of the process, let go of MindSpore's streams and events: they must not outlive its runtime."""
+    for found in list(_alive.values()):
+        found._let_go()
 
 
 class Stream(torch.Stream):
@@ -23,6 +34,10 @@ class Stream(torch.Stream):
             devices().call("Stream", priority=priority) if _stream is None else _stream,
         )
         self._entered = []
+        _alive[id(self)] = self
+
+    def _let_go(self):
+        self._stream = None
 
     @property
     def stream_id(self):
@@ -98,6 +113,10 @@ class Event(torch.Event):
             devices().call("Event", enable_timing=enable_timing, blocking=blocking),
         )
         self._timing, self._recorded = enable_timing, False
+        _alive[id(self)] = self
+
+    def _let_go(self):
+        self._event, self._recorded = None, False
 
     def record(self, stream=None):
         """Record the event in a stream, by default the current one."""
