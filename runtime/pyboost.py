@@ -38,6 +38,8 @@ LAST = "last_type", "last_value", "last_traceback", "last_exc"  # where Python's
 NUMPY_1 = np.__version__.startswith("1.")
 MADE = 128  # how many primitives with constructor arguments are cached
 _made: deque = deque()
+_on: list = []  # the targets of the blocks of on() that threads are in
+_on_lock = threading.Lock()
 _ms = _from_numpy = _data_ptr = _fork = None
 
 
@@ -264,12 +266,20 @@ def set_device_id(number):
 
 @contextmanager
 def on(target):
-    """Apply MindSpore's functions for memory, streams and events, which take no device, to `target` in the block."""
-    _set_target(target)
+    """Apply MindSpore's functions for memory, streams and events, which take no device, to `target` in the block.
+
+    Several threads may be in such a block; the target, which is the process's, is the CPU again after the last of them.
+    """
+    with _on_lock:
+        _on.append(target)
+        _set_target(target)
     try:
         yield mindspore()
     finally:
-        _set_target("CPU")
+        with _on_lock:
+            _on.pop()
+            if not _on:
+                _set_target("CPU")
 
 
 def version():

@@ -494,14 +494,16 @@ def _cat(tensors):
 def _adjacent(pieces):
     """Return flat pieces that follow each other in memory as one, else None."""
     first = pieces[0]
-    at = first.storage_offset()
+    if len(pieces) == 1 and first.is_contiguous():
+        return first
+    at, storage = first.storage_offset(), first._get_storage()
     for p in pieces:
-        if not p.is_contiguous() or p.untyped_storage()._cdata != first.untyped_storage()._cdata:
+        if not p.is_contiguous() or p._get_storage() is not storage:
             return None
         if p.storage_offset() != at and p.numel():
             return None
         at += p.numel()
-    return first if len(pieces) == 1 else first.as_strided((sum(p.numel() for p in pieces),), (1,))
+    return first.as_strided((sum(p.numel() for p in pieces),), (1,))
 
 
 def _target(tensors):

@@ -3,8 +3,10 @@
 A collective is launched and the host goes on. Waiting for its work makes the current stream wait, not the host.
 """
 
+import atexit
 import json
-import threading
+import sys
+import weakref
 from datetime import timedelta
 
 import torch
@@ -16,7 +18,15 @@ from ._hccl_watch import watch
 from ._process_group import Backend
 from ._types import DebugLevel, Work, get_debug_level
 
-_aside: list = []  # the stream in which results of asynchronous collectives are completed
+_aside: list = []  # the stream of callbacks
+_works: weakref.WeakSet = weakref.WeakSet()
+
+
+@atexit.register
+def _let_go():
+    """At the end of the process, let go of MindSpore's handles: they must not outlive its runtime."""
+    for work in list(_works):
+        work._handle = work._after = None
 
 
 def aside():
@@ -58,19 +68,23 @@ class StreamFuture(Future):
 
 
 class StreamWork(Work):
-    """A collective that has been launched."""
+    """A collective that has been launched.
 
-    def __init__(self, call, outputs, event):
+    Only waiting for it completes its outputs: where they need more than HCCL does, that is launched then.
+    """
+
+    def __init__(self, call, outputs, handle, after):
         super().__init__()
-        self._call, self._outputs, self._done = call, outputs, event
+        self._call, self._outputs, self._handle, self._after = call, outputs, handle, after
+        _works.add(self)
 
     def is_completed(self):
         """Whether the NPU has finished the collective, or it has failed."""
-        return self._call.failure is not None or self._done.query()
+        return self._call.failure is not None or self._done()
 
     def is_success(self):
         """Whether the NPU has finished the collective."""
-        return self._call.failure is None and self._done.query()
+        return self._call.failure is None and self._done()
 
     def exception(self):
         """Return the error, or None."""
@@ -82,10 +96,33 @@ class StreamWork(Work):
         Raise DistBackendError where the collective has failed or does not end in that time.
         """
         self._call.check()
-        self._done.wait()
+        self._order()
         if timeout > timedelta(0) or self._call.blocks:
-            self._call.wait_on_host(self._done, timeout if timeout > timedelta(0) else self._call.timeout)
+            self._call.wait_on_host(timeout if timeout > timedelta(0) else self._call.timeout)
         return True
+
+    def _order(self):
+        self._handle.wait()
+        if self._after is not None:
+            after, self._after = self._after, None
+            with torch.no_grad():
+                after()
+            self._handle = _recorded()  # another stream must wait for that too
+            self._call.event = self._handle
+        elif self._call.event is None:
+            self._call.event = _recorded()
+
+    def _done(self):
+        if self._after is not None:
+            self._order()
+        elif self._call.event is None:
+            with aside():  # not the current stream, which is not asked to wait
+                self._order()
+        return self._call.event.query()
+
+    def __del__(self, ending=sys.is_finalizing):
+        if getattr(self, "_after", None) is not None and self._call.failure is None and not ending():
+            self._order()
 
     def synchronize(self):
         """Make the current stream wait for the collective."""
@@ -107,15 +144,11 @@ class StreamWork(Work):
             return self._future
 
 
-class DoneWork(StreamWork):
-    """A collective in which there is nothing to do, since its tensors have no elements."""
+class _Nothing:
+    """The handle and the event of a collective whose tensors have no elements."""
 
-    class _Event:
-        query = staticmethod(lambda: True)
-        wait = staticmethod(lambda: None)
-
-    def __init__(self, call, outputs):
-        super().__init__(call, outputs, self._Event)
+    query = staticmethod(lambda: True)
+    wait = staticmethod(lambda: None)
 
 
 class StreamedCalls(Backend):
@@ -142,23 +175,14 @@ class StreamedCalls(Backend):
         if get_debug_level() is DebugLevel.DETAIL and not message:
             self._compare(call, f"{name} ({text})")
         if launch is None:
-            return DoneWork(call, outputs)
+            call.event = _Nothing
+            return StreamWork(call, outputs, _Nothing, None)
         with torch.no_grad():
-            handle = launch()
-            if getattr(opts, "asyncOp", True):
-                with aside():
-                    event = self._completed(handle, after)
-            else:
-                event = self._completed(handle, after)
-        self._watch.launched(call, event)
-        return StreamWork(call, outputs, event)
-
-    @staticmethod
-    def _completed(handle, after):
-        handle.wait()
-        if after is not None:
-            after()
-        return _recorded()
+            work = StreamWork(call, outputs, launch(), after)
+        self._watch.launched(call)
+        if not getattr(opts, "asyncOp", True):
+            work._order()
+        return work
 
     def _seconds(self, opts):
         given = getattr(opts, "timeout", None)

@@ -17,6 +17,7 @@ from ._errors import DistBackendError, DistError
 from ._store import PrefixStore
 
 LONGEST, SHORTEST = 10.0, 0.1  # seconds between two beats
+REAP, KEPT = 1.0, 1024  # seconds between two looks at what has ended; how many collectives of a group are looked at
 SILENT = 4  # a rank is gone if it is silent for this part of the timeout: a thread may hold Python's lock for long
 
 
@@ -41,10 +42,10 @@ class Call:
         """Raise the error of the group, if there is one."""
         self.watch.check(self.group)
 
-    def wait_on_host(self, event, timeout):
-        """Wait until the NPU has come to an event; raise DistBackendError where that does not happen in time."""
+    def wait_on_host(self, timeout):
+        """Wait until the NPU has finished it; raise DistBackendError where that does not happen in time."""
         deadline, pause = time.monotonic() + timeout.total_seconds(), 0.0001
-        while not event.query():
+        while not self.event.query():
             self.check()
             if time.monotonic() > deadline:
                 raise DistBackendError(f"[Rank {self.group.rank()}] {self} did not end within {timeout}")
@@ -61,7 +62,7 @@ class Watch:
 
     def _reset(self):
         self.flying, self.failures, self.told, self.ended = {}, {}, False, threading.Event()
-        self.last, self.seen, self.beats = {}, {}, 0  # name of a group: (number, text) of its last collective
+        self.last, self.seen, self.beats, self.next = {}, {}, 0, 0.0  # name of a group: (number, text) of its last collective
 
     # -- from the threads of the program
 
@@ -91,11 +92,10 @@ class Watch:
             self.last[group._name] = number or self.last.get(group._name, (0, ""))[0], text
         return call
 
-    def launched(self, call, event):
-        """Watch a collective until the event comes."""
-        call.event = event
+    def launched(self, call):
+        """Watch a collective until its event has come, which its work records when it is waited for."""
         with self.lock:
-            self.flying.setdefault(call.group, deque()).append(call)
+            self.flying.setdefault(call.group, deque(maxlen=KEPT)).append(call)
 
     def check(self, group):
         """Raise the error of a group whose collectives have failed."""
@@ -106,7 +106,8 @@ class Watch:
     def drain(self, group):
         """Wait until the NPU has finished the collectives of a group."""
         for call in list(self.flying.get(group, ())):
-            call.wait_on_host(call.event, call.timeout)
+            if call.event is not None:
+                call.wait_on_host(call.timeout)
 
     def forget(self, group):
         """Watch a group's collectives no more, and return whether they have failed."""
@@ -117,7 +118,13 @@ class Watch:
     # -- the thread
 
     def _run(self, ended):
-        while not ended.wait(self.interval):
+        while not ended.wait(min(self.interval, REAP)):
+            with self.lock:
+                for calls in self.flying.values():
+                    _reap(calls)
+            if time.monotonic() < self.next:
+                continue
+            self.next = time.monotonic() + self.interval
             lost = self._tell()
             late = self._late()
             if late is not None and (reason := self._reason(late, lost)):
@@ -140,15 +147,10 @@ class Watch:
 
     def _late(self):
         """Return the collective that has been in flight for longest, if that is two beats or more."""
-        now, late = time.monotonic(), None
+        now = time.monotonic()
         with self.lock:
-            for calls in self.flying.values():
-                while calls and calls[0].event.query():
-                    calls.popleft()
-                    if calls:
-                        calls[0].since = max(calls[0].since, now - self.interval)
-                if calls and (late is None or calls[0].since < late.since):
-                    late = calls[0]
+            first = [calls[0] for calls in self.flying.values() if calls]
+        late = min(first, key=lambda call: call.since, default=None)
         return late if late is not None and now - late.since > 2 * self.interval else None
 
     def _reason(self, late, lost):
@@ -171,10 +173,10 @@ class Watch:
             before, when = self.seen.get(r, (None, now))
             self.seen[r] = beats, when if beats == before else now
             if now - self.seen[r][1] > patience:
-                silent.append(f"rank {r} has not been heard of for {now - self.seen[r][1]:.1f} s; it was at {text}")
+                silent.append(f"rank {r} has not been heard of for {now - self.seen[r][1]:.1f} s; then it was at {text}")
         if silent:
             return "; ".join(silent)
-        if now - late.since <= late.timeout.total_seconds():
+        if now - late.since <= late.timeout.total_seconds() or late.event is None:  # it may have ended long ago
             return ""
         return f"it did not end within {late.timeout}; all ranks are alive; {'; '.join(others[:16])}"
 
@@ -198,9 +200,11 @@ class Watch:
     def _leave(self):
         """At the end of the program: tell the others, and do not wait for an NPU whose collective never ends."""
         self._tell("has ended")
-        if self.failures and any(c and not c[0].event.query() for c in self.flying.values()):
+        if self.failures and any(c and not (c[0].event and c[0].event.query()) for c in self.flying.values()):
             self._exit()
-        self.flying, self.store = {}, None
+        self.ended.set()
+        self.thread.join(2 * REAP)
+        self.flying, self.store = {}, None  # MindSpore's events must not outlive its runtime
 
     @staticmethod
     def _exit():
@@ -208,6 +212,15 @@ class Watch:
             if stream is not None:
                 stream.flush()
         os._exit(1)
+
+
+def _reap(calls):
+    """Drop the collectives of a group that the NPU has finished. They end in order, so the last known one is enough."""
+    done = next((i for i in range(len(calls) - 1, -1, -1) if calls[i].event is not None and calls[i].event.query()), -1)
+    for _ in range(done + 1):
+        calls.popleft()
+    if done >= 0 and calls:
+        calls[0].since = time.monotonic()
 
 
 @functools.cache
