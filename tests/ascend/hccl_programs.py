@@ -1,0 +1,382 @@
+"""Programs of several ranks with NPUs: ranks.py COUNT hccl_programs.py NAME ARGUMENTS... (test_hccl.py runs them)."""
+
+import copy
+import datetime
+import os
+import sys
+import time
+
+import torch
+import torch.distributed as dist
+from torch.distributed import ReduceOp
+
+RANK, SIZE = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
+REDUCIBLE = ["float32", "float16", "bfloat16", "int64", "int32", "int8", "bool"]
+MOVABLE = [*REDUCIBLE, "float64", "uint8", "complex64", "complex128"]
+REDUCTIONS = ["SUM", "PRODUCT", "MIN", "MAX", "AVG"]
+
+
+def begin(backend="cpu:gloo,npu:hccl", **more):
+    torch.npu.set_device(int(os.environ["LOCAL_RANK"]))
+    dist.init_process_group(backend, **more)
+
+
+# ---------------------------------------------------------------- collectives beside those of gloo
+def values(dtype, *shape, salt=0):
+    """Numbers that every reduction of a few ranks keeps exact, which differ between ranks."""
+    made = torch.randint(0, 3, shape, generator=torch.Generator().manual_seed(7 * RANK + salt))
+    dtype = getattr(torch, dtype)
+    return (made + 1j * (made + RANK) if dtype.is_complex else made).to(dtype)
+
+
+def reductions(device, dtype, op, asynchronous):
+    x, y, z = (values(dtype, 2, 3, salt=s).to(device) for s in range(3))
+    strided, more = (values(dtype, 3, 4, salt=s).to(device) for s in (3, 4))
+    one, part = torch.zeros_like(x), torch.zeros_like(x[:1])
+    pieces = [values(dtype, 2, 3, salt=10 + r).to(device) for r in range(SIZE)]
+    whole = values(dtype, SIZE, 3, salt=20).to(device)
+    yield dist.all_reduce(x, op, async_op=asynchronous), [x]
+    yield dist.all_reduce(strided[:, 1:3], op, async_op=asynchronous), [strided]
+    yield dist.reduce(y, SIZE - 1, op, async_op=asynchronous), [y] if RANK == SIZE - 1 else []
+    yield dist.reduce_scatter(one, pieces, op, async_op=asynchronous), [one]
+    yield dist.reduce_scatter_tensor(part, whole, op, async_op=asynchronous), [part]
+    yield dist.all_reduce_coalesced([z, more.t()], op, async_op=asynchronous), [z, more]
+
+
+def copies(device, dtype, asynchronous):
+    x, wide = values(dtype, 2, 3).to(device), values(dtype, 3, 4, salt=1).to(device)
+    sparse = wide.clone()
+    gathered = [torch.zeros_like(x) for _ in range(SIZE)]
+    whole, stacked = x.new_zeros(2 * SIZE, 3), x.new_zeros(SIZE, 2, 3)
+    pairs = [[torch.zeros_like(x), torch.zeros_like(wide)] for _ in range(SIZE)]
+    on_root = [torch.zeros_like(x) for _ in range(SIZE)] if RANK == 0 else None
+    given = [values(dtype, 2, 3, salt=10 + r).to(device) for r in range(SIZE)] if RANK == SIZE - 1 else None
+    one, swapped, outs = torch.zeros_like(x), x.new_zeros(SIZE, 3), [torch.zeros_like(x) for _ in range(SIZE)]
+    rows = values(dtype, SIZE * RANK + sum(range(SIZE)), 2, salt=2).to(device)  # r + RANK rows for rank r
+    uneven = x.new_zeros(SIZE * RANK + sum(range(SIZE)), 2)
+    splits = [r + RANK for r in range(SIZE)]
+    a = asynchronous
+    yield dist.broadcast(sparse[:, ::2], SIZE - 1, async_op=a), [sparse]
+    yield dist.all_gather(gathered, x, async_op=a), gathered
+    yield dist.all_gather_into_tensor(whole, x, async_op=a), [whole]
+    yield dist.all_gather_into_tensor(stacked, x, async_op=a), [stacked]
+    yield dist.all_gather_coalesced(pairs, [x, wide], async_op=a), sum(pairs, [])
+    if not x.is_complex():  # gloo's gather refuses these
+        yield dist.gather(x, on_root, 0, async_op=a), on_root or []
+    yield dist.scatter(one, given, SIZE - 1, async_op=a), [one]
+    yield (
+        dist.all_to_all_single(swapped, values(dtype, SIZE, 3, salt=4).to(device), async_op=a),
+        [swapped],
+    )
+    yield dist.all_to_all_single(uneven, rows, splits, splits, async_op=a), [uneven]
+    yield dist.all_to_all(outs, [values(dtype, 2, 3, salt=30 + r).to(device) for r in range(SIZE)], async_op=a), outs
+
+
+def finished(steps):
+    """The results of collectives: all launched first, where they are asynchronous, then waited for."""
+    flying = [(work, [*tensors]) for work, tensors in steps]
+    for work, _ in flying:
+        if work is not None:
+            work.wait()
+    return [t.cpu() for _, tensors in flying for t in tensors]
+
+
+def compare(what, make):
+    try:
+        expected = finished(make("cpu"))
+    except (RuntimeError, ValueError, TypeError) as e:
+        expected = type(e)
+    try:
+        found = finished(make("npu"))
+    except (RuntimeError, ValueError, TypeError) as e:
+        found = type(e)
+    if isinstance(expected, type) or isinstance(found, type):
+        assert expected is found, (what, expected, found)
+        return
+    assert len(expected) == len(found)
+    for e, f in zip(expected, found, strict=True):
+        assert e.dtype is f.dtype and torch.equal(e, f), (what, e, f)
+
+
+def collectives():
+    begin()
+    number = 0
+    for asynchronous in (False, True):
+        for dtype in REDUCIBLE:
+            for op in REDUCTIONS:
+                compare((dtype, op), lambda d, t=dtype, o=op, a=asynchronous: reductions(d, t, getattr(ReduceOp, o), a))
+                number += 1
+        for dtype in MOVABLE:
+            compare(dtype, lambda device, t=dtype, a=asynchronous: copies(device, t, a))
+            number += 1
+    special()
+    dist.barrier()
+    dist.destroy_process_group()
+    print("compared", number)
+
+
+def refused(call, text):
+    try:
+        call()
+    except RuntimeError as e:
+        assert text in str(e), str(e)
+    else:
+        raise AssertionError(f"no error: {text}")
+
+
+def special():
+    """What gloo has no answer for."""
+    x = torch.ones(2, device="npu")
+    for dtype in (torch.float64, torch.uint8):
+        refused(lambda d=dtype: dist.all_reduce(x.to(d)), "Input tensor data type is not supported for HCCL")
+    refused(lambda: dist.all_reduce(x.int(), ReduceOp.BAND), "Cannot use ReduceOp.BAND with HCCL")
+    refused(lambda: dist.all_reduce(x.bool(), ReduceOp.AVG), "Cannot use ReduceOp.AVG with")
+    refused(lambda: dist.recv(x), "does not support recvAnysource")
+    outs = [torch.zeros(r + 1, device="npu") for r in range(SIZE)]
+    dist.all_gather(outs, torch.full((RANK + 1,), RANK + 1.0, device="npu"))
+    assert [t.tolist() for t in outs] == [[r + 1.0] * (r + 1) for r in range(SIZE)]
+    total, out = SIZE * (SIZE + 1) / 2, torch.zeros(RANK + 1, device="npu")
+    dist.reduce_scatter(out, [torch.full((r + 1,), RANK + 1.0, device="npu") for r in range(SIZE)])
+    assert out.tolist() == [total] * (RANK + 1)
+    short = torch.full((3,), RANK, dtype=torch.int16, device="npu")  # which gloo does not take
+    dist.broadcast(short, SIZE - 1)
+    assert short.tolist() == [SIZE - 1] * 3
+    empty = torch.empty(0, device="npu")
+    dist.all_reduce(empty)
+    dist.all_gather([empty.clone() for _ in range(SIZE)], empty)
+    with dist._coalescing_manager(device=torch.device("npu")):
+        a, b = torch.full((3,), RANK + 1.0).npu(), torch.full((2, 2), RANK + 1.0).npu()
+        dist.all_reduce(a)
+        dist.all_reduce(b)
+    assert a.tolist() == [total] * 3 and b.sum().item() == 4 * total
+    big, parts = [x.new_zeros(SIZE * n) for n in (1, 2)], [torch.full((n,), RANK + 1.0).npu() for n in (1, 2)]
+    with dist._coalescing_manager(device=torch.device("npu")):
+        for o, p in zip(big, parts, strict=True):
+            dist.all_gather_into_tensor(o, p)
+    assert big[1].tolist() == [r + 1.0 for r in range(SIZE) for _ in range(2)]
+    dist.all_reduce(averaged := torch.full((2,), float(RANK)).npu(), ReduceOp.AVG, async_op=True)  # its work is dropped
+    assert averaged.tolist() == [(SIZE - 1) / 2] * 2
+    doubled = dist.all_reduce(torch.ones(2).npu(), async_op=True).get_future().then(lambda f: f.value()[0] * 2)
+    assert doubled.wait().tolist() == [2.0 * SIZE] * 2
+
+
+# ---------------------------------------------------------------- groups, messages and objects
+def groups():
+    assert dist.get_default_backend_for_device("npu") == "hccl" and dist.is_hccl_available()
+    assert dist.Backend.HCCL == "hccl" and dist.is_backend_available("hccl")
+    for turn in range(2):  # destroyed and begun again, through the same store
+        begin("hccl")
+        assert dist.get_backend() == "hccl" and dist.distributed_c10d._get_pg_default_device() == torch.device("npu")
+        right, left = (RANK + 1) % SIZE, (RANK - 1) % SIZE
+        got, given = torch.zeros(2, device="npu"), torch.full((2,), RANK + 1.0, device="npu")
+        ring = [dist.P2POp(dist.isend, given, right), dist.P2POp(dist.irecv, got, left)]
+        for work in dist.batch_isend_irecv(ring):
+            work.wait()
+        assert got.tolist() == [left + 1.0] * 2
+        if RANK == 0:
+            dist.send(given, 1)
+        elif RANK == 1:
+            assert dist.recv(got, 0) == 0 and got.tolist() == [1.0] * 2
+        found = [None] * SIZE
+        dist.all_gather_object(found, {"rank": RANK})
+        assert found == [{"rank": r} for r in range(SIZE)]
+        sent = [["a"], 5] if RANK == 0 else [None, None]
+        dist.broadcast_object_list(sent, 0)
+        assert sent == [["a"], 5]
+        mine = [None]
+        dist.scatter_object_list(mine, list(range(SIZE)) if RANK == 0 else None, 0)
+        assert mine == [RANK]
+        lists = [None] * SIZE if RANK == 0 else None
+        dist.gather_object(RANK, lists, 0)
+        assert RANK or lists == list(range(SIZE))
+        pairs = [dist.new_group([r, r + 1]) for r in range(0, SIZE - 1, 2)]
+        mine = pairs[RANK // 2]
+        x = torch.full((2,), RANK + 1.0, device="npu")
+        dist.all_reduce(x, group=mine)
+        assert x.tolist() == [2.0 * (RANK - RANK % 2) + 3] * 2
+        alone = [dist.new_group([r]) for r in range(SIZE)][RANK]
+        dist.all_reduce(x, group=alone)
+        mesh = dist.init_device_mesh("npu", (SIZE,), mesh_dim_names=("all",))
+        dist.all_reduce(x, group=mesh.get_group("all"))
+        dist.destroy_process_group(mine)
+        dist.barrier()
+        dist.destroy_process_group()
+        assert (torch.ones(2, device="npu") + turn).tolist() == [1.0 + turn] * 2
+    print("right")
+
+
+def starts(method, path):
+    """Other ways to begin: tcp://, file://, no backend, a device."""
+    if method == "file":
+        begin("hccl", init_method=f"file://{path}", rank=RANK, world_size=SIZE)
+    elif method == "tcp":
+        url = f"tcp://127.0.0.1:{os.environ['MASTER_PORT']}"
+        begin("hccl", init_method=url, rank=RANK, world_size=SIZE)
+    else:
+        dist.init_process_group(device_id=torch.device("npu", RANK))
+        assert torch.npu.current_device() == RANK
+        cpu = torch.ones(2)
+        dist.all_reduce(cpu)
+        assert cpu.tolist() == [float(SIZE)] * 2
+        half = dist.split_group(split_ranks=[[r] for r in range(SIZE)])
+        assert half.size() == 1
+    x = torch.ones(2, device="npu")
+    dist.all_reduce(x)
+    dist.barrier()
+    dist.destroy_process_group()
+    print(x.tolist())
+
+
+# ---------------------------------------------------------------- training
+def model():
+    torch.manual_seed(0)
+    return torch.nn.Sequential(
+        torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.LayerNorm(16), torch.nn.Linear(16, 4)
+    ).npu()
+
+
+def steps(m, count, part):
+    torch.manual_seed(1)
+    inputs, targets = torch.randn(count, 8, 8), torch.randint(0, 4, (count, 8))
+    optimizer = torch.optim.AdamW(m.parameters(), lr=1e-2)
+    for x, y in zip(inputs, targets, strict=True):
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(m(x[part].npu()), y[part].npu()).backward()
+        optimizer.step()
+    return m
+
+
+def training(count):
+    from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
+    from torch.nn.parallel import DistributedDataParallel
+
+    begin("hccl")
+    count, share = int(count), 8 // SIZE
+    part = slice(RANK * share, (RANK + 1) * share)
+    alone = steps(model(), count, slice(0, 8)).state_dict()
+
+    def same(name, found):
+        assert found.keys() == alone.keys()
+        worst = max((found[k].cpu() - alone[k].cpu()).abs().max().item() for k in alone)
+        assert worst < 1e-6, (name, worst)
+
+    same("ddp", steps(DistributedDataParallel(model(), device_ids=[RANK]), count, part).module.state_dict())
+    buckets = DistributedDataParallel(model(), bucket_cap_mb=1e-4, find_unused_parameters=True, static_graph=False)
+    same("ddp with buckets", steps(buckets, count, part).module.state_dict())
+    full = FullyShardedDataParallel(copy.deepcopy(model()), device_id=torch.device("npu", RANK))
+    same("fsdp", steps(full, count, part).state_dict())
+    sharded = model()
+    mesh = dist.init_device_mesh("npu", (SIZE,))
+    for layer in sharded:
+        if list(layer.parameters()):
+            fully_shard(layer, mesh=mesh)
+    steps(fully_shard(sharded, mesh=mesh), count, part)
+    same("fully_shard", {k: v.full_tensor() for k, v in sharded.state_dict().items()})
+    dist.destroy_process_group()
+    print("equal")
+
+
+# ---------------------------------------------------------------- in streams
+def streams():
+    """Rank 1 comes a second late to each of the collectives 3 to 5 (EMULATED_CANN_RANK); rank 0's host goes on."""
+    begin("hccl")
+    x, y = torch.ones(4, device="npu"), torch.ones(4, device="npu")
+    dist.all_reduce(x)
+    torch.npu.synchronize()
+    dist.barrier()
+    start = time.monotonic()
+    work = dist.all_reduce(x, async_op=True)
+    y = y + 1  # in the current stream, which does not wait
+    launched = time.monotonic() - start
+    event = torch.npu.Event()
+    event.record()
+    event.synchronize()
+    computed = time.monotonic() - start
+    work.wait()
+    z = x * 2  # waits in its stream
+    ordered = time.monotonic() - start
+    total = z.tolist()
+    done = time.monotonic() - start
+    assert y.tolist() == [2.0] * 4 and total == [4.0 * SIZE] * 4, (y, total)
+    if RANK == 0:
+        assert launched < 0.5 and computed < 0.9 and done > 0.9, (launched, computed, ordered, done)
+        assert ordered < 0.9, ordered
+    works = [dist.all_reduce(y, async_op=True), dist.all_reduce(x, ReduceOp.AVG, async_op=True)]
+    assert RANK or not works[0].is_completed()
+    for work in works:
+        work.wait()
+    assert y.tolist() == [2.0 * SIZE] * 4 and x.tolist() == [2.0 * SIZE] * 4
+    dist.destroy_process_group()
+    print("in order")
+
+
+# ---------------------------------------------------------------- failures
+CALLS = {
+    "all_reduce": lambda x: dist.all_reduce(x),
+    "broadcast": lambda x: dist.broadcast(x, 0),
+    "all_gather": lambda x: dist.all_gather([torch.empty_like(x) for _ in range(SIZE)], x),
+    "reduce_scatter": lambda x: dist.reduce_scatter_tensor(torch.empty_like(x[:4]), x),
+    "all_to_all": lambda x: dist.all_to_all_single(torch.empty_like(x), x),
+    "barrier": lambda x: dist.barrier(),
+    "messages": lambda x: dist.batch_isend_irecv(
+        [dist.P2POp(dist.isend, x, 1 - RANK), dist.P2POp(dist.irecv, torch.empty_like(x), 1 - RANK)]
+    )[0].wait(),
+}
+
+
+def failure(name, seconds, reads):
+    begin("hccl", timeout=datetime.timedelta(seconds=float(seconds)))
+    x = torch.ones(4 * SIZE, device="npu")
+    dist.all_reduce(x)
+    torch.npu.synchronize()
+    print("begins", time.time(), flush=True)
+    CALLS[name](x)
+    if reads == "reads":
+        print(x.tolist())
+    for _ in range(1000):
+        dist.all_reduce(x)
+        time.sleep(0.05)
+    print("nothing happened")
+
+
+def lagging(seconds):
+    """Rank 1 does not come at all: it sleeps, alive."""
+    begin("hccl", timeout=datetime.timedelta(seconds=float(seconds)))
+    x = torch.ones(4, device="npu")
+    dist.all_reduce(x)
+    torch.npu.synchronize()
+    print("begins", time.time(), flush=True)
+    if RANK:
+        time.sleep(10 * float(seconds))
+    dist.all_reduce(x)
+    print(x.tolist())
+
+
+def mismatch():
+    """With TORCH_DISTRIBUTED_DEBUG=DETAIL: shapes that differ are told before HCCL is asked."""
+    begin("hccl", timeout=datetime.timedelta(seconds=20))
+    dist.all_reduce(torch.ones(2, device="npu"))
+    for tensor in (torch.ones(2 + RANK), torch.ones(2, dtype=torch.float16 if RANK else torch.float32)):
+        refused(lambda t=tensor: dist.all_reduce(t.npu()), "Detected mismatch between collectives on ranks")
+    x = torch.ones(2, device="npu")
+    dist.all_reduce(x)
+    print(x.tolist())
+
+
+def rounds(count):
+    """Many collectives, in which one rank is late now and then."""
+    begin("hccl")
+    x = torch.zeros(4, device="npu")
+    for i in range(int(count)):
+        work = dist.all_reduce(y := torch.full((4,), float(RANK), device="npu") + i, async_op=i % 2 > 0)
+        if work is not None:
+            work.wait()
+        x += y
+    n = int(count)
+    assert x.tolist() == [n * sum(range(SIZE)) + SIZE * n * (n - 1) / 2.0] * 4, x
+    dist.destroy_process_group()
+    print("right")
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]](*sys.argv[2:])
