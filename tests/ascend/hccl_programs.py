@@ -199,6 +199,7 @@ def groups():
         mesh = dist.init_device_mesh("npu", (SIZE,), mesh_dim_names=("all",))
         dist.all_reduce(x, group=mesh.get_group("all"))
         dist.destroy_process_group(mine)
+        mismatch()
         dist.barrier()
         dist.destroy_process_group()
         assert (torch.ones(2, device="npu") + turn).tolist() == [1.0 + turn] * 2
@@ -206,25 +207,25 @@ def groups():
 
 
 def starts(method, path):
-    """Other ways to begin: tcp://, file://, no backend, a device."""
-    if method == "file":
-        begin("hccl", init_method=f"file://{path}", rank=RANK, world_size=SIZE)
-    elif method == "tcp":
-        url = f"tcp://127.0.0.1:{os.environ['MASTER_PORT']}"
-        begin("hccl", init_method=url, rank=RANK, world_size=SIZE)
-    else:
-        dist.init_process_group(device_id=torch.device("npu", RANK))
-        assert torch.npu.current_device() == RANK
-        cpu = torch.ones(2)
-        dist.all_reduce(cpu)
-        assert cpu.tolist() == [float(SIZE)] * 2
-        half = dist.split_group(split_ranks=[[r] for r in range(SIZE)])
-        assert half.size() == 1
+    """Begin by tcp:// or file://."""
+    url = f"file://{path}" if method == "file" else f"tcp://127.0.0.1:{os.environ['MASTER_PORT']}"
+    begin("hccl", init_method=url, rank=RANK, world_size=SIZE)
     x = torch.ones(2, device="npu")
     dist.all_reduce(x)
     dist.barrier()
     dist.destroy_process_group()
-    print(x.tolist())
+    print("sum", x.tolist())
+
+
+def unnamed():
+    """Begin without a backend: gloo for the CPU, hccl for the NPU that device_id selects."""
+    dist.init_process_group(device_id=torch.device("npu", RANK))
+    assert torch.npu.current_device() == RANK
+    cpu = torch.ones(2)
+    dist.all_reduce(cpu)
+    assert cpu.tolist() == [float(SIZE)] * 2
+    part = dist.split_group(split_ranks=[[r] for r in range(SIZE)])
+    assert part.size() == 1
 
 
 # ---------------------------------------------------------------- training
@@ -279,7 +280,7 @@ def training(count):
 # ---------------------------------------------------------------- in streams
 def streams():
     """Rank 1 comes a second late to each of the collectives 3 to 5 (EMULATED_CANN_RANK); rank 0's host goes on."""
-    begin("hccl")
+    unnamed()
     x, y = torch.ones(4, device="npu"), torch.ones(4, device="npu")
     dist.all_reduce(x)
     torch.npu.synchronize()
@@ -347,20 +348,21 @@ def lagging(seconds):
     torch.npu.synchronize()
     print("begins", time.time(), flush=True)
     if RANK:
-        time.sleep(10 * float(seconds))
+        time.sleep(3 * float(seconds))
     dist.all_reduce(x)
     print(x.tolist())
 
 
 def mismatch():
-    """With TORCH_DISTRIBUTED_DEBUG=DETAIL: shapes that differ are told before HCCL is asked."""
-    begin("hccl", timeout=datetime.timedelta(seconds=20))
+    """With TORCH_DISTRIBUTED_DEBUG=DETAIL shapes and dtypes that differ are told before HCCL is asked."""
+    dist.set_debug_level(dist.DebugLevel.DETAIL)
     dist.all_reduce(torch.ones(2, device="npu"))
-    for tensor in (torch.ones(2 + RANK), torch.ones(2, dtype=torch.float16 if RANK else torch.float32)):
+    for tensor in (torch.ones(2 + RANK), torch.ones(2, dtype=torch.float16 if RANK % 2 else torch.float32)):
         refused(lambda t=tensor: dist.all_reduce(t.npu()), "Detected mismatch between collectives on ranks")
     x = torch.ones(2, device="npu")
     dist.all_reduce(x)
-    print(x.tolist())
+    assert x.tolist() == [float(SIZE)] * 2
+    dist.set_debug_level(dist.DebugLevel.OFF)
 
 
 def rounds(count):

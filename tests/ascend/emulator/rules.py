@@ -895,6 +895,7 @@ COLLECTIVES = {
     "HcclAlltoAll": lambda sent, _, __: to_all(sent, _, [s.numel() // len(sent) for s in sent]),
     "HcclAlltoAllV": to_all,
     "HcclBarrier": lambda sent, _, __: [None] * len(sent),
+    "HcclInit": lambda sent, _, __: [None] * len(sent),  # of a communicator
 }
 
 

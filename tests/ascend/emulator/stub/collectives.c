@@ -3,7 +3,7 @@
 #include <signal.h>
 
 typedef struct { char id[128]; int n, rank; } Comm;
-typedef struct { Message message; char name[40]; } Collective;
+typedef struct { Message message; char name[40], what[64]; } Collective;  // what: what happens to it on purpose
 static const int from_hccl[] = {2, 6, 3, 1, 0, 9, 10, 4, 7, 8, 11, 27};  // HcclDataType to aclDataType
 
 static void put_memory(Message *m, void *p, int64_t n, int dtype) {
@@ -14,23 +14,23 @@ static void put_memory(Message *m, void *p, int64_t n, int dtype) {
 // elements it has) or a number of seconds, by which it comes late. FUNCTION may be *, any.
 static const char *planned(const char *name) {
   static int counts[64];
-  static char what[64];
-  const char *rank = getenv("RANK"), *p = getenv("EMULATED_CANN_RANK");
+  static char found[64];
+  const char *answer = 0, *rank = getenv("RANK"), *p = getenv("EMULATED_CANN_RANK");
   for (int i = 0; p && *p && rank && i < 64; i++) {
-    char function[64];
+    char function[64], what[64];
     int who, n;
     if (sscanf(p, "%d:%63[^:]:%d:%63[^,]", &who, function, &n, what) == 4 && who == atoi(rank) && (*function == '*' || !strcmp(name + 4, function)) && ++counts[i] == n)
-      return what;
+      answer = strcpy(found, what);
     p = strchr(p, ','), p += p != 0;
   }
-  return 0;
+  return answer;
 }
 static int come(void *data) {
   Collective *c = data;
   Answer a;
-  const char *what = planned(c->name);
-  if (what && !strcmp(what, "die")) trace("%s dies\n", c->name), kill(getpid(), SIGKILL);
-  if (what && strcmp(what, "fewer")) usleep(1e6 * atof(what));
+  const char *what = c->what;
+  if (!strcmp(what, "die")) trace("%s dies\n", c->name), kill(getpid(), SIGKILL);
+  usleep(1e6 * atof(what));
   trace("begin %s\n", c->name);
   int code = request(&c->message, &a);
   trace("%s %d\n", c->name, code);
@@ -42,6 +42,8 @@ static Collective *begin(const char *name, Comm *c, int64_t extra) {
   Collective *made = calloc(1, sizeof *made);
   int64_t numbers[] = {c->n, c->rank, extra};
   strncpy(made->name, name, sizeof made->name - 1);
+  const char *what = strcmp(name, "HcclInit") ? planned(name) : 0;
+  if (what) strcpy(made->what, what);
   put(&made->message, name, strlen(name) + 1), put_text(&made->message, c->id);
   for (int i = 0; i < 3; i++) put(&made->message, "i", 1), put_number(&made->message, numbers[i]);
   return made;
@@ -50,13 +52,9 @@ static int end(Collective *c, void *stream) {
   trace("launch %s\n", c->name);
   return launch(stream, come, c, 1);
 }
-static int fewer(const char *name) {
-  const char *plan = getenv("EMULATED_CANN_RANK");
-  return plan && strstr(plan, ":fewer") && (plan = planned(name)) && !strcmp(plan, "fewer");
-}
 static int collective(const char *name, Comm *c, void *send, uint64_t sent, void *recv, uint64_t received, int dtype, int64_t extra, void *stream) {
   Collective *made = begin(name, c, extra);
-  if (sent && fewer(name)) sent--;
+  if (sent && !strcmp(made->what, "fewer")) sent--;
   put_memory(&made->message, send, sent, dtype), put_memory(&made->message, recv, received, dtype);
   return end(made, stream);
 }
@@ -71,7 +69,7 @@ static uint64_t total(const uint64_t *counts, int n) {
 int CANN(HcclGetRootInfo, char *info) { return memset(info, 0, 4108), sprintf(info, "%d.%ld", getpid(), random()), OK; }
 int CANN(HcclCommInitRootInfo, uint32_t n, const char *info, uint32_t rank, Comm **c) {
   *c = calloc(1, sizeof **c + 8192), strncpy((*c)->id, info, 63), (*c)->n = n, (*c)->rank = rank;
-  Collective *made = begin("HcclBarrier", *c, 0);
+  Collective *made = begin("HcclInit", *c, 0);
   put_memory(&made->message, 0, 0, -1), put_memory(&made->message, 0, 0, -1);
   Answer a;
   int code = request(&made->message, &a);

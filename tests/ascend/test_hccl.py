@@ -1,0 +1,125 @@
+"""torch.distributed between emulated NPUs: every collective, training, streams, failures."""
+
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+PROGRAMS = HERE / "hccl_programs.py"
+
+
+class Ranks:
+    """What became of the ranks: their exit codes and what they printed."""
+
+    def __init__(self, done, folder):
+        assert done.returncode == 0, done.stderr[-3000:]
+        self.codes = json.loads(done.stdout.splitlines()[-1])
+        self.texts = [(folder / f"out{r}").read_text() for r in range(len(self.codes))]
+
+    def ended_well(self):
+        assert not any(self.codes), "\n".join(self.texts)[-4000:]
+        return [[line for line in t.splitlines() if line and line[0] != "["][-1] for t in self.texts]
+
+
+@pytest.fixture
+def ranks(launched, tmp_path):
+    """ranks(count, name, *arguments, **variables): run a program of hccl_programs.py."""
+
+    def run(count, name, *arguments, seconds=200, **variables):
+        variables |= {"EMULATED_CANN_DEVICES": count, "OUT": tmp_path / "out", "LAST_SECONDS": seconds}
+        command = [sys.executable, HERE / "ranks.py", count, PROGRAMS, name, *arguments]
+        return Ranks(launched(*command, timeout=seconds + 60, **variables), tmp_path)
+
+    return run
+
+
+SIZES = [2, pytest.param(4, marks=pytest.mark.nightly)]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_collectives_are_those_of_gloo(size, ranks):
+    assert ranks(size, "collectives").ended_well() == ["compared 92"] * size
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_groups_messages_and_objects_of_ranks_that_torchrun_starts(size, launched):
+    run = [sys.executable, "-m", "mindtorch_proxy", "-m", "torch.distributed.run", "--nproc-per-node", size]
+    run += ["--master-port", 29000 + os.getpid() % 3000]
+    done = launched(*run, PROGRAMS, "groups", EMULATED_CANN_DEVICES=size, OMP_NUM_THREADS=1)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.count("right") == size
+
+
+@pytest.mark.parametrize("count, size", [(3, 2), pytest.param(50, 4, marks=pytest.mark.nightly)])
+def test_training_equals_one_process(count, size, ranks):
+    assert ranks(size, "training", count).ended_well() == ["equal"] * size
+
+
+LATE = ",".join(f"1:AllReduce:{n}:1" for n in (2, 3, 4))
+
+
+def test_the_host_never_waits_in_an_asynchronous_collective(ranks):
+    assert ranks(2, "streams", EMULATED_CANN_RANK=LATE).ended_well() == ["in order"] * 2
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("method", ["tcp", "file"])
+def test_other_ways_to_begin(method, ranks, tmp_path):
+    assert ranks(2, "starts", method, tmp_path / "meeting").ended_well() == ["sum [2.0, 2.0]"] * 2
+
+
+# ---------------------------------------------------------------- failures
+SECONDS = 8  # of the groups' timeout
+
+
+def told(text):
+    """The error that a rank was told."""
+    (found,) = set(re.findall(r"torch.distributed: (\[Rank \d\] .*)", text))
+    return found
+
+
+HCCL = {"all_reduce": "AllReduce", "broadcast": "Broadcast", "all_gather": "AllGather", "barrier": "Barrier"}
+HCCL |= {"reduce_scatter": "ReduceScatter", "all_to_all": "AlltoAll", "messages": "BatchSendRecv"}
+DEAD = [("all_reduce", "reads")]
+DEAD += [pytest.param(n, r, marks=pytest.mark.nightly) for n in HCCL for r in ("goes on", "reads")]
+
+
+@pytest.mark.parametrize("name, reads", DEAD)
+def test_a_rank_that_dies_inside_a_collective(name, reads, ranks):
+    plan = f"1:{HCCL[name]}:{2 if name == 'all_reduce' else 1}:die"
+    done = ranks(2, "failure", name, SECONDS, reads, EMULATED_CANN_RANK=plan)
+    error = told(done.texts[0])
+    assert done.codes == [1, -9] and "rank 1 has not been heard of for" in error
+    assert re.match(r"\[Rank 0\] \w+( #\d+)? \(.*failed: ", error) or name == "barrier"
+    if name in ("all_reduce", "broadcast"):
+        assert name in error
+
+
+@pytest.mark.nightly
+def test_a_rank_that_does_not_come(ranks):
+    done = ranks(2, "lagging", 4)
+    error = told(done.texts[0])
+    assert done.codes == [1, 1] and "[Rank 0] all_reduce #2 ([4] float32, SUM) failed: it did not end within" in error
+    assert "rank 1 was at all_reduce #1" in error
+
+
+@pytest.mark.nightly
+def test_wrong_counts_are_an_error_on_every_rank(ranks):
+    done = ranks(2, "failure", "all_reduce", 60, "reads", EMULATED_CANN_RANK="1:AllReduce:2:fewer")
+    assert done.codes == [1, 1] and all("counts differ" in t or "failed" in t for t in done.texts), done.texts
+
+
+@pytest.mark.nightly
+def test_a_thousand_rounds_with_a_late_rank(ranks):
+    late = ",".join(f"1:AllReduce:{n}:0.05" for n in range(10, 600, 10))
+    assert ranks(2, "rounds", 1000, EMULATED_CANN_RANK=late).ended_well() == ["right"] * 2
+
+
+def test_a_function_of_hccl_without_a_rule_fails(launched, cann):
+    program = "import ctypes; print(ctypes.CDLL('libhccl.so').HcomGatherAllToAllV())"
+    done = launched(sys.executable, "-c", program)
+    assert done.stdout.strip() == "561000", done.stderr[-2000:]
