@@ -9,7 +9,7 @@ import torch
 from torch import npu
 from torch.npu import amp, memory, random, streams
 
-from . import operators, optim
+from . import distributed, operators, optim
 from .functions import (
     empty_with_format,
     get_npu_format,
@@ -40,6 +40,7 @@ for _module in (amp, memory, random, streams):
 
 __version__ = torch.__version__
 __all__ = [
+    "distributed",
     "empty_with_format",
     "get_npu_format",
     "get_storage_size",

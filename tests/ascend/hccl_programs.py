@@ -64,10 +64,7 @@ def copies(device, dtype, asynchronous):
     if not x.is_complex():  # gloo's gather refuses these
         yield dist.gather(x, on_root, 0, async_op=a), on_root or []
     yield dist.scatter(one, given, SIZE - 1, async_op=a), [one]
-    yield (
-        dist.all_to_all_single(swapped, values(dtype, SIZE, 3, salt=4).to(device), async_op=a),
-        [swapped],
-    )
+    yield (dist.all_to_all_single(swapped, values(dtype, SIZE, 3, salt=4).to(device), async_op=a), [swapped])
     yield dist.all_to_all_single(uneven, rows, splits, splits, async_op=a), [uneven]
     yield dist.all_to_all(outs, [values(dtype, 2, 3, salt=30 + r).to(device) for r in range(SIZE)], async_op=a), outs
 
@@ -138,6 +135,14 @@ def special():
     total, out = SIZE * (SIZE + 1) / 2, torch.zeros(RANK + 1, device="npu")
     dist.reduce_scatter(out, [torch.full((r + 1,), RANK + 1.0, device="npu") for r in range(SIZE)])
     assert out.tolist() == [total] * (RANK + 1)
+    import torch_npu
+
+    rows, mine = list(range(1, SIZE + 1)), torch.full((RANK + 1, 2), RANK + 1.0, device="npu")
+    every = torch.zeros(sum(rows), 2, device="npu")
+    torch_npu.distributed.all_gather_into_tensor_uneven(every, mine, rows)
+    assert every[:, 0].tolist() == [n for n in rows for _ in range(n)]
+    torch_npu.distributed.reduce_scatter_tensor_uneven(mine, every, rows)
+    assert mine[:, 1].tolist() == [(RANK + 1.0) * SIZE] * (RANK + 1)
     short = torch.full((3,), RANK, dtype=torch.int16, device="npu")  # which gloo does not take
     dist.broadcast(short, SIZE - 1)
     assert short.tolist() == [SIZE - 1] * 3
@@ -279,6 +284,9 @@ def training(count):
 
 # ---------------------------------------------------------------- in streams
 def streams():
+    import faulthandler
+
+    faulthandler.dump_traceback_later(50)
     """Rank 1 comes a second late to each of the collectives 3 to 5 (EMULATED_CANN_RANK); rank 0's host goes on."""
     unnamed()
     x, y = torch.ones(4, device="npu"), torch.ones(4, device="npu")

@@ -62,7 +62,12 @@ class Watch:
 
     def _reset(self):
         self.flying, self.failures, self.told, self.ended = {}, {}, False, threading.Event()
-        self.last, self.seen, self.beats, self.next = {}, {}, 0, 0.0  # name of a group: (number, text) of its last collective
+        self.last, self.seen, self.beats, self.next = (
+            {},
+            {},
+            0,
+            0.0,
+        )  # name of a group: (number, text) of its last collective
 
     # -- from the threads of the program
 
@@ -173,7 +178,9 @@ class Watch:
             before, when = self.seen.get(r, (None, now))
             self.seen[r] = beats, when if beats == before else now
             if now - self.seen[r][1] > patience:
-                silent.append(f"rank {r} has not been heard of for {now - self.seen[r][1]:.1f} s; then it was at {text}")
+                silent.append(
+                    f"rank {r} has not been heard of for {now - self.seen[r][1]:.1f} s; then it was at {text}"
+                )
         if silent:
             return "; ".join(silent)
         if now - late.since <= late.timeout.total_seconds() or late.event is None:  # it may have ended long ago

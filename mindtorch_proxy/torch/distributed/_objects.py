@@ -33,7 +33,7 @@ _pickler, _unpickler = pickle.Pickler, pickle.Unpickler
 
 
 def _object_to_tensor(obj, device=None, group=None):
-    """Pickle an object and return (its bytes as a tensor, their number as a tensor), by default of the group's device."""
+    """Pickle an object and return (its bytes as a tensor, their number as a tensor), on the group's device."""
     file = io.BytesIO()
     _pickler(file).dump(obj)
     device = _get_pg_default_device(group) if device is None else device

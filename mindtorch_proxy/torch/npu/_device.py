@@ -13,7 +13,7 @@ def devices():
 
 
 def communication():
-    """Return the module of the Ascend backend that NPUs communicate through; raise the error of a build without NPUs."""
+    """Return the Ascend backend's module for communication; raise the error of a build without NPUs."""
     devices()
     return of_type("npu").communication
 
