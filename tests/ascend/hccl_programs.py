@@ -284,9 +284,6 @@ def training(count):
 
 # ---------------------------------------------------------------- in streams
 def streams():
-    import faulthandler
-
-    faulthandler.dump_traceback_later(50)
     """Rank 1 comes a second late to each of the collectives 3 to 5 (EMULATED_CANN_RANK); rank 0's host goes on."""
     unnamed()
     x, y = torch.ones(4, device="npu"), torch.ones(4, device="npu")

@@ -551,7 +551,7 @@ def _opened(group):
             )
         address = _address(group)
         found = engine.start(address, group._rank, size, group._timeout.total_seconds())
-        group._watch.begin(PrefixStore("hccl", store), group._rank, group._timeout)
+        group._watch.begin(PrefixStore("hccl", store), group._rank, size, group._timeout)
         return found
     _wait_for_others(group, f"open/{group._name}")
     return engine.group(f"torch_{group._name}_{'_'.join(map(str, group._ranks))}", group._ranks, group._rank)

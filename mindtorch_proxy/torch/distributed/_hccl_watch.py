@@ -12,12 +12,14 @@ import sys
 import threading
 import time
 from collections import deque
+from datetime import timedelta
 
 from ._errors import DistBackendError, DistError
 from ._store import PrefixStore
 
 LONGEST, SHORTEST = 10.0, 0.1  # seconds between two beats
 REAP, KEPT = 1.0, 1024  # seconds between two looks at what has ended; how many collectives of a group are looked at
+LEAVING, CLOSING = 5.0, 0.5  # seconds that rank 0 waits at its end for the others, and for their connections
 SILENT = 4  # a rank is gone if it is silent for this part of the timeout: a thread may hold Python's lock for long
 
 
@@ -57,7 +59,8 @@ class Watch:
     """The collectives in flight of this process, and the thread that watches them."""
 
     def __init__(self):
-        self.lock, self.store, self.thread, self.rank, self.interval = threading.RLock(), None, None, 0, LONGEST
+        self.lock, self.thread, self.interval = threading.RLock(), None, LONGEST
+        self.world, self.store, self.rank, self.size, self.turn = None, None, 0, 0, 0
         self._reset()
 
     def _reset(self):
@@ -71,12 +74,14 @@ class Watch:
 
     # -- from the threads of the program
 
-    def begin(self, store, rank, timeout):
-        """Begin to beat, with the store and rank of the world."""
+    def begin(self, store, rank, size, timeout):
+        """Begin to beat, with the store, rank and size of the world."""
         self._reset()
-        self.store, self.rank = PrefixStore("beat", store.clone()), rank
+        self.world, self.store, self.rank, self.size = store, PrefixStore("beat", store.clone()), rank, size
+        self.turn += 1
         self.interval = min(max(timeout.total_seconds() / 16, SHORTEST), LONGEST)
         self._beat()
+        atexit.unregister(self._leave)
         atexit.register(self._leave)
         self.thread = threading.Thread(target=self._run, args=(self.ended,), name="torch.distributed hccl", daemon=True)
         self.thread.start()
@@ -84,11 +89,10 @@ class Watch:
     def end(self):
         """Stop to beat, at the end of the world."""
         self.ended.set()
-        atexit.unregister(self._leave)
         if self.thread is not None and self.thread is not threading.current_thread():
             self.thread.join(self.interval)
         self._tell("has destroyed its process group")
-        self.flying, self.store, self.thread = {}, None, None  # MindSpore's events must not outlive its runtime
+        self.flying, self.thread = {}, None  # MindSpore's events must not outlive its runtime
 
     def call(self, group, number, text, timeout):
         """Note a collective that is about to be launched, and return it. number: 0 for a message between ranks."""
@@ -206,12 +210,32 @@ class Watch:
 
     def _leave(self):
         """At the end of the program: tell the others, and do not wait for an NPU whose collective never ends."""
-        self._tell("has ended")
+        if self.thread is not None:
+            self._tell("has ended")
         if self.failures and any(c and not (c[0].event and c[0].event.query()) for c in self.flying.values()):
             self._exit()
         self.ended.set()
-        self.thread.join(2 * REAP)
-        self.flying, self.store = {}, None  # MindSpore's events must not outlive its runtime
+        if self.thread is not None:
+            self.thread.join(2 * REAP)
+        if not self.failures:
+            self._leave_in_order()
+        self.flying, self.store, self.world = {}, None, None  # MindSpore's events must not outlive its runtime
+
+    def _leave_in_order(self):
+        """Let rank 0 leave last.
+
+        At the end of a process MindSpore closes its connections, and deadlocks if rank 0 closes them from the other
+        side at the same time.
+        """
+        left = [f"left/{self.turn}/{r}" for r in range(1, self.size)]
+        try:
+            if self.rank:
+                self.store.set(left[self.rank - 1], b"1")
+            elif left:
+                self.store.wait(left, timedelta(seconds=LEAVING))
+                time.sleep(CLOSING)
+        except (DistError, OSError):  # a rank that ends in another way, or much later, or has ended the store
+            pass
 
     @staticmethod
     def _exit():
