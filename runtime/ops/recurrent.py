@@ -203,6 +203,7 @@ def _layer(mode, x, states, weights, sizes, reverse, call=None):
     composed = call is not None or mode == "GRU" or mode == "LSTM" and x.dtype is dt.float16  # of steps, in PyTorch
     if composed and CONTEXT.autocast_enabled.get(x.device.type):
         tensors = _in_one_dtype(tensors, dt.promote_types(states[0].dtype, get_dtype(x.device.type)))
+        call = LAYERS[mode].call
     train = CONTEXT.grad and any(t is not None and t._requires_grad for t in tensors)
     out = (call or getattr(T, f"_{mode.lower()}_layer"))(*tensors, sizes, reverse, train)
     return out[0], out[1 : 1 + len(states)]

@@ -2,6 +2,7 @@
 
 import torch
 from mindtorch_proxy.runtime import aten
+from mindtorch_proxy.runtime.cpython import plain_name as _plain_name
 
 # the modules of PyTorch's functions, and the prefix of the operators' names
 _HOMES = (
@@ -29,10 +30,9 @@ def _find_builtin(fn):
 
     Return None if it is not an operator, which includes functions that PyTorch implements in Python.
     """
-    name = getattr(fn, "__name__", None)
-    if name is None:
+    name = _plain_name(fn).rpartition(".")[2]
+    if not name:
         return None
-    name = name.rpartition(".")[2]
     in_python = getattr(torch.nn.functional, name, None) is fn and getattr(torch, name, None) is not fn
     in_python |= name in torch.functional.__all__ and getattr(torch.functional, name) is fn
     if in_python and name not in _OPERATORS:
