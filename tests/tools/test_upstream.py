@@ -25,8 +25,20 @@ test.__test__ = False
 
 
 def results(*tests, files=()):
+    """Return what a folder's tests give: those of one file that ran, or the given files without tests."""
     counts = {kind: sum(t["outcome"] == kind for t in tests) for kind in ("passed", "skipped")}
-    return {"tests": list(tests), "files": list(files), "counts": counts}
+    ran = {"name": "f.py", "outcome": "ran", "why": "", "not_run": []}
+    files = [ran | file | {"tests": [t["id"] for t in tests], "counts": counts, "wall": 1.0} for file in files or [{}]]
+    return {"tests": list(tests), "files": files}
+
+
+def of_run(folders, sides):
+    """Return the results of a run of several folders, or None where one of them gives none."""
+    parts = [sides[folder.name] for folder in folders]
+    if None in parts:
+        return None
+    files = [f | {"path": str(folder / f["name"])} for folder, part in zip(folders, parts) for f in part["files"]]
+    return {"files": files, "tests": [t for part in parts for t in part["tests"]]}
 
 
 @pytest.fixture
@@ -44,13 +56,13 @@ def sweep(upstream, checkout, monkeypatch):
     def run(ours, theirs, *options):
         ran = []
 
-        def answer(python, folder, checkout, given, limit):
-            ran.append(("real" if python == "REAL" else "ours", folder.name))
-            return (theirs if python == "REAL" else ours)[folder.name]
+        def answer(python, folders, checkout, given, limit):
+            ran.extend(("real" if python == "REAL" else "ours", folder.name) for folder in folders)
+            return of_run(folders, theirs if python == "REAL" else ours)
 
         monkeypatch.setattr(upstream, "run", answer)
         table = checkout / "table.tsv"
-        command = ["upstream.py", str(checkout), "--table", str(table), "--real", "REAL", *options]
+        command = ["upstream.py", str(checkout), "--table", str(table), "--real", "REAL", "--together", "1", *options]
         monkeypatch.setattr(sys, "argv", command)
         status = upstream.main()
         if not table.exists():
@@ -92,10 +104,11 @@ def test_the_other_folders_and_files(sweep, checkout):
 def test_some_folders_and_some_tests(upstream, sweep, monkeypatch, checkout):
     bad = results(test("f.py::ours", "failed"))
     given = []
-    monkeypatch.setattr(upstream, "line_of", lambda folder, *rest: given.append((folder.name, rest[-1])) or ["x"] * 10)
+    lines_of = lambda folders, *rest: given.append(([f.name for f in folders], rest[-1])) or [["x"] * 10]  # noqa: E731
+    monkeypatch.setattr(upstream, "lines_of", lines_of)
     monkeypatch.setattr(upstream, "read_table", lambda path: [])
     sweep({"vit": bad}, {}, "--only-folders", "vit", "-k", "fsdp or tp_")
-    assert given == [("vit", ("-k", "fsdp or tp_"))]
+    assert given == [(["vit"], ("-k", "fsdp or tp_"))]
 
 
 def test_failures_are_told_apart(sweep):
@@ -138,7 +151,22 @@ def test_a_sweep_goes_on_and_repeats_what_is_asked(sweep):
 
 def test_a_folder_that_does_not_end_counts_as_unknown(sweep):
     status, lines, ran = sweep({"bert": None, "vit": GOOD, "t5": GOOD}, {}, "--limit", "7")
-    assert status == 0 and lines["bert"]["differ"] == "?" and "7 s" in lines["bert"]["tests that differ"]
+    assert status == 0 and lines["bert"]["differ"] == "?" and "no results" in lines["bert"]["tests that differ"]
+
+
+def test_a_run_of_several_folders_gives_a_line_for_each(sweep):
+    ours = {
+        "bert": results(test("bert/f.py::a", "passed"), test("bert/f.py::b", "failed")),
+        "vit": results(test("vit/f.py::a", "skipped")),
+        "t5": results(test("t5/f.py::a", "passed")),
+    }
+    theirs = {"bert": results(test("bert/f.py::b", "passed")), "vit": results(test("vit/f.py::a", "skipped"))}
+    status, lines, ran = sweep(ours, theirs, "--together", "3")
+    assert status == 1 and sorted(ran) == sorted(
+        [("ours", name) for name in ("bert", "t5", "vit")] + [("real", name) for name in ("bert", "vit")]
+    )
+    assert [lines[name]["differ"] for name in ("bert", "vit", "t5")] == ["1", "0", "0"]
+    assert (lines["bert"]["passed"], lines["vit"]["skipped"], lines["bert"]["tests that differ"]) == ("1", "1", "b")
 
 
 def test_parts_together_are_all(sweep):
