@@ -197,9 +197,16 @@ STARTS = {
 }
 
 
+class _Named(property):
+    """A property whose getter has the attribute's name, by which interceptors know it."""
+
+    def __set_name__(self, cls, name):
+        self.fget.__name__ = name
+
+
 def constant(value, doc=None):
     """Return a property that is the same for all tensors of a class, and that programs cannot set."""
-    return property(lambda self: value, doc=doc)
+    return _Named(lambda self: value, doc=doc)
 
 
 class Tensor(metaclass=TensorMeta):
@@ -208,8 +215,8 @@ class Tensor(metaclass=TensorMeta):
     __slots__ = (*STARTS, "__weakref__", "__dict__")
     __module__ = "torch"
     _layout, _is_sparse = strided, False  # what our own code reads: programs' classes may override the properties
-    layout = property(lambda self: self._layout, doc="The layout of the memory.")
-    is_sparse = property(lambda self: self._is_sparse, doc="Whether the layout is torch.sparse_coo.")
+    layout = _Named(lambda self: self._layout, doc="The layout of the memory.")
+    is_sparse = _Named(lambda self: self._is_sparse, doc="Whether the layout is torch.sparse_coo.")
     is_sparse_csr = constant(False, "Whether the layout is torch.sparse_csr.")
     is_quantized = constant(False, "Whether the elements are quantized.")
     is_nested = constant(False, "Whether this is a nested tensor.")

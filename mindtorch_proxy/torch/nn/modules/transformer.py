@@ -302,6 +302,28 @@ def _build_layer(
         setattr(layer, f"dropout{i}", Dropout(dropout))
 
 
+def _is_fused(layer, src):
+    """Whether PyTorch would compute an encoder layer by its fused kernel."""
+    attention = layer.self_attn
+    fits = (
+        torch.backends.mha.get_fastpath_enabled()
+        and src.dim() == 3
+        and not src.is_nested
+        and not layer.training
+        and attention.batch_first
+        and attention.in_proj_bias is not None
+        and attention._qkv_same_embed_dim
+        and layer.activation_relu_or_gelu
+        and layer.norm1.eps == layer.norm2.eps
+        and attention.num_heads % 2 == 0
+    )
+    if not fits or any(m._forward_hooks or m._forward_pre_hooks for m in layer.modules()):
+        return False
+    tensors = (src, *layer.parameters())
+    asked = torch.overrides.has_torch_function(tensors)
+    return not asked and not (torch.is_grad_enabled() and any(t.requires_grad for t in tensors))
+
+
 class TransformerEncoderLayer(Module):
     """Self-attention and a feed-forward network, each with a residual connection and a LayerNorm.
 
@@ -377,32 +399,11 @@ class TransformerEncoderLayer(Module):
         else:
             x = self.norm1(x + self._sa_block(x, mask, padding, is_causal=is_causal))
             x = self.norm2(x + self._ff_block(x))
-        if (mask is not None or padding is not None) and self._is_fused(src):
+        if (mask is not None or padding is not None) and _is_fused(self, src):
             # PyTorch's fused kernel gives NaN where all keys are hidden
             hidden = _without_keys(src, self.self_attn.num_heads, mask, padding)
             x = x.masked_fill(hidden.unsqueeze(-1), float("nan"))
         return x
-
-    def _is_fused(self, src):
-        """Whether PyTorch would compute the layer by its fused kernel."""
-        attention = self.self_attn
-        fits = (
-            torch.backends.mha.get_fastpath_enabled()
-            and src.dim() == 3
-            and not src.is_nested
-            and not self.training
-            and attention.batch_first
-            and attention.in_proj_bias is not None
-            and attention._qkv_same_embed_dim
-            and self.activation_relu_or_gelu
-            and self.norm1.eps == self.norm2.eps
-            and attention.num_heads % 2 == 0
-        )
-        if not fits or any(m._forward_hooks or m._forward_pre_hooks for m in self.modules()):
-            return False
-        tensors = (src, *self.parameters())
-        asked = torch.overrides.has_torch_function(tensors)
-        return not asked and not (torch.is_grad_enabled() and any(t.requires_grad for t in tensors))
 
     def _sa_block(self, x, attn_mask, key_padding_mask, is_causal=False):
         return self.dropout1(
