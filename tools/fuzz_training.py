@@ -75,6 +75,9 @@ def program(draw, st):
         [draw(layer), draw(activation) if draw(st.booleans()) else None, draw(st.booleans())]
         for _ in range(draw(st.integers(1, 4)))
     ]
+    checkpoint = draw(st.sampled_from((None, None, False, True)))
+    if checkpoint is not None:  # PyTorch's gradient is wrong where an LSTM's output is written to in a checkpoint
+        chosen = [[name, activation, name != "lstm" and in_place] for name, activation, in_place in chosen]
     autocast = draw(st.sampled_from((False, False, False, True)))
     signs = autocast or NORMS & {name for name, _, _ in chosen}  # of rounding errors, of which Rprop takes the signs
     optimizer = draw(st.sampled_from(sorted(set(OPTIMIZERS) - ({"Rprop"} if signs else set()))))
@@ -83,7 +86,7 @@ def program(draw, st):
         "layers": chosen,
         "head": draw(st.sampled_from(LOSSES)),
         "hooks": draw(st.lists(st.sampled_from(HOOKS), max_size=2, unique=True)),
-        "checkpoint": draw(st.sampled_from((None, None, False, True))),
+        "checkpoint": checkpoint,
         "autocast": autocast,
         "optimizer": [optimizer, draw(st.integers(0, len(OPTIMIZERS[optimizer]) - 1))],
         "foreach": draw(st.sampled_from((None, True, False))),

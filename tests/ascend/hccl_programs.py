@@ -366,7 +366,7 @@ def mismatch():
         refused(lambda t=tensor: dist.all_reduce(t.npu()), "Detected mismatch between collectives on ranks")
     x = torch.ones(2, device="npu")
     dist.all_reduce(x)
-    assert x.tolist() == [float(SIZE)] * 2
+    assert x.tolist() == [float(SIZE)] * 2, x.tolist()
     dist.set_debug_level(dist.DebugLevel.OFF)
 
 
