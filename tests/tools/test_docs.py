@@ -21,7 +21,11 @@ TRAIN = (
 )
 # {first line of a block: code to put before it}, then {page, or pattern of a command: what else runs it}
 CONTEXT = {"from mindtorch_proxy.runtime.call.dispatch import intercept": "import torch\nx = y = torch.ones(2)\n"}
-PYTHON_ELSEWHERE = {"add-an-operator": "tests/contract/test_recipe.py", "transcript": "tools/transcript.py"}
+PYTHON_ELSEWHERE = {
+    "add-an-operator": "tests/contract/test_recipe.py",
+    "ascend": "tests/ascend/test_hccl.py",
+    "transcript": "tools/transcript.py",
+}
 COMMANDS_ELSEWHERE = {
     r"(\.venv/bin/)?pip |python3 -m venv |bash \.ci/run|\.ci/lint|.*-m pytest": ".ci/run",
     r"mindtorch-activate --(un)?install": "tests/hook/test_shells.py",
