@@ -38,6 +38,7 @@ class Preloaded:
             env=environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            bufsize=0,  # or a second answer that has come would wait where select() does not see it
             start_new_session=True,
         )
         assert self.server.stdin and self.server.stdout

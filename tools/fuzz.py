@@ -282,13 +282,12 @@ def fuzz(oracle, ours, programs, seed, limit=60):
     differences of the ledger were met.
     """
     real, here = Runner(oracle, limit), Runner(ours, limit)
-    patterns = [re.compile(name.removeprefix("fuzz: ")) for name in ledger_entries("fuzz: ")]
     try:
         return search(
             program,
             lambda given: difference(given[1], real(given), here(given)),
             kind,
-            patterns,
+            "fuzz: ",
             lambda given, d: show(*given, d),
             programs,
             seed,
@@ -297,17 +296,18 @@ def fuzz(oracle, ours, programs, seed, limit=60):
         real.end(), here.end()
 
 
-def search(make, differ, kind, patterns, show, programs, seed):
+def search(make, differ, kind, prefix, show, programs, seed):
     """Draw programs by make(draw, strategies) and look for those of which differ(program) is not None.
 
     Return (shrunk programs with their differences, one of each kind, the number of programs, a count for each pattern
-    of the ledger that was met). A difference is (where, theirs, ours).
+    of the ledger that was met). A difference is (where, theirs, ours). prefix: that of the ledger's entries.
     """
     import hypothesis
     import hypothesis.errors
     from hypothesis import strategies as st
 
     found, count, known, met, per_round = [], [0], set(), collections.Counter(), 200
+    patterns = known_differences(prefix)
     for turn in range(math.ceil(programs / per_round)):
 
         @hypothesis.seed(seed * 100_003 + turn)
@@ -337,10 +337,10 @@ def search(make, differ, kind, patterns, show, programs, seed):
     return found, count[0], met
 
 
-def ledger_entries(prefix):
-    """Return the names of the ledger that begin with a prefix."""
+def known_differences(prefix):
+    """Return the patterns of the ledger's entries that begin with a prefix: of a line with both results."""
     entries = load_ledger(Path(__file__).resolve().parents[1] / "tests" / "ledger.toml")
-    return [name for name in entries if name.startswith(prefix)]
+    return [re.compile(name.removeprefix(prefix)) for name in entries if name.startswith(prefix)]
 
 
 def expected(d, patterns, met):
@@ -390,6 +390,11 @@ def main():
     found, count, met = fuzz(
         [args.oracle], [sys.executable, "-m", "mindtorch_proxy"], args.programs, args.seed, args.limit
     )
+    return summarise(found, count, met)
+
+
+def summarise(found, count, met):
+    """Print what a search has found, and return whether programs differ."""
     for pattern, n in met.items():
         print(f"{n} times, as the ledger says: {pattern}")
     print(f"{count} programs, {len(found)} kinds of difference")

@@ -517,15 +517,14 @@ class Trainer(fuzz.Runner):
 
 def search(oracle, ours, programs, seed, limit):
     """Return the shrunk programs that differ, how many were run, and how often the ledger's were met."""
-    known = [re.compile(n.removeprefix("training: ")) for n in fuzz.ledger_entries("training: ")]
     real, here = Trainer(oracle, limit), Trainer(ours, limit)
     kind = lambda d: (re.sub(r"\d+", "N", d[0]), str(type(d[1])), str(type(d[2])))  # noqa: E731
     try:
         return fuzz.search(
-            lambda draw, st: program(draw, st),
+            program,
             lambda spec: difference(spec, real(spec), here(spec)),
             kind,
-            known,
+            "training: ",
             lambda spec, d: print(f"---- {d[0]}\n  torch: {d[1]}\n  here:  {d[2]}\n  {json.dumps(spec)}", flush=True),
             programs,
             seed,
@@ -551,11 +550,7 @@ def main():
         d = difference(spec, Trainer(oracle, args.limit)(spec), Trainer(ours, args.limit)(spec))
         print("the same" if d is None else f"{d[0]}\n  torch: {d[1]}\n  here:  {d[2]}")
         return d is not None
-    found, count, met = search(oracle, ours, args.programs, args.seed, args.limit)
-    for pattern, n in met.items():
-        print(f"{n} times, as the ledger says: {pattern}")
-    print(f"{count} programs, {len(found)} kinds of difference")
-    return bool(found)
+    return fuzz.summarise(*search(oracle, ours, args.programs, args.seed, args.limit))
 
 
 if __name__ == "__main__":

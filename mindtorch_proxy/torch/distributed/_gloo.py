@@ -596,17 +596,6 @@ class ProcessGroupGloo(OrderedCalls):
             Call(name, body, [output], None, detail, _key([source]) if even else f"{source.dtype} {row}"), opts, [input]
         )
 
-    def _splits(self, tensor, sizes):
-        if not sizes:
-            if tensor.shape[0] % self._size:
-                raise RuntimeError("Tensor's dim 0 does not divide equally across group size")
-            return [tensor.shape[0] // self._size] * self._size
-        if len(sizes) != self._size:
-            raise RuntimeError("Number of tensor splits not equal to group size")
-        if sum(sizes) != tensor.shape[0]:
-            raise RuntimeError("Split sizes doesn't match total dim 0 size")
-        return list(sizes)
-
     def alltoall(self, outputs, inputs, opts):
         """Send tensor i of each rank's list to rank i."""
         for what, tensors in (("input", inputs), ("output", outputs)):

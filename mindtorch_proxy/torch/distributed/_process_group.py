@@ -130,6 +130,18 @@ class Backend:
         """Return the backend's name."""
         return self._get_backend_name()
 
+    def _splits(self, tensor, sizes):
+        """Return how many rows of a tensor belong to each rank: sizes, or where there are none equal shares."""
+        if not sizes:
+            if tensor.shape[0] % self._size:
+                raise RuntimeError("Tensor's dim 0 does not divide equally across group size")
+            return [tensor.shape[0] // self._size] * self._size
+        if len(sizes) != self._size:
+            raise RuntimeError("Number of tensor splits not equal to group size")
+        if sum(sizes) != tensor.shape[0]:
+            raise RuntimeError("Split sizes doesn't match total dim 0 size")
+        return list(sizes)
+
     def _get_backend_name(self):
         return type(self).__name__
 

@@ -716,7 +716,9 @@ class MultiheadAttention(Module):
         output = output.transpose(1, 0) if transpose else output
         if why_not_fused:
             return output, weights
-        if not need_weights and masks != (None, None):  # PyTorch's fused kernel gives NaN where all keys are hidden
+        if not need_weights and any(
+            m is not None for m in masks
+        ):  # PyTorch's fused kernel gives NaN where all keys are hidden
             hidden = _without_keys(given, self.num_heads, *masks)
             output = output.masked_fill(hidden.unsqueeze(-1), float("nan"))
         return output.contiguous(), weights  # as that kernel's results are
