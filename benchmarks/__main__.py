@@ -4,7 +4,7 @@ choices of kernels.
     python benchmarks --oracle PYTHON_WITH_TORCH [--sections programs,more,operators] [--only NAME,NAME] [--core 0]
     [--json FILE] [--markdown FILE]
                       [--compare FILE] [--busy]
-Three processes on one core take turns: the real torch, and ours with MINDTORCH_KERNELS=primitives and =fastest. The
+Three processes on one core take turns: the real torch, and ours with MINDTORCH_KERNELS=balanced and =fastest. The
 least time of the rounds counts, of the clock or of the processor, whichever is less. --compare puts the ratios of an
 earlier --json beside these. --busy: programs as they run by default, on all cores with their own threads, while another
 process keeps each core busy; the mean by the clock counts. PYTHON may run anything that has torch; this command itself
@@ -25,7 +25,7 @@ from statistics import median
 from large_sizes import CASES, Bench
 from turns import Child, alone, busy_cores, least_time, mean_time, serve
 
-SIDES = "primitives", "fastest"
+SIDES = "balanced", "fastest"
 FILES = {"programs": "programs.py", "more": "more_programs.py"}
 WAIT = 0.16  # MindSpore's pool spins that long after a kernel, on the core of the other sides
 GRADIENTS = re.compile(r"\b[RP]\(")  # a case of large_sizes has inputs that need them

@@ -25,7 +25,8 @@ VARIABLES = (
 SMOKE = (
     "import torch, mindtorch_proxy; x = torch.ones(3, 3, requires_grad=True); y = (x @ x + 1).sum(); y.backward(); "
     "assert y.item() == 36 and x.grad.eq(6).all(); "
-    "print(x.device, torch.get_num_threads(), '+'.join(mindtorch_proxy.report()['compiled']) or 'nothing')"
+    "r = mindtorch_proxy.report(); "
+    "print(x.device, torch.get_num_threads(), r['choice'], '+'.join(r['compiled']) or 'nothing')"
 )
 
 
@@ -84,9 +85,9 @@ def smoke():
     except subprocess.TimeoutExpired:
         return False, "did not end within two minutes"
     if done.returncode == 0:
-        device, threads, compiled = done.stdout.split()[-3:]
+        device, threads, mode, compiled = done.stdout.split()[-4:]
         rest = "" if compiled == "halves+samplers" else "; loops that were not compiled at installation run in Python"
-        return True, f"right, on {device} with {threads} threads; compiled: {compiled}{rest}"
+        return True, f"right, on {device} with {threads} threads in mode {mode}; compiled: {compiled}{rest}"
     lines = [line for line in done.stderr.splitlines() if line.strip()] or [f"ended with status {done.returncode}"]
     return False, lines[-1].removeprefix("mindtorch_proxy: ")
 

@@ -67,8 +67,8 @@ class Report(dict):
         return "\n".join(
             [
                 *lines,
-                f"{calls} calls of kernels, {self['share']:.1%} of the computing ones on MindSpore's primitives; "
-                f"copies and casts: {moves}",
+                f"{calls} calls of kernels in mode {self['choice']}, {self['share']:.1%} of the computing ones on "
+                f"MindSpore's primitives; copies and casts: {moves}",
             ]
         )
 

@@ -5,6 +5,7 @@ A backend registers itself when its device is first used. This module names none
 
 import importlib
 import os
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -13,11 +14,30 @@ if TYPE_CHECKING:
     from .dtypes import dtype as Dtype
 
 
-# How a backend chooses among several kernels: "primitives" prefers MindSpore's, "fastest" the one that was measured as
-# the fastest.
-CHOICE = os.environ.get("MINDTORCH_KERNELS") or "primitives"
-if CHOICE not in ("primitives", "fastest"):
-    raise ValueError(f"MINDTORCH_KERNELS={CHOICE}: expected 'primitives' or 'fastest'")
+MODES = "pyboost", "balanced", "fastest"
+
+
+def _choice():
+    """Return the mode that MINDTORCH_KERNELS names, by which a backend chooses among several kernels.
+
+    "pyboost" takes MindSpore's wherever it is there and right, "balanced" leaves those that are much slower, and
+    "fastest" takes the one that was measured as the fastest.
+    """
+    name = os.environ.get("MINDTORCH_KERNELS") or "balanced"
+    if name == "primitives":
+        warnings.warn(
+            "MINDTORCH_KERNELS=primitives is called balanced now, and the old name goes with the next version; "
+            "pyboost prefers MindSpore's kernels also where they are slow.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        return "balanced"
+    if name not in MODES:
+        raise ValueError(f"MINDTORCH_KERNELS={name}: expected 'pyboost', 'balanced' or 'fastest'")
+    return name
+
+
+CHOICE = _choice()
 
 
 class OutOfMemoryError(RuntimeError):

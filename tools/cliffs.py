@@ -332,7 +332,7 @@ def main():
     one.add_argument("--limit", type=float, default=120, help="seconds for an operator on one side")
     one.add_argument("--seconds", type=float, default=0.02, help="for the runs of a case, of which the least counts")
     one.add_argument("--above", type=float, default=5.0)
-    one.add_argument("--kernels", choices=("primitives", "fastest"))
+    one.add_argument("--kernels", help="the mode (MINDTORCH_KERNELS) of our side")
     one.add_argument("--core", type=int, default=0)
     two = kinds.add_parser("suites")
     two.add_argument("ours", type=Path)

@@ -31,7 +31,10 @@ it is used only in the cases that its reason names. Dtypes have the short names 
 int64, bf16 bfloat16, f32 float32, c64 complex64, f8_e5m2 float8_e5m2. "All integers" are the signed and the unsigned
 ones, "all floats" are f16, bf16, f32 and f64.
 
-For a composite or NumPy kernel, or a primitive other than the declared one, the table gives the reason. With
+For a composite or NumPy kernel, or a primitive other than the declared one, the table gives the reason. The table is
+that of the default, `MINDTORCH_KERNELS=balanced`. With `MINDTORCH_KERNELS=pyboost`, reasons of speed do not count:
+kernels from a size on, for large broadcasts and in stated cases serve only dtypes that no primitive takes, and the
+primitives of `backends/cpu/kernels/slow.py` stand before NumPy. With
 `MINDTORCH_KERNELS=fastest`, a NumPy kernel is chosen first where it is faster according to `backends/cpu/measured.json`
 or to `python -m mindtorch_proxy tune` on this machine; kernels "for `fastest`" are used only with this setting.
 Ascend uses the declared primitive unless its column says otherwise. Views, factories and functions over other operators

@@ -1,6 +1,8 @@
 """The table of CPU kernels used instead of or besides primitives: kind, reason, dtypes and minimum size.
 
-With MINDTORCH_KERNELS=fastest the measurements of NumPy's kernels (measured.py) take precedence.
+With MINDTORCH_KERNELS=fastest the measurements of NumPy's kernels (measured.py) take precedence. With pyboost, rows
+whose reason is speed alone (above a size, for some arguments, in place) serve only the dtypes that no primitive takes,
+and kernels/slow.py enters the primitives that the other modes leave out as slow.
 """
 
 from collections import Counter
@@ -13,6 +15,7 @@ from ..plan import KINDS, SPREAD, Kernel
 from . import measured
 from .primitives import TAKES
 
+PYBOOST = CHOICE == "pyboost"  # no kernel is chosen for its speed
 MOVES = Counter()
 _entries = {}
 _resolved = {}
@@ -25,6 +28,10 @@ def _kernel(kind, fn, primitive=None, dtypes=None, **rest):
 
 
 def _add(names, kernel):
+    if PYBOOST and (kernel.above or kernel.when):
+        if kernel.when:
+            return
+        kernel.above = 0
     for n in names.split() if isinstance(names, str) else names:
         _entries.setdefault(n, []).append(kernel)
 
@@ -187,6 +194,11 @@ def quick_kernels(op):
     return _quick.get(op.full, [])
 
 
+def numpy_row(full):
+    """Return the function on arrays that the table has for any size, by the operator's full name."""
+    return next(k.fn for k in _entries[full] if k.kind == "numpy" and not k.above)
+
+
 def numpy_kernel(op, dtype):
     """Return the NumPy kernel of an operator that takes the dtype itself, at any size, or None."""
     return next((k for k in (*quick_kernels(op), *kernels(op)) if k.kind == "numpy" and k.takes(dtype)), None)
@@ -210,13 +222,13 @@ updates = {}
 
 
 def update(names, why, dtypes=FLOATS):
-    """Enter an in-place elementwise kernel: @update("mul", why=...).
+    """Enter an in-place elementwise kernel, which is only faster: @update("mul", why=...).
 
     fn(out, *args) computes in the tensor's NumPy alias.
     """
 
     def deco(fn):
-        for n in names.split():
+        for n in () if PYBOOST else names.split():
             updates[n] = _kernel("numpy", fn, None, dtypes, why=why)
         return fn
 

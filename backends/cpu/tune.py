@@ -1,4 +1,4 @@
-"""Measure NumPy's kernels against those of MINDTORCH_KERNELS=primitives: python -m mindtorch_proxy tune [file].
+"""Measure NumPy's kernels against those of MINDTORCH_KERNELS=balanced: python -m mindtorch_proxy tune [file].
 
 Each is measured at four sizes. The result is written to the file, by default to measured.own(), where
 MINDTORCH_KERNELS=fastest reads it. This takes three minutes on one core.
@@ -174,7 +174,7 @@ def _cases():
 
 
 def _choose(op, dtype, kernel):
-    """Make the operator use this kernel alone, or those of MINDTORCH_KERNELS=primitives if it is None.
+    """Make the operator use this kernel alone, or those of MINDTORCH_KERNELS=balanced if it is None.
 
     All other operators use the latter.
     """

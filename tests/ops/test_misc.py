@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from mindtorch_proxy.backends.cpu import table
+from mindtorch_proxy.runtime.backend import CHOICE
 from mindtorch_proxy.runtime.registry import OPERATORS, operators
 
 BOTH = ((False, True),) * 2
@@ -122,5 +123,6 @@ def test_an_optimizers_step_in_one_kernel_is_that_of_operators(name, numbers):
     torch.testing.assert_close(*found)
 
 
+@pytest.mark.skipif(CHOICE == "pyboost", reason="parameters are updated by primitives there")
 def test_all_optimizers_steps_in_one_kernel_are_compared():
     assert {op.name for op in operators() if op.options.mutates and op.full in table.updates} == set(STEPS)

@@ -13,6 +13,7 @@ import torch
 from mindtorch_proxy.backends import thresholds
 from mindtorch_proxy.backends.cpu import table
 from mindtorch_proxy.backends.plan import SPREAD
+from mindtorch_proxy.runtime.backend import CHOICE
 from mindtorch_proxy.runtime.registry import operators
 
 F = torch.nn.functional
@@ -236,7 +237,7 @@ def test_large_losses_with_operands_of_other_shapes(dtype):
         )
 
 
-assert len(SWITCHES) > 50  # else the table was empty
+assert len(SWITCHES) > 50 or CHOICE == "pyboost"  # else the table was empty
 
 
 def matrices(n, hermitian=False):

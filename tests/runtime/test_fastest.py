@@ -27,7 +27,7 @@ print(r["choice"], *{k["kind"] for k in r["kernels"] if k["op"] == "mm"})
 """
 
 
-@pytest.mark.parametrize(("choice", "kind"), [("primitives", "pyboost"), ("fastest", "numpy")])
+@pytest.mark.parametrize(("choice", "kind"), [("pyboost", "pyboost"), ("balanced", "pyboost"), ("fastest", "numpy")])
 def test_small_products(python, tmp_path, choice, kind):
     assert run(python, COUNT, MINDTORCH_KERNELS=choice, XDG_CACHE_HOME=tmp_path).split() == [choice, kind]
 
@@ -51,13 +51,41 @@ def test_a_table_of_an_earlier_version_is_named_and_not_used(monkeypatch, tmp_pa
         assert measured.load()["mm"]["f32"][0] == "numpy"
 
 
-def test_no_third_choice():
+def test_the_former_name_of_the_default(python):
+    """It works with a warning for one version."""
+    code = COUNT.replace(
+        "import torch,", "import warnings; warnings.simplefilter('error', FutureWarning); import torch,"
+    )
+    assert run(python, COUNT, MINDTORCH_KERNELS="primitives").split() == ["balanced", "pyboost"]
+    with pytest.raises(AssertionError, match="MINDTORCH_KERNELS=primitives is called balanced now"):
+        run(python, code, MINDTORCH_KERNELS="primitives")
+
+
+SLOW = """
+import torch, mindtorch_proxy
+x = torch.randn(100, 300)
+torch.where(x > 0, torch.cat([x, x])[:100], x).sum()
+x.max(1), torch.isclose(x, x).all(), x[[1, 2]], torch.nn.functional.layer_norm(x, (300,)), x.exp()
+r = mindtorch_proxy.report()
+print(round(r["share"], 2), *sorted({k["op"] for k in r["kernels"] if k["kind"] == "numpy" and k["role"] == "compute"}))
+"""
+
+
+def test_pyboost_takes_primitives_where_they_are_slow(python):
+    """NumPy stands in where a primitive is wrong alone: Exp is, in float32."""
+    share, *by_numpy = run(python, SLOW, MINDTORCH_KERNELS="pyboost").split()
+    assert float(share) > 0.8 and by_numpy == ["exp"]
+    share, *by_numpy = run(python, SLOW, MINDTORCH_KERNELS="balanced").split()
+    assert float(share) < 0.4 and {"_where", "_cat", "native_layer_norm", "_isclose"} <= set(by_numpy)
+
+
+def test_no_other_choice():
     done = subprocess.run(
         [sys.executable, "-m", "mindtorch_proxy", "-c", "import torch; torch.ones(2) + 1"],
         env={"MINDTORCH_KERNELS": "quick"},
         capture_output=True,
     )
-    assert done.returncode and b"expected 'primitives' or 'fastest'" in done.stderr
+    assert done.returncode and b"expected 'pyboost', 'balanced' or 'fastest'" in done.stderr
 
 
 def test_ladder(monkeypatch):

@@ -11,6 +11,8 @@ from ...host import alias
 from ..arrays import total_last
 from ..table import instead, legacy, numpy, pyboost_, without
 
+BLOCK = 64  # the most elements across rows that are added one after the other
+
 
 # ------------------------------------------------------------------------------------------------ sum, mean, prod
 def _add(x, dims, **kw):
@@ -30,7 +32,7 @@ def _add(x, dims, **kw):
     if x.dtype.kind not in "fc" or not dims or dims[-1] == x.ndim - 1:
         return np.add.reduce(x, dims, **kw)
     for d in reversed(dims):
-        while x.shape[d] > 64:
+        while x.shape[d] > BLOCK:
             k, rest = divmod(x.shape[d], 16)
             head, tail = np.split(x, (k * 16,), d)
             x = np.add.reduce(head.reshape(x.shape[:d] + (k, 16) + x.shape[d + 1 :]), d + 1, **kw)
