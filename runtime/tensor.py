@@ -140,7 +140,7 @@ class TensorMeta(type):
     def __init__(cls, name, bases, namespace, **kw):
         super().__init__(name, bases, namespace)
         if bases:
-            TensorMeta.subclassed(cls, **kw)
+            cls._enter_subclass(**kw)
 
     def __getattr__(cls, name):
         m = registry.method(name)

@@ -92,7 +92,6 @@ class TypedStorage:
     is_sparse = False
     _fake_device = None
     _dtype: dt.dtype
-    _of_sequence = None  # torch.tensor: set by runtime/ops/creation.py
 
     def __new__(cls, *args, wrap_storage=None, dtype=None, device=None, _internal=False):
         if not _internal:
@@ -133,7 +132,7 @@ class TypedStorage:
         if not args or _is_size(args[0]):
             self._untyped_storage = UntypedStorage((int(args[0]) if args else 0) * self.dtype.itemsize, device=home)
         elif isinstance(args[0], Sequence):
-            self._untyped_storage = TypedStorage._of_sequence(
+            self._untyped_storage = T.tensor(
                 args[0], dtype=_STORED.get(self.dtype, self.dtype), device=home
             )._get_storage()
         else:

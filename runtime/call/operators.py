@@ -8,7 +8,7 @@ from ..classes import direct
 from ..context import CONTEXT
 from ..registry import T, method
 from ..tensor import Tensor, from_array
-from .overrides import ON_FIRST_CLASS, asked_by_programs, handle_torch_function
+from .overrides import FIRST_FORMS, asked_by_programs, handle_torch_function
 from .pipeline import make_operator
 
 _BINARY = {
@@ -138,22 +138,8 @@ def _make(dunder, name, reflected):
             raise
 
     if dunder in _OWN:
-        _UNMADE.append(first)
+        FIRST_FORMS.append(first)
     return _named(dunder, first)
-
-
-_UNMADE: list = []  # methods that overrides are asked with, in their first form
-
-
-def _settle():
-    """Generate the final form of each method that overrides are asked with, so that it stays the same object."""
-    while _UNMADE:
-        first = _UNMADE.pop()
-        if Tensor.__dict__[first.__qualname__.partition(".")[2]] is first:
-            first(None, None)
-
-
-ON_FIRST_CLASS.append(_settle)
 
 
 def _named(dunder, f):

@@ -18,7 +18,7 @@ from ..classes import (
 from ..context import CONTEXT, activate
 from ..cpython import public_function
 from ..forks import lock
-from ..tensor import Tensor, TensorMeta, tensor_method
+from ..tensor import Tensor, tensor_method
 
 
 class DisableTorchFunction(DisableTorchFunctionSubclass):
@@ -301,15 +301,19 @@ def override_methods(cls):
     if getattr(f, "__func__", f) is _disabled_torch_function_impl:
         return
     if not cls._below_autograd and not cls._of_layout:
-        for settle in ON_FIRST_CLASS:
-            settle()
+        while FIRST_FORMS:
+            first = FIRST_FORMS.pop()
+            if Tensor.__dict__[first.__qualname__.partition(".")[2]] is first:
+                first(None, None)
     for name in (*BY_HAND, *(() if cls._below_autograd else _PROPERTIES)):
         found = _asked(name)
         if found is not None and getattr(cls, name) in found:
             setattr(cls, name, found[1])
 
 
-ON_FIRST_CLASS: list = []  # called before a program's class overrides attributes
+# methods of operators that overrides are asked with, in their first form. A call without operands generates the final
+# one, so that it is the same object for all classes of programs
+FIRST_FORMS: list = []
 _known: dict = {}  # name -> (plain attribute of Tensor, attribute that checks for overrides)
 
 
@@ -418,7 +422,9 @@ def __init_subclass__(cls, raw=False, **kw):
     super(Tensor, cls).__init_subclass__(**kw)
 
 
-def _subclassed(cls, raw=False, **kw):
+@tensor_method
+@classmethod
+def _enter_subclass(cls, raw=False, **kw):
     """Register a new subclass of Tensor, even if its base has an __init_subclass__ that does not call Tensor's."""
     if raw:
         cls._below_autograd = True
@@ -431,6 +437,3 @@ def _subclassed(cls, raw=False, **kw):
     home = next(c for c in cls.__mro__ if "__torch_function__" in vars(c))
     if not raw and (home is cls or not issubclass(home, Tensor)):  # its own, or that of a base that is no tensor
         override_methods(cls)
-
-
-TensorMeta.subclassed = staticmethod(_subclassed)

@@ -757,7 +757,6 @@ def from_file(filename, shared=None, size=0, *, dtype=None, layout=None, device=
 FUNCTIONS = {f.__name__: f for f in (tensor, as_tensor, from_numpy, asarray, frombuffer, from_file, from_dlpack)}
 for _f in FUNCTIONS.values():
     _f.__module__ = "torch.utils.dlpack" if _f is from_dlpack else "torch"
-TypedStorage._of_sequence = staticmethod(tensor)
 
 
 def scalar_tensor(s, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
