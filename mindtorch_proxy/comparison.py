@@ -189,7 +189,7 @@ def in_memory(record, other):
         sizes = r["results"][k]["shape"] if r["results"][k] else ()
         return [s for s, n in zip(r["strides"][k] or (), sizes) if n > 1] if 0 not in sizes else []
 
-    for k in range(len(record.get("strides", ()))):
+    for k in range(len(record["strides"]) if "strides" in record and "strides" in other else 0):
         a, b = strides(record, k), strides(other, k)
         if record["strides"][k] is None or other["strides"][k] is None:  # of wrappers that have no memory
             continue

@@ -24,6 +24,7 @@ CONTEXT = {"from mindtorch_proxy.runtime.call.dispatch import intercept": "impor
 PYTHON_ELSEWHERE = {
     "add-an-operator": "tests/contract/test_recipe.py",
     "ascend": "tests/ascend/test_hccl.py",
+    "notebook": "tests/tools/test_examples.py",
     "transcript": "tools/transcript.py",
 }
 COMMANDS_ELSEWHERE = {
