@@ -42,5 +42,6 @@ for (
     name,
     folder,
 ) in FOLDERS.items():  # `stubs` and `stubs/utils` have no __init__.py: they are parts of torch and torch.utils
-    packages += [name, *(f"{name}.{inside}" for inside in find_namespace_packages(folder, exclude=["*__pycache__*"]))]
+    exclude = ["*__pycache__*", *(["segments*"] if folder == "examples" else [])]  # a project of its own
+    packages += [name, *(f"{name}.{inside}" for inside in find_namespace_packages(folder, exclude=exclude))]
 setup(packages=packages, ext_modules=[LOOPS, *compiled()])

@@ -9,6 +9,7 @@ the places of kernels.
 """
 
 import argparse
+import contextlib
 import difflib
 import importlib
 import math
@@ -23,6 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .activate import child_environment, install
+from .progress import bar, note, span, ticking
 
 TRACE = str(Path(__file__).with_name("trace.py"))
 RTOL = {
@@ -187,7 +189,7 @@ def in_memory(record, other):
         sizes = r["results"][k]["shape"] if r["results"][k] else ()
         return [s for s, n in zip(r["strides"][k] or (), sizes) if n > 1] if 0 not in sizes else []
 
-    for k in range(len(record.get("strides", ()))):
+    for k in range(len(record["strides"]) if "strides" in record and "strides" in other else 0):
         a, b = strides(record, k), strides(other, k)
         if record["strides"][k] is None or other["strides"][k] is None:  # of wrappers that have no memory
             continue
@@ -441,12 +443,28 @@ def readers(record, ours):
     return sorted(found, key=lambda view: (view["kind"] == "module", -view["number"]))
 
 
-def trace(begin, records, run, script, arguments, environment, quiet):
-    """Run a script under trace.py. begin: the command before it."""
+def trace(begin, records, run, script, arguments, environment, progress):
+    """Run a script under trace.py. begin: the command before it.
+
+    progress: a function of seconds whose text is shown meanwhile instead of what the script writes, or None.
+    """
     # the script's output is shown only once, and all runs use the same number of threads
-    out, errors = (subprocess.DEVNULL, subprocess.PIPE) if quiet else (None, None)
+    out, errors = (subprocess.DEVNULL, subprocess.PIPE) if progress else (None, None)
     command = [*begin, TRACE, records, run, script, *arguments]
-    subprocess.run(command, env=environment, stdout=out, stderr=errors)
+    with ticking(progress) if progress else contextlib.nullcontext():
+        subprocess.run(command, env=environment, stdout=out, stderr=errors)
+
+
+def coming(side, run, path, like):
+    """Return the text about a run: how far its records have come, whose length is about that of an earlier run's."""
+    what = {"plain": "to compare", "operators": "to find the operator"}.get(run, "to learn what is rounding")
+    who = "mindtorch_proxy" if side == "here" else "PyTorch"
+
+    def text(seconds):
+        size, whole = (os.path.getsize(p) if os.path.exists(p) else 0 for p in (path, like))
+        return f"compare: {bar(size / whole) if whole else ''} {who} runs the script {what}, {span(seconds)}"
+
+    return text
 
 
 def place(record):
@@ -622,8 +640,11 @@ def main(argv):
         def traced(side, run="plain"):
             path = os.path.join(folder, f"{side}-{run}")
             begin = [options.oracle] if side == "there" else [sys.executable, "-m", "mindtorch_proxy"]
-            quiet = (side, run) != ("here", "plain")
-            trace(begin, path, run, options.script, options.arguments, environment, quiet)
+            progress = coming(side, run, path, os.path.join(folder, f"here-{run}"))
+            if (side, run) == ("here", "plain"):
+                note("compare: the script runs on mindtorch_proxy, then on PyTorch; it writes:")
+                progress = None
+            trace(begin, path, run, options.script, options.arguments, environment, progress)
             return read(path) if os.path.exists(path) else Trace()
 
         return show(traced("here"), traced("there"), options.rtol, traced)

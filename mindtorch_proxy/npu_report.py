@@ -17,6 +17,7 @@ import sys
 import time
 
 from . import __version__, installation, npu_facts
+from .progress import counted, show, span, ticking
 
 MODULE = "mindtorch_proxy.npu_probes"
 LIMIT, GROUP = 180, 12  # seconds for a probe; how many operators share a process
@@ -40,12 +41,6 @@ def child(*arguments, limit=LIMIT, **variables):
     return None, "crashed", f"status {done.returncode}: {words[-1][:300]}"
 
 
-def show(text):
-    """Show on a terminal what is being done, in one line that the next replaces."""
-    if sys.stderr.isatty():
-        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
-
-
 def probed(name, **variables):
     """Return the row of a probe."""
     started = time.monotonic()
@@ -58,19 +53,19 @@ def measured(names):
     """Return {probe: row}; the cost of launches is measured with and without waiting."""
     rows = {}
     for i, name in enumerate(names):
-        show(f"{i + 1} of {len(names)}: {name}")
-        rows[name] = probed(name, ASCEND_LAUNCH_BLOCKING="0" if name == "launches" else "1")
-        if name == "launches":
-            rows["launches that wait"] = probed(name, ASCEND_LAUNCH_BLOCKING="1")
+        with ticking(lambda seconds: f"{counted(i, len(names), name)}, {span(seconds)}"):
+            rows[name] = probed(name, ASCEND_LAUNCH_BLOCKING="0" if name == "launches" else "1")
+            if name == "launches":
+                rows["launches that wait"] = probed(name, ASCEND_LAUNCH_BLOCKING="1")
     return rows
 
 
 def operators(names):
     """Return {operator: {"primitive", "dtypes": {dtype: [result, what]}}}, one by one where a process ends early."""
-    rows = {}
+    rows, began = {}, time.monotonic()
     for start in range(0, len(names), GROUP):
         group = names[start : start + GROUP]
-        show(f"operators {start + 1} to {start + len(group)} of {len(names)}")
+        show(counted(start, len(names), "operators", time.monotonic() - began))
         found, _, _ = child("operators", *group, ASCEND_LAUNCH_BLOCKING="1")
         if found is None:  # one of them ends the process: each alone
             found = {}

@@ -181,6 +181,10 @@ class Recorder:
     def put(self, **record):
         pickle.dump(record, self.out)
 
+    def leave(self):
+        """Record nothing more: for a process that was forked, whose records would fall among its parent's."""
+        self.quiet, self.out = self.quiet + 1, None
+
     def own(self, computing, *args):
         """Call a function of the recorder's, whose operators are not recorded."""
         torch = self.torch
@@ -434,6 +438,7 @@ def main(records, how, script, *argv):
     script = os.path.abspath(script)
     with open(records, "wb") as out:
         recorder = Recorder(torch, out, script, how)
+        os.register_at_fork(before=out.flush, after_in_child=recorder.leave)
         recorder.put(kind="start", version=str(torch.__version__))
         watch(recorder)
         torch.manual_seed(0)

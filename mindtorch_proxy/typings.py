@@ -19,7 +19,7 @@ import types
 import typing
 import warnings
 
-from . import typed_facts
+from . import progress, typed_facts
 from .finder import ROOTS
 
 TYPES = {
@@ -470,7 +470,8 @@ def _write(folder):
     modules = served()
     MODULES.update(modules)
     target = os.path.join(folder, "torch-stubs")
-    for name, (module, _) in modules.items():
+    for done, (name, (module, _)) in enumerate(modules.items()):
+        progress.show(progress.counted(done, len(modules), f"stubs of {name}"))
         package = any(other.startswith(name + ".") for other in modules) or modules[name][1]
         path = os.path.join(target, *name.split(".")[1:])
         path = os.path.join(path, "__init__.pyi") if package else path + ".pyi"
@@ -479,6 +480,7 @@ def _write(folder):
             file.write(module_(module, modules))
     with open(os.path.join(target, "py.typed"), "w", encoding="utf-8") as file:
         file.write("")
+    progress.show("")
     return len(modules)
 
 

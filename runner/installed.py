@@ -12,6 +12,8 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
+from mindtorch_proxy import progress
+
 from .targets import HERE
 
 UPSTREAM = "https://github.com/huggingface/transformers"
@@ -80,14 +82,33 @@ def check(options, roots):
             )
 
 
-def git(*arguments):
-    """Run git and return (whether it succeeded, its output, its error messages)."""
+def git_process(*arguments, **pipes):
+    """Start git, which asks nothing and speaks English."""
     environment = os.environ | {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
     try:
-        done = subprocess.run(["git", *arguments], capture_output=True, text=True, env=environment)
+        return subprocess.Popen(["git", *arguments], text=True, env=environment, **pipes)
     except FileNotFoundError:
         raise SystemExit("run_test_v2: git is not installed") from None
-    return done.returncode == 0, done.stdout, done.stderr.strip()
+
+
+def git(*arguments):
+    """Run git and return (whether it succeeded, its output, its error messages)."""
+    with git_process(*arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        output, errors = process.communicate()
+    return process.returncode == 0, output, errors.strip()
+
+
+def clone(*arguments):
+    """Run git, showing on a terminal how far it has come. Return (whether it succeeded, its error messages)."""
+    said = []
+    with git_process(*arguments, "--progress", stderr=subprocess.PIPE) as process:
+        for line in process.stderr:  # text, so that a part which ends with a carriage return is a line
+            if re.search(r"\d+% \(", line):
+                progress.show(line.strip())
+            else:
+                said.append(line)
+    progress.show("")
+    return process.returncode == 0, "".join(said).strip()
 
 
 def near_tags(tag):
@@ -107,7 +128,7 @@ def fetch(folder, tag=None):
         raise SystemExit(f"run_test_v2: transformers is not installed for {sys.executable}: {advice}")
     tag = tag or f"v{installed}"
     arguments = ["clone", "--quiet", "--depth", "1", "--branch", tag, UPSTREAM, folder]
-    good, _, complaint = git(*arguments)
+    good, complaint = clone(*arguments)
     if good:
         print(f"transformers {tag} is in {folder}")
         version = stated_version(Path(folder, "src/transformers/__init__.py"))

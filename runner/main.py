@@ -111,11 +111,8 @@ def run_all(options, runs):
                 return run.run(core, log if options.jobs > 1 else None, server)
             finally:
                 free.append((core, server))
-                with progress.talk:
-                    log.seek(0)
-                    sys.stdout.write(log.read().decode(errors="replace"))
-                    sys.stdout.flush()
-                    progress.file_ended(run)
+                log.seek(0)
+                progress.file_ended(run, log.read().decode(errors="replace"))
 
     pool = concurrent.futures.ThreadPoolExecutor(options.jobs)
     signal.signal(signal.SIGTERM, signal.default_int_handler)

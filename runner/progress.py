@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-import sys
-import threading
 import time
+from contextlib import ExitStack
 
-
-def span(seconds):
-    """Return a duration in seconds as readable text."""
-    return (
-        f"{seconds:.0f} s"
-        if seconds < 100
-        else f"{seconds / 60:.0f} min"
-        if seconds < 6000
-        else f"{seconds / 3600:.1f} h"
-    )
+from mindtorch_proxy.progress import bar, say, span, ticking
 
 
 class Progress:
-    """Progress of a run. The updated line is written to stderr, if that is a terminal and no file writes to it."""
+    """Progress of a run. live: whether a line is updated, which needs that no file writes to the terminal."""
 
     def __init__(self, runs, live):
         self.runs, self.ended, self.started = runs, [], time.monotonic()
-        self.live = live and sys.stderr.isatty()
-        self.talk, self.over = threading.Lock(), threading.Event()
-        if self.live:
-            threading.Thread(target=self.tick, daemon=True).start()
+        self.line = ExitStack()
+        if live:
+            self.line.enter_context(ticking(lambda seconds: self.text()))
 
     def left(self):
         """Estimate the remaining time in seconds from the progress so far, or return None."""
@@ -42,21 +31,15 @@ class Progress:
         failed = sum(run.counts()["failed"] for run in self.runs)
         left = self.left()
         tests = sum(len(run.results) for run in self.runs)
-        return f"{len(self.ended)} of {len(self.runs)} files, {tests} tests, {failed} failed" + (
+        share = len(self.ended) / len(self.runs)
+        return f"{bar(share)} {len(self.ended)} of {len(self.runs)} files, {tests} tests, {failed} failed" + (
             f", about {span(left)} left" if left else ""
         )
 
-    def tick(self):
-        while not self.over.wait(0.5):
-            with self.talk:
-                sys.stderr.write(f"\r\x1b[K{self.text()}")
-                sys.stderr.flush()
-
-    def file_ended(self, run):
+    def file_ended(self, run, log=""):
+        """Print what a file has written, and a line about it."""
         counts = run.counts()
         self.ended.append(run)
-        if self.live:
-            sys.stderr.write("\r\x1b[K")
         said = (
             ", ".join(f"{counts[name]} {name}" for name in ("passed", "failed", "xfailed", "skipped") if counts[name])
             or "no test"
@@ -64,13 +47,8 @@ class Progress:
         left = self.left()
         rest = f", about {span(left)} left" if left and len(self.ended) < len(self.runs) else ""
         why = f" ({run.why[:120]})" if run.why else ""
-        print(
-            f"[{len(self.ended)}/{len(self.runs)}] {run.name}: {run.outcome}{why}: {said} in {span(run.wall)}{rest}",
-            flush=True,
-        )
+        number = f"[{len(self.ended)}/{len(self.runs)}]"
+        say(f"{log}{number} {run.name}: {run.outcome}{why}: {said} in {span(run.wall)}{rest}")
 
     def close(self):
-        self.over.set()
-        if self.live:
-            with self.talk:
-                sys.stderr.write("\r\x1b[K")
+        self.line.close()

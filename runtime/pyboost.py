@@ -28,6 +28,7 @@ from textwrap import dedent
 
 import numpy as np
 
+from .. import progress
 from ..installation import does_not_load
 from . import launches, threads
 from .forks import finish_imports, threads_sleep
@@ -106,16 +107,11 @@ def _signals_wait():
 @contextmanager
 def _told():
     """Show a loading message on a terminal during the block."""
-    terminal = sys.stderr if sys.stderr is not None and sys.stderr.isatty() else None
-    if terminal is not None:
-        terminal.write("mindtorch_proxy: MindSpore is being loaded, once in a process ...")
-        terminal.flush()
+    progress.show("mindtorch_proxy: MindSpore is being loaded, once in a process ...")
     try:
         yield
     finally:
-        if terminal is not None:
-            terminal.write("\r\x1b[K")
-            terminal.flush()
+        progress.show("")
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -113,6 +114,27 @@ def python():
         return done.stdout.strip()
 
     return run
+
+
+@pytest.fixture
+def browser(tmp_path):
+    """Provide browser(page, *flags), which shows an HTML file in Chromium without the network.
+
+    It returns (the document as its scripts leave it, what the browser wrote, which includes console messages).
+    """
+    path = shutil.which("chromium") or shutil.which("google-chrome")
+    if not path:
+        pytest.skip("no Chromium")
+
+    def show(page, *flags):
+        command = [path, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr"]
+        command += ["--allow-file-access-from-files", "--virtual-time-budget=3000", "--window-size=1400,1000"]
+        command += [f"--user-data-dir={tmp_path}/user", "--host-resolver-rules=MAP * ~NOTFOUND", *flags]
+        command += ["--dump-dom", page.as_uri()]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+        return done.stdout, done.stderr
+
+    return show
 
 
 @pytest.fixture(scope="session")

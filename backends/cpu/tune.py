@@ -5,12 +5,12 @@ MINDTORCH_KERNELS=fastest reads it. This takes three minutes on one core.
 """
 
 import json
-import sys
 import time
 from pathlib import Path
 
 import numpy as np
 
+from ... import progress
 from ...runtime import dtypes as dt
 from ...runtime import ops, pyboost  # noqa: F401  (the operators)
 from ...runtime.autograd import no_grad
@@ -214,18 +214,21 @@ def _fastest(op, dtype, args, size):
     return "numpy" if best[1] < MARGIN * best[0] else usual.kind
 
 
-def measure(names=None, report=lambda text: None):
-    """Return {operator: {name of a dtype: [kind for each size]}} for the named operators, or all."""
+def measure(names=None, report=lambda done, total, what: None):
+    """Return {operator: {name of a dtype: [kind for each size]}} for the named operators, or all.
+
+    report is called before each operator and dtype with how many are done, how many there are, and its name.
+    """
     found = {}
+    cases = [case for case in _cases() if names is None or case[0].full in names]
     before = BACKEND.ladder
     try:
         with no_grad():
-            for op, name, d, sample in _cases():
-                if names is None or op.full in names:
-                    kinds = [_fastest(op, d, sample(d, n), n) for n in measured.SIZES]
-                    report(f"{op.full} {d}: {' '.join(kinds)}")
-                    if "numpy" in kinds:
-                        found.setdefault(op.full, {})[name] = kinds
+            for done, (op, name, d, sample) in enumerate(cases):
+                report(done, len(cases), f"{op.full} {d}")
+                kinds = [_fastest(op, d, sample(d, n), n) for n in measured.SIZES]
+                if "numpy" in kinds:
+                    found.setdefault(op.full, {})[name] = kinds
     finally:
         BACKEND.ladder = before
         BACKEND._plans.clear()
@@ -237,7 +240,15 @@ def measure(names=None, report=lambda text: None):
 
 def main(path=None):
     path = Path(path) if path else measured.own()
-    kernels = measure(report=lambda text: print(text, file=sys.stderr))
+    started = time.monotonic()
+
+    def report(done, total, what):
+        progress.show(progress.counted(done, total, what, time.monotonic() - started))
+
+    try:
+        kernels = measure(report=report)
+    finally:
+        progress.show("")
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(of)}" for name, of in sorted(kernels.items()))
     path.write_text(f'{{"mindspore": {json.dumps(pyboost.version())}, "kernels": {{\n{lines}\n}}}}\n')

@@ -1,12 +1,15 @@
 """Tests the documentation (programs, site, tables), and that the distributions for PyPI work without the checkout."""
 
+import html
 import importlib.util
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tarfile
+import urllib.parse
 import zipfile
 from pathlib import Path
 
@@ -24,6 +27,7 @@ CONTEXT = {"from mindtorch_proxy.runtime.call.dispatch import intercept": "impor
 PYTHON_ELSEWHERE = {
     "add-an-operator": "tests/contract/test_recipe.py",
     "ascend": "tests/ascend/test_hccl.py",
+    "notebook": "tests/tools/test_examples.py",
     "transcript": "tools/transcript.py",
 }
 COMMANDS_ELSEWHERE = {
@@ -99,17 +103,72 @@ def test_what_runs_the_other_blocks_exists():
                 assert pytest.importorskip("yaml").safe_load(block)
 
 
-def test_the_site_builds(tmp_path):
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """Provide the folder of the built site. --strict checks the links between its pages."""
     pytest.importorskip("mkdocs")
     pytest.importorskip("material")
+    folder = tmp_path_factory.mktemp("site")
     done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "-q", "-d", tmp_path],
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "-q", "-d", folder],
         cwd=ROOT,
         capture_output=True,
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "troubleshooting/index.html").exists()
+    return folder
+
+
+def test_the_site_builds(site):
+    assert (site / "troubleshooting/index.html").exists()
+
+
+FRAMES = """<!doctype html>{frames}<script>
+const seen = {{}};
+for (const f of document.querySelectorAll("iframe")) f.onload = () => {{
+  const d = f.contentDocument, e = d.documentElement, at = n => n.getBoundingClientRect();
+  const cells = [...d.querySelectorAll(".md-content td code")].filter(
+    n => n.getClientRects().length > 2 && n.textContent.length / n.getClientRects().length < 9);
+  const picture = d.querySelector(".md-content img");
+  seen[f.title] = {{scroll: e.scrollWidth, narrow: cells.length, picture: picture && at(picture).width,
+    pre: [...d.querySelectorAll(".md-content pre, .md-content table, .md-content img")].filter(
+      n => at(n).left < {width} && at(n.closest("pre, .md-typeset__scrollwrap, p")).right > {width} + 1).length}};
+}};
+addEventListener("load", () => setTimeout(() => {{
+  document.title = "done"; document.body.innerHTML = "<pre>" + JSON.stringify(seen) + "</pre>"; }}, 500));</script>"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_site_in_a_browser(site, browser, tmp_path, width):
+    """No page is wider than its window, and names in tables are not broken letter by letter."""
+    pages = sorted(site.rglob("index.html"))
+    frame = '<iframe title="{}" src="{}" style="width:{}px;height:900px"></iframe>'
+    frames = "".join(frame.format(page.parent.name, page.as_uri(), width) for page in pages)
+    (tmp_path / "frames.html").write_text(FRAMES.format(frames=frames, width=width))
+    shown, said = browser(tmp_path / "frames.html")
+    seen = json.loads(html.unescape(re.search(r"<pre>(.*)</pre>", shown)[1]))
+    assert len(seen) == len(pages) > 20, said
+    assert not {name: page for name, page in seen.items() if page["scroll"] > width or page["narrow"] or page["pre"]}
+    assert seen["architecture"]["picture"] > 340  # its text is readable: it is drawn for a width of 400
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links(page):
+    """Links of all pages are well-formed, and those of pages outside of the site lead to files and headings."""
+    for target in re.findall(
+        r"\]\(([^)\s]+)\)", re.sub(r"^```.*?^```", "", PAGES[page].read_text(), flags=re.S | re.M)
+    ):
+        parts = urllib.parse.urlsplit(target)
+        if parts.scheme or parts.netloc:
+            assert parts.scheme == "https" and re.fullmatch(r"([\w-]+\.)+[a-z]+", parts.netloc), target
+        elif page in ("README", "CONTRIBUTING"):
+            file = PAGES[page].parent / parts.path if parts.path else PAGES[page]
+            assert file.exists(), target
+            headings = re.findall(r"^#+ (.*)", file.read_text(), re.M) if parts.fragment else ()
+            assert not parts.fragment or parts.fragment in {
+                re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings
+            }, target
 
 
 def test_every_variable_is_documented():

@@ -1,0 +1,1 @@
+"""Lets pytest find the package `segments` from this folder."""
