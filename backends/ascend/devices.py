@@ -3,6 +3,7 @@
 Must not launch a kernel to find out: a failing one breaks later operators.
 """
 
+import ctypes
 import functools
 import os
 import re
@@ -87,6 +88,23 @@ def chip():
 def synchronize():
     """Wait for all launched kernels; their errors are raised here at the latest."""
     call("synchronize")
+    _raise_what_failed()
+
+
+@functools.cache
+def _runtime():
+    """Return CANN's runtime, which MindSpore has loaded."""
+    found = ctypes.CDLL("libascendcl.so")
+    found.aclGetRecentErrMsg.restype = ctypes.c_char_p
+    return found
+
+
+@launches.reporting
+def _raise_what_failed():
+    """Raise CANN's error where a kernel of this process has failed; MindSpore's own wait only logs it."""
+    if code := _runtime().aclrtSynchronizeDevice():
+        text = (_runtime().aclGetRecentErrMsg() or b"no message").decode(errors="replace")
+        raise RuntimeError(f"aclrtSynchronizeDevice failed with {code}: {text}")
 
 
 def hal():

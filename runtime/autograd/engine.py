@@ -38,7 +38,7 @@ class _Run:
             for i, (node, nr) in enumerate(inputs or ()):
                 self.captures.setdefault(node, []).append((nr, i))
         targets = {e[0] for e in inputs or ()}
-        self.needed = None if inputs is None else _reaching(nodes, roots, targets)
+        self.needed = None if inputs is None else _reaching(roots, targets)
         self.asked = targets if accumulate else ()  # these nodes run too, as in PyTorch
 
     def wanted(self, n):
@@ -178,24 +178,26 @@ def _run_ready(run, ready, queued, deps):
                     push(m)
 
 
-def _reaching(seen, roots, targets):
-    """Return the nodes from which a target can be reached."""
-    result, state = set(targets), {}
+def _reaching(roots, targets):
+    """Return the nodes from which a target can be reached, targets among them: one may lie behind another."""
+    result, seen = set(targets), set()
     for root, _ in roots:
+        if root in seen:
+            continue
+        seen.add(root)
         stack = [(root, iter(root._edges))]
-        state.setdefault(root, 0)
         while stack:
             n, it = stack[-1]
             for e in it:
                 if e is None:
                     continue
                 m = e[0]
-                if m in result:
-                    result.add(n)
-                elif m not in state:
-                    state[m] = 0
+                if m not in seen:
+                    seen.add(m)
                     stack.append((m, iter(m._edges)))
                     break
+                if m in result:
+                    result.add(n)
             else:
                 stack.pop()
                 if stack and n in result:

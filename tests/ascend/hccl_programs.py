@@ -362,12 +362,23 @@ def mismatch():
     """With TORCH_DISTRIBUTED_DEBUG=DETAIL shapes and dtypes that differ are told before HCCL is asked."""
     dist.set_debug_level(dist.DebugLevel.DETAIL)
     dist.all_reduce(torch.ones(2, device="npu"))
+    time.sleep(0.3 * (RANK == 0))  # the others must not overtake it, whatever the store has kept of earlier groups
     for tensor in (torch.ones(2 + RANK), torch.ones(2, dtype=torch.float16 if RANK % 2 else torch.float32)):
         refused(lambda t=tensor: dist.all_reduce(t.npu()), "Detected mismatch between collectives on ranks")
     x = torch.ones(2, device="npu")
     dist.all_reduce(x)
     assert x.tolist() == [float(SIZE)] * 2, x.tolist()
     dist.set_debug_level(dist.DebugLevel.OFF)
+
+
+def refused_inside():
+    """An error that HCCL finds while the collective runs is raised by all that waits for the NPU."""
+    begin("hccl")
+    dist.all_reduce(x := torch.ones(4, device="npu"))
+    for wait in (torch.npu.synchronize, x.tolist, torch.npu.synchronize):
+        refused(wait, "")
+    refused(torch.npu.synchronize, "the ranks' dtypes or counts differ: float32[4], float32[3]")
+    print("told")
 
 
 def rounds(count):

@@ -113,6 +113,10 @@ def test_wrong_counts_are_an_error_on_every_rank(ranks):
     assert done.codes == [1, 1] and all("counts differ" in t or "failed" in t for t in done.texts), done.texts
 
 
+def test_an_error_inside_a_collective_is_raised_by_what_waits_for_it(ranks):
+    assert ranks(2, "refused_inside", EMULATED_CANN_RANK="1:AllReduce:1:fewer").ended_well() == ["told"] * 2
+
+
 @pytest.mark.nightly
 def test_a_thousand_rounds_with_a_late_rank(ranks):
     late = ",".join(f"1:AllReduce:{n}:0.05" for n in range(10, 600, 10))

@@ -14,7 +14,6 @@ from ._address import local_address
 from ._errors import DistBackendError, DistError
 from ._hccl_calls import StreamedCalls
 from ._process_group import _Options
-from ._store import PrefixStore
 from ._types import BarrierOptions, RedOpType, reduction
 from .constants import default_pg_timeout
 
@@ -538,48 +537,50 @@ def _opened(group):
                 "hccl starts with a group of all ranks: use it for npu in init_process_group too, for example as "
                 "backend='cpu:gloo,npu:hccl'"
             )
-        address = _address(group)
-        found = engine.start(address, group._rank, size, group._timeout.total_seconds())
-        group._watch.begin(PrefixStore("hccl", store), group._rank, size, group._timeout)
+        turn = (store.add("turn", 1) - 1) // size
+        group._watch.enter(f"{group._name}/{turn}")
+        group._store = group._watch.place(group._name, store)
+        found = engine.start(_address(group), group._rank, size, group._timeout.total_seconds())
+        group._watch.begin(group._store, group._rank, size, group._timeout)
         return found
-    _wait_for_others(group, f"open/{group._name}")
+    group._store = group._watch.place(group._name, store)
+    _wait_for_others(group)
     return engine.group(f"torch_{group._name}_{'_'.join(map(str, group._ranks))}", group._ranks, group._rank)
 
 
 def _address(group):
     """Return where rank 0 of the world listens for MindSpore's engine, when all ranks are about to start it."""
     store = group._store
-    turn = (store.add("turn", 1) - 1) // group._size  # a store outlives a group
     if group._rank == 0:
         host = local_address(store)
         with socket.socket() as free:
             free.bind((host, 0))
             port = free.getsockname()[1]
-        store.set(f"address/{turn}", f"tcp://{host}:{port}")
+        store.set("address", f"tcp://{host}:{port}")
     try:
-        store.wait([f"address/{turn}"], group._timeout)
+        store.wait(["address"], group._timeout)
     except DistError:
         raise DistBackendError(
             f"[Rank {group._rank}] hccl: rank 0 did not come to init_process_group within {group._timeout}"
         ) from None
-    found = store.get(f"address/{turn}").decode()
-    _wait_for_others(group, f"start/{turn}")
+    found = store.get("address").decode()
+    _wait_for_others(group)
     return found
 
 
-def _wait_for_others(group, key):
+def _wait_for_others(group):
     """Let the job's rank 0 enter MindSpore's engine last.
 
     The engine keeps Python's lock while it waits for the other ranks, and they may need the store that a thread of rank
     0 serves until they enter it as well.
     """
-    if group._store.add(key, 1) == group._size:
-        group._store.set(f"{key}/all", b"1")
+    if group._store.add("came", 1) == group._size:
+        group._store.set("all", b"1")
     if group._ranks[0] == 0 and group._rank == 0:
         try:
-            group._store.wait([f"{key}/all"], group._timeout)
+            group._store.wait(["all"], group._timeout)
         except DistError:
-            came = group._store.add(key, 0)
+            came = group._store.add("came", 0)
             raise DistBackendError(
                 f"[Rank 0] hccl: {came} of {group._size} ranks came to a new group within {group._timeout}"
             ) from None

@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from datetime import timedelta
 
 from ._errors import DistBackendError, DistError
@@ -60,7 +60,7 @@ class Watch:
 
     def __init__(self):
         self.lock, self.thread, self.interval = threading.RLock(), None, LONGEST
-        self.world, self.store, self.rank, self.size, self.turn = None, None, 0, 0, 0
+        self.world, self.store, self.rank, self.size, self.life, self.opened = None, None, 0, 0, "", Counter()
         self._reset()
 
     def _reset(self):
@@ -74,11 +74,22 @@ class Watch:
 
     # -- from the threads of the program
 
+    def enter(self, life):
+        """Note that the engine is about to start. life: what no other start has that the job's store has served."""
+        self.life, self.opened = life, Counter()
+
+    def place(self, name, store):
+        """Return the part of a store that belongs to one group alone.
+
+        A store outlives the groups, and a group may have the name of one that was destroyed.
+        """
+        self.opened[name] += 1
+        return PrefixStore(f"{self.life}/{self.opened[name]}", store)
+
     def begin(self, store, rank, size, timeout):
         """Begin to beat, with the store, rank and size of the world."""
         self._reset()
         self.world, self.store, self.rank, self.size = store, PrefixStore("beat", store.clone()), rank, size
-        self.turn += 1
         self.interval = min(max(timeout.total_seconds() / 16, SHORTEST), LONGEST)
         self._beat()
         atexit.unregister(self._leave)
@@ -227,7 +238,7 @@ class Watch:
         At the end of a process MindSpore closes its connections, and deadlocks if rank 0 closes them from the other
         side at the same time.
         """
-        left = [f"left/{self.turn}/{r}" for r in range(1, self.size)]
+        left = [f"left/{r}" for r in range(1, self.size)]
         try:
             if self.rank:
                 self.store.set(left[self.rank - 1], b"1")

@@ -55,14 +55,14 @@ int launch(void *handle, int (*run)(void *), void *data, int waits) {
   pthread_mutex_unlock(&lock);
   return OK;
 }
-// Wait for one stream, or for all; an error of what was launched in any stream comes out here.
+// Wait for one stream, or for all; an error of what was launched in any stream comes out here, and every later time: such a device is broken.
 static int drain(Stream *only) {
   int code = OK;
   pthread_mutex_lock(&lock);
   for (Stream *s = only ? only : all; s; s = only ? 0 : s->next)
     while (s->pending) pthread_cond_wait(&changed, &lock);
   for (Stream *s = all; s; s = s->next)
-    if (s->code) code = fail(s->code, s->error), s->code = 0;
+    if (s->code) code = fail(s->code, s->error);
   pthread_mutex_unlock(&lock);
   return code;
 }
