@@ -33,6 +33,7 @@ from ..device import device as Device
 from ..dlpack import from_dlpack, is_capsule
 from ..signatures import mismatch
 from ..storage import UntypedStorage
+from ..symbolic import SymInt
 from ..tensor import (
     check_bytes,
     check_numel,
@@ -857,17 +858,20 @@ arange_op = op(
 )
 
 
+_INTS = frozenset((int, SymInt))
+
+
 def arange_size(start, end, step, dtype):
     if step == 0:
         raise RuntimeError("step must be nonzero")
-    if not (start.__class__ is int is end.__class__ or math.isfinite(start) and math.isfinite(end)):
+    if not (start.__class__ in _INTS and end.__class__ in _INTS or math.isfinite(start) and math.isfinite(end)):
         raise RuntimeError(f"unsupported range: {start} -> {end}")
-    if (step > 0) != (end > start) and start != end:
+    if bool(step > 0) != bool(end > start) and start != end:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     if dtype is dt.int64:
         for n in (start, end, step):
             check_number(n, dt.int64)
-        start, end, step = int(start), int(end), int(step)
+        start, end, step = (n if n.__class__ in _INTS else int(n) for n in (start, end, step))
         if step == 0:
             raise ValueError("step must be nonzero")
         return (end - start + step - (1 if step > 0 else -1)) // step
@@ -890,7 +894,7 @@ def _arange(start, end, step, dtype, device, requires_grad):
     if dtype is None:
         dtype = (
             dt.int64
-            if isinstance(start, int) and isinstance(end, int) and isinstance(step, int)
+            if all(isinstance(n, int) or n.__class__ is SymInt for n in (start, end, step))
             else dt.get_default_dtype()
         )
     return _flag(arange_op.call(start, end, step, dtype, place(device)), requires_grad)
