@@ -84,7 +84,8 @@ def fits(arg, v, numbers=False):
     if v is None and arg.optional:
         return True
     if not arg.list:
-        return numbers and arg.base == "Tensor" and isinstance(v, (int, float, complex)) or _is_dispatched(arg.base, v)
+        number = isinstance(v, (int, float, complex)) or v.__class__ in SYMBOLIC
+        return numbers and arg.base == "Tensor" and number or _is_dispatched(arg.base, v)
     if isinstance(v, (list, tuple)):
         return all(_is_dispatched(arg.base, e) for e in v)
     return arg.N is not None and _is_dispatched(arg.base, v)

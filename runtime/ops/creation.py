@@ -1,5 +1,6 @@
 """Tensor creation: empty and filled tensors, tensors from Python data, arrays and buffers, ranges."""
 
+import functools
 import math
 import operator
 import warnings
@@ -33,7 +34,7 @@ from ..device import device as Device
 from ..dlpack import from_dlpack, is_capsule
 from ..signatures import mismatch
 from ..storage import UntypedStorage
-from ..symbolic import SymInt
+from ..symbolic import SYMBOLIC, SymInt
 from ..tensor import (
     check_bytes,
     check_numel,
@@ -537,6 +538,8 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
             )
     if isinstance(data, (UntypedStorage, TypedStorage)):
         return _flag(_of_storage(data, dtype, dev), requires_grad)
+    if PROCESS.interceptors and _is_symbolic(data):
+        return _flag(_of_symbols(data, dtype, dev), requires_grad)
     a, d = _infer(data, dtype)
     want = dtype or d
     if want is not d and want.category == dt.INT and a.size and not hasattr(data, "__array__") and a.dtype.kind in "if":
@@ -546,6 +549,20 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
     if PROCESS.interceptors and intercepted(()):
         t = handle(_lift_fresh, (t,), lambda t: t)
     return _flag(t if dev is HOST else t.to(dev), requires_grad)
+
+
+def _is_symbolic(data):
+    """Whether data are a symbolic number, or a sequence with one."""
+    return any(map(_is_symbolic, data)) if data.__class__ in (list, tuple) else data.__class__ in SYMBOLIC
+
+
+def _of_symbols(data, dtype, device):
+    """Return a tensor of numbers of which some are symbolic, by an operator for each."""
+    if data.__class__ in (list, tuple):
+        parts = [_of_symbols(part, dtype, device) for part in data]
+        common = functools.reduce(dt.promote_types, (t.dtype for t in parts))
+        return T.stack([t.to(common) for t in parts])
+    return T.full((), data, dtype=dtype or dt.scalar_dtype(data), device=device)
 
 
 def _of_storage(data, dtype, device):

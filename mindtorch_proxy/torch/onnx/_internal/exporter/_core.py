@@ -260,7 +260,7 @@ def _origin(node):
 def exported_program_to_ir(exported_program, registry):
     """Return the onnx_ir.Model of a program whose operators all have ONNX functions."""
     model = ir.Model(
-        ir.Graph([], [], nodes=[], opset_imports={"": registry.opset_version}, name="main_graph"),
+        ir.Graph([], [], nodes=[], opset_imports={"": OPSET}, name="main_graph"),
         ir_version=10,
         producer_name="pytorch",
         producer_version=torch.__version__,
