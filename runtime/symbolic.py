@@ -207,6 +207,16 @@ for _cls in (SymInt, SymFloat):
     _set(_cls, "__round__", _round)
 
 
+def expected(condition):
+    """Whether a condition holds. The graph asserts one that depends on values of tensors."""
+    return condition if condition.__class__ is bool else condition.node.expect_true("", 0)
+
+
+def within(index, size):
+    """Whether an index is one of a dimension, of which one or both are symbolic."""
+    return expected(-size <= index) and expected(index < size)
+
+
 def smaller(a, b):
     """Return the smaller of two sizes; if none is known to be it, an expression of both."""
     return (

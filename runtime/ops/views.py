@@ -12,7 +12,7 @@ from ..call.tracing import traced
 from ..context import CONTEXT, PROCESS
 from ..declare import composite, op, view
 from ..registry import ATEN, OPERATORS
-from ..symbolic import SymInt, larger, layout_only, smaller
+from ..symbolic import SymInt, larger, layout_only, smaller, within
 from ..tensor import alias, check_numel, check_writable, extent, strided_view
 from ..warn import warn_once
 from .common import M, T, Tensor, changed, contiguous_strides, dt, numel, wrap_dim, wrap_dims
@@ -450,7 +450,8 @@ def _select_geometry(self, dim, index):
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     d = wrap_dim(dim, n)
     size = self._shape[d]
-    if not (index.__class__ is SymInt and not index.node.has_hint()) and not -size <= index < size:
+    symbolic = size.__class__ is SymInt or index.__class__ is SymInt
+    if not (within(index, size) if symbolic else -size <= index < size):
         raise IndexError(
             f"select(): index {index} out of range for tensor of size {list(self._shape)} at dimension {d}"
         )

@@ -176,7 +176,8 @@ def _export(mod, args, kwargs, dynamic_shapes, preserved, prefer_asserts):
     mode = FakeTensorMode(shape_env=env, allow_non_fake_inputs=True, export=True)
     combined = combined_args(mod, args, kwargs)
     symbols = symbols_of(combined, dynamic_shapes, env)
-    fakes = _fake_inputs(mode, symbols, leaves, _places(combined, leaves))
+    places = _places(combined, leaves)
+    fakes = _fake_inputs(mode, symbols, leaves, places)
     held, arguments = _Held(mod), _ordered(mod, args, kwargs)
     state = [_fake_state(mode, t) for t in held.all.values()]
     run = _Run(mod, held, in_spec)
@@ -204,7 +205,7 @@ def _export(mod, args, kwargs, dynamic_shapes, preserved, prefer_asserts):
         calls,
         (args, kwargs),
         constants,
-        guards=_guards(env, names, fakes),
+        guards=guards_of(env, names, fakes, [symbols.sources[i] for i in places]),
     )
     if extra is not None:
         extra.verify(program)
@@ -302,9 +303,9 @@ def _used(graph):
     return sorted(found, key=str)
 
 
-def _guards(env, names, fakes):
+def guards_of(env, names, fakes, sources=None):
     """Return the conditions on the arguments under which the trace holds."""
-    places, conditions = {}, []
+    places, guards = {}, Guards(names, sources=sources)
     for name, fake in zip(names, fakes):
         if isinstance(fake, torch.SymInt):
             places.setdefault(env.replace(fake.node._expr), name)
@@ -312,17 +313,14 @@ def _guards(env, names, fakes):
             if isinstance(n, torch.SymInt) and (e := env.replace(n.node._expr)).is_Symbol:
                 places.setdefault(e, f"{name}.size()[{i}]")
 
-    def add(expr_text):
-        conditions.append((expr_text, compile(expr_text, "<guard>", "eval")))
-
     for name, fake in zip(names, fakes):
         if isinstance(fake, torch.Tensor):
             for i, n in enumerate(fake.shape):
-                _guard_size(env, f"{name}.size()[{i}]", n, places, add)
+                _guard_size(env, f"{name}.size()[{i}]", n, places, guards.add)
     for guard in env.get_nontrivial_guards():
         if guard.free_symbols <= places.keys() and not env.implied_by_ranges(guard):
-            add(written(guard, places))
-    return Guards(names, conditions)
+            guards.add(written(guard, places))
+    return guards
 
 
 def _guard_size(env, text, n, places, add):

@@ -258,6 +258,7 @@ class Symbols:
     env: ShapeEnv
     contexts: dict = field(default_factory=dict)  # place of a leaf: StatelessSymbolicContext, or a symbolic int
     named: dict = field(default_factory=dict)  # name of a Dim: (symbol, Dim, sources)
+    sources: list = field(default_factory=list)  # the names of the leaves, such as L['x'][0]
     hints: list = field(default_factory=list)  # (source, expression, hint, its place in the arguments)
 
     def source(self, path, dim=None):
@@ -305,6 +306,7 @@ def symbols_of(arguments, shapes, env):
     shapes = _checked_names(arguments, shapes)
     given = dict(arguments) if isinstance(shapes, dict) or shapes is None else type(shapes)(arguments.values())
     leaves = []
+    found.sources = ["L" + keystr(path) for path, _, _ in specs_of_leaves(dict(arguments), None)]
     for path, leaf, spec in specs_of_leaves(given, shapes):
         if isinstance(leaf, torch.Tensor):
             leaves.append((path, leaf, _per_dimension(path, leaf, spec)))

@@ -1,5 +1,6 @@
 """Exported programs: graphs of operators that do not depend on the Python code they were exported from."""
 
+import ast
 import copy
 import math
 from dataclasses import dataclass, field
@@ -75,12 +76,26 @@ def outputs_of(graph, kinds=()):
     ]
 
 
+_CALLED = frozenset("size floor ceil trunc sym_float _sym_sqrt max min abs round".split())
+
+
 @dataclass
 class Guards:
     """Conditions on a program's arguments: (text, function of the arguments by their names)."""
 
     names: list
     conditions: list = field(default_factory=list)
+    sources: list | None = None  # PyTorch's names of the arguments, such as L['x'][0]
+
+    def add(self, text):
+        """Add a condition. Raises ValueError for a text that is no comparison of sizes."""
+        for node in ast.walk(ast.parse(text, mode="eval")):
+            name = node.func if isinstance(node, ast.Call) else None
+            called = name.attr if isinstance(name, ast.Attribute) else getattr(name, "id", None)
+            if isinstance(node, ast.Call) and called not in _CALLED or isinstance(node, ast.Lambda):
+                raise ValueError(f"{text!r} is no condition on sizes")
+        if text not in [t for t, _ in self.conditions]:
+            self.conditions.append((text, compile(text, "<guard>", "eval")))
 
     def check(self, values):
         """Raise AssertionError for the first condition that does not hold."""
