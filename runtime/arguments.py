@@ -9,6 +9,7 @@ from .device import layout as Layout
 from .device import memory_format as MemoryFormat
 from .generator import Generator
 from .storage import UntypedStorage
+from .symbolic import SYMBOLIC, SymBool, SymInt
 from .tensor import Tensor, type_name
 from .typed_storage import TypedStorage
 
@@ -43,7 +44,7 @@ def _is_scalar_tensor(v):
 
 
 def _is_number(v):
-    if isinstance(v, (bool, int, float, complex)):
+    if isinstance(v, (bool, int, float, complex)) or v.__class__ in SYMBOLIC:
         return True
     return isinstance(v, np.generic) and v.dtype.kind in "biufc" or _is_scalar_tensor(v)
 
@@ -54,7 +55,7 @@ _CHECKS = {
     "Tensor|Scalar": lambda v: _is_tensor(v) or _is_number(v),
     "int": is_int,
     "float": lambda v: _is_number(v) and not isinstance(v, complex) and not getattr(v, "requires_grad", False),
-    "bool": lambda v: isinstance(v, bool),
+    "bool": lambda v: isinstance(v, (bool, SymBool)),
     "str": lambda v: isinstance(v, str),
     "ScalarType": lambda v: isinstance(v, (dt.dtype, type)),
     "Device": lambda v: isinstance(v, (Device, str, int)),
@@ -67,10 +68,10 @@ _CHECKS = {
 }
 # the same for PyTorch's dispatcher, to which tensors and NumPy's arrays are no numbers
 _DISPATCHED = _CHECKS | {
-    "Scalar": lambda v: isinstance(v, (int, float, complex, np.number)),
-    "int": lambda v: isinstance(v, (int, np.integer)) and not isinstance(v, bool),
-    "float": lambda v: isinstance(v, (int, float, np.number)) and not isinstance(v, bool),
-    "bool": lambda v: isinstance(v, (bool, np.bool_)),
+    "Scalar": lambda v: isinstance(v, (int, float, complex, np.number)) or v.__class__ in SYMBOLIC,
+    "int": lambda v: isinstance(v, (int, np.integer, SymInt)) and not isinstance(v, bool),
+    "float": lambda v: isinstance(v, (int, float, np.number)) and not isinstance(v, bool) or v.__class__ in SYMBOLIC,
+    "bool": lambda v: isinstance(v, (bool, np.bool_, SymBool)),
     "ScalarType": lambda v: isinstance(v, dt.dtype),
     "Device": lambda v: isinstance(v, (Device, str)),
     "Dimname": lambda v: False,
@@ -83,7 +84,8 @@ def fits(arg, v, numbers=False):
     if v is None and arg.optional:
         return True
     if not arg.list:
-        return numbers and arg.base == "Tensor" and isinstance(v, (int, float, complex)) or _is_dispatched(arg.base, v)
+        number = isinstance(v, (int, float, complex)) or v.__class__ in SYMBOLIC
+        return numbers and arg.base == "Tensor" and number or _is_dispatched(arg.base, v)
     if isinstance(v, (list, tuple)):
         return all(_is_dispatched(arg.base, e) for e in v)
     return arg.N is not None and _is_dispatched(arg.base, v)

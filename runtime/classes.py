@@ -4,8 +4,9 @@ They run operators directly, or have a __torch_function__, a __torch_dispatch__,
 """
 
 from .context import CONTEXT, PROCESS, activate
+from .symbolic import SYMBOLIC
 
-NUMBERS = frozenset((int, float, bool, complex))
+NUMBERS = frozenset((int, float, bool, complex)) | SYMBOLIC
 NUMBERS_OR_NONE = NUMBERS | {type(None)}
 
 

@@ -73,6 +73,7 @@ class Context(threading.local):
     dispatch_off = 0
     in_library = ()  # the torch.library kernels running in this thread, by the keys of LIBRARY_KERNELS
     tracer = None  # records every operator for a graph (call/tracing.py)
+    whole = False  # whether interceptors get composite operators as they are called, as PyTorch does above autograd
     composites = None  # composites(name, args): a context manager around a composite operator's calls, for the profiler
 
     # autocast

@@ -234,12 +234,12 @@ class Size(tuple):
                 return tuple.__new__(cls, *args)
         out = []
         for n, i in enumerate(args[0]):
+            if i.__class__ is SymInt:
+                out.append(i)
+                continue
             try:
                 out.append(i.__index__())
             except (AttributeError, TypeError):
-                if isinstance(i, SymInt):
-                    out.append(i)
-                    continue
                 raise TypeError(f"torch.Size() takes an iterable of 'int' (item {n} is '{type(i).__name__}')") from None
         return tuple.__new__(cls, out)
 

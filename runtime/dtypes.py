@@ -5,6 +5,7 @@ import math
 import ml_dtypes
 import numpy as np
 
+from .symbolic import SYMBOLIC, SymBool, SymInt
 from .warn import warn_once
 
 try:
@@ -336,6 +337,8 @@ def scalar_dtype(value):
         return _State.default
     if c is complex:
         return TO_COMPLEX[_State.default]
+    if c in SYMBOLIC:
+        return bool_ if c is SymBool else int64 if c is SymInt else _State.default
     if isinstance(value, np.bool_):
         return bool_
     if isinstance(value, (int, np.integer)):

@@ -126,7 +126,7 @@ class Argument:
         if self.declared == "Device?" and v.__class__ in (str, int):
             return Device(v)
         if self.list:
-            return list(v) if isinstance(v, (tuple, list)) else v if v is None else [v]
+            return list(v) if isinstance(v, (tuple, list)) else v if v is None else [v] * (self.N or 1)
         return v
 
     @property

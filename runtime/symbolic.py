@@ -1,8 +1,245 @@
-"""Symbolic ints: the sizes of jagged dimensions, which differ from row to row. All other sizes are Python ints."""
+"""Symbolic numbers: SymInt, SymFloat and SymBool, whose node computes what Python's operators ask of them.
+
+Two kinds of nodes exist: NestedIntNode for the sizes of jagged dimensions, which differ from row to row, and
+torch.fx.experimental.sym_node.SymNode for the sizes of exported graphs, which are SymPy expressions. A node has the
+methods binary(name, a, b), unary(name, a), comparison(name, a, b), guard_int(), guard_float() and guard_bool().
+"""
 
 import weakref
+from numbers import Number
 
 
+class _Symbolic:
+    """What the three classes share: the node, and how it is printed and copied."""
+
+    __slots__ = ("node", "__weakref__")
+
+    def __init__(self, node):
+        self.node = node
+
+    def __repr__(self):
+        return str(self.node)
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __hash__(self):
+        return self.node.hash_of(self)
+
+
+class SymInt(_Symbolic):
+    """A symbolic int. It is no instance of int; where an int is needed, ``int(s)`` fixes its value with a guard.
+
+    The size of a jagged dimension equals only itself, is at least 2, and is ordered among its own multiples; other
+    comparisons of it raise an error.
+    """
+
+    __slots__ = ()
+    __module__ = "torch"
+
+    def __bool__(self):
+        return self.node.is_nested_int() or self.node.comparison("ne", self, 0).__bool__()
+
+    def __index__(self):
+        return self.node.guard_int("", 0)
+
+    def __int__(self):
+        return self.node.guard_int("", 0)
+
+    def __float__(self):
+        return float(self.node.guard_int("", 0))
+
+    def __sym_int__(self):
+        return self
+
+    def __sym_float__(self):
+        return self.node.unary("sym_float", self)
+
+    def is_integer(self):
+        """Whether the number has no fraction: always True."""
+        return True
+
+    def as_integer_ratio(self):
+        """Return the number and 1."""
+        return self, 1
+
+    numerator = property(lambda self: self, doc="The number itself.")
+    denominator = property(lambda self: 1, doc="1, as of every int.")
+    real = property(lambda self: self, doc="The number itself.")
+    imag = property(lambda self: 0, doc="0.")
+
+
+class SymFloat(_Symbolic):
+    """A symbolic float."""
+
+    __slots__ = ()
+    __module__ = "torch"
+
+    def __bool__(self):
+        return self.node.comparison("ne", self, 0.0).__bool__()
+
+    def __float__(self):
+        return self.node.guard_float("", 0)
+
+    def __int__(self):
+        return self.node.unary("trunc", self).__int__()
+
+    def __sym_float__(self):
+        return self
+
+    def __sym_int__(self):
+        return self.node.unary("trunc", self)
+
+    def is_integer(self):
+        """Whether the number has no fraction, a condition."""
+        return self.node.unary("is_integer", self)
+
+    def conjugate(self):
+        """Return the number itself."""
+        return self
+
+    def hex(self):
+        """Return the hexadecimal text of the number, whose value it fixes."""
+        return self.__float__().hex()
+
+    real = property(lambda self: self, doc="The number itself.")
+    imag = property(lambda self: 0.0, doc="0.")
+
+
+class SymBool(_Symbolic):
+    """A condition on symbolic numbers. ``bool(s)`` decides it with a guard."""
+
+    __slots__ = ()
+    __module__ = "torch"
+
+    def __bool__(self):
+        return self.node.guard_bool("", 0)
+
+    def __int__(self):
+        return int(self.__bool__())
+
+    def __index__(self):
+        return int(self.__bool__())
+
+    def __sym_not__(self):
+        return self.node.unary("sym_not", self)
+
+    def __sym_int__(self):
+        return self.node.unary("sym_int", self)
+
+    def __sym_float__(self):
+        return self.node.unary("sym_float", self.__sym_int__())
+
+
+SYMBOLIC = frozenset((SymInt, SymFloat, SymBool))
+LAYOUT: set = set()  # the code of the functions whose decisions only choose strides
+
+
+def layout_only(fn):
+    """Mark a function in which comparisons of sizes only choose strides or save work, and never decide a result.
+
+    Where such a comparison is not known for all sizes, no guard fixes it: sizes and strides count as different, and
+    sizes as larger than 1.
+    """
+    LAYOUT.add(fn.__code__)
+    return fn
+
+
+def _operand(v):
+    """Whether a value is a number, symbolic or not, that takes part in arithmetic."""
+    return v.__class__ in SYMBOLIC or isinstance(v, (int, float)) or isinstance(v, Number) and hasattr(v, "__float__")
+
+
+def _binary(name, reflected):
+    def method(self, other):
+        if not _operand(other) or isinstance(other, complex):
+            return NotImplemented
+        return self.node.binary(name, other, self) if reflected else self.node.binary(name, self, other)
+
+    return method
+
+
+def _comparison(name):
+    def method(self, other):
+        return self.node.comparison(name, self, other) if _operand(other) else NotImplemented
+
+    return method
+
+
+def _unary(name):
+    def method(self):
+        return self.node.unary(name, self)
+
+    return method
+
+
+def _with_operators(cls, arithmetic, comparisons, unary):
+    for operation in arithmetic:
+        for reflected in (False, True):
+            _set(cls, f"__{'r' if reflected else ''}{operation}__", _binary(operation, reflected))
+    for operation in comparisons:
+        _set(cls, f"__{operation}__", _comparison(operation))
+    for operation in unary:
+        _set(cls, f"__{operation}__", _unary(operation))
+
+
+def _set(cls, name, method):
+    method.__name__, method.__qualname__ = name, f"{cls.__name__}.{name}"
+    setattr(cls, name, method)
+
+
+_ARITHMETIC = "add sub mul floordiv mod truediv pow".split()
+_ORDER = "eq ne lt le gt ge".split()
+_ROUNDING = "neg pos abs floor ceil trunc".split()
+_with_operators(SymInt, [*_ARITHMETIC, "lshift", "rshift", "and", "or", "xor"], _ORDER, [*_ROUNDING, "invert"])
+_with_operators(SymFloat, _ARITHMETIC, _ORDER, _ROUNDING)
+_with_operators(SymBool, [*_ARITHMETIC, "and", "or", "xor"], _ORDER, ["invert"])
+
+
+def _round(self, ndigits=None):
+    return self.node.rounded(self, ndigits)
+
+
+for _cls in (SymInt, SymFloat):
+    _set(_cls, "__round__", _round)
+
+
+def expected(condition):
+    """Whether a condition holds. The graph asserts one that depends on values of tensors."""
+    return condition if condition.__class__ is bool else condition.node.expect_true("", 0)
+
+
+def within(index, size):
+    """Whether an index is one of a dimension, of which one or both are symbolic."""
+    return expected(-size <= index) and expected(index < size)
+
+
+def smaller(a, b):
+    """Return the smaller of two sizes; if none is known to be it, an expression of both."""
+    return (
+        a.node.extreme("min", a, b)
+        if a.__class__ is SymInt
+        else b.node.extreme("min", a, b)
+        if b.__class__ is SymInt
+        else min(a, b)
+    )
+
+
+def larger(a, b):
+    """Return the larger of two sizes; if none is known to be it, an expression of both."""
+    return (
+        a.node.extreme("max", a, b)
+        if a.__class__ is SymInt
+        else b.node.extreme("max", a, b)
+        if b.__class__ is SymInt
+        else max(a, b)
+    )
+
+
+# ------------------------------------------------------------------------------------------------ jagged sizes
 class NestedIntNode:
     """The node of a jagged size: a multiple of the sizes that a tensor of offsets or of lengths holds."""
 
@@ -20,53 +257,40 @@ class NestedIntNode:
     def is_nested_int(self):
         return True
 
+    def hash_of(self, number):
+        return hash(self.t_id)
+
     def __str__(self):
         return f"j{self.t_id}" if self.coeff == 1 else f"{self.coeff}*j{self.t_id}"
 
     __repr__ = __str__
 
-
-class SymInt:
-    """A symbolic int: the size of a jagged dimension.
-
-    It equals only itself, is at least 2, and is ordered among its own multiples. Other comparisons raise an error.
-    """
-
-    __module__ = "torch"
-
-    def __init__(self, node):
-        self.node = node
-
-    def __repr__(self):
-        return str(self.node)
-
-    def __hash__(self):
-        return hash(self.node.t_id)
-
-    def __eq__(self, other):
-        return isinstance(other, SymInt) and (self.node.t_id, self.node.coeff) == (other.node.t_id, other.node.coeff)
-
-    def __ge__(self, other):
-        return _at_least(self, other)
-
-    def __le__(self, other):
-        return _at_least(other, self)
-
-    def __lt__(self, other):
-        return not _at_least(self, other)
-
-    def __gt__(self, other):
-        return not _at_least(other, self)
-
-    def __mul__(self, other):
-        if isinstance(other, SymInt):
+    def binary(self, name, a, b):
+        if name != "mul":
+            return getattr(self, _LACKING.get(name, name))  # PyTorch's AttributeError
+        if a.__class__ is SymInt and b.__class__ is SymInt:
             raise ValueError("mul: multiplying two nested ints is not supported")
-        return SymInt(NestedIntNode(self.node.t_id, self.node.coeff * other))
+        return SymInt(NestedIntNode(self.t_id, self.coeff * (b if a.__class__ is SymInt else a)))
 
-    __rmul__ = __mul__
+    def unary(self, name, number):
+        return getattr(self, _LACKING.get(name, name))
 
-    def __bool__(self):
-        return True
+    def rounded(self, number, ndigits):
+        return number
+
+    def guard_int(self, file, line):
+        return self.int_
+
+    def comparison(self, name, a, b):
+        if name in ("eq", "ne"):
+            same = isinstance(b, SymInt) and (a.node.t_id, a.node.coeff) == (b.node.t_id, b.node.coeff)
+            return same if name == "eq" else not same
+        if name in ("ge", "lt"):
+            return _at_least(a, b) if name == "ge" else not _at_least(a, b)
+        return _at_least(b, a) if name == "le" else not _at_least(b, a)
+
+
+_LACKING = {"floordiv": "int_floordiv", "truediv": "int_truediv", "pow": "pow_by_natural", "trunc": "int_"}
 
 
 def _at_least(a, b):
@@ -78,25 +302,6 @@ def _at_least(a, b):
         return False
     raise ValueError("ge: relation is indeterminate")
 
-
-def _lacking(name):
-    """Return a method that raises PyTorch's AttributeError, for an operation that jagged sizes do not have."""
-
-    def method(self, *args):
-        return getattr(self.node, name)
-
-    return method
-
-
-for _method, _name in (
-    *((f"__{n}__", "int_") for n in ("index", "int", "float", "trunc")),
-    *((f"__{r}{n}__", n) for n in ("add", "sub", "mod") for r in ("", "r")),
-    *((f"__{r}floordiv__", "int_floordiv") for r in ("", "r")),
-    *((f"__{r}truediv__", "int_truediv") for r in ("", "r")),
-    *((f"__{r}pow__", "pow_by_natural") for r in ("", "r")),
-    ("__neg__", "neg"),
-):
-    setattr(SymInt, _method, _lacking(_name))
 
 _SIZES: dict = {}  # id of a tensor -> (weak reference to the tensor, the size whose values it holds)
 

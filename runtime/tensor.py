@@ -19,9 +19,11 @@ from .device import HOST, META, Size, channels_last, channels_last_3d, contiguou
 from .device import device as Device
 from .device import memory_format as MemoryFormat
 from .storage import UntypedStorage
+from .symbolic import layout_only
 from .versions import INFERENCE, new_version
 
 
+@layout_only
 def contiguous_strides(shape):
     rank = len(shape)
     if rank < 3:
@@ -65,6 +67,7 @@ def check_bytes(shape, dtype):
     return shape, dtype
 
 
+@layout_only
 def canonical(shape, stride):
     """Return the strides, or None where they are those of a new contiguous tensor."""
     return None if stride == contiguous_strides(shape) else stride
@@ -83,11 +86,13 @@ def _checked_dim(function, dim, n):
     raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
 
 
+@layout_only
 def is_contiguous(shape, stride):
     """Whether strides are contiguous for a shape, as they always are for a shape without elements."""
     return 0 in shape or _in_order(shape, stride)
 
 
+@layout_only
 def _in_order(shape, stride):
     expected = 1
     for s, st in zip(reversed(shape), reversed(stride)):
@@ -98,6 +103,7 @@ def _in_order(shape, stride):
     return True
 
 
+@layout_only
 def is_dense(shape, stride):
     """Whether the elements fill one block of memory without overlap, in any order."""
     expected = 1

@@ -18,7 +18,7 @@ from mindtorch_proxy.runtime.call.promotion import result_dtype
 from mindtorch_proxy.runtime.backend import AcceleratorError, OutOfMemoryError  # noqa: F401
 from mindtorch_proxy.runtime.determinism import DETERMINISM as _DETERMINISM
 from mindtorch_proxy.runtime.storage import UntypedStorage
-from mindtorch_proxy.runtime.symbolic import SymInt  # noqa: F401
+from mindtorch_proxy.runtime.symbolic import SYMBOLIC, SymBool, SymFloat, SymInt  # noqa: F401
 from mindtorch_proxy.runtime.typed_storage import TypedStorage
 from mindtorch_proxy.runtime.warn import WARNINGS as _WARNINGS, warn_once as _warn_once
 from mindtorch_proxy.runtime.tensor import Tensor
@@ -297,6 +297,10 @@ def compiled_with_cxx11_abi():
 def _check_with(error_type, cond, message):
     """Raise error_type with the text of message() unless cond, a bool, is True."""
     if not isinstance(cond, bool):
+        if isinstance(cond, SymBool):
+            if not cond.node.expect_true("", 0):
+                raise error_type("Expected cond to be True, but got False." if message is None else str(message()))
+            return
         if isinstance(cond, Tensor):
             raise TypeError(
                 "cond must be a bool, but got a Tensor. For tensor conditions, use torch._check_tensor_all()"
@@ -319,6 +323,14 @@ _check, _check_index, _check_value, _check_type, _check_not_implemented = map(
 
 
 def _check_is_size(i, message=None, *, max=None):
+    if isinstance(i, SymInt):
+        from torch.fx.experimental.symbolic_shapes import _advise_is_size
+
+        _advise_is_size(i)
+        _check(i >= 0, message)
+        if max is not None:
+            _check(i <= max, message)
+        return
     _check(i >= 0 and (max is None or i <= max), message)
 
 
@@ -446,55 +458,51 @@ def set_autocast_cpu_enabled(enabled):
 
 
 # ---------------------------------------------------------------- symbolic numbers
-# Only sizes of jagged tensors are symbolic here; all other shapes are concrete.
-class SymFloat:
-    """A symbolic float. There are no instances: floats are always concrete here."""
-
-    __module__ = "torch"
-
-    def __init__(self, node):
-        raise NotImplementedError("symbolic shapes do not exist here: torch.compile runs eagerly")
+def _symbolic(*numbers):
+    return any(n.__class__ in SYMBOLIC for n in numbers)
 
 
-class SymBool(SymFloat):
-    """A symbolic bool. There are no instances: bools are always concrete here."""
+def _nodes():
+    from torch.fx.experimental import sym_node
 
-    __module__ = "torch"
+    return sym_node
 
 
 def sym_int(a):
-    """Return a number as an int, rounded toward zero."""
+    """Return a number as an int, rounded toward zero. A symbolic one stays symbolic."""
+    if _symbolic(a):
+        return a.__sym_int__()
     return math.floor(a) if a >= 0 else math.ceil(a)
 
 
 @_overridable
 def sym_float(a):
-    """Return a number as a float."""
-    return float(a)
+    """Return a number as a float. A symbolic one stays symbolic."""
+    return a.__sym_float__() if _symbolic(a) else float(a)
 
 
 @_overridable
 def sym_not(a):
-    """Return the negation of a bool."""
-    return not a
+    """Return the negation of a bool. A symbolic one stays symbolic."""
+    return a.__sym_not__() if _symbolic(a) else not a
 
 
 @_overridable
 def sym_max(a, b):
-    """The larger of two numbers."""
-    return max(a, b)
+    """The larger of two numbers, without a guard where one is symbolic."""
+    return _nodes().extreme("max", a, b) if _symbolic(a, b) else max(a, b)
 
 
 @_overridable
 def sym_min(a, b):
-    """The smaller of two numbers."""
-    return min(a, b)
+    """The smaller of two numbers, without a guard where one is symbolic."""
+    return _nodes().extreme("min", a, b) if _symbolic(a, b) else min(a, b)
 
 
 @_overridable
 def sym_ite(b, t, f):
-    """Return ``t`` if ``b`` is true, else ``f``."""
-    return t if b else f
+    """Return ``t`` if ``b`` is true, else ``f``; a symbolic number where ``b`` is symbolic."""
+    return _nodes().choice(b, t, f) if _symbolic(b) else t if b else f
 
 
 def _sym_function(name):
@@ -502,7 +510,7 @@ def _sym_function(name):
 
     @_overridable
     def function(a):
-        return compute(a)
+        return _nodes().function(name)(a) if _symbolic(a) else compute(a)
 
     function.__name__ = function.__qualname__ = f"_sym_{name}"
     function.__doc__ = f"``math.{name}`` of a number, which may be a symbolic size."

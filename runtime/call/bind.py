@@ -11,7 +11,7 @@ from ..classes import NUMBERS_OR_NONE, direct
 from ..schema import Argument
 from ..signatures import mismatch, parameters, signatures
 from ..storage import not_allocated
-from ..symbolic import SymInt
+from ..symbolic import SYMBOLIC, SymFloat, SymInt
 from ..tensor import Tensor, numel, too_large, type_name
 from ..warn import warn_once
 from .geometry import broadcast_shapes
@@ -272,9 +272,14 @@ def _warn_deprecated(o, name, is_method_, order):
 
 def as_int(v):
     """Convert a single int: Python's, NumPy's, or a tensor without dimensions."""
+    if v.__class__ is SymInt:
+        return v
     if not is_int(v):
         raise TypeError(f"must be int, not {type_name(v)}")
-    n = int(v.item()) if isinstance(v, Tensor) else v.__index__()
+    n = v.item() if isinstance(v, Tensor) else v.__index__()
+    if n.__class__ is SymInt:
+        return n
+    n = int(n)
     dt.check_int64(n)
     return n
 
@@ -282,7 +287,10 @@ def as_int(v):
 def as_index(v):
     """Convert an int in a list of ints, where PyTorch accepts everything that Python accepts as an index."""
     if isinstance(v, Tensor):
-        return int(v.item()) if v.dtype.category <= dt.INT and numel(v._shape) == 1 else v.__index__()
+        n = v.item() if v.dtype.category <= dt.INT and numel(v._shape) == 1 else v.__index__()
+        return n if n.__class__ is SymInt else int(n)
+    if v.__class__ is SymInt:
+        return v
     try:
         return v.__index__()
     except AttributeError:
@@ -317,13 +325,13 @@ def as_ints(v, length=None):
     if c is bool or isinstance(v, (Tensor, np.ndarray)) and v.shape and v.shape != (1,):
         raise TypeError(f"must be tuple of ints, not {type_name(v)}")
     n = as_index(v)
-    if length:
+    if length and n.__class__ is int:
         dt.check_int64(n)
     return (n,) * (length or 1)
 
 
 def as_scalar(v):
-    if v.__class__ in TRACED:
+    if v.__class__ in TRACED or v.__class__ in SYMBOLIC:
         return v
     if isinstance(v, Tensor) and v._shape == () and not v._requires_grad:
         return v.item()
@@ -345,8 +353,11 @@ def python_number(v):
 def as_float(v):
     if v.__class__ in TRACED:
         return v
+    if v.__class__ in SYMBOLIC:
+        return v.__sym_float__()
     if isinstance(v, Tensor) and v._shape == () and not v._requires_grad:
-        return float(v.item())
+        n = v.item()
+        return n if n.__class__ is SymFloat else float(n)
     if isinstance(v, (str, bytes, complex, Tensor, np.ndarray)):
         raise TypeError(f"must be float, not {type_name(v)}")
     return float(v)

@@ -4,6 +4,7 @@ from functools import lru_cache
 
 from ..classes import dispatching
 from ..registry import T
+from ..symbolic import layout_only
 from ..tensor import Tensor, contiguous_strides, is_contiguous, is_dense, strided_view
 
 
@@ -49,10 +50,15 @@ def memory_order(shape, operands, last_leads=False):
     given = sum(
         t is not None for t in operands
     )  # next to a number, PyTorch looks at the strides even if they are ambiguous
-    return _memory_order(shape, tuple([(t._shape, t._stride) for t in tensors]), len(tensors) == given)
+    geometries = tuple([(t._shape, t._stride) for t in tensors])
+    try:
+        return _memory_order(shape, geometries, len(tensors) == given)
+    except TypeError:  # symbolic sizes have no hash
+        return _memory_order.__wrapped__(shape, geometries, len(tensors) == given)
 
 
 @lru_cache(1024)  # programs have few shapes, and this takes as long as a kernel
+@layout_only
 def _memory_order(shape, geometries, tensors_alone):
     n = len(shape)
     geometries = [(s, contiguous_strides(s) if st is None else st) for s, st in geometries]
@@ -86,6 +92,7 @@ def _broadcast_strides(own, stride, shape):
     return [0 if i < off or (own[i - off] == 1 and n != 1) else stride[i - off] for i, n in enumerate(shape)]
 
 
+@layout_only
 def _compare(a, b, strides, shape):
     """Return 1 if dimension a must lie outside b, -1 if it may stay inside, and 0 if nothing decides it."""
     for s in strides:
@@ -116,6 +123,7 @@ def strides_in_order(shape, order):
     return tuple(st)
 
 
+@layout_only
 def permuted(t, order):
     """Return t with leading 1s up to the rank of `order`, then permuted: a view that is not recorded."""
     pad = len(order) - len(t._shape)
@@ -131,6 +139,7 @@ def in_order(t, shape, order):
     return strided_view(t, shape, strides_in_order(shape, order), 0)
 
 
+@layout_only
 def preserved_strides(t):
     """Return the strides that a copy of t gets under preserve_format.
 

@@ -386,6 +386,12 @@ def _watched(op, args, parts, run):
         return run(parts, args)
 
 
+def _is_implicit(op, args):
+    """Whether PyTorch decomposes an operator above its dispatcher's keys for autograd and below."""
+    found = resolve(op, args)
+    return found is not None and found[0].implicit
+
+
 def _plainly(parts, args):
     return parts(*args)
 
@@ -418,6 +424,7 @@ def make_intercepted(op):
         if (
             implicit is not None
             and intercepted(args)
+            and not (CONTEXT.whole and _is_implicit(op, args + defaults[len(args) :]))
             and (out := _watched(op, args + defaults[len(args) :], implicit, as_native)) is not NotImplemented
         ):
             return out  # before forward mode, too: the operators that it calls have their own nodes and tangents
@@ -432,7 +439,7 @@ def make_intercepted(op):
                 args if flag is None else (*args[:flag], False, *args[flag + 1 :])
             )  # requires_grad is handled above the dispatcher
             found = None if recording and flag is None else resolve(op, plain)
-            if found is None or found[0].implicit:
+            if found is None or found[0].implicit and not CONTEXT.whole:
                 return _watched(op, args, parts, as_native if native else _plainly)
             out = handle(op, plain, parts)
             return out._requiring_grad() if flag is not None and args[flag] and not out._requires_grad else out

@@ -13,6 +13,7 @@ from ..context import CONTEXT
 from ..device import HOST
 from ..ops.matmul import rows
 from ..registry import ATEN, F, M, T, implicit
+from ..symbolic import SymInt
 from .matmul import attention_scores
 
 
@@ -114,6 +115,9 @@ def stacked(self, mat2):
     return ATEN._unsafe_view(T.bmm(a, b), (*batch, self._shape[-2], mat2._shape[-1]))
 
 
+_CLIPPED_LATER = frozenset((TracedInt, SymInt))
+
+
 @implicit("_basic_index")
 def basic_index(self, index):
     """Index one step at a time: numbers select, slices slice, None adds a dimension."""
@@ -126,9 +130,10 @@ def basic_index(self, index):
             dim += len(self._shape) - given
         elif isinstance(i, slice):
             if i != slice(None):
-                start, stop, step = i.indices(out._shape[dim])
-                if TracedInt in (type(i.start), type(i.stop)):  # the graph clips them when it runs
-                    start, stop = 0 if i.start is None else i.start, i.stop
+                if _CLIPPED_LATER.isdisjoint((type(i.start), type(i.stop), type(out._shape[dim]))):
+                    start, stop, step = i.indices(out._shape[dim])
+                else:  # the graph clips them when it runs
+                    start, stop, step = i.start or 0, i.stop, 1 if i.step is None else i.step
                 out = T._slice(out, dim, start, 2**63 - 1 if i.stop is None else stop, step)
             dim += 1
         else:
@@ -155,6 +160,14 @@ def where(condition, self, other):
             else parts[i].to(dtypes[i])
         )
     return T.where(condition, *parts)
+
+
+@implicit("_distinct", traced=False)
+def distinct(self, dim, sort):
+    """Call PyTorch's operators for the distinct elements of a whole tensor."""
+    if dim is not None or _recorded(self):
+        return NotImplemented
+    return T._unique2(self, True, True, True) if sort else ATEN.unique_consecutive(self, True, True)
 
 
 @implicit("square")

@@ -8,6 +8,7 @@ from ..classes import dispatching, for_each
 from ..context import CONTEXT
 from ..device import META
 from ..registry import LINALG, SPECIAL, F, M, T
+from ..symbolic import SYMBOLIC
 from ..tensor import Tensor, contiguous_strides, is_contiguous, numel
 
 # applies to explicit lists of dimensions, which PyTorch stores as a 64-bit mask
@@ -105,6 +106,8 @@ def check_number(value, dtype, spoken=None):
         and dtype.category >= dt.FLOAT
         and -65504 <= value <= 65504
     ):
+        return
+    if c in SYMBOLIC:  # its value is not known
         return
     dt.check_scalar(value)
     if isinstance(value, Tensor):

@@ -1,5 +1,6 @@
 """Tensor creation: empty and filled tensors, tensors from Python data, arrays and buffers, ranges."""
 
+import functools
 import math
 import operator
 import warnings
@@ -33,6 +34,7 @@ from ..device import device as Device
 from ..dlpack import from_dlpack, is_capsule
 from ..signatures import mismatch
 from ..storage import UntypedStorage
+from ..symbolic import SYMBOLIC, SymInt
 from ..tensor import (
     check_bytes,
     check_numel,
@@ -536,6 +538,8 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
             )
     if isinstance(data, (UntypedStorage, TypedStorage)):
         return _flag(_of_storage(data, dtype, dev), requires_grad)
+    if PROCESS.interceptors and _is_symbolic(data):
+        return _flag(_of_symbols(data, dtype, dev), requires_grad)
     a, d = _infer(data, dtype)
     want = dtype or d
     if want is not d and want.category == dt.INT and a.size and not hasattr(data, "__array__") and a.dtype.kind in "if":
@@ -545,6 +549,20 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
     if PROCESS.interceptors and intercepted(()):
         t = handle(_lift_fresh, (t,), lambda t: t)
     return _flag(t if dev is HOST else t.to(dev), requires_grad)
+
+
+def _is_symbolic(data):
+    """Whether data are a symbolic number, or a sequence with one."""
+    return any(map(_is_symbolic, data)) if data.__class__ in (list, tuple) else data.__class__ in SYMBOLIC
+
+
+def _of_symbols(data, dtype, device):
+    """Return a tensor of numbers of which some are symbolic, by an operator for each."""
+    if data.__class__ in (list, tuple):
+        parts = [_of_symbols(part, dtype, device) for part in data]
+        common = functools.reduce(dt.promote_types, (t.dtype for t in parts))
+        return T.stack([t.to(common) for t in parts])
+    return T.full((), data, dtype=dtype or dt.scalar_dtype(data), device=device)
 
 
 def _of_storage(data, dtype, device):
@@ -856,17 +874,20 @@ arange_op = op(
 )
 
 
+_INTS = frozenset((int, SymInt))
+
+
 def arange_size(start, end, step, dtype):
     if step == 0:
         raise RuntimeError("step must be nonzero")
-    if not (start.__class__ is int is end.__class__ or math.isfinite(start) and math.isfinite(end)):
+    if not (start.__class__ in _INTS and end.__class__ in _INTS or math.isfinite(start) and math.isfinite(end)):
         raise RuntimeError(f"unsupported range: {start} -> {end}")
-    if (step > 0) != (end > start) and start != end:
+    if bool(step > 0) != bool(end > start) and start != end:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     if dtype is dt.int64:
         for n in (start, end, step):
             check_number(n, dt.int64)
-        start, end, step = int(start), int(end), int(step)
+        start, end, step = (n if n.__class__ in _INTS else int(n) for n in (start, end, step))
         if step == 0:
             raise ValueError("step must be nonzero")
         return (end - start + step - (1 if step > 0 else -1)) // step
@@ -889,7 +910,7 @@ def _arange(start, end, step, dtype, device, requires_grad):
     if dtype is None:
         dtype = (
             dt.int64
-            if isinstance(start, int) and isinstance(end, int) and isinstance(step, int)
+            if all(isinstance(n, int) or n.__class__ is SymInt for n in (start, end, step))
             else dt.get_default_dtype()
         )
     return _flag(arange_op.call(start, end, step, dtype, place(device)), requires_grad)

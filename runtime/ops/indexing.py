@@ -21,6 +21,7 @@ from ..classes import NUMBERS, direct
 from ..context import CONTEXT, PROCESS
 from ..declare import BY_PARTS, composite, op, view
 from ..device import HOST, META
+from ..symbolic import SymInt
 from ..tensor import contiguous_strides, from_array, meta_tensor, strided_view, type_name
 from ..warn import warn_once
 from .common import T, Tensor, changed, check_filling_mask, check_number, dt, has_values, like_self, numel, wrap_dim
@@ -28,8 +29,9 @@ from .creation import fill_op
 from .memory import copy_, fill_
 from .views import _norm, slice_bounds
 
-_BASIC = frozenset((int, slice, type(None), type(Ellipsis)))
-_BOUND = frozenset((int, type(None)))  # of a slice
+_INTS = frozenset((int, SymInt))
+_BASIC = _INTS | {slice, type(None), type(Ellipsis)}
+_BOUND = _INTS | {type(None)}  # of a slice
 
 
 def _basic(self, index):
@@ -227,7 +229,7 @@ def _empty(x):
 
 def _plain_int(i):
     """Convert a slice bound, such as a NumPy int or a 0-d integer tensor, to a Python int."""
-    if i is None or i.__class__ is int:
+    if i is None or i.__class__ in _INTS:
         return i
     if i.__class__ is TracedInt:
         return i
@@ -285,7 +287,7 @@ def _item(i, device):
     if c is bool:
         return T.full((), i, dtype=dt.bool_, device=device)
     if isinstance(i, Tensor):
-        plain = not i._shape and i.dtype.category == dt.INT and i.dtype is not dt.uint8 and i.device.type != "meta"
+        plain = not i._shape and i.dtype.category == dt.INT and i.dtype is not dt.uint8 and has_values(i)
         return int(i.item()) if plain else _to_index(i, device)
     if isinstance(i, np.integer) or (hasattr(i, "__index__") and not isinstance(i, np.ndarray)):
         return i.__index__()
@@ -389,7 +391,7 @@ def _by_dimension(self, items, rest, masks=False):
             d += 1
         else:
             basic.append(i)
-            if i.__class__ is not int:
+            if i.__class__ not in _INTS:
                 advanced.append(None)
             d += i is not None
     if unfit:  # the error tells of what the other parts of the index leave

@@ -31,6 +31,7 @@ from ..device import memory_format as memory_format_class
 from ..registry import provide
 from ..signatures import mismatch
 from ..storage import UntypedStorage
+from ..symbolic import layout_only
 from ..tensor import (
     alias,
     check_bytes,
@@ -64,6 +65,7 @@ def format_strides(shape, fmt):
     return None
 
 
+@layout_only
 def suggested_format(t):
     """Return channels_last or channels_last_3d if a tensor's strides suggest it, else None."""
     n, st = len(t._shape), t._stride
@@ -77,6 +79,7 @@ def suggested_format(t):
     return channels_last if n == 4 else channels_last_3d
 
 
+@layout_only
 def kept_strides(t):
     """Return the strides of t's suggested memory format, None for contiguous."""
     return None if t._stride is None else format_strides(t._shape, suggested_format(t))
@@ -114,6 +117,7 @@ def _laid_out(out, fmt):
     return out if out.stride() == format_strides(out._shape, fmt) else out.clone(memory_format=fmt)
 
 
+@layout_only
 def storage_order(t):
     """Return the dimensions from slowest to fastest in the memory of a preserve_format copy of t.
 

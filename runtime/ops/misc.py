@@ -26,8 +26,8 @@ def _check_groups(a, b, offs, bias, out_dtype):
         raise RuntimeError("contraction dimension of mat_a and mat_b must match")
     if offs is not None and offs.dtype is not dt.int32:
         raise RuntimeError("Offsets have to be int32")
-    sizes = {m._shape[0] for m in (a, b) if len(m._shape) == 3} | ({offs._shape[0]} if offs is not None else set())
-    if len(sizes) > 1:
+    sizes = [m._shape[0] for m in (a, b) if len(m._shape) == 3] + ([offs._shape[0]] if offs is not None else [])
+    if any(n != sizes[0] for n in sizes):
         raise RuntimeError("matrix batch sizes have to match")
     if bias is not None:
         raise RuntimeError("Bias not supported yet")
@@ -43,6 +43,9 @@ def _grouped_mm(a, b, offs, bias, out_dtype):
     _check_groups(a, b, offs, bias, out_dtype)
     if offs is None:
         return T.bmm(a, b)
+    if not has_values(offs):
+        groups = (offs._shape[0],) if len(a._shape) == len(b._shape) else ()
+        return a.new_empty((*groups, a._shape[-2], b._shape[-1]))
     ends = offs.tolist()
     parts = list(zip([0, *ends], ends))
     if len(a._shape) == len(b._shape):
@@ -58,8 +61,8 @@ def _grouped_mm(a, b, offs, bias, out_dtype):
     "ScalarType? out_dtype=None) -> Tensor",
     out=False,
 )
-def grouped_mm(*args):
-    return _grouped_mm(*args)
+def grouped_mm(mat_a, mat_b, offs, bias, out_dtype):
+    return T._grouped_mm(mat_a, mat_b, offs, bias, out_dtype)
 
 
 composite(

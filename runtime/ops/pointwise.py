@@ -7,6 +7,7 @@ from ..call.autocast import FLOAT32, FLOAT32_ON_ACCELERATORS, WIDEST_ON_ACCELERA
 from ..call.geometry import preserved_strides
 from ..call.out import FOUND_DTYPE, SAME_SCALAR_TYPE, Out
 from ..call.promotion import ALWAYS_BOOL, BOOL_TO_LONG, COMPLEX_TO_FLOAT, DEFAULT, INT_TO_FLOAT, promoted, result_dtype
+from ..classes import NUMBERS
 from ..context import CONTEXT
 from ..declare import composite, op
 from ..device import HOST
@@ -393,7 +394,7 @@ def _grad_exponent(g, self, exponent, out):
     autocast=FLOAT32_ON_ACCELERATORS,
 )
 def pow_(self, exponent):
-    if isinstance(self, Tensor) and exponent.__class__ in (int, float, bool):
+    if isinstance(self, Tensor) and exponent.__class__ in NUMBERS and exponent.__class__ is not complex:
         if exponent.__class__ is float and self.dtype in dt.OPMATH:
             exponent = T.full((), exponent, dtype=self.dtype).item()
         return _pow_scalar.call(self, exponent)

@@ -12,6 +12,7 @@ from ..call.out import SAME_DTYPE
 from ..context import CONTEXT
 from ..declare import composite, op
 from ..device import contiguous_format
+from ..symbolic import SymInt
 from ..tensor import check_bytes, unviewed
 from .common import F, T, Tensor, dt, numel
 from .memory import in_format, keep_format
@@ -174,7 +175,7 @@ def _wanted_size(input, size, scale_factor, recompute, mode):
             )
         if recompute:
             raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
-        return [s.__index__() for s in size], None
+        return [s if s.__class__ is SymInt else s.__index__() for s in size], None
     if scale_factor is None:
         raise ValueError("either size or scale_factor should be defined")
     scales = _per_dimension("scale_factor", scale_factor, input)

@@ -194,6 +194,7 @@ def _unique_inverse(self, sorted, return_inverse):
     out=False,
     python=True,
     no_forward="unique_consecutive",
+    aten="",  # PyTorch's operator always returns three tensors: ops/aten.py declares it
 )
 def unique_consecutive(self, return_inverse, return_counts, dim):
     _check_flags("unique_consecutive", return_inverse=return_inverse, return_counts=return_counts)

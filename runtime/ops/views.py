@@ -12,11 +12,13 @@ from ..call.tracing import traced
 from ..context import CONTEXT, PROCESS
 from ..declare import composite, op, view
 from ..registry import ATEN, OPERATORS
+from ..symbolic import SymInt, larger, layout_only, smaller, within
 from ..tensor import alias, check_numel, check_writable, extent, strided_view
 from ..warn import warn_once
 from .common import M, T, Tensor, changed, contiguous_strides, dt, numel, wrap_dim, wrap_dims
 
 
+@layout_only
 def _norm(shape, stride):
     """Return strides as they are stored: None for the canonical contiguous ones."""
     return None if stride == contiguous_strides(shape) else stride
@@ -448,7 +450,8 @@ def _select_geometry(self, dim, index):
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     d = wrap_dim(dim, n)
     size = self._shape[d]
-    if not -size <= index < size:
+    symbolic = size.__class__ is SymInt or index.__class__ is SymInt
+    if not (within(index, size) if symbolic else -size <= index < size):
         raise IndexError(
             f"select(): index {index} out of range for tensor of size {list(self._shape)} at dimension {d}"
         )
@@ -472,11 +475,12 @@ def slice_bounds(size, start, end, step):
         raise ValueError("step must be greater than zero" if step < 0 else "slice step must be positive")
     start = 0 if start is None else start
     end = size if end is None else end
-    start = max(start + size, 0) if start < 0 else min(start, size)
-    end = max(end + size, 0) if end < 0 else min(end, size)
-    return start, max(end, start)
+    start = larger(start + size, 0) if start < 0 else smaller(start, size)
+    end = larger(end + size, 0) if end < 0 else smaller(end, size)
+    return start, larger(end, start)
 
 
+@layout_only
 def _slice_geometry(self, dim, start, end, step):
     if not self._shape:
         raise RuntimeError("slice() cannot be applied to a 0-dim tensor.")

@@ -1,5 +1,7 @@
 """Errors of the compiler."""
 
+import enum
+
 
 class TorchDynamoException(RuntimeError):
     """An error of the compiler."""
@@ -29,13 +31,36 @@ class BackendCompilerFailed(TorchDynamoException):
         self.inner_exception = inner_exception
 
 
+class UserErrorType(enum.Enum):
+    """Kinds of errors in how a program was called."""
+
+    DYNAMIC_CONTROL_FLOW = enum.auto()
+    ANTI_PATTERN = enum.auto()
+    STANDARD_LIBRARY = enum.auto()
+    CONSTRAINT_VIOLATION = enum.auto()
+    DYNAMIC_DIM = enum.auto()
+    INVALID_INPUT = enum.auto()
+    INVALID_OUTPUT = enum.auto()
+    UNSUPPORTED_ALIASED_MUTATED_DYNAMIC_INPUTS = enum.auto()
+
+
+class UserError(Unsupported):
+    """The error for arguments that torch.export or torch.compile cannot take, with the kind of the error."""
+
+    def __init__(self, error_type, msg, case_name=None):
+        if case_name is not None:
+            page = f"https://pytorch.org/docs/main/generated/exportdb/index.html#{case_name.replace('_', '-')}"
+            msg += (" " if msg.endswith(".") else "\n") + f"For more information about this error, see: {page}"
+        super().__init__(msg)
+        self.error_type, self.message = error_type, msg
+
+
 for _name in (
     "InternalTorchDynamoError",
     "ResetRequired",
     "RestartAnalysis",
     "SkipFrame",
     "TorchRuntimeError",
-    "UserError",
     "RecompileError",
     "RecompileLimitExceeded",
     "FailOnRecompileLimitHit",

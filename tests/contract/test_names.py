@@ -149,6 +149,15 @@ ALLOWED = {
     ): "what gives memory that nothing has written to: PyTorch has no tag for it",
     ("stubs/_dynamo/capture.py", "_BY_VALUE"): "what a graph cannot hold, because its size is known by values alone",
     ("stubs/_dynamo/capture.py", "_OPERATORS"): "Python's operators by their own names",
+    ("runtime/symbolic.py", "_ARITHMETIC"): "Python's operators on symbolic numbers",
+    ("runtime/symbolic.py", "_ORDER"): "Python's operators on symbolic numbers",
+    ("runtime/symbolic.py", "_ROUNDING"): "Python's operators on symbolic numbers",
+    ("mindtorch_proxy/torch/export/exported_program.py", "_CALLED"): "Python's functions of symbolic numbers",
+    ("mindtorch_proxy/torch/fx/experimental/sym_node.py", "_RELATIONS"): "Python's operators on symbolic numbers",
+    ("mindtorch_proxy/torch/fx/experimental/sym_node.py", "_OF_INTS"): "Python's operators on symbolic numbers",
+    ("mindtorch_proxy/torch/fx/experimental/sym_node.py", "_OF_FLOATS"): "Python's operators on symbolic numbers",
+    ("mindtorch_proxy/torch/fx/experimental/sym_node.py", "_FUNCTIONS"): "Python's operators on symbolic numbers",
+    ("mindtorch_proxy/torch/fx/experimental/sym_node.py", "_ROUNDED"): "Python's operators on symbolic numbers",
     ("mindtorch_proxy/torch/nn/init.py", "gains"): "values of the argument `nonlinearity`",
 }
 

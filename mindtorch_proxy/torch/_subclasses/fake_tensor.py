@@ -12,11 +12,15 @@ import torch
 from mindtorch_proxy.runtime import aten as _aten
 from mindtorch_proxy.runtime.classes import DisableTorchDispatch
 from mindtorch_proxy.runtime.device import META
-from mindtorch_proxy.runtime.tensor import alias
+from mindtorch_proxy.runtime.symbolic import LAYOUT
+from mindtorch_proxy.runtime.tensor import alias, meta_tensor
+from torch._dynamo.source import ConstantSource
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map
 from torch.utils.weak import WeakIdKeyDictionary
+
+from ._data_dependent import data_dependent
 
 __all__ = [
     "DataDependentOutputException",
@@ -122,6 +126,12 @@ class FakeTensor(torch.Tensor):
             return NotImplemented
         return modes.pop().dispatch(func, types, args, kwargs)
 
+    def stride(self, dim=None):
+        """The strides of the dimensions in elements, or the stride of one dimension."""
+        env = self.fake_mode.shape_env
+        with contextlib.nullcontext() if env is None else env.in_framework(LAYOUT):
+            return super().stride(dim)
+
     def tolist(self):
         if self.dim() == 0:
             return self.item()
@@ -198,7 +208,10 @@ class FakeTensorConverter:
     def tensor_memo(self):
         return self.meta_converter.tensor_memo
 
-    def from_real_tensor(self, fake_mode, t, make_constant=False, **_):
+    def from_real_tensor(
+        self, fake_mode, t, make_constant=False, shape_env=None, *, source=None, symbolic_context=None, **_
+    ):
+        """Return the fake tensor for a real one. shape_env: makes symbols of its sizes, as the context says."""
         found = self.tensor_memo.get(id(t))
         if found is not None and not make_constant:
             return found
@@ -210,6 +223,11 @@ class FakeTensorConverter:
                     t, lambda name, inner: self.from_real_tensor(fake_mode, inner)
                 )
             return fake.requires_grad_(t.requires_grad) if t.is_leaf else fake
+        if shape_env is not None and not make_constant and t.layout is torch.strided:
+            fake = self._symbolic(fake_mode, t, shape_env, source, symbolic_context)
+            if fake is not None:
+                self.tensor_memo.note(t, fake)
+                return fake
         fake = self._of_memory(fake_mode, t, t if make_constant else None)
         if make_constant:
             self.constants[fake] = True
@@ -227,6 +245,26 @@ class FakeTensorConverter:
         if t.is_leaf and t.grad is not None:
             fake.grad = self.from_real_tensor(fake_mode, t.grad)
         self.tensor_memo.note(t, fake)
+        return fake
+
+    def _symbolic(self, fake_mode, t, shape_env, source, symbolic_context):
+        """Return the fake tensor with symbols for sizes; None if all sizes stay numbers."""
+        source = source or ConstantSource(f"__meta_utils_unknown_tensor{len(self.tensor_memo)}")
+        sizes, strides, offset = shape_env.create_symbolic_sizes_strides_storage_offset(
+            t, source, symbolic_context=symbolic_context
+        )
+        if not any(isinstance(n, torch.SymInt) for n in sizes):
+            return None
+        with torch.no_grad(), DisableTorchDispatch():
+            elem = meta_tensor(sizes, t.dtype)
+            if t._stride is not None:
+                elem._get_storage()
+                elem._stride, elem._offset = strides, offset
+        fake = FakeTensor(fake_mode, elem, t.device)
+        if t.requires_grad:
+            fake.requires_grad_()
+        if isinstance(t, torch.nn.Parameter):
+            fake._is_param = True
         return fake
 
     def _of_memory(self, fake_mode, t, constant):
@@ -276,7 +314,7 @@ class FakeTensorMode(TorchDispatchMode):
         self.allow_fallback_kernels, self.allow_non_fake_inputs = allow_fallback_kernels, allow_non_fake_inputs
         self.shape_env, self.static_shapes, self.export, self.allow_meta = (
             shape_env,
-            True if static_shapes is None else static_shapes,
+            shape_env is None if static_shapes is None else static_shapes,
             export,
             allow_meta,
         )
@@ -295,7 +333,10 @@ class FakeTensorMode(TorchDispatchMode):
             if tensor.fake_mode is not self:
                 raise AssertionError("Mixing fake modes NYI")
             return tensor
-        return self.fake_tensor_converter.from_real_tensor(self, tensor)
+        static = self.static_shapes if static_shapes is None else static_shapes
+        return self.fake_tensor_converter.from_real_tensor(
+            self, tensor, shape_env=None if static else self.shape_env, source=source, symbolic_context=symbolic_context
+        )
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         return self.dispatch(func, types, args, kwargs)
@@ -317,6 +358,10 @@ class FakeTensorMode(TorchDispatchMode):
         if known is not _UNKNOWN:
             return known
         schema = func._schema
+        if self.shape_env is not None:
+            found = data_dependent(self, func, args, kwargs)
+            if found is not NotImplemented:
+                return found
         if "data_dependent_output" in schema.tags or func.name() in _VALUES:
             raise DataDependentOutputException(func)
         if "dynamic_output_shape" in schema.tags and not _has_known_shape(func, args):
@@ -410,14 +455,15 @@ class FakeTensorMode(TorchDispatchMode):
             return t
 
         args, kwargs = tree_map(lower, (args, kwargs))
-        with DisableTorchDispatch(), torch.no_grad():
+        symbols = contextlib.nullcontext() if self.shape_env is None else self.shape_env.in_framework(LAYOUT)
+        with DisableTorchDispatch(), torch.no_grad(), symbols:
             try:
                 out = func(*args, **kwargs)
             except NotImplementedError as error:
                 raise UnsupportedOperatorException(func) from error
         originals = {id(meta): fake for fake, meta in metas.values()}
         for fake, meta in metas.values():  # operators that change the geometry in place
-            if any(getattr(fake, f) != getattr(meta, f) for f in _GEOMETRY):
+            if any(getattr(fake, f) is not getattr(meta, f) for f in _GEOMETRY):
                 for f in _GEOMETRY:
                     setattr(fake, f, getattr(meta, f))
         return tree_map(lambda t: self._raised(t, device, originals), out)

@@ -1,141 +1,230 @@
-"""Saves exported programs: a zip file with the graph as JSON and the tensors as torch.save writes them.
+"""Saves exported programs as PyTorch's .pt2 files: a zip file with the graph as JSON and the bytes of tensors.
 
 Loading a file does not run any code in it.
 """
 
 import io
 import json
-import operator
+import os
+import re
 import zipfile
 
 import torch
 
-from ..fx.graph import Graph
-from ..fx.node import Node
-from ..utils._pytree import treespec_dumps, treespec_loads
-from .exported_program import CallSpec, ExportedProgram, _check_shapes, _outputs
-from .graph_signature import ConstantArgument, ExportGraphSignature, InputKind, InputSpec, TensorArgument
+from . import _deserialize, _serialize
+from ._trace import guards_of
+from .exported_program import ExportedProgram
 
-_FORMAT = "mindtorch_proxy exported program 1"
-_NAMED = (torch.dtype, torch.layout, torch.memory_format)
-_FUNCTIONS = {"operator.getitem": operator.getitem, "check_shapes": _check_shapes}
+_SIZES = re.compile(r"\S+ (==|>=|<=) \d+")  # a condition that follows from the metadata of the arguments
+_UNSTORED = (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc)
 
 
-def _encode(value):
-    """Convert an argument of a node to JSON values."""
-    if isinstance(value, Node):
-        return {"node": value.name}
-    if isinstance(value, (list, tuple)):
-        return {"tuple" if isinstance(value, tuple) else "list": [_encode(v) for v in value]}
-    if isinstance(value, dict):
-        return {"dict": [[_encode(k), _encode(v)] for k, v in value.items()]}
-    if isinstance(value, _NAMED):
-        return {"torch": str(value).removeprefix("torch.")}
-    if isinstance(value, torch.device):
-        return {"device": str(value)}
-    if isinstance(value, float):
-        return {"float": value.hex()}
-    if isinstance(value, complex):
-        return {"complex": [value.real.hex(), value.imag.hex()]}
-    if isinstance(value, slice):
-        return {"slice": [_encode(v) for v in (value.start, value.stop, value.step)]}
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
-    raise NotImplementedError(f"torch.export.save: an argument of type {type(value).__name__}")
+def _bytes_of(t):
+    """Return the bytes of a tensor's storage."""
+    storage = t.detach().cpu().untyped_storage()
+    return bytes(torch.empty(0, dtype=torch.uint8).set_(storage).numpy().tobytes())
 
 
-def _decode(value, nodes):
-    if not isinstance(value, dict):
-        return value
-    ((kind, v),) = value.items()
-    read = {
-        "node": lambda: nodes[v],
-        "list": lambda: [_decode(x, nodes) for x in v],
-        "tuple": lambda: tuple(_decode(x, nodes) for x in v),
-        "dict": lambda: {_decode(k, nodes): _decode(x, nodes) for k, x in v},
-        "torch": lambda: getattr(torch, v),
-        "device": lambda: torch.device(v),
-        "float": lambda: float.fromhex(v),
-        "complex": lambda: complex(*map(float.fromhex, v)),
-        "slice": lambda: slice(*(_decode(x, nodes) for x in v)),
-    }
-    return read[kind]()
+class _Payload:
+    """The tensors of one kind, each storage once."""
+
+    def __init__(self, prefix):
+        self.prefix, self.paths, self.files, self.config, self.kept = prefix, {}, {}, {}, []
+
+    def add(self, name, t):
+        if t.layout in _UNSTORED or t.dtype not in _serialize.DTYPES:
+            raise NotImplementedError(f"torch.export.save: a tensor of {t.layout} and {t.dtype} ({name})")
+        key = t.untyped_storage()._cdata if t.numel() else ("empty", name)
+        if key not in self.paths:
+            self.paths[key] = f"{self.prefix}{len(self.paths)}"
+            self.files[self.paths[key]] = _bytes_of(t)
+            self.kept.append(t)
+        self.config[name] = {
+            "path_name": self.paths[key],
+            "is_param": isinstance(t, torch.nn.Parameter),
+            "use_pickle": False,
+            "tensor_meta": _serialize.tensor_meta(t),
+        }
 
 
-def _function(name):
-    """Return the function with a name in a file; apart from those in _FUNCTIONS, only operators are possible."""
-    if name in _FUNCTIONS:
-        return _FUNCTIONS[name]
-    place, parts = torch.ops, name.split(".")
-    if len(parts) != 3:
-        raise ValueError(f"no operator {name!r}")
-    for part in parts:
-        place = getattr(place, part)
-    return place
+_SOURCE = re.compile(r"L((?:\[[^\]]+\])+)")
 
 
-def _function_name(target):
-    return next((n for n, f in _FUNCTIONS.items() if f is target), None) or str(target)
+def _written_guards(program):
+    """Return the conditions on relations between sizes, as PyTorch writes them."""
+    if program._guards is None:
+        return []
+    guards, found = program._guards, []
+    sources = dict(zip(guards.names, guards.sources or ()))
+    for text, _ in guards.conditions:
+        if not _SIZES.fullmatch(text):
+            found.append(re.sub(r"\b(\w+)(?=\.size\(\))", lambda m: sources.get(m[1], m[1]), text))
+    return [] if any("L[" not in g for g in found) else found
 
 
-def _bytes(obj):
+def save(ep, f, *, extra_files=None, opset_version=None, pickle_protocol=2):
+    """Write a program to a path or a binary file, as a .pt2 file that PyTorch reads as well.
+
+    Raises:
+        TypeError: for what is no ExportedProgram.
+        NotImplementedError: for sparse tensors, and nodes that call modules or functions with graphs as arguments.
+    """
+    if not isinstance(ep, ExportedProgram):
+        raise TypeError(
+            f"The 'ep' parameter must be an instance of 'ExportedProgram', got '{type(ep).__name__}' instead."
+        )
+    weights, constants = _Payload("weight_"), _Payload("tensor_")
+    for name, t in ep.state_dict.items():
+        weights.add(name, t)
+    for name, t in ep.constants.items():
+        constants.add(name, t)
+    graph = json.dumps(_serialize.program(ep, _written_guards(ep)))
+    name = os.path.splitext(os.path.basename(os.fspath(f)))[0] if isinstance(f, (str, os.PathLike)) else "archive"
+    with zipfile.ZipFile(f, "w") as archive:
+        for kind, payload in (("weights", weights), ("constants", constants)):
+            for path, content in payload.files.items():
+                archive.writestr(f"{name}/data/{kind}/{path}", content)
+            config = json.dumps({"config": payload.config})
+            archive.writestr(f"{name}/data/{kind}/model_{kind}_config.json", config)
+        archive.writestr(f"{name}/models/model.json", graph)
+        if ep.example_inputs is not None:
+            archive.writestr(f"{name}/data/sample_inputs/model.pt", _pickled(ep.example_inputs))
+        for path, content in (extra_files or {}).items():
+            archive.writestr(f"{name}/extra/{path}", content if isinstance(content, bytes) else str(content).encode())
+        for path, content in _MARKS.items():
+            archive.writestr(f"{name}/{path}", content)
+
+
+_MARKS = {
+    "archive_format": "pt2",
+    "archive_version": "0",
+    ".data/version": "6\n",
+    "byteorder": "little",
+    ".data/serialization_id": "0" * 40,
+}
+
+
+def _pickled(obj):
     file = io.BytesIO()
     torch.save(obj, file)
     return file.getvalue()
 
 
-def save(program, file, extra_files=None):
-    """Write a program to a path or a binary file."""
-    nodes = []
-    for n in program.graph.nodes:
-        target = _function_name(n.target) if n.op == "call_function" else n.target
-        nodes.append([n.op, target, _encode(tuple(n.args)), _encode(dict(n.kwargs)), n.name, n.meta.get("shape")])
-    inputs = []
-    for s in program.graph_signature.input_specs:
-        constant = [_encode(s.arg.value)] if isinstance(s.arg, ConstantArgument) else None
-        inputs.append([s.kind.name, s.arg.name, s.target, s.persistent, constant])
-    spec = program.call_spec
-    text = {
-        "format": _FORMAT,
-        "nodes": nodes,
-        "inputs": inputs,
-        "names": program._names,
-        "in_spec": treespec_dumps(spec.in_spec),
-        "out_spec": treespec_dumps(spec.out_spec),
-    }
-    attributes = {n.target: getattr(program.graph_module, n.target) for n in program.graph.nodes if n.op == "get_attr"}
-    tensors = {"state": dict(program.state_dict), "constants": dict(program.constants), "attributes": attributes}
-    with zipfile.ZipFile(file, "w") as archive:
-        archive.writestr("archive_format", _FORMAT)
-        archive.writestr("models/model.json", json.dumps(text))
-        archive.writestr("data/tensors.pt", _bytes(tensors))
-        for name, content in (extra_files or {}).items():
-            archive.writestr(f"extra/{name}", content if isinstance(content, bytes) else str(content).encode())
+class _Reader:
+    """The records of a .pt2 file."""
+
+    def __init__(self, archive):
+        self.archive = archive
+        found = [n for n in archive.namelist() if n.rpartition("/")[2] == "archive_format"]
+        if not found or archive.read(found[0]) != b"pt2":
+            raise ValueError("torch.export.load: the file is no .pt2 file of an exported program")
+        self.folder = found[0].rpartition("/")[0]
+
+    def read(self, path):
+        return self.archive.read(f"{self.folder}/{path}")
+
+    def has(self, path):
+        return f"{self.folder}/{path}" in self.archive.namelist()
+
+    def json(self, path):
+        return json.loads(self.read(path))
+
+    def tensors(self, kind):
+        """Return {name: tensor} of the weights or the constants."""
+        path = f"data/{kind}/model_{kind}_config.json"
+        if not self.has(path):
+            return {}
+        storages, found = {}, {}
+        for name, entry in self.json(path)["config"].items():
+            if entry["use_pickle"]:
+                content = io.BytesIO(self.read(f"data/{kind}/{entry['path_name']}"))
+                found[name] = torch.load(content, weights_only=True)
+                continue
+            file = entry["path_name"]
+            if file not in storages:
+                content = bytearray(self.read(f"data/{kind}/{file}"))
+                raw = torch.frombuffer(content, dtype=torch.uint8) if content else torch.empty(0, dtype=torch.uint8)
+                storages[file] = raw.clone().untyped_storage()
+            found[name] = _tensor(storages[file], entry)
+        return found
 
 
-def load(file, extra_files=None):
-    """Read a program from a file that ``save`` wrote. Raises ValueError for others."""
-    with zipfile.ZipFile(file) as archive:
-        if (
-            "models/model.json" not in archive.namelist()
-            or json.loads(archive.read("models/model.json")).get("format") != _FORMAT
-        ):
-            raise ValueError("torch.export.load: the file was not written by this torch.export.save")
-        text = json.loads(archive.read("models/model.json"))
-        tensors = torch.load(io.BytesIO(archive.read("data/tensors.pt")), weights_only=True)
+def _tensor(storage, entry):
+    meta = entry["tensor_meta"]
+    sizes, strides = ([n["as_int"] for n in meta[k]] for k in ("sizes", "strides"))
+    t = torch.empty(0, dtype=_deserialize._DTYPES[meta["dtype"]])
+    t = t.set_(storage, meta["storage_offset"]["as_int"], sizes, strides)
+    if entry["is_param"]:
+        return torch.nn.Parameter(t, requires_grad=meta["requires_grad"])
+    return t
+
+
+def load(f, *, extra_files=None, expected_opset_version=None):
+    """Read a program from a .pt2 file that ``save`` or PyTorch wrote.
+
+    extra_files: a dict, whose values are replaced by the contents of further files of these names.
+
+    Raises:
+        ValueError: for other files.
+        NotImplementedError: for programs with other inputs or arguments than tensors and numbers.
+    """
+    with zipfile.ZipFile(f) as archive:
+        reader = _Reader(archive)
+        given = reader.json("models/model.json")
+        state, constants = reader.tensors("weights"), reader.tensors("constants")
         for name in extra_files or ():
-            extra_files[name] = archive.read(f"extra/{name}").decode()
-    graph, nodes = Graph(), {}
-    for op, target, args, kwargs, name, shape in text["nodes"]:
-        target = _function(target) if op == "call_function" else target
-        nodes[name] = graph.create_node(op, target, _decode(args, nodes), _decode(kwargs, nodes), name)
-        nodes[name].meta |= {} if shape is None else {"shape": shape}
-    specs = []
-    for kind, name, target, persistent, constant in text["inputs"]:
-        argument = TensorArgument(name) if constant is None else ConstantArgument(name, _decode(constant[0], nodes))
-        specs.append(InputSpec(InputKind[kind], argument, target, persistent))
-    signature = ExportGraphSignature(specs, _outputs(graph))
-    call = CallSpec(treespec_loads(text["in_spec"]), treespec_loads(text["out_spec"]))
+            extra_files[name] = reader.read(f"extra/{name}").decode()
+        example = None
+        if reader.has("data/sample_inputs/model.pt"):
+            example = _example(reader.read("data/sample_inputs/model.pt"))
+    return _program(given, state, constants, example)
+
+
+def _example(content):
+    """Return the example's arguments; None if they hold objects of classes that are not read from files."""
+    try:
+        return torch.load(io.BytesIO(content), weights_only=True)
+    except Exception as error:
+        if "weights_only" in str(error) or "Weights only" in str(error):
+            return None
+        raise
+
+
+def _program(given, state, constants, example):
+    module = given["graph_module"]
+    signature = _deserialize.signature(module["signature"])
+    graph_reader = _deserialize.GraphReader(given)
+    graph = graph_reader.read([s.arg.name for s in signature.input_specs])
+    calls, env = _deserialize.calls(module["module_call_graph"]), graph_reader.env
+    ranges = {}
+    for text, r in given["range_constraints"].items():
+        low, high = (_deserialize.int_oo if n is None else n for n in (r["min_val"], r["max_val"]))
+        low = -_deserialize.int_oo if r["min_val"] is None else low
+        ranges[_deserialize._expressions.read(text, graph_reader.symbols)] = _deserialize.ValueRanges(low, high)
+    inputs = [s for s in signature.input_specs if s.kind is _deserialize.InputKind.USER_INPUT]
+    names = [s.arg.name for s in inputs]
+    fakes = [graph_reader.nodes[n].meta["val"] for n in names]
+    guards = guards_of(env, names, fakes)
+    guards.sources = [f"L[{n!r}]" for n in names]
+    for text in given.get("guards_code", ()):
+        guards.add(_SOURCE.sub(lambda m: _name_of(m[1], names), text))
     return ExportedProgram(
-        tensors["attributes"], graph, signature, tensors["state"], tensors["constants"], call, text["names"]
+        torch.nn.Module(),
+        graph,
+        signature,
+        state,
+        ranges,
+        calls,
+        example,
+        constants,
+        guards=guards,
+        dialect=(given.get("verifiers") or ["TRAINING"])[0],
     )
+
+
+def _name_of(path, names):
+    """Return the name of an argument for its path, as in the name of its node: x_0_a for ['x'][0]['a']."""
+    name = "_".join(re.findall(r"\w+", path)).lower()
+    if name not in names:
+        raise NotImplementedError(f"torch.export.load: a condition on {path}, which is no argument by its name")
+    return name

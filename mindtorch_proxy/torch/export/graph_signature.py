@@ -4,14 +4,20 @@ import enum
 from dataclasses import dataclass, field
 
 __all__ = [
+    "ArgumentSpec",
     "ConstantArgument",
+    "CustomObjArgument",
     "ExportBackwardSignature",
     "ExportGraphSignature",
     "InputKind",
     "InputSpec",
     "OutputKind",
     "OutputSpec",
+    "SymBoolArgument",
+    "SymFloatArgument",
+    "SymIntArgument",
     "TensorArgument",
+    "TokenArgument",
 ]
 
 
@@ -47,11 +53,60 @@ class TensorArgument:
 
 
 @dataclass
+class SymIntArgument:
+    """A symbolic int, with the name of its node."""
+
+    name: str
+
+
+@dataclass
+class SymFloatArgument:
+    """A symbolic float, with the name of its node."""
+
+    name: str
+
+
+@dataclass
+class SymBoolArgument:
+    """A condition, with the name of its node."""
+
+    name: str
+
+
+@dataclass
+class TokenArgument:
+    """A token that orders effects, with the name of its node."""
+
+    name: str
+
+
+@dataclass
+class CustomObjArgument:
+    """An object of a class that a program registered, with the name of its node."""
+
+    name: str
+    class_fqn: str
+    fake_val: object = None
+
+
+@dataclass
 class ConstantArgument:
     """An argument that is not a tensor, with its value."""
 
     name: str
     value: object
+
+
+ArgumentSpec = (
+    TensorArgument
+    | SymIntArgument
+    | SymFloatArgument
+    | SymBoolArgument
+    | ConstantArgument
+    | CustomObjArgument
+    | TokenArgument
+)
+_NAMED = (TensorArgument, SymIntArgument, SymFloatArgument, SymBoolArgument, CustomObjArgument)
 
 
 @dataclass
@@ -127,13 +182,43 @@ class ExportGraphSignature:
     def user_inputs(self):
         """The names of the program's own inputs that are tensors; the values of others."""
         arguments = (s.arg for s in self.input_specs if s.kind is InputKind.USER_INPUT)
-        return tuple(a.name if isinstance(a, TensorArgument) else a.value for a in arguments)
+        return tuple(a.name if isinstance(a, _NAMED) else a.value for a in arguments)
 
     @property
     def user_outputs(self):
         """The names of the program's own outputs that are tensors; the values of others."""
         arguments = (s.arg for s in self.output_specs if s.kind is OutputKind.USER_OUTPUT)
-        return tuple(a.name if isinstance(a, TensorArgument) else a.value for a in arguments)
+        return tuple(a.name if isinstance(a, _NAMED) else a.value for a in arguments)
+
+    def _outputs(self, kind):
+        return {s.arg.name: s.target for s in self.output_specs if s.kind is kind}
+
+    buffers_to_mutate = property(
+        lambda self: self._outputs(OutputKind.BUFFER_MUTATION),
+        doc="Of each result that is a buffer's new value: its name.",
+    )
+    parameters_to_mutate = property(
+        lambda self: self._outputs(OutputKind.PARAMETER_MUTATION),
+        doc="Of each result that is a parameter's new value: its name.",
+    )
+    user_inputs_to_mutate = property(
+        lambda self: self._outputs(OutputKind.USER_INPUT_MUTATION),
+        doc="Of each result that is an argument's new value: its name.",
+    )
+    lifted_custom_objs = property(lambda self: self._targets(InputKind.CUSTOM_OBJ), doc="The names of custom objects.")
+    inputs_to_lifted_custom_objs = property(
+        lambda self: self._by_node(InputKind.CUSTOM_OBJ), doc="Of each argument that is a custom object: its name."
+    )
+    input_tokens = property(lambda self: (), doc="The names of tokens among the arguments.")
+    output_tokens = property(lambda self: (), doc="The names of tokens among the results.")
+    backward_signature = property(lambda self: None, doc="The gradients among the results, of which there are none.")
+    assertion_dep_token = property(lambda self: None, doc="The token of assertions: None.")
+
+    def replace_all_uses(self, old, new):
+        """Rename a node in all descriptions."""
+        for spec in (*self.input_specs, *self.output_specs):
+            if getattr(spec.arg, "name", None) == old:
+                spec.arg.name = new
 
     def __str__(self):
         return "\n".join(

@@ -3,6 +3,7 @@
 from collections import namedtuple
 
 import torch
+import torch.utils._pytree as pytree_
 
 SUPPORTED_NODES, SUPPORTED_NODES_EXACT_MATCH = {}, {}
 
@@ -16,12 +17,15 @@ def tree_flatten_spec(pytree, spec):
     """Return the leaves of ``pytree`` in the order of ``spec``."""
     if spec.is_leaf():
         return [pytree]
-    if spec.type not in SUPPORTED_NODES:
+    if spec.type in SUPPORTED_NODES:
+        children = SUPPORTED_NODES[spec.type](pytree, spec)
+    elif spec.type in pytree_.SUPPORTED_NODES:
+        children = pytree_.SUPPORTED_NODES[spec.type].flatten_fn(pytree)[0]
+    else:
         raise RuntimeError(
             f"{type(pytree)} does not have a flatten_fn_spec associated with it. Please register one with "
             f"torch.fx._pytree.register_pytree_flatten_spec."
         )
-    children = SUPPORTED_NODES[spec.type](pytree, spec)
     return [leaf for child, s in zip(children, spec.children()) for leaf in tree_flatten_spec(child, s)]
 
 

@@ -27,6 +27,10 @@ Argument = Union[
     tuple["Argument", ...], list["Argument"], dict[str, "Argument"], slice, range, "Node", BaseArgumentTypes, None
 ]
 _SIDE_EFFECTS = {torch._assert, operator.setitem}
+_ASSERTIONS = frozenset(
+    "aten::_assert_async aten::_assert_scalar aten::_assert_tensor_metadata aten::sym_constrain_range "
+    "aten::sym_constrain_range_for_size".split()
+)
 _OPS = ("placeholder", "call_method", "call_module", "call_function", "get_attr", "output", "root")
 
 
@@ -211,7 +215,9 @@ class Node:
         if self.op in ("placeholder", "output"):
             return True
         if self.op == "call_function":
-            name = getattr(self.target, "__name__", "")
+            name, schema = getattr(self.target, "__name__", ""), getattr(self.target, "_schema", None)
+            if schema is not None and (schema.is_mutable or schema.name in _ASSERTIONS):
+                return True
             return self.target in _SIDE_EFFECTS or name.endswith("_") and not name.startswith("_")
         if self.op == "call_module" and self.graph.owning_module is not None:
             return getattr(self.graph.owning_module.get_submodule(self.target), "_is_impure", False)

@@ -69,6 +69,11 @@ class TorchDispatchMode:
 BaseTorchDispatchMode = TorchDispatchMode
 
 
+def _composites_whole(whole=True):
+    """Return a context in which modes get composite operators as they are called, as PyTorch does above autograd."""
+    return CONTEXT.set(whole=whole)
+
+
 # -------------------------------------------------------------------------------------- the mode stack of a thread
 class _Asked:
     """The entry of a mode in the thread's stack of handlers."""

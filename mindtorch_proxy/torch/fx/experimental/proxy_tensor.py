@@ -3,14 +3,25 @@
 import contextlib
 import functools
 import inspect
+import operator
+
+import sympy
+from sympy.logic.boolalg import BooleanAtom
 
 import torch
 import torch.utils._pytree as pytree
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.fx import Graph, GraphModule, Proxy, Tracer
 from torch.fx.graph import _PyTreeCodeGen, _PyTreeInfo
-from torch.utils._python_dispatch import TorchDispatchMode, _disable_infra_mode
+from torch._dynamo.source import ConstantSource
+from torch.utils._sympy.functions import FloorDiv
+from torch.utils._sympy.interp import sympy_interp
+from torch.utils._sympy.reference import PythonReferenceAnalysis
+from torch.utils._sympy.solve import try_solve
+from torch.utils._python_dispatch import TorchDispatchMode, _composites_whole, _disable_infra_mode
 from torch.utils.weak import WeakIdKeyDictionary
+
+from ._shape_env import ShapeEnv
 
 __all__ = [
     "DecompositionInterpreter",
@@ -42,8 +53,8 @@ CURRENT_DECOMPOSITION_TABLE: dict = {}
 
 
 def is_sym_node(node):
-    """Whether a node's value is a symbolic number, which is never the case."""
-    return False
+    """Whether a node's value is a symbolic number."""
+    return isinstance(node.meta.get("val"), py_sym_types)
 
 
 class PythonKeyTracer(Tracer):
@@ -55,6 +66,8 @@ class PythonKeyTracer(Tracer):
         self.constants = (
             WeakIdKeyDictionary()
         )  # tensor: its value, for tensors of at most one element that do not depend on the graph's inputs
+        self.numbers = {}  # expression: the proxy of a symbolic number
+        self.sources, self.derived = {}, {}  # symbol, or another expression: (proxy of a tensor, its dimension)
         self.root = torch.nn.Module()
         self.graph = Graph(tracer_cls=type(self))
         self.tensor_attrs = {}
@@ -76,11 +89,96 @@ class PythonKeyTracer(Tracer):
             self.tensor_attrs[a] = name
             setattr(self.root, name, a)
             return self.create_node("get_attr", name, (), {})
+        if isinstance(a, py_sym_types):
+            return super().create_arg(self.number(a))
         return super().create_arg(a)
 
     def unwrap_proxy(self, e):
+        if isinstance(e, py_sym_types):
+            return self.number(e)
         proxy = self.tensor_tracker.get(e) if isinstance(e, torch.Tensor) else None
         return e if proxy is None else proxy
+
+    # -------------------------------------------------------------------------------------------- symbolic numbers
+    def note_sizes(self, tensor, proxy):
+        """Note which symbols the sizes of a tensor of the graph give."""
+        for dim, n in enumerate(tensor.shape):
+            if isinstance(n, torch.SymInt) and not n.node.is_nested_int():
+                expr = n.node.expr
+                (self.sources if expr.is_Symbol else self.derived).setdefault(expr, (proxy, dim))
+
+    def note_number(self, number, proxy):
+        """Note the proxy of a symbolic number."""
+        self.numbers.setdefault(number.node.expr, proxy)
+
+    def number(self, a):
+        """Return the proxy of a symbolic number, which nodes compute from sizes; a plain number for a constant."""
+        if not isinstance(a, py_sym_types) or a.node.is_nested_int():
+            return a
+        node = a.node
+        expr = node.expr
+        if expr.is_number or isinstance(expr, BooleanAtom):
+            return node.pytype(expr)
+        found = self.numbers.get(expr)
+        if found is None:
+            found = self.numbers[expr] = self._computed(expr, node)
+            if isinstance(found, Proxy) and "val" not in found.node.meta:
+                found.node.meta["val"] = a
+        return found
+
+    def _computed(self, expr, node):
+        place = self.sources.get(expr)
+        if place is None and (node is None or node.how is None):
+            place = self.derived.get(expr)
+        if place is not None:
+            return self.create_proxy("call_function", aten.sym_size.int, place, {}, name="sym_size_int")
+        if node is not None and node.how is not None:
+            function, operands = node.how
+            return self.create_proxy("call_function", function, tuple(map(self.number, operands)), {})
+        if expr.is_Symbol:
+            return self._solved(expr)
+        return sympy_interp(_Recorded(self), {}, expr, missing_handler=self._symbol)
+
+    def _symbol(self, symbol):
+        """Return the proxy of a symbol."""
+        found = self.numbers.get(symbol)
+        if found is None:
+            found = self.numbers[symbol] = self._computed(symbol, None)
+            if isinstance(found, Proxy) and (mode := self.shape_env()) is not None:
+                found.node.meta.setdefault("val", mode.create_symintnode(symbol))
+        return found
+
+    def shape_env(self):
+        """Return the environment of the sizes of the graph, or None."""
+        for place, _ in (*self.sources.values(), *self.derived.values()):
+            mode = getattr(place.node.meta.get("val"), "fake_mode", None)
+            if mode is not None:
+                return mode.shape_env
+        return None
+
+    def _solved(self, symbol):
+        """Return the proxy of a symbol that occurs in sizes as part of an expression, such as 2*s0."""
+        for expr, (proxy, dim) in self.derived.items():
+            given = sympy.Symbol("given", integer=True)
+            solved = try_solve(sympy.Eq(expr, given), symbol) if expr.free_symbols == {symbol} else None
+            if solved is not None and solved[0].func is sympy.Eq:
+                size = self.create_proxy("call_function", aten.sym_size.int, (proxy, dim), {}, name="sym_size_int")
+                value = solved[1]
+                numerator, denominator = value.as_numer_denom()
+                value = numerator if denominator == 1 else FloorDiv(numerator, denominator)
+                return sympy_interp(_Recorded(self), {given: size}, value)
+        raise KeyError(f"no input of the graph has the size {symbol}")
+
+
+class _Recorded(PythonReferenceAnalysis):
+    """Evaluates an expression by nodes of a graph."""
+
+    def __init__(self, tracer):
+        self.tracer = tracer
+
+    def sym_sum(self, args):
+        """Add terms, those with a negative factor by subtraction."""
+        return functools.reduce(operator.add, args)
 
 
 def extract_val(val, include_real=False):
@@ -96,7 +194,7 @@ def extract_val(val, include_real=False):
             )
     if isinstance(val, (list, tuple)):
         return type(val)([extract_val(x) for x in val])
-    return val if isinstance(val, (int, float, bool, complex, str, type(None))) else None
+    return val if isinstance(val, (int, float, bool, complex, str, type(None), *py_sym_types)) else None
 
 
 def snapshot_fake(val, include_real=False):
@@ -119,6 +217,8 @@ def thunkify(tracer, f, *args, **kwargs):
 def track_tensor(tensor, proxy, *, constant=None, tracer):
     """Associate a tensor with a proxy."""
     tracer.tensor_tracker[tensor] = proxy
+    if isinstance(proxy, Proxy):
+        tracer.note_sizes(tensor, proxy)
 
 
 def track_tensor_tree(inner_res, proxy_res, *, constant=None, tracer):
@@ -129,11 +229,15 @@ def track_tensor_tree(inner_res, proxy_res, *, constant=None, tracer):
             if isinstance(proxy, Proxy):
                 set_meta(proxy, e)
             track_tensor(e, proxy, tracer=tracer)
+        elif isinstance(e, py_sym_types):
+            if isinstance(proxy, Proxy):
+                proxy.node.meta["val"] = e
+                tracer.note_number(e, proxy)
         elif isinstance(e, (list, tuple)):
             if isinstance(proxy, Proxy):
                 proxy.node.meta["val"] = extract_val(e)
             for i, member in enumerate(e):
-                if isinstance(member, (torch.Tensor, list, tuple)):
+                if isinstance(member, (torch.Tensor, list, tuple, *py_sym_types)):
                     track(member, proxy[i])
         elif isinstance(e, dict):
             for key, member in e.items():
@@ -190,12 +294,17 @@ def proxy_call(proxy_mode, func, pre_dispatch, args, kwargs):
     tracer = proxy_mode.tracer
     tracked = [x for x in leaves if isinstance(x, torch.Tensor) and x in tracer.tensor_tracker]
     constant = _of_constants(tracer, func, args, kwargs, tracked)
+    symbolic = any(isinstance(x, FakeTensor) and x.fake_mode.shape_env is not None for x in leaves)
     if torch.Tag.data_dependent_output in func.tags:
         if constant is not None:
             return constant
-        _refuse_values(proxy_mode, func, tracked)
+        if not symbolic:
+            _refuse_values(proxy_mode, func, tracked)
     if func is aten._local_scalar_dense.default:
-        return func(*args, **kwargs)
+        if not symbolic or not tracked:
+            return func(*args, **kwargs)
+        if proxy_mode.pre_dispatch:
+            func = aten.item.default
     if func is aten.lift_fresh.default:
         func = aten.lift_fresh_copy.default
     proxy_args, proxy_kwargs = pytree.tree_map(tracer.unwrap_proxy, (args, kwargs))
@@ -302,6 +411,8 @@ def dispatch_trace(root, tracer, names, leaves, run, arguments=(), in_spec=None,
         if isinstance(leaf, torch.Tensor):
             set_meta(proxy, leaf)
             track_tensor(leaf, proxy, tracer=tracer)
+        elif isinstance(leaf, py_sym_types):
+            track_tensor_tree(leaf, proxy, tracer=tracer)
     out_leaves, spec = pytree.tree_flatten(run())
     proxies = [tracer.unwrap_proxy(x) for x in out_leaves]
     nested = in_spec is not None
@@ -326,25 +437,27 @@ def make_fx(
 ):
     """Return a function that traces f on its arguments and returns a GraphModule of the operators.
 
-    tracing_mode: "real" runs the operators; "fake" and "symbolic" only compute shapes. Sizes are concrete numbers in
-    every mode.
+    tracing_mode: "real" runs the operators; "fake" and "symbolic" only compute shapes. With "symbolic" sizes are
+    symbols, and the result has the attribute shape_env.
+    pre_dispatch: composite operators stay whole, as PyTorch has them above autograd.
     """
     if tracing_mode not in ("real", "fake", "symbolic"):
         raise AssertionError(f"tracing_mode must be one of ['real', 'fake', 'symbolic'], got {tracing_mode}")
-    if pre_dispatch:
-        raise NotImplementedError("make_fx(pre_dispatch=True): graphs are of what is below autograd")
 
     @functools.wraps(f)
     def wrapped(*args):
         tracer = PythonKeyTracer()
         leaves, spec = pytree.tree_flatten(args)
-        mode = contextlib.nullcontext()
+        mode, shape_env = contextlib.nullcontext(), None
         if tracing_mode != "real":
             fake = next((x.fake_mode for x in leaves if isinstance(x, FakeTensor)), None)
             mode = fake or FakeTensorMode(
-                allow_fallback_kernels=True, allow_non_fake_inputs=_allow_non_fake_inputs or _has_parameters(f)
+                allow_fallback_kernels=True,
+                allow_non_fake_inputs=_allow_non_fake_inputs or _has_parameters(f),
+                shape_env=ShapeEnv() if tracing_mode == "symbolic" else None,
             )
-            leaves = [mode.from_tensor(x) if isinstance(x, torch.Tensor) else x for x in leaves]
+            shape_env = mode.shape_env
+            leaves = [_faked(x, f"input{i}", mode, tracing_mode) for i, x in enumerate(leaves)]
         proxy_mode = ProxyTorchDispatchMode(
             tracer, tracing_mode, pre_dispatch, _error_on_data_dependent_ops=_error_on_data_dependent_ops
         )
@@ -352,7 +465,7 @@ def make_fx(
         names = _placeholder_names(f, args)
 
         def run():
-            with mode, proxy_mode:
+            with mode, proxy_mode, _recording_asserts(shape_env, tracer), _composites_whole(pre_dispatch):
                 return f(*pytree.tree_unflatten(leaves, spec))
 
         nested = any(pytree.tree_structure(a) != pytree.tree_structure(0) for a in args)
@@ -361,9 +474,43 @@ def make_fx(
         )
         returns = getattr(f, "__annotations__", {}).get("return")
         graph = dispatch_trace(tracer.root, tracer, names, leaves, run, arguments, in_spec, returns)
-        return GraphModule(tracer.root, graph, getattr(f, "__name__", "<lambda>"))
+        gm = GraphModule(tracer.root, graph, getattr(f, "__name__", "<lambda>"))
+        if shape_env is not None:
+            gm.shape_env = shape_env
+        return gm
 
     return wrapped
+
+
+def _faked(x, name, mode, tracing_mode):
+    """Return the fake tensor of an argument, or with symbolic sizes the symbol of an int."""
+    if isinstance(x, torch.Tensor):
+        return mode.from_tensor(x, source=ConstantSource(name))
+    if type(x) is int and tracing_mode == "symbolic" and mode.shape_env is not None:
+        symbol = mode.shape_env.create_symbol(x, ConstantSource(name), positive=None)
+        return mode.shape_env.create_symintnode(symbol, hint=x)
+    return x
+
+
+@contextlib.contextmanager
+def _recording_asserts(shape_env, tracer):
+    """Context manager in which the graph asserts the conditions that depend on values of tensors."""
+    if shape_env is None:
+        yield
+        return
+
+    def note(expr):
+        number = tracer.number(shape_env.create_symboolnode(expr))
+        text = f"Runtime assertion failed for expression {expr} on node '{getattr(number, 'node', number)}'"
+        tracer.create_proxy(
+            "call_function", aten._assert_scalar.default, (number, text), {}, name="_assert_scalar_default"
+        )
+
+    before, shape_env.on_assert = shape_env.on_assert, note
+    try:
+        yield
+    finally:
+        shape_env.on_assert = before
 
 
 def _has_parameters(f):

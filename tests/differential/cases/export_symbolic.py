@@ -1,0 +1,183 @@
+"""torch.export with symbolic sizes: ranges, results at other sizes, guards and PyTorch's errors."""
+
+import logging
+
+from comparing import STRICT
+
+TOLERANCE = STRICT
+
+
+def _module(torch, fn):
+    class M(torch.nn.Module):
+        def forward(self, x, y):
+            return fn(x, y)
+
+    return M()
+
+
+def _exported(torch, fn, args, shapes):
+    logging.disable(logging.CRITICAL)
+    try:
+        return torch.export.export(_module(torch, fn), args, dynamic_shapes=shapes)
+    finally:
+        logging.disable(logging.NOTSET)
+
+
+def _told(torch, fn, args, shapes):
+    try:
+        program = _exported(torch, fn, args, shapes)
+    except Exception as error:
+        return type(error).__name__, str(error)
+    return [(str(e), str(r)) for e, r in program.range_constraints.items()]
+
+
+def case_ranges_of_sizes(torch):
+    Dim, a = torch.export.Dim, (torch.randn(4, 6), torch.randn(4, 6))
+    b = Dim("b")
+    return [
+        _told(
+            torch, lambda x, y: (x + 1 if x.shape[0] > 3 else x, y), a, {"x": {0: Dim("b", min=4, max=9)}, "y": None}
+        ),
+        _told(torch, lambda x, y: (x, y), (torch.randn(1, 3), torch.randn(2)), {"x": {0: Dim.AUTO}, "y": None}),
+        _told(torch, lambda x, y: x[1:] + y, (torch.randn(5, 3), torch.randn(4, 3)), {"x": {0: b + 1}, "y": {0: b}})[
+            -1
+        ],
+        _told(
+            torch,
+            lambda x, y: (x * y.shape[0], y),
+            (torch.randn(8, 3), torch.randn(4)),
+            ({0: Dim.AUTO(min=3, max=20)}, (Dim.DYNAMIC(max=10),)),
+        ),
+    ]
+
+
+def case_errors_of_constraints(torch):
+    Dim, a = torch.export.Dim, (torch.randn(4, 6), torch.randn(4, 6))
+    b, c, two = Dim("b"), Dim("c"), (torch.randn(8, 3), torch.randn(3, 3))
+    add, both = lambda x, y: x + y, lambda x, y: (x, y)
+    more = lambda x, y: (x + 1 if x.shape[0] > 3 else x, y)
+    one = (torch.randn(1, 3), torch.randn(2))
+    return [
+        _told(torch, lambda x, y: x.view(4, 6) + y, a, {"x": {0: b}, "y": {0: b}}),
+        _told(torch, add, a, {"x": {0: b}, "y": {0: c}}),
+        _told(torch, add, a, {"x": {0: b}, "y": {0: None}}),
+        _told(torch, more, a, {"x": {0: b}, "y": None}),
+        _told(torch, more, a, {"x": {0: Dim("b", max=9)}, "y": None}),
+        _told(torch, both, one, {"x": {0: b}, "y": None}),
+        _told(torch, both, one, {"x": {0: Dim.DYNAMIC}, "y": None}),
+        _told(torch, both, two, {"x": {0: 2 * b}, "y": {0: b}}),
+        _told(torch, both, two, {"x": {0: b}, "z": None}),
+        _told(torch, both, two, {"x": [b], "y": None}),
+        _told(torch, both, (two[0], [two[1]]), {"x": [b, None], "y": {0: b}}),
+        _told(torch, both, two, {"x": {0: "q"}, "y": None}),
+    ]
+
+
+def case_results_at_other_sizes(torch):
+    auto = torch.export.Dim.AUTO
+    programs = [
+        (lambda x, y: x @ y, (torch.randn(8, 3), torch.randn(3, 7)), (5, 4), (4, 6)),
+        (lambda x, y: torch.cat([x, y.flip(0)], 1)[:, ::2], (torch.randn(4, 3), torch.randn(4, 5)), (6, 8), (6, 3)),
+        (lambda x, y: x.reshape(-1, x.shape[0]).softmax(-1).sum(0) + y.sum(), (torch.randn(4, 8),) * 2, (6, 4), (6, 4)),
+        (
+            lambda x, y: torch.arange(x.shape[0]) + torch.zeros(y.shape[1], x.shape[0]),
+            (torch.randn(3, 4),) * 2,
+            (5, 2),
+            (5, 2),
+        ),
+        (
+            lambda x, y: x.unsqueeze(1).expand(-1, y.shape[0], -1) * y,
+            (torch.randn(3, 4), torch.randn(5, 4)),
+            (2, 6),
+            (7, 6),
+        ),
+        (
+            lambda x, y: torch.nn.functional.pad(x, (1, 2))[: y.shape[0] - 1],
+            (torch.randn(6, 4), torch.randn(5, 4)),
+            (9, 3),
+            (4, 2),
+        ),
+    ]
+    found = []
+    for fn, args, first, second in programs:
+        shapes = tuple({i: auto for i in range(t.dim())} for t in args)
+        module = _exported(torch, fn, args, shapes).module()
+        x = torch.linspace(-1, 1, first[0] * first[1]).reshape(first)
+        y = torch.linspace(0, 2, second[0] * second[1]).reshape(second)
+        found.append(module(x, y))
+    return found
+
+
+def case_guards_of_a_program(torch):
+    auto = torch.export.Dim.AUTO
+    program = _exported(
+        torch, lambda x, y: x @ y, (torch.randn(8, 3), torch.randn(3, 7)), ({0: auto, 1: auto}, {0: auto, 1: auto})
+    )
+    module, found = program.module(), []
+    for args in ((torch.ones(3, 4), torch.ones(3, 4)), (torch.ones(1, 4), torch.ones(4, 4)), (torch.ones(3, 4),)):
+        try:
+            found.append(module(*args))
+        except Exception as error:
+            found.append((type(error).__name__, str(error)))
+    return found
+
+
+def case_values_become_sizes(torch):
+    class M(torch.nn.Module):
+        def forward(self, x):
+            n = x.sum().item()
+            torch._check(n >= 2)
+            return torch.nonzero(x) * 2, torch.zeros(n), x[x > 0].shape[0], torch.unique_consecutive(x)
+
+    module = torch.export.export(
+        M(), (torch.ones(3, dtype=torch.int64),), dynamic_shapes=({0: torch.export.Dim.AUTO},)
+    ).module()
+    return [module(torch.tensor(v)) for v in ([1, 0, 2, 2], [1, 1], [0, 3, 3, 3, 1])]
+
+
+def case_decomposed_programs(torch):
+    class M(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("count", torch.zeros(1))
+            self.weight = torch.nn.Parameter(torch.linspace(-1, 1, 12).reshape(3, 4))
+
+        def forward(self, x):
+            self.count.add_(1)
+            y = torch.nn.functional.linear(x, self.weight)
+            z = torch.zeros_like(y)
+            z[:, 0] = y[:, 1]
+            z[0].mul_(2)
+            return torch.nn.functional.silu(z), y.masked_fill(y > 0, 1.0), x.triu()
+
+    program = torch.export.export(M(), (torch.ones(2, 4),), dynamic_shapes=({0: torch.export.Dim("b")},))
+    lowered = program.run_decompositions()
+    x = torch.linspace(-2, 2, 20).reshape(5, 4)
+    ops = {str(n.target) for n in lowered.graph.nodes if n.op == "call_function"}
+    kinds = [(s.kind.name, s.target) for s in lowered.graph_signature.output_specs]
+    module = lowered.module()
+    return [
+        module(x),
+        module.count,
+        kinds,
+        sorted(o for o in ops if o.partition(".")[2].partition(".")[0].endswith("_")),
+    ]
+
+
+def case_symbolic_numbers(torch):
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    found = []
+
+    def f(x):
+        s = x.shape[0]
+        numbers = [s + 1, 1 + s, s * 2 // 3, s % 2, -s, s**2, torch.sym_max(s, 4), torch.sym_min(3, s), abs(s)]
+        found.extend(
+            [isinstance(s, int), type(s).__name__, type(s / 2).__name__, type(s > 2).__name__, s == 3, bool(s > 2)]
+        )
+        found.append([n.node.hint if hasattr(n, "node") else n for n in numbers])
+        return x.new_zeros(s * 2), torch.sym_float(s)
+
+    traced = make_fx(f, tracing_mode="symbolic")(torch.ones(5, 3))
+    found.append(traced(torch.ones(5, 3)))
+    return [bool(v) if type(v).__name__ == "SymBool" else v for v in found]
