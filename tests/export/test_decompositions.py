@@ -35,6 +35,10 @@ CASES = {
     aten.count_nonzero.dim_IntList: [(X, [0, 1])],
     aten.var.correction: [(X,), (X, [1])],
     aten._fused_rms_norm.default: [(X, [3], Y[0], 1e-5), (X, [2, 3], None, 1e-6)],
+    aten._adaptive_avg_pool2d.default: [(torch.arange(70.0).reshape(1, 2, 5, 7), size) for size in ([1, 1], [2, 3])],
+    aten._adaptive_avg_pool3d.default: [
+        (torch.arange(60.0).reshape(1, 1, 3, 4, 5), size) for size in ([1] * 3, [2, 4, 3])
+    ],
     aten.norm.Scalar: [(X,), (X, 1)],
     aten.norm.ScalarOpt_dim: [(X, 2, [1]), (X, None, [0], True)],
     aten.dist.default: [(X, Y), (X, Y, 1)],

@@ -201,6 +201,25 @@ def _fused_rms_norm(input, normalized_shape, weight, eps):
     return (out if weight is None else out * weight).to(input.dtype), rstd
 
 
+def _shares(n, parts, like):
+    """Return the matrix (parts, n) that takes n elements to the means of as many neighbouring windows."""
+    rows = []
+    for k in range(parts):
+        first, last = k * n // parts, -((k + 1) * n // -parts)
+        rows.append([1 / (last - first) if first <= i < last else 0.0 for i in range(n)])
+    return torch.tensor(rows, dtype=like.dtype, device=like.device)
+
+
+@_for_others(aten._adaptive_avg_pool2d.default, aten._adaptive_avg_pool3d.default)
+def _adaptive_avg_pool(self, output_size):
+    dims = len(output_size)
+    if all(n == 1 for n in output_size):
+        return self.mean(list(range(-dims, 0)), True)
+    for d, parts in zip(range(-dims, 0), output_size):
+        self = (self.movedim(d, -1) @ _shares(self.shape[d], parts, self).T).movedim(-1, d)
+    return self.contiguous()
+
+
 # ------------------------------------------------------------------------------------------------ losses
 def _reduced(loss, reduction):
     """Return a loss, its mean or its sum, by PyTorch's numbers 0, 1, 2."""
