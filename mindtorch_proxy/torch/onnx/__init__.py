@@ -110,6 +110,7 @@ def export(
         The ONNXProgram.
 
     Raises:
+        ModuleNotFoundError: if onnxscript is not installed.
         NotImplementedError: for dynamo=False, report and profile.
         TorchExportError: if torch.export.export fails.
         ConversionError: if an operator has no ONNX function.
@@ -121,6 +122,7 @@ def export(
     for name, given in (("report", report), ("profile", profile)):
         if given:
             raise NotImplementedError(f"torch.onnx.export({name}=True) is missing")
+    importlib.import_module("onnxscript")  # so that this is the package that an error names first
     from ._internal.exporter import _core, _dynamic_shapes, _registration
 
     args = (args,) if isinstance(args, torch.Tensor) else tuple(args)
@@ -181,12 +183,10 @@ def export(
 
 
 def __getattr__(name):
-    """Return ONNXProgram, whose module needs the packages of ONNX, or a submodule that is imported on first use."""
+    """Import what is needed seldom on first use."""
     if name == "ONNXProgram":
-        try:
-            from ._internal.exporter._onnx_program import ONNXProgram
-        except ModuleNotFoundError as error:
-            raise AttributeError(f"torch.onnx.ONNXProgram needs the package {error.name}") from error
+        from ._internal.exporter._onnx_program import ONNXProgram
+
         return ONNXProgram
     if name == "errors":
         return importlib.import_module("torch.onnx.errors")

@@ -8,12 +8,10 @@ import tempfile
 import textwrap
 import warnings
 
-import onnx_ir as ir
 import torch
-from onnxscript._framework_apis import torch_2_9 as onnxscript_apis
 from torch.utils import _pytree as pytree
 
-from ._values import DTYPES, TorchTensor
+# the packages onnx_ir and onnxscript are imported where they are needed: programs import ONNXProgram without them
 
 LARGE = 1536 * 1024**2  # bytes of weights above which they are saved beside the model; a file holds 2 GB
 _AS_INTEGERS = {1: torch.uint8, 2: torch.uint16}
@@ -38,6 +36,8 @@ def _to_runtime(value):
     import numpy as np
     import onnxruntime
 
+    from ._values import DTYPES
+
     make = onnxruntime.OrtValue
     if not isinstance(value, torch.Tensor):
         dtype = None if isinstance(value, bool) else {int: np.int64, float: np.float32}.get(type(value))
@@ -50,6 +50,8 @@ def _to_runtime(value):
 
 
 def _from_runtime(value):
+    from ._values import DTYPES
+
     dtype = next(d for d, number in DTYPES.items() if number == value.element_type())
     if dtype.is_floating_point and dtype.itemsize < 4 and dtype is not torch.float16:
         return torch.from_dlpack(value._get_c_value())
@@ -63,6 +65,8 @@ class ONNXProgram:
         model: the onnx_ir.Model.
         exported_program: the ExportedProgram that it was made of, or None.
     """
+
+    __module__ = "torch.onnx"
 
     def __init__(self, model, exported_program):
         self.model, self.exported_program = model, exported_program
@@ -85,10 +89,13 @@ class ONNXProgram:
 
     def call_reference(self, *args, **kwargs):
         """Do the same as a call, by the reference implementation of the package onnx."""
+        import onnx_ir
         from onnx.reference import ReferenceEvaluator
 
+        from ._values import TorchTensor
+
         inputs = {
-            i.name: TorchTensor(v).numpy() if isinstance(v, torch.Tensor) else ir.tensor(v).numpy()
+            i.name: TorchTensor(v).numpy() if isinstance(v, torch.Tensor) else onnx_ir.tensor(v).numpy()
             for i, v in zip(self.model.graph.inputs, _operands(args, kwargs))
         }
         return tuple(torch.from_numpy(r) for r in ReferenceEvaluator(self.model_proto).run(None, inputs))
@@ -118,10 +125,14 @@ class ONNXProgram:
     @property
     def model_proto(self):
         """The model as an onnx.ModelProto."""
-        return ir.serde.serialize_model(self.model)
+        import onnx_ir
+
+        return onnx_ir.serde.serialize_model(self.model)
 
     def optimize(self):
         """Fold constants and remove what is not needed, in place, by onnxscript's optimizer."""
+        from onnxscript._framework_apis import torch_2_9 as onnxscript_apis
+
         self.model = onnxscript_apis.optimize(self.model)
 
     def _weights_size(self):
@@ -138,6 +149,9 @@ class ONNXProgram:
             external_data: whether the weights go to a file beside it, of the same name with ".data". They do in any
                 case where a file of the format cannot hold them.
         """
+        import onnx_ir
+        from onnxscript._framework_apis import torch_2_9 as onnxscript_apis
+
         graph = self.model.graph
         weights, inputs = dict(graph.initializers), list(graph.inputs)
         if not include_initializers:
@@ -148,7 +162,7 @@ class ONNXProgram:
             if external_data or self._weights_size() > LARGE:
                 onnxscript_apis.save_model_with_external_data(self.model, destination)
             else:
-                ir.save(self.model, destination)
+                onnx_ir.save(self.model, destination)
         finally:
             if not include_initializers:
                 graph.initializers.update(weights)
@@ -158,6 +172,8 @@ class ONNXProgram:
 
     def apply_weights(self, state_dict):
         """Replace weights by tensors of a state dict; names that the model lacks are left out with a warning."""
+        from ._values import TorchTensor
+
         for name, tensor in state_dict.items():
             if name in self.model.graph.initializers:
                 self.model.graph.initializers[name].const_value = TorchTensor(tensor, name)
@@ -184,11 +200,13 @@ class ONNXProgram:
 
     def rename_axes(self, rename_mapping):
         """Give dimensions other names: {name, or dimension of the model: new name}, also within expressions."""
+        import onnx_ir
+
         names = {key if isinstance(key, str) else key.value: new for key, new in rename_mapping.items()}
         pattern = re.compile("|".join(rf"(?<!\w){re.escape(n)}(?!\w)" for n in sorted(names, key=len, reverse=True)))
         for value in _all_values(self.model):
             if names and value.shape is not None and any(not isinstance(d, int) for d in value.shape):
-                value.shape = ir.Shape(
+                value.shape = onnx_ir.Shape(
                     [
                         d if isinstance(d, int) or d.value is None else pattern.sub(lambda m: names[m[0]], d.value)
                         for d in value.shape
@@ -197,8 +215,10 @@ class ONNXProgram:
 
 
 def _all_values(model):
+    import onnx_ir
+
     yield from model.graph.inputs
     yield from model.graph.initializers.values()
     for part in (model.graph, *model.functions.values()):
-        for node in ir.traversal.RecursiveGraphIterator(part):
+        for node in onnx_ir.traversal.RecursiveGraphIterator(part):
             yield from node.outputs
