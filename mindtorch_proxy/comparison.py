@@ -554,10 +554,12 @@ def ran_here(name, kernels):
 def kernels_of(op, used, where):
     """Return a line for each kernel that an operator has used."""
     entries, lines = list(where.kernel_lines(op)) if used else [], []
-    for kind, primitive in dict.fromkeys((k["kind"], k["primitive"]) for k in used):
+    for (kind, primitive), place in {(k["kind"], k["primitive"]): k["where"] for k in used}.items():
         text = f"{kind}{f' {primitive}' if primitive else ''}"
         at = next((i for i, e in enumerate(entries[:-1]) if e.startswith(f"cpu: {text}")), None)
-        lines.append(f"{op.full}, {text}" + (f": {entries[at + 1].strip()}" if at is not None else ""))
+        entry = f"entry {where.shown(place.rsplit(':', 1))}" if place else ""  # of an operator that `where` hides
+        known = entries[at + 1].strip() if at is not None else entry
+        lines.append(f"{op.full}, {text}" + (f": {known}" if known else ""))
     return lines
 
 

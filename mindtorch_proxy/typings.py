@@ -9,6 +9,7 @@ import ast
 import collections.abc
 import enum
 import importlib
+import importlib.util
 import inspect
 import keyword
 import os
@@ -247,7 +248,9 @@ def member(cls, name, value):
 
 
 OURS = ("torch", "mindtorch_proxy", "contextlib")  # packages whose classes have stubs or give their members away
-SPECIAL = tuple(f"__{name}__" for name in "init call enter exit iter len getitem setitem contains next".split())
+SPECIAL = tuple(
+    f"__{name}__" for name in "init call enter exit iter len getitem getitems setitem contains next".split()
+)
 # double-underscore methods that do not return a tensor, or that type checkers know from `object`
 OWN = {
     f"__{n}__"
@@ -435,6 +438,7 @@ def text_of(here, imports, bodies):
     if here != "torch":
         imports.add(f"from torch import Generator, Size, Tensor, {', '.join(f'{name} as _{name}' for name in names)}")
     else:
+        imports |= {f"from . import {name} as {name}" for name in private(sys.modules["torch"])}
         bodies += [f"_{name} = {name}" for name in names]
     text = HEAD + "\n".join(sorted(imports)) + "\n" + NUMBER + "\n".join(bodies) + "\n"
     return text if here == "torch" else "\n".join(line for line in text.splitlines() if line != f"import {here}") + "\n"
@@ -466,6 +470,12 @@ def write(folder):
         return _write(folder)
 
 
+def private(torch):
+    """Return the names of torch's private modules that `import torch` makes reachable; their contents are Any."""
+    names = (name for name in torch._SUBMODULES if name[0] == "_" and name[:2] != "__")
+    return sorted(name for name in names if importlib.util.find_spec(f"torch.{name}"))
+
+
 def _write(folder):
     modules = served()
     MODULES.update(modules)
@@ -478,6 +488,9 @@ def _write(folder):
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as file:
             file.write(module_(module, modules))
+    for name in private(modules["torch"][0]):
+        with open(os.path.join(target, f"{name}.pyi"), "w", encoding="utf-8") as file:
+            file.write("from typing import Any\n\ndef __getattr__(name: str) -> Any: ...\n")
     with open(os.path.join(target, "py.typed"), "w", encoding="utf-8") as file:
         file.write("")
     progress.show("")

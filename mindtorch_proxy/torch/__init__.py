@@ -142,7 +142,8 @@ def __dir__():
     So a copy of the module made with these names is complete.
     """
     found = (n for n in _SUBMODULES - {"npu", "onnx"} if n[0] != "_" and _find_spec("torch." + n) is not None)
-    return sorted({*_names(), *found})
+    of_lists = (f"_foreach_{n}" for n in dir(_importlib.import_module("torch._foreach")))
+    return sorted({*_names(), *found, *of_lists})
 
 
 # {NAME: module}: torch.NAME is torch.module.NAME

@@ -120,6 +120,13 @@ def _make(name):
     return public
 
 
+def __dir__():
+    """Return the names after _foreach_ of all functions."""
+    both = {*_UNARY, *_BINARY, "addcmul", "addcdiv", "lerp"}
+    own = {name.removeprefix("_foreach_") for name in globals() if name.startswith("_foreach_")}
+    return sorted(own | both - {"zero", "copy"} | {name + "_" for name in both})
+
+
 def __getattr__(name):
     f = _make(name)
     if f is None:

@@ -8,6 +8,7 @@ import warnings
 from collections import defaultdict
 
 import torch
+from mindtorch_proxy.tracebacks import shorten as _shorten
 from mindtorch_proxy.runtime.serialization import unpickler
 from mindtorch_proxy.runtime.serialization import (  # noqa: F401
     _get_obj_state,
@@ -90,6 +91,8 @@ class ExceptionWrapper:
 
     def __init__(self, exc_info=None, where="in background"):
         exc_info = sys.exc_info() if exc_info is None else exc_info
+        _shorten(exc_info[1])
+        exc_info = (*exc_info[:2], exc_info[1].__traceback__)
         # keep only text: the traceback holds its frames, and these may hold this object
         self.exc_type, self.exc_msg, self.where = exc_info[0], "".join(traceback.format_exception(*exc_info)), where
 

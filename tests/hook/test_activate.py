@@ -97,6 +97,13 @@ print([(w.category.__name__, str(w.message)[:40]) for w in seen])
     assert "python -m mindtorch_proxy" in python(*RUN, "--help")
 
 
+def test_the_demo_without_its_extra(python):
+    code = "import sys; sys.modules['transformers'] = None; from mindtorch_proxy.commands import demo; sys.exit(demo())"
+    done = python("-c", code, check=False)
+    assert done.returncode == 1 and "pip install 'mindtorch-proxy[demo]'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_a_program_that_raises_ends_with_1(python, tmp_path):
     (tmp_path / "wrong.py").write_text("raise KeyError('missing')")
     for program in (["-c", "raise KeyError('missing')"], [tmp_path / "wrong.py"], ["-m", "wrong"]):

@@ -146,7 +146,8 @@ def test_planted_faults_are_named_at_their_line(python, oracle_python, tmp_path,
     text = (package / file).read_text()
     assert text.count(old) == 1, file
     (package / file).write_text(text.replace(old, new))
-    (tmp_path / "prog.py").write_text((HERE / "programs/many_steps.py").read_text())
+    program = FAULTS[number].get("program", "many_steps.py")
+    (tmp_path / "prog.py").write_text((HERE / "programs" / program).read_text())
     done = python(
         "-m",
         "mindtorch_proxy",

@@ -1,6 +1,7 @@
 """A traceback has the program's frames and one of ours; MINDTORCH_TRACEBACK=full has all."""
 
 import dis
+import re
 import sys
 import traceback
 
@@ -55,6 +56,22 @@ def test_one_frame_of_ours(name):
     )
     if found[-1].tb_frame.f_code.co_filename[0] == "<":  # its line stands in linecache
         assert traceback.extract_tb(found[-1])[0].line
+
+
+class Broken(torch.utils.data.Dataset):
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, i):
+        return torch.ones(2) @ torch.ones(3)
+
+
+def test_the_text_of_a_workers_error():
+    """The frames of the worker's process are in the message of the error that is raised here."""
+    with pytest.raises(RuntimeError, match="Caught RuntimeError in DataLoader worker process 0") as caught:
+        next(iter(torch.utils.data.DataLoader(Broken(), num_workers=1)))
+    frames = re.findall(r'^  File "(.*?)", line \d+, in (\w+)', str(caught.value), re.M)
+    assert [name for _, name in frames] == ["__getitem__", "__matmul__"] and frames[1][0].startswith("<"), frames
 
 
 def test_frames_of_the_program_inside_modules_stay():

@@ -123,6 +123,22 @@ def test_the_site_builds(site):
     assert (site / "troubleshooting/index.html").exists()
 
 
+def test_commands_of_other_shells(site, python, tmp_path):
+    """They stand on the page as they are in the source, and fish's activate and deactivate."""
+    page = (site / "activation/index.html").read_text()
+    shown = html.unescape(re.sub(r"<[^>]*>", "", page))
+    for language in ("fish", "nu", "powershell"):
+        (block,) = blocks("activation", language)
+        assert all(line in shown for line in block.splitlines()) and "\\|" not in block
+    if not (fish := shutil.which("fish")):
+        pytest.skip("fish is not installed")
+    which = "import importlib.util as u; print(u.find_spec('torch') is not None)"
+    on, off = blocks("activation", "fish")[0].splitlines()
+    code = f'{on}; python -c "{which}"; {off}; python -c "{which}"'
+    output = python("-c", code, executable=fish, PATH=f"{sys.prefix}/bin:{os.environ['PATH']}", HOME=tmp_path)
+    assert output.split() == ["True", "False"]
+
+
 FRAMES = """<!doctype html>{frames}<script>
 const seen = {{}};
 for (const f of document.querySelectorAll("iframe")) f.onload = () => {{
@@ -250,7 +266,7 @@ def test_wheel_and_sdist(tmp_path):
     compiled = [name for name in names if name.endswith(".so")]
     found = sorted(name.split("/runtime/")[1].split(".")[0] for name in compiled)
     assert found == (["halves", "samplers"] if shutil.which("cc") else [])
-    assert not [name for name in names if name.startswith(("tests/", "runner/", "tools/"))]
+    assert not [name for name in names if name.startswith(("tests/", "runner/", "tools/")) or "/segments/" in name]
     sources = {
         name.partition("/")[2] for name in tarfile.open(files[0]).getnames()
     }  # includes the tests, which the second command in README runs

@@ -1,0 +1,1 @@
+"""Programs that show what can be done. `mindtorch-demo` runs one of them."""
