@@ -361,7 +361,7 @@ def pipelines(count):
     print("equal")
 
 
-def context():
+def context(_):
     """Attention over a sequence that the NPUs share."""
     sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "distributed"))
     import context_programs
@@ -390,58 +390,62 @@ class Block(torch.nn.Module):
         return x + self.down(torch.relu(self.up(self.norm(x))))
 
 
-def step(program):
-    """A second step of one of the ways to share a model, between two marks."""
-    from torch.distributed import pipelining as pp
+def step(*programs):
+    """Second steps of ways to share a model, each between two marks."""
+    begin("hccl")
+    mark = torch.zeros(7, dtype=torch.int16, device="npu")
+    for run in map(prepared, programs):
+        run()
+        for marked in (True, False):
+            torch.npu.synchronize()
+            dist.broadcast(mark, 0)
+            torch.npu.synchronize()
+            if marked:
+                run()
+    dist.destroy_process_group()
+    print("done")
+
+
+def prepared(program):
+    """What makes a step of a model that is shared in one way."""
     from torch.distributed.fsdp import fully_shard
     from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
     from torch.nn.parallel import DistributedDataParallel
 
-    begin("hccl")
-    blocks = [Block(i).npu() for i in range(BLOCKS)]
-    whole = torch.nn.Sequential(*blocks, torch.nn.Linear(WIDTH, WIDTH).npu())
     plan = {"up": ColwiseParallel(), "down": RowwiseParallel()}
-
-    def shared():
-        if program == "ddp":
-            return DistributedDataParallel(whole)
-        if program == "fsdp":
-            for block in blocks:
-                fully_shard(block)
-            return fully_shard(whole)
+    if program == "pp":
+        return piped(SIZE, RANK, None, None, ROWS, lambda b: b)
+    if program == "all":
+        mesh = dist.init_device_mesh("npu", (2, 2, 2), mesh_dim_names=("dp", "pp", "tp"))
+        groups = mesh.get_group("pp"), mesh.get_group("dp")
+        split = lambda b: parallelize_module(b, mesh["tp"], plan)
+        return piped(2, mesh.get_local_rank("pp"), *groups, ROWS // 2, split)
+    blocks = [Block(i).npu() for i in range(BLOCKS)]
+    model = torch.nn.Sequential(*blocks, torch.nn.Linear(WIDTH, WIDTH).npu())
+    if program == "ddp":
+        model = DistributedDataParallel(model)
+    elif program == "fsdp":
+        for block in [*blocks, model]:
+            fully_shard(block)
+    else:
         mesh = dist.init_device_mesh("npu", (SIZE,))
         for block in blocks:
             parallelize_module(block, mesh, plan)
-        return whole
+    x = torch.ones(ROWS, WIDTH, device="npu")
+    return lambda: model(x).square().mean().backward()
 
-    def piped(count, place, group, rows, wrap):
-        width = BLOCKS // count or 1
-        chain = torch.nn.Sequential(*[wrap(Block(i).npu()) for i in range(width)])
-        chain = DistributedDataParallel(chain, process_group=group[1]) if group[1] else chain
-        stage = pp.PipelineStage(chain, place, count, torch.device("npu", RANK), group=group[0])
-        schedule = pp.Schedule1F1B(stage, 2 * count, loss_fn=lambda y, t: (y - t).square().mean())
-        x, y = (torch.ones(rows, WIDTH, device="npu") for _ in range(2))
-        return lambda: schedule.step(*([x] if place == 0 else []), target=y if place == count - 1 else None)
 
-    if program == "pp":
-        run = piped(SIZE, RANK, (None, None), ROWS, lambda b: b)
-    elif program == "all":
-        mesh = dist.init_device_mesh("npu", (2, 2, 2), mesh_dim_names=("dp", "pp", "tp"))
-        groups = mesh.get_group("pp"), mesh.get_group("dp")
-        run = piped(2, mesh.get_local_rank("pp"), groups, ROWS // 2, lambda b: parallelize_module(b, mesh["tp"], plan))
-    else:
-        m, x = shared(), torch.ones(ROWS, WIDTH, device="npu")
-        run = lambda: m(x).square().mean().backward()
-    mark = torch.zeros(7, dtype=torch.int16, device="npu")
-    for marked in (False, True):
-        if marked:
-            dist.broadcast(mark, 0)
-            torch.npu.synchronize()
-        run()
-        torch.npu.synchronize()
-    dist.broadcast(mark, 0)
-    dist.destroy_process_group()
-    print("done")
+def piped(count, place, group, replicas, rows, split):
+    """A step of 1F1B with `count` stages, whose replicas are in another group."""
+    from torch.distributed import pipelining as pp
+    from torch.nn.parallel import DistributedDataParallel
+
+    chain = torch.nn.Sequential(*[split(Block(i).npu()) for i in range(BLOCKS // count or 1)])
+    chain = DistributedDataParallel(chain, process_group=replicas) if replicas else chain
+    stage = pp.PipelineStage(chain, place, count, torch.device("npu", RANK), group=group)
+    schedule = pp.Schedule1F1B(stage, 2 * count, loss_fn=lambda y, t: (y - t).square().mean())
+    x, y = (torch.ones(rows, WIDTH, device="npu") for _ in range(2))
+    return lambda: schedule.step(*([x] if place == 0 else []), target=y if place == count - 1 else None)
 
 
 # ---------------------------------------------------------------- in streams
@@ -572,4 +576,5 @@ def rounds(count):
 
 
 if __name__ == "__main__":
-    globals()[sys.argv[1]](*sys.argv[2:])
+    for name in sys.argv[1].split(","):
+        globals()[name](*sys.argv[2:])

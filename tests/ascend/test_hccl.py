@@ -46,9 +46,10 @@ spec.loader.exec_module(communication)
 WORKERS = HERE.parent / "distributed"
 ON_NPUS = {"EMULATED_CANN_DEVICES": 2, "WORKER_DEVICE": "npu", "OMP_NUM_THREADS": 1}
 SIZES = [2, pytest.param(4, marks=pytest.mark.nightly)]
+SIZES_TO_EIGHT = [*SIZES, pytest.param(8, marks=pytest.mark.nightly)]
 
 
-@pytest.mark.parametrize("size", [*SIZES, pytest.param(8, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("size", SIZES_TO_EIGHT)
 def test_collectives_are_those_of_gloo(size, ranks):
     assert ranks(size, "collectives").ended_well() == ["compared 92"] * size
 
@@ -67,29 +68,16 @@ STEPS = [(3, 2), pytest.param(50, 4, marks=pytest.mark.nightly)]
 
 @pytest.mark.parametrize("count, size", STEPS)
 def test_training_equals_one_process(count, size, ranks):
-    assert ranks(size, "training", count).ended_well() == ["equal"] * size
+    programs = "training,tensor_parallel,pipelines,context"
+    assert ranks(size, programs, count, seconds=200 + 8 * count).ended_well() == ["equal"] * size
 
 
-@pytest.mark.parametrize("program", ["tensor_parallel", "pipelines"])
-@pytest.mark.parametrize("count, size", STEPS)
-def test_a_split_model_equals_one_process(program, count, size, ranks):
-    assert ranks(size, program, count).ended_well() == ["equal"] * size
-
-
-@pytest.mark.parametrize("size", SIZES)
-def test_context_parallel_attention_equals_one_process(size, ranks):
-    assert ranks(size, "context").ended_well() == ["equal"] * size
-
-
-SHARED = [(p, n) for n in (2, 4, 8) for p in (*communication.PROGRAMS, "all") if p != "all" or n == 8]
-
-
-@pytest.mark.parametrize(
-    "program, size", [s if s[1] == 2 else pytest.param(*s, marks=pytest.mark.nightly) for s in SHARED]
-)
-def test_a_step_sends_what_is_computed(program, size, ranks, tmp_path):
-    assert ranks(size, "step", program, EMULATED_CANN_ARGS=tmp_path / "calls").ended_well() == ["done"] * size
-    assert communication.counted(tmp_path / "calls", size) == communication.expected(program, size)
+@pytest.mark.parametrize("size", SIZES_TO_EIGHT)
+def test_a_step_sends_what_is_computed(size, ranks, tmp_path):
+    programs = communication.programs(size)
+    assert ranks(size, "step", *programs, EMULATED_CANN_ARGS=tmp_path / "calls").ended_well() == ["done"] * size
+    found = communication.counted(tmp_path / "calls", size)
+    assert found == [communication.expected(program, size) for program in programs]
 
 
 def test_the_page_on_scale_has_the_computed_table():
