@@ -524,6 +524,21 @@ def failure(name, seconds, reads):
     print("nothing happened")
 
 
+def restarts():
+    """A rank ends in the middle; torchrun starts all of them again."""
+    turn = int(os.environ["TORCHELASTIC_RESTART_COUNT"])
+    begin("hccl", timeout=datetime.timedelta(seconds=20))
+    x = torch.ones(4, device="npu")
+    for i in range(10):
+        if turn == 0 and RANK == 1 and i == 5:
+            os._exit(3)
+        dist.all_reduce(x)
+        x /= SIZE
+    assert x.tolist() == [1.0] * 4
+    dist.destroy_process_group()
+    print("right after", turn)
+
+
 def lagging(seconds):
     """Rank 1 does not come at all: it sleeps, alive."""
     begin("hccl", timeout=datetime.timedelta(seconds=float(seconds)))

@@ -96,6 +96,14 @@ def test_accelerate_launch(launched, tmp_path):
 
 
 @pytest.mark.nightly
+def test_torchrun_starts_ranks_again(launched):
+    run = [sys.executable, "-m", "mindtorch_proxy", "-m", "torch.distributed.run", "--standalone", "--max-restarts=1"]
+    done = launched(*run, "--nproc-per-node=2", PROGRAMS, "restarts", **ON_NPUS)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.count("right after 1") == 2
+
+
+@pytest.mark.nightly
 def test_trainer(launched, tmp_path):
     pytest.importorskip("transformers")
     command = [sys.executable, "-m", "mindtorch_proxy", "-m", "torch.distributed.run", "--standalone"]
