@@ -134,7 +134,7 @@ def tables():
 # ---------------------------------------------------------------- what the emulator counts
 LINE = re.compile(r"Hccl(\w+)\((.*)\)$")
 TENSOR = re.compile(r"(\w+)\[(\d*)\]")
-MARK = "int16[7]"  # what the program broadcasts before and after the step
+MARK = re.compile(r"HcclBroadcast\(.*int16\[7\]")  # what the program broadcasts before and after a step
 
 
 def _data(tensor):
@@ -145,7 +145,7 @@ def _data(tensor):
 def counted(path, size):
     """Return {kind: (calls, bytes)} of an NPU, the mean, from the emulator's list of calls, for each step in it."""
     lines = Path(path).read_text().splitlines()
-    marks = [i for i, line in enumerate(lines) if MARK in line]  # of all ranks before a step, then of all after it
+    marks = [i for i, line in enumerate(lines) if MARK.match(line)]  # of all ranks before a step, then of all after it
     steps = range(0, len(marks), 2 * size)
     return [_sums(lines[marks[i + size - 1] + 1 : marks[i + 2 * size - 1]], size) for i in steps]
 
@@ -154,7 +154,7 @@ def _sums(lines, size):
     calls, data = Counter(), Counter()
     for line in lines:
         found = LINE.match(line)
-        if found is None or MARK in line or found.group(1) == "Init":
+        if found is None or found.group(1) == "Init":
             continue
         name, arguments = found.groups()
         if "SendRecv" in name or name in ("Send", "Recv"):

@@ -17,6 +17,6 @@ def test_what_is_refused(ranks):
         ("NotImplementedError", "scaled_dot_product_attention inside context_parallel: a mask"),
         ("NotImplementedError", "is_causal requires the same query and context sequence lengt"),
         ("NotImplementedError", "Context Parallel does not support using ring for kv shards r"),
-        ("ValueError", "`seq_dims` must have the same number of elements as `buffers`."),
+        ("ValueError", "`seq_dims` must have the same number of elements as `buffers"),
         ("ValueError", "`no_restore_buffers` must be a subset of `buffers`."),
     ]
