@@ -154,7 +154,7 @@ def _sums(lines, size):
     calls, data = Counter(), Counter()
     for line in lines:
         found = LINE.match(line)
-        if found is None or found.group(1) == "Init":
+        if found is None or MARK.match(line) or found.group(1) == "Init":
             continue
         name, arguments = found.groups()
         if "SendRecv" in name or name in ("Send", "Recv"):

@@ -318,7 +318,8 @@ def pipelines(count):
 
     def layer(seed):
         torch.manual_seed(seed)
-        return torch.nn.Sequential(torch.nn.LayerNorm(8), torch.nn.Linear(8, 8), torch.nn.Tanh()).npu()
+        # with a LayerNorm, 50 steps turn a rounding of 1e-7 into 4e-5, in the real torch too
+        return torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Tanh()).npu()
 
     def batches():
         torch.manual_seed(1)
@@ -391,10 +392,11 @@ class Block(torch.nn.Module):
 
 
 def step(*programs):
-    """Second steps of ways to share a model, each between two marks."""
+    """Third steps of ways to share a model, each between two marks: in the second one DDP makes its buckets anew."""
     begin("hccl")
     mark = torch.zeros(7, dtype=torch.int16, device="npu")
     for run in map(prepared, programs):
+        run()
         run()
         for marked in (True, False):
             torch.npu.synchronize()
