@@ -68,6 +68,12 @@ def select(number):
     _state["index"] = check(number)
 
 
+def propose(number):
+    """Choose an NPU for this process unless one has been chosen or is in use; numbers go round."""
+    if _state["index"] is None and not started():
+        select(number % count())
+
+
 def start(number):
     """Initialize the NPU, if that has not been done, and return its index."""
     number = check(number)

@@ -282,6 +282,174 @@ def training(count):
     print("equal")
 
 
+def tensor_parallel(count):
+    """Rows and columns of the products on different NPUs; the same for both dimensions of a mesh, with fully_shard."""
+    from torch.distributed.fsdp import fully_shard
+    from torch.distributed.tensor import Replicate
+    from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+
+    begin("hccl")
+    alone = steps(model(), int(count), slice(0, 8)).state_dict()
+    plan = {"0": ColwiseParallel(output_layouts=Replicate()), "3": RowwiseParallel(input_layouts=Replicate())}
+
+    def same(name, found):
+        worst = max(
+            (v.full_tensor() if hasattr(v, "full_tensor") else v).sub(alone[k]).abs().max().item() for k, v in found
+        )
+        assert worst < 1e-6, (name, worst)
+
+    split = parallelize_module(model(), dist.init_device_mesh("npu", (SIZE,)), plan)
+    same("tensor parallel", steps(split, int(count), slice(0, 8)).state_dict().items())
+    if SIZE == 4:
+        mesh = dist.init_device_mesh("npu", (2, 2), mesh_dim_names=("dp", "tp"))
+        split = parallelize_module(model(), mesh["tp"], plan)
+        part = slice(4 * (RANK // 2), 4 * (RANK // 2) + 4)
+        found = steps(fully_shard(split, mesh=mesh["dp"]), int(count), part)
+        same("tensor parallel and fully_shard", found.state_dict().items())
+    dist.destroy_process_group()
+    print("equal")
+
+
+def pipelines(count):
+    """Every schedule, beside one process: one, two and three stages a rank."""
+    from torch.distributed import pipelining as pp
+
+    begin("hccl")
+
+    def layer(seed):
+        torch.manual_seed(seed)
+        # with a LayerNorm, 50 steps turn a rounding of 1e-7 into 4e-5, in the real torch too
+        return torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Tanh()).npu()
+
+    def batches():
+        torch.manual_seed(1)
+        return [(torch.randn(16, 8).npu(), torch.randn(16, 8).npu()) for _ in range(int(count))]
+
+    def whole(stages):
+        layers = torch.nn.Sequential(*map(layer, range(stages)))
+        optimizer = torch.optim.SGD(layers.parameters(), lr=0.1, momentum=0.9)
+        for x, y in batches():
+            optimizer.zero_grad()
+            (layers(x) - y).square().mean().backward()
+            optimizer.step()
+        return [[p.detach().cpu() for p in m.parameters()] for m in layers]
+
+    def run(schedule, numbered, alone):
+        modules = {s: layer(s) for s in numbered}
+        optimizer = torch.optim.SGD([p for m in modules.values() for p in m.parameters()], lr=0.1, momentum=0.9)
+        stages = [pp.PipelineStage(m, s, SIZE * len(numbered), torch.device("npu", RANK)) for s, m in modules.items()]
+        loss = lambda found, wanted: (found - wanted).square().mean()
+        pipe = schedule(stages if len(stages) > 1 else stages[0], 2 * SIZE, loss_fn=loss)
+        for x, y in batches():
+            optimizer.zero_grad()
+            pipe.step(*([x] if 0 in modules else []), target=y if stages[-1].is_last else None)
+            optimizer.step()
+        worst = max(
+            (p.detach().cpu() - w).abs().max().item()
+            for s, m in modules.items()
+            for p, w in zip(m.parameters(), alone[s])
+        )
+        assert worst < 1e-6, (schedule.__name__, worst)
+
+    one, two = whole(SIZE), whole(2 * SIZE)
+    run(pp.ScheduleGPipe, [RANK], one)
+    run(pp.Schedule1F1B, [RANK], one)
+    for schedule in (pp.ScheduleLoopedBFS, pp.ScheduleInterleaved1F1B, pp.ScheduleInterleavedZeroBubble):
+        run(schedule, [RANK, RANK + SIZE], two)
+    for schedule in (pp.ScheduleZBVZeroBubble, pp.ScheduleDualPipeV):
+        run(schedule, [RANK, 2 * SIZE - 1 - RANK], two)
+    dist.destroy_process_group()
+    print("equal")
+
+
+def context(_):
+    """Attention over a sequence that the NPUs share."""
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "distributed"))
+    import context_programs
+
+    begin("hccl")
+    found = context_programs.attention(RANK, SIZE, "npu")
+    assert len(found) == 12, found
+    wrong = {n: d for n, d in found.items() if d > (2**-6 if "bfloat16" in n else 2e-6)}
+    assert not wrong, wrong
+    dist.destroy_process_group()
+    print("equal")
+
+
+# ---------------------------------------------------------------- what a step sends, for tools/communication.py
+WIDTH, BLOCKS, ROWS = 16, 4, 32
+
+
+class Block(torch.nn.Module):
+    def __init__(self, seed):
+        super().__init__()
+        torch.manual_seed(seed)
+        self.norm = torch.nn.LayerNorm(WIDTH)
+        self.up, self.down = torch.nn.Linear(WIDTH, 4 * WIDTH), torch.nn.Linear(4 * WIDTH, WIDTH)
+
+    def forward(self, x):
+        return x + self.down(torch.relu(self.up(self.norm(x))))
+
+
+def step(*programs):
+    """Third steps of ways to share a model, each between two marks: in the second one DDP makes its buckets anew."""
+    begin("hccl")
+    mark = torch.zeros(7, dtype=torch.int16, device="npu")
+    for run in map(prepared, programs):
+        run()
+        run()
+        for marked in (True, False):
+            torch.npu.synchronize()
+            dist.broadcast(mark, 0)
+            torch.npu.synchronize()
+            if marked:
+                run()
+    dist.destroy_process_group()
+    print("done")
+
+
+def prepared(program):
+    """What makes a step of a model that is shared in one way."""
+    from torch.distributed.fsdp import fully_shard
+    from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+    from torch.nn.parallel import DistributedDataParallel
+
+    plan = {"up": ColwiseParallel(), "down": RowwiseParallel()}
+    if program == "pp":
+        return piped(SIZE, RANK, None, None, ROWS, lambda b: b)
+    if program == "all":
+        mesh = dist.init_device_mesh("npu", (2, 2, 2), mesh_dim_names=("dp", "pp", "tp"))
+        groups = mesh.get_group("pp"), mesh.get_group("dp")
+        split = lambda b: parallelize_module(b, mesh["tp"], plan)
+        return piped(2, mesh.get_local_rank("pp"), *groups, ROWS // 2, split)
+    blocks = [Block(i).npu() for i in range(BLOCKS)]
+    model = torch.nn.Sequential(*blocks, torch.nn.Linear(WIDTH, WIDTH).npu())
+    if program == "ddp":
+        model = DistributedDataParallel(model)
+    elif program == "fsdp":
+        for block in [*blocks, model]:
+            fully_shard(block)
+    else:
+        mesh = dist.init_device_mesh("npu", (SIZE,))
+        for block in blocks:
+            parallelize_module(block, mesh, plan)
+    x = torch.ones(ROWS, WIDTH, device="npu")
+    return lambda: model(x).square().mean().backward()
+
+
+def piped(count, place, group, replicas, rows, split):
+    """A step of 1F1B with `count` stages, whose replicas are in another group."""
+    from torch.distributed import pipelining as pp
+    from torch.nn.parallel import DistributedDataParallel
+
+    chain = torch.nn.Sequential(*[split(Block(i).npu()) for i in range(BLOCKS // count or 1)])
+    chain = DistributedDataParallel(chain, process_group=replicas) if replicas else chain
+    stage = pp.PipelineStage(chain, place, count, torch.device("npu", RANK), group=group)
+    schedule = pp.Schedule1F1B(stage, 2 * count, loss_fn=lambda y, t: (y - t).square().mean())
+    x, y = (torch.ones(rows, WIDTH, device="npu") for _ in range(2))
+    return lambda: schedule.step(*([x] if place == 0 else []), target=y if place == count - 1 else None)
+
+
 # ---------------------------------------------------------------- in streams
 def streams():
     """Rank 1 comes a second late to each of the collectives 3 to 5 (EMULATED_CANN_RANK); rank 0's host goes on."""
@@ -320,13 +488,26 @@ def streams():
 CALLS = {
     "all_reduce": lambda x: dist.all_reduce(x),
     "broadcast": lambda x: dist.broadcast(x, 0),
+    "reduce": lambda x: dist.reduce(x, 0),
     "all_gather": lambda x: dist.all_gather([torch.empty_like(x) for _ in range(SIZE)], x),
+    "all_gather_uneven": lambda x: dist.all_gather([x.new_empty(r + 1) for r in range(SIZE)], x[: RANK + 1].clone()),
+    "gather": lambda x: dist.gather(x, [torch.empty_like(x) for _ in range(SIZE)] if RANK == 0 else None, 0),
+    "scatter": lambda x: dist.scatter(x, [x.clone() for _ in range(SIZE)] if RANK == 0 else None, 0),
     "reduce_scatter": lambda x: dist.reduce_scatter_tensor(torch.empty_like(x[:4]), x),
+    "reduce_scatter_uneven": lambda x: dist.reduce_scatter(
+        x.new_empty(RANK + 1), [x.new_ones(r + 1) for r in range(SIZE)]
+    ),
     "all_to_all": lambda x: dist.all_to_all_single(torch.empty_like(x), x),
+    "all_to_all_uneven": lambda x: dist.all_to_all(
+        [x.new_empty(RANK + r + 1) for r in range(SIZE)], [x.new_ones(RANK + r + 1) for r in range(SIZE)]
+    ),
+    "coalesced": lambda x: dist.all_reduce_coalesced([x, x.new_ones(3)]),
+    "objects": lambda x: dist.all_gather_object([None] * SIZE, RANK),
     "barrier": lambda x: dist.barrier(),
     "messages": lambda x: dist.batch_isend_irecv(
         [dist.P2POp(dist.isend, x, 1 - RANK), dist.P2POp(dist.irecv, torch.empty_like(x), 1 - RANK)]
     )[0].wait(),
+    "one message": lambda x: dist.send(x, 1) if RANK == 0 else dist.recv(x, 0),
 }
 
 
@@ -343,6 +524,21 @@ def failure(name, seconds, reads):
         dist.all_reduce(x)
         time.sleep(0.05)
     print("nothing happened")
+
+
+def restarts():
+    """A rank ends in the middle; torchrun starts all of them again."""
+    turn = int(os.environ["TORCHELASTIC_RESTART_COUNT"])
+    begin("hccl", timeout=datetime.timedelta(seconds=20))
+    x = torch.ones(4, device="npu")
+    for i in range(10):
+        if turn == 0 and RANK == 1 and i == 5:
+            os._exit(3)
+        dist.all_reduce(x)
+        x /= SIZE
+    assert x.tolist() == [1.0] * 4
+    dist.destroy_process_group()
+    print("right after", turn)
 
 
 def lagging(seconds):
@@ -397,4 +593,5 @@ def rounds(count):
 
 
 if __name__ == "__main__":
-    globals()[sys.argv[1]](*sys.argv[2:])
+    for name in sys.argv[1].split(","):
+        globals()[name](*sys.argv[2:])

@@ -1,5 +1,6 @@
-"""What `accelerate launch` starts: a model that two processes train together."""
+"""What `accelerate launch` starts: a model that two processes train, on the CPU or what there is (WORKER_DEVICE)."""
 
+import os
 import sys
 
 import torch
@@ -8,7 +9,7 @@ from accelerate.utils import set_seed
 
 
 def main(path):
-    accelerator = Accelerator(cpu=True, gradient_accumulation_steps=2)
+    accelerator = Accelerator(cpu=os.environ.get("WORKER_DEVICE", "cpu") == "cpu", gradient_accumulation_steps=2)
     set_seed(0)
     model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -35,6 +36,7 @@ def main(path):
             {
                 "processes": accelerator.num_processes,
                 "type": str(accelerator.distributed_type),
+                "device": str(accelerator.device),
                 "model": type(model).__name__,
                 "seen": sum(seen),
                 "losses": losses,

@@ -87,7 +87,7 @@ def trained(schedule, modules, steps=2, rows=8, salt=0):
         held: list = []
         output = schedule.step(*([inputs] if first else []), target=target if last else None, losses=held)
         losses.append([round(v.item(), 6) for v in held])
-        found.append(numbers(output))
+        found.append((numbers(output), output is not None and output.requires_grad))
         optimizer.step()
     gradients = {f"{s}.{n}": numbers(p.grad) for s, m in modules.items() for n, p in m.named_parameters()}
     after = {f"{s}.{n}": numbers(p) for s, m in modules.items() for n, p in m.named_parameters()}
@@ -184,6 +184,11 @@ def evaluated(rank, size):
             given = [batch()[0]] if 0 in modules else []
             found[schedule.__name__] = numbers(run.eval(*given, target=batch()[1]))
         found[schedule.__name__ + " trained"] = trained(run, modules)
+        run, modules = made(schedule, rank, size, 2 if schedule is not ScheduleGPipe else 1, 4)
+        trained(run, modules, 1)
+        with torch.no_grad():
+            run.eval(*given, target=batch()[1])
+        found[schedule.__name__ + " trained before and after"] = trained(run, modules, 1)
     return found
 
 

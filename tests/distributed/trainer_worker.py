@@ -1,5 +1,6 @@
-"""What torchrun starts: transformers' Trainer on the CPU."""
+"""What torchrun starts: transformers' Trainer, on the CPU or on what there is (WORKER_DEVICE)."""
 
+import os
 import sys
 
 import bert_programs
@@ -24,7 +25,7 @@ class Rows(torch.utils.data.Dataset):
 def main(folder):
     arguments = TrainingArguments(
         folder,
-        use_cpu=True,
+        use_cpu=os.environ.get("WORKER_DEVICE", "cpu") == "cpu",
         per_device_train_batch_size=4,
         num_train_epochs=3,
         learning_rate=0.02,
@@ -43,6 +44,7 @@ def main(folder):
     if trainer.is_world_process_zero():
         found = {
             "world": arguments.world_size,
+            "device": str(trainer.model.device),
             "wrapped": type(trainer.model_wrapped).__name__,
             "losses": logs,
             "steps": trainer.state.global_step,

@@ -5,6 +5,7 @@ sum, product, minimum and maximum. Everything else is made of that here: strided
 lists of tensors and several tensors at once.
 """
 
+import os
 import socket
 
 import torch
@@ -537,6 +538,7 @@ def _opened(group):
                 "hccl starts with a group of all ranks: use it for npu in init_process_group too, for example as "
                 "backend='cpu:gloo,npu:hccl'"
             )
+        _device.devices().propose(int(os.environ.get("LOCAL_RANK", group._rank)))  # before the engine takes the first
         turn = (store.add("turn", 1) - 1) // size
         group._watch.enter(f"{group._name}/{turn}")
         group._store = group._watch.place(group._name, store)

@@ -245,7 +245,7 @@ class _PipelineSchedule:
         ops, read = [], []
         for m in across:
             if m.source in by_stage:
-                metas = by_stage[m.source]._passed_on
+                metas = by_stage[m.source]._passed_on[self._has_backward]
                 self._described[self._has_backward, m.source] = metas
                 numbers = torch.tensor(_written(metas), device=by_stage[m.source].device)
                 ops.append((None, numbers, self.stage_index_to_group_rank[m.target]))

@@ -117,7 +117,7 @@ class PipelineStage:
             what: None if args is None else [m[:2] for m in _described(_tuple(args), f"{self.log_prefix} {what}")]
             for what, args in (("input_args", input_args), ("output_args", output_args))
         }
-        self._passed_on = None  # a description of what it passes on, of the present mode
+        self._passed_on: dict = {}  # a description of what it passes on, by whether there is a backward pass
         self._microbatches = 0  # of a step
         self.clear_runtime_states()
 
@@ -151,9 +151,9 @@ class PipelineStage:
         stated = self._stated["output_args"]
         self._same("its output_args", stated, found)
         if first:
-            self._passed_on = found
+            self._passed_on[self.has_backward] = found
         else:
-            self._same("those of the first microbatch", [m[:2] for m in self._passed_on], found)
+            self._same("that of the first microbatch", [m[:2] for m in self._passed_on[self.has_backward]], found)
         return found
 
     def _same(self, what, stated, found):
@@ -219,18 +219,19 @@ class PipelineStage:
         `backward_weight_one_chunk`, where the module is not wrapped by DistributedDataParallel or fully_shard.
         """
         outputs, tensors, positional = self.fwd_cache.pop(bwd_chunk_id)
+        made = outputs
         if self.is_last:
             outputs, gradients = (loss,), None
         else:
             outputs, gradients = self._with_gradients(outputs, bwd_chunk_id)
         apart = not full_backward and self.dw_builder is None and not self._whole()
+        wanted = [] if self.is_first else [t for t in tensors if t.requires_grad]
         run = None
         if not outputs:
             pass
-        elif apart and self.is_first:
+        elif apart and not wanted:
             run = lambda: torch.autograd.backward(outputs, gradients)
         elif apart:
-            wanted = [t for t in tensors if t.requires_grad]
             split = SplitBackward(outputs, gradients, wanted, self.submod.parameters())
             for t, g in zip(wanted, split.inputs):
                 t.grad = g
@@ -245,11 +246,14 @@ class PipelineStage:
             self.dw_runner[bwd_chunk_id] = run
         if not self.is_first:
             self.bwd_cache[bwd_chunk_id] = [t.grad for t in tensors[:positional]]
+            for t in made if self.is_last else ():  # the program gets values without a graph, as in PyTorch
+                if isinstance(t, torch.Tensor) and not t._is_view():
+                    t.detach_()
 
     def _with_gradients(self, outputs, chunk):
         """Return the outputs that the next stage sent gradients of, and these."""
         tensors = iter(self._came.pop(("B", chunk))())
-        followed = [(t, next(tensors)) for t, (_, _, grad) in zip(outputs, self._passed_on) if grad]
+        followed = [(t, next(tensors)) for t, (_, _, grad) in zip(outputs, self._passed_on[True]) if grad]
         return [t for t, _ in followed], [g for _, g in followed]
 
     def backward_weight_one_chunk(self, bwd_chunk_id, last_backward=False):
