@@ -14,6 +14,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.experimental.symbolic_shapes import free_symbols
 from torch.fx.graph import Graph
 from torch.fx.graph_module import GraphModule
+from torch.fx.traceback import module_calls
 from torch.utils._pytree import tree_flatten, tree_flatten_with_path, tree_leaves, tree_unflatten
 from torch.utils._sympy.numbers import int_oo
 
@@ -182,7 +183,10 @@ def _export(mod, args, kwargs, dynamic_shapes, preserved, prefer_asserts):
     held, arguments = _Held(mod), _ordered(mod, args, kwargs)
     state = [_fake_state(mode, t, k) for k, t in zip(held.kinds, held.all.values())]
     run = _Run(mod, held, in_spec)
-    with compiling(exporting=True):
+    names = {}
+    for name, module in mod.named_modules():
+        names.setdefault(id(module), name)
+    with compiling(exporting=True), module_calls(names):
         traced = make_fx(run, tracing_mode="fake", pre_dispatch=True)(*state, *fakes)
     check_constraints(symbols)
     names = _input_names(arguments)
