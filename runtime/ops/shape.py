@@ -14,6 +14,7 @@ from ..context import CONTEXT
 from ..declare import BY_PARTS, composite, op
 from ..determinism import alert_not_deterministic
 from ..device import HOST, META, channels_last, channels_last_3d, contiguous_format
+from ..symbolic import layout_only
 from ..tensor import capacity, check_bytes, strided_view, unversioned, unviewed
 from ..versions import new_version
 from ..warn import warn_once
@@ -32,16 +33,22 @@ def _same_dtype(tensors):
 
 
 # ------------------------------------------------------------------------------------------------ cat, stack
+@layout_only
+def _alike(shape, other):
+    """Whether two shapes are known to be equal, so that they need no check."""
+    return shape == other
+
+
 def _check_joined(tensors, dim):
     """Raise unless the tensors differ in size along `dim` alone."""
     first = tensors[0]._shape
     for i, t in enumerate(tensors[1:], 1):
-        if t._shape == first:
+        if _alike(t._shape, first):
             continue
         if len(t._shape) != len(first):
             raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(t._shape)}")
         for k, (a, b) in enumerate(zip(first, t._shape)):
-            if a != b and k != dim:
+            if k != dim and a != b:
                 raise RuntimeError(
                     f"Sizes of tensors must match except in dimension {dim}. Expected size {a} but got size {b} for "
                     f"tensor number {i} in the list."

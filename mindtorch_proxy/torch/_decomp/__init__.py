@@ -1,9 +1,10 @@
 """Tables of decompositions, {overload: function}; a function computes the operator with other operators.
 
-`make_fx(f, decomposition_table=...)` uses them. The tables contain what programs register, and once
-`core_aten_decompositions()` was called those of decompositions.py. Source: ``torch/_decomp`` of PyTorch 2.13.
+`make_fx(f, decomposition_table=...)` uses them. The tables contain those of decompositions.py, and what programs
+register. Source: ``torch/_decomp`` of PyTorch 2.13.
 """
 
+from . import composed, decompositions
 from ._tables import decomposition_table as decomposition_table
 from ._tables import get_decompositions as get_decompositions
 from ._tables import global_decomposition_table as global_decomposition_table
@@ -25,8 +26,6 @@ __all__ = [
 
 def core_aten_decompositions():
     """Return the table of decompositions into PyTorch's core operators, those of its own that are written here."""
-    from . import composed, decompositions
-
     ours = {composed.__name__, decompositions.__name__}
     found = {op: fn for op, fn in decomposition_table.items() if getattr(fn, "__module__", "") in ours}
     return {op: fn for op, fn in found.items() if op not in composed.KEPT}

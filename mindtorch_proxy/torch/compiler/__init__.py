@@ -14,6 +14,7 @@ from .._dynamo import (
     set_stance,
     substitute_in_graph,
 )
+from .._dynamo.external_utils import is_exporting
 from ..utils._pytree import tree_map_only
 
 __all__ = [
@@ -106,12 +107,7 @@ def wrap_numpy(fn):
 
 def is_dynamo_compiling():
     """Whether the graph of a compiled function is being recorded."""
-    return is_compiling()
-
-
-def is_exporting():
-    """Whether torch.export is tracing; always False."""
-    return False
+    return is_compiling() and not is_exporting()
 
 
 def save_cache_artifacts():

@@ -2,27 +2,33 @@
 
 from . import dynamic_shapes as dynamic_shapes
 from ._archive import load, save
-from ._decompose import default_decompositions
+from . import _decompose as _decompose
+from .decomp_utils import CustomDecompTable
 from ._trace import export
 from .dynamic_shapes import AdditionalInputs, Dim, ShapesCollection, dims
-from .exported_program import ExportedProgram, ModuleCallEntry, ModuleCallSignature
+from .exported_program import ExportedProgram, ModuleCallEntry, ModuleCallSignature, default_decompositions
 from .graph_signature import ExportBackwardSignature, ExportGraphSignature
+from .unflatten import FlatArgsAdapter, UnflattenedModule, unflatten
 
 __all__ = [
     "AdditionalInputs",
+    "CustomDecompTable",
     "Dim",
     "ExportBackwardSignature",
     "ExportGraphSignature",
     "ExportedProgram",
+    "FlatArgsAdapter",
     "ModuleCallEntry",
     "ModuleCallSignature",
     "ShapesCollection",
+    "UnflattenedModule",
     "default_decompositions",
     "dims",
     "export",
     "load",
     "register_dataclass",
     "save",
+    "unflatten",
 ]
 
 

@@ -4,8 +4,7 @@ import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from ._trace import named
-from .decomp_utils import CustomDecompTable
-from .exported_program import ExportedProgram, outputs_of
+from .exported_program import ExportedProgram, default_decompositions, outputs_of
 from .graph_signature import ExportGraphSignature, InputKind, OutputKind
 
 aten = torch.ops.aten
@@ -69,11 +68,6 @@ def _taken_out(graph, specs):
         out = graph.output_node()
         out.args = ((*values, *out.args[0]),)
     return kinds
-
-
-def default_decompositions():
-    """Return the table of decompositions into PyTorch's core operators, to change before ``run_decompositions``."""
-    return CustomDecompTable()
 
 
 def run_decompositions(self, decomp_table=None, decompose_custom_triton_ops=False):

@@ -7,12 +7,14 @@ import sympy
 
 import torch
 from torch._dynamo.exc import UserError, UserErrorType
+from torch._dynamo.external_utils import compiling
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.fx.experimental._shape_env import GuardOnDataDependentSymNode, ShapeEnv
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.experimental.symbolic_shapes import free_symbols
 from torch.fx.graph import Graph
 from torch.fx.graph_module import GraphModule
+from torch.fx.traceback import module_calls
 from torch.utils._pytree import tree_flatten, tree_flatten_with_path, tree_leaves, tree_unflatten
 from torch.utils._sympy.numbers import int_oo
 
@@ -179,9 +181,13 @@ def _export(mod, args, kwargs, dynamic_shapes, preserved, prefer_asserts):
     places = _places(combined, leaves)
     fakes = _fake_inputs(mode, symbols, leaves, places)
     held, arguments = _Held(mod), _ordered(mod, args, kwargs)
-    state = [_fake_state(mode, t) for t in held.all.values()]
+    state = [_fake_state(mode, t, k) for k, t in zip(held.kinds, held.all.values())]
     run = _Run(mod, held, in_spec)
-    traced = make_fx(run, tracing_mode="fake", pre_dispatch=True)(*state, *fakes)
+    names = {}
+    for name, module in mod.named_modules():
+        names.setdefault(id(module), name)
+    with compiling(exporting=True), module_calls(names):
+        traced = make_fx(run, tracing_mode="fake", pre_dispatch=True)(*state, *fakes)
     check_constraints(symbols)
     names = _input_names(arguments)
     graph = named(traced.graph, [*held.names(), *names], [*state, *fakes])
@@ -212,8 +218,13 @@ def _export(mod, args, kwargs, dynamic_shapes, preserved, prefer_asserts):
     return program
 
 
-def _fake_state(mode, t):
-    """Return the fake tensor of a parameter or a buffer. It needs no gradient, so that operators stay whole."""
+def _fake_state(mode, t, kind):
+    """Return the fake tensor of a parameter or a buffer. It needs no gradient, so that operators stay whole.
+
+    A number that is an attribute of a module is known as long as the program does not change it.
+    """
+    if kind is InputKind.CONSTANT_TENSOR and t.numel() == 1:
+        return mode.fake_tensor_converter.from_real_tensor(mode, t.detach(), make_constant=True)
     fake = mode.from_tensor(t, static_shapes=True)
     return fake.detach() if fake.requires_grad and not fake.is_leaf else fake.requires_grad_(False)
 

@@ -10,6 +10,7 @@ import torch
 
 from ..fx.graph import Graph, _PyTreeCodeGen, _PyTreeInfo
 from ..fx.graph_module import GraphModule
+from .decomp_utils import CustomDecompTable
 from .graph_signature import (
     ConstantArgument,
     ExportGraphSignature,
@@ -22,7 +23,7 @@ from .graph_signature import (
     TensorArgument,
 )
 
-__all__ = ["CallSpec", "ExportedProgram", "ModuleCallEntry", "ModuleCallSignature"]
+__all__ = ["CallSpec", "ExportedProgram", "ModuleCallEntry", "ModuleCallSignature", "default_decompositions"]
 
 
 class CallSpec(NamedTuple):
@@ -308,6 +309,11 @@ class ExportedProgram:
         )
 
     __repr__ = __str__
+
+
+def default_decompositions():
+    """Return the table of decompositions into PyTorch's core operators, to change before ``run_decompositions``."""
+    return CustomDecompTable()
 
 
 class _GuardsFn(torch.nn.Module):

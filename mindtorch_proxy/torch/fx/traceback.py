@@ -4,6 +4,8 @@ import contextlib
 import copy
 import traceback
 
+from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+
 __all__ = [
     "annotate",
     "format_stack",
@@ -44,6 +46,43 @@ def set_current_meta(node, pass_name=""):
         yield
     finally:
         _current = before
+
+
+@contextlib.contextmanager
+def module_calls(names):
+    """Context manager in which new nodes have the modules whose forward runs, as ``nn_module_stack``.
+
+    names: {id of a module: its name}.
+    """
+    global _current
+    outer, counts = [], {}
+
+    def enter(module, args):
+        global _current
+        name = names.get(id(module))
+        if name is not None:
+            count = counts.get(name, 0)
+            counts[name] = count + 1
+            name += f"@{count}" if count else ""
+            cls = type(module)
+            stack = _current.get("nn_module_stack", {}) | {
+                f"L__self__{name}": (name, f"{cls.__module__}.{cls.__qualname__}")
+            }
+            outer.append(_current)
+            _current = {**_current, "nn_module_stack": stack}
+
+    def leave(module, args, result):
+        global _current
+        if id(module) in names:
+            _current = outer.pop()
+
+    with preserve_node_meta():
+        hooks = [register_module_forward_pre_hook(enter), register_module_forward_hook(leave)]
+        try:
+            yield
+        finally:
+            for hook in hooks:
+                hook.remove()
 
 
 _KEPT = frozenset(

@@ -1,11 +1,11 @@
 """torch.onnx: export of models to the ONNX format, over the packages onnxscript and onnx."""
 
 import enum
-import importlib
 import re
 import threading
 import warnings
 
+from torch.onnx.errors import OnnxExporterError
 from torch.version import __version__ as producer_version
 
 producer_name = "pytorch"
@@ -20,10 +20,6 @@ __all__ = [
     "register_custom_op_symbolic",
     "unregister_custom_op_symbolic",
 ]
-
-
-class OnnxExporterError(RuntimeError):
-    """The base class of errors of the exporter."""
 
 
 class TrainingMode(enum.IntEnum):
@@ -188,8 +184,6 @@ def __getattr__(name):
         from ._internal.exporter._onnx_program import ONNXProgram
 
         return ONNXProgram
-    if name == "errors":
-        return importlib.import_module("torch.onnx.errors")
     raise AttributeError(f"module 'torch.onnx' has no attribute '{name}'")
 
 

@@ -1,8 +1,12 @@
 """Errors and warnings of torch.onnx."""
 
-from torch.onnx import OnnxExporterError
-
 __all__ = ["OnnxExporterError", "OnnxExporterWarning", "SymbolicValueError", "UnsupportedOperatorError"]
+
+
+class OnnxExporterError(RuntimeError):
+    """The base class of errors of the exporter."""
+
+    __module__ = "torch.onnx"
 
 
 class OnnxExporterWarning(UserWarning):

@@ -181,3 +181,83 @@ def case_symbolic_numbers(torch):
     traced = make_fx(f, tracing_mode="symbolic")(torch.ones(5, 3))
     found.append(traced(torch.ones(5, 3)))
     return [bool(v) if type(v).__name__ == "SymBool" else v for v in found]
+
+
+class _Decoder:
+    """A decoder layer with the keys of earlier positions."""
+
+    def __new__(cls, torch):
+        nn, F = torch.nn, torch.nn.functional
+
+        class Decoder(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.embed, self.places = nn.Embedding(10, 8), nn.Embedding(20, 8)
+                self.qkv, self.out, self.norm = nn.Linear(8, 24), nn.Linear(8, 8), nn.LayerNorm(8)
+                for i, p in enumerate(self.parameters()):
+                    p.data = torch.linspace(-0.5 + 0.01 * i, 0.5, p.numel()).reshape(p.shape)
+
+            def forward(self, ids, mask, past):
+                x = self.embed(ids) + self.places(torch.arange(ids.shape[1]))
+                b, n, d = x.shape
+                q, k, v = self.qkv(self.norm(x)).view(b, n, 3, 2, 4).permute(2, 0, 3, 1, 4).unbind(0)
+                k, v = torch.cat([past, k], 2), torch.cat([past, v], 2)
+                allowed = torch.cat([torch.ones(b, past.shape[2]), mask], 1)[:, None, None, :] == 1
+                a = F.scaled_dot_product_attention(q, k, v, attn_mask=allowed.expand(b, 1, n, k.shape[2]))
+                return self.out(a.transpose(1, 2).reshape(b, n, d))[:, -1:], k
+
+        return Decoder()
+
+
+def _inputs(torch, batch, length, past):
+    ids = (torch.arange(batch * length) % 10).reshape(batch, length)
+    return ids, torch.ones(batch, length), torch.linspace(-1, 1, batch * 2 * past * 4).reshape(batch, 2, past, 4)
+
+
+def case_a_decoder_with_a_cache(torch):
+    auto = torch.export.Dim.AUTO
+    shapes = ({0: auto, 1: auto}, {0: auto, 1: auto}, {0: auto, 2: auto})
+    program = torch.export.export(_Decoder(torch), _inputs(torch, 2, 5, 3), dynamic_shapes=shapes)
+    module, found = program.module(), [sorted(str(r) for r in program.range_constraints.values())]
+    for sizes in ((3, 7, 6), (2, 1, 9), (1, 4, 2)):
+        found.append(module(*_inputs(torch, *sizes)))
+    flat = torch.export.unflatten(program)
+    found += [flat(*_inputs(torch, 4, 6, 2)), sorted(flat.state_dict()), [n for n, _ in flat.named_children()]]
+    return found
+
+
+def case_shapes_by_tensors_and_by_examples(torch):
+    Dim, x, y = torch.export.Dim, torch.ones(3, 4), torch.ones(3, 5)
+    collection = torch.export.ShapesCollection()
+    collection[x] = (Dim("n"), None)
+    collection[y] = {0: Dim("n")}
+    module, found = _module(torch, lambda x, y: x.sum(1) + y.sum(1)), [len(collection)]
+    logging.disable(logging.CRITICAL)
+    program = torch.export.export(module, (x, y), dynamic_shapes=collection)
+    found.append([str(r) for r in program.range_constraints.values()])
+    more = torch.export.AdditionalInputs()
+    more.add((torch.ones(5, 4), torch.ones(5, 5)))
+    program = torch.export.export(module, (x, y), dynamic_shapes=more)
+    logging.disable(logging.NOTSET)
+    found.append([str(r) for r in program.range_constraints.values()])
+    return found + [program.module()(torch.ones(6, 4), torch.ones(6, 5))]
+
+
+def case_programs_know_that_they_are_exported(torch):
+    class M(torch.nn.Module):
+        def forward(self, x):
+            c = torch.compiler
+            return x, [c.is_compiling(), c.is_exporting(), c.is_dynamo_compiling(), torch.jit.is_tracing()]
+
+    outside = [torch.compiler.is_compiling(), torch.compiler.is_exporting()]
+    return outside, torch.export.export(M(), (torch.ones(2),)).module()(torch.ones(2))
+
+
+def case_graphs_above_autograd(torch):
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    def f(x, w):
+        return torch.nn.functional.linear(x, w).reshape(-1).softmax(0)
+
+    traced = make_fx(f, pre_dispatch=True)(torch.ones(2, 3), torch.ones(4, 3))
+    return [str(n.target) for n in traced.graph.nodes if n.op == "call_function"]

@@ -58,7 +58,11 @@ def _keep_float(f):
     @functools.wraps(f)
     def keeping(*args):
         result = f(*args)
-        if result.is_number and any(isinstance(a, sympy.Float) for a in args) and not isinstance(result, sympy.Float):
+        if (
+            isinstance(result, sympy.Number)
+            and any(isinstance(a, sympy.Float) for a in args)
+            and not isinstance(result, sympy.Float)
+        ):
             result = sympy.Float(float(result))
         return result
 

@@ -1,6 +1,6 @@
 """The errors of the exporter, one for each step."""
 
-from torch.onnx import OnnxExporterError
+from ...errors import OnnxExporterError
 
 
 class TorchExportError(OnnxExporterError):
