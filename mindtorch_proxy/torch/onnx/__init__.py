@@ -1,6 +1,7 @@
 """torch.onnx: export of models to the ONNX format, over the packages onnxscript and onnx."""
 
 import enum
+import importlib
 import re
 import threading
 import warnings
