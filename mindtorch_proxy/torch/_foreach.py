@@ -33,6 +33,7 @@ def _each(fn, lists, kwargs):
     return [fn(*row, **kwargs) for row in zip(*rows)]
 
 
+_SCALED = "addcmul", "addcdiv"
 _OF_NUMBERS = {"maximum": "clamp_min", "minimum": "clamp_max"}
 
 
@@ -88,7 +89,7 @@ def _foreach_powsum(input, ord=2, dtype=None):
 
 def _make(name):
     base, inplace = (name[:-1], True) if name.endswith("_") else (name, False)
-    if base in ("addcmul", "addcdiv"):
+    if base in _SCALED:
         run = _pointwise(base, inplace)
     elif "_foreach_" + name in globals():
         run = globals()["_foreach_" + name]
@@ -122,7 +123,7 @@ def _make(name):
 
 def __dir__():
     """Return the names after _foreach_ of all functions."""
-    both = {*_UNARY, *_BINARY, "addcmul", "addcdiv", "lerp"}
+    both = {*_UNARY, *_BINARY, *_SCALED, "lerp"}
     own = {name.removeprefix("_foreach_") for name in globals() if name.startswith("_foreach_")}
     return sorted(own | both - {"zero", "copy"} | {name + "_" for name in both})
 
