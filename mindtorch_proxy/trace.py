@@ -21,6 +21,7 @@ end: "error" (None or the error that ended the script), "kernels" that mindtorch
 import contextlib
 import itertools
 import linecache
+import math
 import os
 import pickle
 import sys
@@ -31,6 +32,9 @@ KEPT = 2048  # elements of a result, evenly spread
 MACHINERY = os.sep + "runtime" + os.sep  # the folder in which mindtorch_proxy calls functions and operators
 UNWRITTEN = ("empty", "new_empty", "resize_", "set_", "_resize")  # their results may have uninitialised memory
 BITS = {2: "int16", 4: "int32", 8: "int64"}
+# operators that add up many numbers: what an operand has, or products of two operands
+SUMS = "sum mean var var_mean std linalg_vector_norm norm".split()
+PRODUCTS = "mm bmm addmm baddbmm mv addmv dot convolution".split()
 # what several vectors fit: (positions of the columns, of the rows, of the values) in the results
 FREE = {"_linalg_svd": ((0,), (2,), 1), "_linalg_eigh": ((1,), (), 0), "linalg_eig": ((1,), (), 0)}
 
@@ -109,26 +113,36 @@ class Freedom:
     def __init__(self, torch, run):
         self.torch, self.run = torch, run
 
-    def __call__(self, name, schema, result):
+    def __call__(self, name, schema, args, result):
         """Change the results of an operator in place."""
         torch = self.torch
+        lost = self.run + 1 + round(math.log2(max(1, self.terms(name, args, result))) / 2)
         if name in FREE and isinstance(result, (tuple, list)):
             self.turn(result, *FREE[name])
         if computes_nothing(schema) and name != "lift_fresh":  # which `torch.tensor` ends with: a new tensor
             return
         for t in tensors(result, torch.Tensor):
             if (t.is_floating_point() or t.is_complex()) and t.layout == torch.strided and t.device.type != "meta":
-                self.shorten(torch.view_as_real(t) if t.is_complex() and not t.is_conj() else t)
+                self.shorten(torch.view_as_real(t) if t.is_complex() and not t.is_conj() else t, lost)
 
-    def shorten(self, t):
+    def terms(self, name, args, result):
+        """Return about how many numbers an operator adds up for each of its result: their order is free."""
+        sizes = sorted(t.numel() for t in tensors(args, self.torch.Tensor))[-2:]
+        whole = next((t.numel() for t in tensors(result, self.torch.Tensor)), 0)
+        if not whole or not sizes:
+            return 1
+        if name in SUMS:
+            return sizes[-1] / whole
+        return math.sqrt(math.prod(sizes) / whole) if name in PRODUCTS and len(sizes) == 2 else 1
+
+    def shorten(self, t, lost):
         """Let a tensor's values lose their last bits: what an exact operator returns stays as it is."""
         torch = self.torch
         size = t.element_size()
         if size not in BITS or t.is_complex() or t.is_neg() or not t.numel():
             return
         bits = t.view(getattr(torch, BITS[size]))
-        lost = 1 if size == 2 else 1 + self.run
-        bits.bitwise_and_(-(1 << lost))
+        bits.bitwise_and_(-(1 << (1 if size == 2 else lost)))
 
     def turn(self, results, columns, rows, values):
         """Give vectors other signs, and turn those that belong to equal values among each other."""
@@ -224,7 +238,7 @@ class Recorder:
         moved = computes_nothing(func._schema)  # then the record only shows that the line was run
         written = [] if moved else [t for t in tensors(result, torch.Tensor) if self.has_values(t)]
         if self.free is not None and not name.startswith(UNWRITTEN):
-            self.free(name.partition(".")[0], func._schema, result)
+            self.free(name.partition(".")[0], func._schema, args, result)
         if not name.startswith(UNWRITTEN) and (written or moved):
             where, line, _ = user_line(self.skip, self.script)
             constant = not any(True for _ in tensors(args, torch.Tensor))

@@ -516,13 +516,14 @@ def _taken_apart(node, name, turned, order):
     Must not be used during a backward pass, which has already counted the edges.
     """
     cls = node.__class__
-    if (cls, name) not in _RENAMED:
+    key = cls, name, "apart"  # a node that was only renamed, during a backward pass, has its edges in the old order
+    if key not in _RENAMED:
 
         def run(self, grads):
             found = cls.run(self, grads)
             return tuple(found[i] if i != turned or found[i] is None else T.t(found[i]) for i in order)
 
-        _RENAMED[cls, name] = type(
+        _RENAMED[key] = type(
             name, (cls,), {"__slots__": (), "__module__": cls.__module__, "choose_name": None, "run": run}
         )
     edges, metas = list(node._edges), list(node._in_meta)
@@ -532,7 +533,7 @@ def _taken_apart(node, name, turned, order):
         edges[turned] = FunctionNode("TBackward0", lambda g: (T.t(g),), (edges[turned],), (meta,), (metas[turned],)), 0
         edges[turned][0]._seq = node._seq
     node._edges, node._in_meta = tuple(edges[i] for i in order), tuple(metas[i] for i in order)
-    node.__class__ = _RENAMED[cls, name]
+    node.__class__ = _RENAMED[key]
     return node
 
 

@@ -148,7 +148,8 @@ def eye_(tensor):
     """Fill a matrix with the identity; a tensor that is not 2-D raises ValueError."""
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
-    return tensor.copy_(torch.eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))
+    torch.eye(*tensor.shape, out=tensor, requires_grad=tensor.requires_grad)
+    return tensor
 
 
 @torch.no_grad()
