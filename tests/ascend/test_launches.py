@@ -35,7 +35,8 @@ def test_ten_additions(npu, tmp_path, blocking):
     )
     early, additions, waits = map(int, found.split())
     assert additions == 10
-    assert (early, waits) == (20, 11) if blocking else (early < 10 and waits == 1)
+    # torch.npu.synchronize() waits twice: MindSpore keeps an error of its own wait to itself, CANN does not
+    assert (early, waits) == (20, 12) if blocking else (early < 10 and waits == 2)
 
 
 WAITS = """

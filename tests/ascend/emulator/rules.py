@@ -10,6 +10,7 @@ import math
 import os
 import queue
 import threading
+import time
 
 import torch
 from torch.nn import functional as F
@@ -900,12 +901,12 @@ COLLECTIVES = {
 
 
 class Group:
-    """The ranks of one communicator; all meet, the first computes, all meet again."""
+    """The ranks of one communicator: all meet, and the last that comes computes."""
 
     known, lock = {}, threading.Lock()
 
     def __init__(self, n):
-        self.barrier, self.ranks, self.error = threading.Barrier(n), [None] * n, None
+        self.n, self.came, self.changed, self.round, self.error = n, {}, threading.Condition(), 0, None
 
     @classmethod
     def named(cls, name, n):
@@ -913,7 +914,7 @@ class Group:
             return cls.known.setdefault(name, cls(n))
 
     def compute(self):
-        sent, received, extra, counts, names = zip(*self.ranks, strict=True)
+        sent, received, extra, counts, names = zip(*(self.came[r] for r in range(self.n)), strict=True)
         if len(set(names)) > 1:
             raise Refused(f"the ranks are in different collectives: {', '.join(names)}")
         for out, value in zip(received, COLLECTIVES[names[0]](sent, extra, counts), strict=True):
@@ -922,29 +923,40 @@ class Group:
             if value is not None:
                 out.copy_(value)
 
-
-def collective(name, group, n, rank, extra, send, recv, counts=None):
-    g = Group.named(group, n)
-    g.ranks[rank] = send, recv, extra, counts, name
-    try:
-        g.barrier.wait(LIMIT)
-        if rank == 0:
+    def meet(self, rank, given, alive):
+        """Come with what a rank gives, and return when all have come; a rank that has died counts no more."""
+        self.came[rank] = given
+        if len(self.came) == self.n:
             try:
-                g.error = None
-                g.compute()
+                self.error = None
+                self.compute()
             except Exception as e:  # noqa: BLE001  (every rank raises it)
-                g.error = e
-        g.barrier.wait(LIMIT)
-    except threading.BrokenBarrierError:
-        raise RuntimeError(f"{name}: not every rank of {n} came within {LIMIT} seconds") from None
-    if g.error is not None:
-        raise g.error
+                self.error = e
+            self.came, self.round = {}, self.round + 1
+            self.changed.notify_all()
+            return
+        mine, end = self.round, time.monotonic() + LIMIT
+        while self.round == mine:
+            self.changed.wait(0.2)
+            late = time.monotonic() > end
+            if self.round == mine and (late or not alive()):
+                del self.came[rank]
+                raise RuntimeError(f"{given[-1]}: not every rank of {self.n} came within {LIMIT} seconds")
+
+
+def collective(name, group, n, rank, extra, send, recv, counts=None, *, alive):
+    g = Group.named(group, n)
+    with g.changed:
+        g.meet(rank, (send, recv, extra, counts, name), alive)
+        error = g.error  # of this round: the next one needs this rank
+    if error is not None:
+        raise error
 
 
 MAIL, MAIL_LOCK = {}, threading.Lock()
 
 
-def messages(name, group, n, rank, count, *items):
+def messages(name, group, n, rank, count, *items, alive):
     """Send and receive: a send ends when the other rank has taken it."""
 
     def box(source, target):

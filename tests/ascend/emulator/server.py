@@ -221,7 +221,7 @@ class Client:
                     f.write(spelled(call, args) + "\n")
             if call.name.startswith("Hccl"):
                 meet = rules.collective if call.name in rules.COLLECTIVES else rules.messages
-                meet(call.name, *args)
+                meet(call.name, *args, alive=self.alive)
                 return 0, b""
             return 0, compute(call.name.removeprefix("aclnn"), args)
         except rules.Refused as e:
@@ -230,6 +230,15 @@ class Client:
             if os.environ.get("EMULATED_CANN_DEBUG"):
                 traceback.print_exc()
             return (INTERNAL, f"{type(e).__name__}: {e} [{spelled(call, locals().get('args', []))}]".encode())
+
+    def alive(self):
+        """Whether the client still holds its end of the connection."""
+        try:
+            return bool(self.connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
 
     def report(self):
         """A line for each function: name, calls, seconds, how many failed, the last error."""
