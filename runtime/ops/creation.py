@@ -134,7 +134,7 @@ def empty_strided(size, stride, dtype, layout, device, requires_grad, pin_memory
     size, stride = _size(size), tuple(stride)
     check_numel(size)
     n = extent(size, stride)
-    if min(stride, default=0) < 0 or n * d.itemsize >= 1 << 63:
+    if any(s < 0 for s in stride) or n * d.itemsize >= 1 << 63:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
     if dev is META:
         return _flag(_defined(meta_tensor(size, d, stride)), requires_grad)
