@@ -276,10 +276,11 @@ def as_int(v):
         return v
     if not is_int(v):
         raise TypeError(f"must be int, not {type_name(v)}")
-    n = v.item() if isinstance(v, Tensor) else v.__index__()
-    if n.__class__ is SymInt:
-        return n
-    n = int(n)
+    if isinstance(v, Tensor):
+        v = v.item()
+        if v.__class__ is SymInt:
+            return v
+    n = v.__index__()
     dt.check_int64(n)
     return n
 

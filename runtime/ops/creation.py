@@ -134,7 +134,7 @@ def empty_strided(size, stride, dtype, layout, device, requires_grad, pin_memory
     size, stride = _size(size), tuple(stride)
     check_numel(size)
     n = extent(size, stride)
-    if min(stride, default=0) < 0 or n * d.itemsize >= 1 << 63:
+    if any(s < 0 for s in stride) or n * d.itemsize >= 1 << 63:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
     if dev is META:
         return _flag(_defined(meta_tensor(size, d, stride)), requires_grad)
@@ -551,9 +551,11 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
     return _flag(t if dev is HOST else t.to(dev), requires_grad)
 
 
-def _is_symbolic(data):
-    """Whether data are a symbolic number, or a sequence with one."""
-    return any(map(_is_symbolic, data)) if data.__class__ in (list, tuple) else data.__class__ in SYMBOLIC
+def _is_symbolic(data, depth=0):
+    """Whether data are a symbolic number, or a sequence with one. A list may hold itself."""
+    if data.__class__ not in (list, tuple):
+        return data.__class__ in SYMBOLIC
+    return depth < _MOST_DIMENSIONS and any(_is_symbolic(d, depth + 1) for d in data)
 
 
 def _of_symbols(data, dtype, device):
@@ -775,6 +777,7 @@ def from_file(filename, shared=None, size=0, *, dtype=None, layout=None, device=
 FUNCTIONS = {f.__name__: f for f in (tensor, as_tensor, from_numpy, asarray, frombuffer, from_file, from_dlpack)}
 for _f in FUNCTIONS.values():
     _f.__module__ = "torch.utils.dlpack" if _f is from_dlpack else "torch"
+provide("torch", "tensor", tensor)
 
 
 def scalar_tensor(s, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):

@@ -109,7 +109,7 @@ def pooled(spatial, kernel, stride, padding, dilation, ceil):
 
 def _out_size(fn, x, spatial, kernel, stride, padding, dilation, ceil):
     out = pooled(spatial, kernel, stride, padding, dilation, ceil)
-    if min(out) < 1:
+    if any(n < 1 for n in out):
         if len(out) == 1:
             raise RuntimeError(f"{fn}() Invalid computed output size: {out[0]}")
         c = x._shape[-len(out) - 1]
@@ -298,7 +298,7 @@ def _check_adaptive(fn, x, size, dims, colon=""):
                 f"{fn}(): Expected input to have non-zero size for non-batch dimensions, "
                 f"but input has sizes {list(x._shape)} with dimension {d} being empty"
             )
-    if min(size) < 0:
+    if any(n < 0 for n in size):
         if "max" in fn:
             raise RuntimeError(
                 f"Trying to create tensor with negative dimension {min(size)}: {[*x._shape[:-dims], *size]}"
@@ -307,7 +307,7 @@ def _check_adaptive(fn, x, size, dims, colon=""):
             f"{fn}: elements of output_size must be greater than or equal to 0 but received "
             f"{{{', '.join(map(str, size))}}}"
         )
-    if "max" in fn or max(size) > 1:  # averaging everything is a mean
+    if "max" in fn or any(n > 1 for n in size):  # averaging everything is a mean
         only(fn, x, dt.FLOAT)
 
 

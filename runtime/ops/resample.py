@@ -40,7 +40,7 @@ UPSAMPLE = {
 
 
 def _check_sizes(old, new):
-    if min(*old, *new) <= 0:
+    if any(n <= 0 for n in (*old, *new)):
         label = NAMES[len(old) - 1]
         raise RuntimeError(
             "Input and output sizes should be greater than 0, "
@@ -495,9 +495,9 @@ def affine_grid(theta, size, align_corners):
             f"Expected a batch of {k}D affine matrices of shape Nx{k}x{k + 1} for size {tuple(size)}. "
             f"Got {theta.size()}."
         )
-    if min(size) <= 0:
+    if any(n <= 0 for n in size):
         raise ValueError(f"Expected non-zero, positive output size. Got {tuple(size)}")
-    if align_corners and min(size[2:]) == 1:
+    if align_corners and any(n == 1 for n in size[2:]):
         warnings.warn(
             "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True. "
             "This is not an intended use case of affine_grid. See the documentation of affine_grid for details.",

@@ -12,7 +12,7 @@ from ..call.tracing import traced
 from ..context import CONTEXT, PROCESS
 from ..declare import composite, op, view
 from ..registry import ATEN, OPERATORS
-from ..symbolic import SymInt, larger, layout_only, smaller, within
+from ..symbolic import SymInt, expected, larger, layout_only, smaller, within
 from ..tensor import alias, check_numel, check_writable, extent, strided_view
 from ..warn import warn_once
 from .common import M, T, Tensor, changed, contiguous_strides, dt, numel, wrap_dim, wrap_dims
@@ -397,7 +397,7 @@ def _expand_geometry(self, size, implicit=False):
         )
     st, off = _strides(self), k - n
     out, ost = [0] * k, [0] * k
-    if n == 0 and min(size, default=0) >= 0:
+    if n == 0 and all(k >= 0 for k in size):
         check_numel(size)
         return tuple(size), _norm(tuple(size), tuple(ost)), self._offset
     for i in range(k - 1, -1, -1):
@@ -620,7 +620,7 @@ view("_split(Tensor(a) self, int split_size, int dim=0) -> Tensor(a)[]", _equal_
 @composite("split_with_sizes(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]")
 def split_with_sizes(self, split_sizes, dim):
     n = self.size(dim) if self._shape else 0
-    if any(s < 0 for s in split_sizes):
+    if not all(expected(s >= 0) for s in split_sizes):
         raise RuntimeError(
             "split_with_sizes expects split_sizes have only non-negative entries, "
             f"but got split_sizes={list(split_sizes)}"

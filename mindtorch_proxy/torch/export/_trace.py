@@ -155,7 +155,7 @@ def _fake_inputs(mode, symbols, leaves, places):
 
 def _fake_input(mode, symbols, leaf, context):
     if context is not None and any(not e.is_number for e in context.given.values()):
-        fake = mode.from_tensor(leaf.detach(), source=symbols.source(()), symbolic_context=context)
+        fake = mode.from_tensor(leaf.detach(), symbolic_context=context)
     else:
         fake = mode.from_tensor(leaf.detach(), static_shapes=True)
     return fake
@@ -239,10 +239,23 @@ class _Run:
         held, n = self.held, len(self.held.all)
         state = dict(zip(held.all, values))
         args, kwargs = tree_unflatten(list(values[n:]), self.in_spec)
-        with _attributes(self.mod, {name: state.pop(name) for name in held.constants}):
-            result = torch.func.functional_call(self.mod, state, args, kwargs)
+        hook = self.mod.register_forward_hook(lambda module, args, result: _write_back(module, held.buffers, state))
+        try:
+            with _attributes(self.mod, {name: state.pop(name) for name in held.constants}):
+                result = torch.func.functional_call(self.mod, state, args, kwargs)
+        finally:
+            hook.remove()
         flat, self.out_spec = tree_flatten(result)
         return flat
+
+
+def _write_back(mod, names, state):
+    """Write buffers that the program set anew into the ones that the graph has."""
+    for name in names:
+        owner, _, last = name.rpartition(".")
+        value = getattr(mod.get_submodule(owner), last)
+        if value is not state[name] and isinstance(value, torch.Tensor):
+            state[name].copy_(value)
 
 
 @contextlib.contextmanager

@@ -228,9 +228,7 @@ def _checked_names(arguments, shapes):
     if shapes is None or len(shapes) == 0:
         return None
     if isinstance(shapes, (tuple, list)):
-        if len(shapes) == len(arguments):
-            return dict(zip(arguments, shapes))
-        return shapes  # refused with the arguments as a sequence
+        return shapes
     if set(shapes) != set(arguments):
         named = list(arguments)
         text = (
@@ -261,9 +259,9 @@ class Symbols:
     sources: list = field(default_factory=list)  # the names of the leaves, such as L['x'][0]
     hints: list = field(default_factory=list)  # (source, expression, hint, its place in the arguments)
 
-    def source(self, path, dim=None):
-        """Return the source of a leaf, or of one of its sizes."""
-        name = "L" + keystr(path)
+    def source(self, place, dim=None):
+        """Return the source of a leaf, by its position among the leaves, or of one of its sizes."""
+        name = self.sources[place]
         return Source(name if dim is None else f"{name}.size()[{dim}]")
 
 
@@ -316,10 +314,10 @@ def symbols_of(arguments, shapes, env):
     _name_symbols(found, leaves)
     for place, (path, leaf, spec) in enumerate(leaves):
         if isinstance(leaf, torch.Tensor):
-            found.contexts[place] = _context(found, path, leaf, spec)
+            found.contexts[place] = _context(found, path, place, leaf, spec)
         elif isinstance(spec, _DimHint) and spec.type is not _DimHintType.STATIC:
-            found.contexts[place] = env.create_symbol(leaf, found.source(path), DimDynamic.DYNAMIC)
-            _note_hint(found, found.source(path), found.contexts[place], spec, f"inputs{keystr(path)}", leaf)
+            found.contexts[place] = env.create_symbol(leaf, found.source(place), DimDynamic.DYNAMIC)
+            _note_hint(found, found.source(place), found.contexts[place], spec, f"inputs{keystr(path)}", leaf)
     return found
 
 
@@ -335,7 +333,7 @@ def _check_number(path, leaf, spec):
 def _name_symbols(found, leaves):
     """Create the symbols of named dimensions, directly used ones first, then those that others are derived from."""
     bounds, derived = {}, []
-    for path, leaf, spec in leaves:
+    for place, (_, leaf, spec) in enumerate(leaves):
         for i, d in enumerate(spec) if isinstance(leaf, torch.Tensor) else ():
             if not isinstance(d, Dim):
                 continue
@@ -348,7 +346,7 @@ def _name_symbols(found, leaves):
             if isinstance(d, _DerivedDim):
                 derived.append((d, int(leaf.shape[i])))
             else:
-                _name(found, root, int(leaf.shape[i]), found.source(path, i))
+                _name(found, root, int(leaf.shape[i]), found.source(place, i))
     for d, size in derived:
         if d.root.__name__ not in found.named:
             x = sympy.Symbol("x", integer=True)
@@ -386,11 +384,11 @@ def _name(found, root, size, source, phantom=False):
         found.env.var_to_sources[symbol].append(source)
 
 
-def _context(found, path, tensor, spec):
+def _context(found, path, place, tensor, spec):
     context = StatelessSymbolicContext([DimDynamic.STATIC] * tensor.dim())
     context.given = {}
     for i, d in enumerate(spec):
-        size, source = int(tensor.shape[i]), found.source(path, i)
+        size, source = int(tensor.shape[i]), found.source(place, i)
         if isinstance(d, Dim):
             symbol = found.named[d.root.__name__][0]
             expr = d.fn(symbol)

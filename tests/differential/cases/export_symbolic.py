@@ -261,3 +261,72 @@ def case_graphs_above_autograd(torch):
 
     traced = make_fx(f, pre_dispatch=True)(torch.ones(2, 3), torch.ones(4, 3))
     return [str(n.target) for n in traced.graph.nodes if n.op == "call_function"]
+
+
+def _program(torch, fn, args, shapes=None, other=None, **parts):
+    """Return the results of an exported function, also after decompositions, and the kinds of its results."""
+
+    class M(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            for name, part in parts.items():
+                self.register_buffer(name, part)
+
+        def forward(self, *args):
+            return fn(self, *args)
+
+    program = torch.export.export(M(), args, dynamic_shapes=shapes)
+    lowered, given = program.run_decompositions(), other or args
+    kinds = [[s.kind.name for s in p.graph_signature.output_specs] for p in (program, lowered)]
+    arguments = [type(s.arg).__name__ for s in program.graph_signature.input_specs]
+    copies = [tuple(a.clone() if isinstance(a, torch.Tensor) else a for a in given) for _ in range(2)]
+    return program.module()(*copies[0]), lowered.module()(*copies[1]), kinds, arguments
+
+
+def _set_anew(m, x):
+    m.c = m.c + 1
+    return x + m.c
+
+
+def _views_written(m, x):
+    y = x.clone()
+    y[:, 1:].fill_(3)
+    y.t()[0].add_(1)
+    return y
+
+
+def case_arguments_and_changes(torch):
+    F, auto, x = torch.nn.functional, torch.export.Dim.AUTO, torch.arange(12.0).reshape(3, 4)
+    rows, columns = (({0: auto},),), (({1: auto},),)
+    return [
+        _program(
+            torch,
+            lambda m, x, n: x.new_zeros(n, 2) + x.shape[0],
+            (x, 5),
+            (({0: auto}, torch.export.Dim.DYNAMIC),),
+            (x[:2], 9),
+        ),
+        _program(torch, lambda m, x, n, s, o: x * n if s == "a" else x, (x, 2.5, "a", None)),
+        _program(torch, lambda m, x: x.add_(1) * 2, (x.clone(),)),
+        _program(torch, lambda m, x: (x, x.view(-1), x[0]), (x,)),
+        _program(torch, _set_anew, (x,), c=torch.zeros(1)),
+        _program(torch, lambda m, x: m.c.mul_(2).add_(x.sum()) + 0, (x,), c=torch.ones(1)),
+        _program(torch, _views_written, (x,), rows, (torch.ones(5, 4),)),
+        _program(torch, lambda m, x: (x.shape[0] * 2, x.shape[0] / 2, x.numel()), (x,), rows, (torch.ones(6, 4),)),
+        _program(torch, lambda m, x, n: torch.split(x, n.tolist()), (torch.arange(6.0), torch.tensor([2, 4]))),
+        _program(torch, lambda m, x: torch.topk(x, x.shape[0] // 2), (torch.arange(6.0),), rows, (torch.arange(8.0),)),
+        _program(
+            torch,
+            lambda m, x: F.pad(x, (0, (4 - x.shape[1] % 4) % 4)),
+            (torch.ones(2, 6),),
+            columns,
+            (torch.ones(2, 7),),
+        ),
+        _program(
+            torch,
+            lambda m, x: F.interpolate(x, size=(x.shape[2] * 2, x.shape[3]), mode="bilinear"),
+            (torch.ones(1, 2, 4, 4),),
+            (({2: auto, 3: auto},),),
+            (torch.ones(1, 2, 6, 4),),
+        ),
+    ]
