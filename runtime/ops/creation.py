@@ -32,6 +32,7 @@ from ..device import (
 )
 from ..device import device as Device
 from ..dlpack import from_dlpack, is_capsule
+from ..registry import provide
 from ..signatures import mismatch
 from ..storage import UntypedStorage
 from ..symbolic import SYMBOLIC, SymInt
