@@ -353,15 +353,6 @@ def _reshape_copy(self, size):
 
 
 @composite(
-    "aten.unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> "
-    "(Tensor, Tensor, Tensor)"
-)
-def unique_consecutive(self, return_inverse, return_counts, dim):
-    """Return the first of each run of equal elements, the run of each element, and the lengths of the runs."""
-    return T.unique_consecutive(self, True, True, dim)
-
-
-@composite(
     "aten.unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> "
     "(Tensor, Tensor, Tensor)",
     out=False,

@@ -4,6 +4,7 @@ from ..call.geometry import in_order
 from ..call.out import SAME_DTYPE, SAME_SCALAR_TYPE, Out
 from ..call.promotion import result_dtype
 from ..declare import composite, op
+from ..registry import ATEN
 from ..tensor import unviewed
 from ..warn import warn_once
 from .common import T, Tensor, changed, dt, has_values, numel, wrap_dim
@@ -194,11 +195,24 @@ def _unique_inverse(self, sorted, return_inverse):
     out=False,
     python=True,
     no_forward="unique_consecutive",
-    aten="",  # PyTorch's operator always returns three tensors: ops/aten.py declares it
+    aten="",  # PyTorch's operator, which is declared below, always returns three tensors
 )
 def unique_consecutive(self, return_inverse, return_counts, dim):
     _check_flags("unique_consecutive", return_inverse=return_inverse, return_counts=return_counts)
-    return _unique(self, dim, False, return_inverse, return_counts)
+    values, inverse, counts = ATEN.unique_consecutive(self, return_inverse, return_counts, dim)
+    out = [values, *[inverse] * return_inverse, *[counts] * return_counts]
+    return out[0] if len(out) == 1 else tuple(out)
+
+
+@composite(
+    "aten.unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> "
+    "(Tensor, Tensor, Tensor)",
+    out=False,
+)
+def _unique_consecutive(self, return_inverse, return_counts, dim):
+    """Return the first of each run of equal elements, the run of each element, and the lengths of the runs."""
+    values, inverse, counts = _unique(self, dim, False, True, True)
+    return _asked(values, inverse if return_inverse else None, counts if return_counts else None)
 
 
 # ------------------------------------------------------------------------------------------------ searching
