@@ -1,4 +1,4 @@
-"""A node of the graph under the name and with the edges that PyTorch has in its place, which it gets when it is read."""
+"""A node of the graph has the name and the edges of PyTorch's from the moment when it is read."""
 
 import torch
 from torch.utils.checkpoint import checkpoint
