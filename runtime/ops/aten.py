@@ -17,6 +17,7 @@ from .common import T, numel, refuse_batches, wrap_dim
 from .fused import GRADIENTS
 from .loss import nll_loss2d_gradient
 from .matmul import attention_weights, has_flash_attention, repeat_heads
+from .sorting import _unique as unique
 
 NN = Namespace("_C._nn")
 
@@ -358,7 +359,7 @@ def _reshape_copy(self, size):
 )
 def unique_consecutive(self, return_inverse, return_counts, dim):
     """Return the first of each run of equal elements, the run of each element, and the lengths of the runs."""
-    return T.unique_consecutive(self, True, True, dim)
+    return unique(self, dim, False, True, True)
 
 
 @composite(

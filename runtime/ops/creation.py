@@ -551,9 +551,14 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
     return _flag(t if dev is HOST else t.to(dev), requires_grad)
 
 
-def _is_symbolic(data):
-    """Whether data are a symbolic number, or a sequence with one."""
-    return any(map(_is_symbolic, data)) if data.__class__ in (list, tuple) else data.__class__ in SYMBOLIC
+def _is_symbolic(data, outer=()):
+    """Whether data are a symbolic number, or a sequence with one.
+
+    outer: the sequences around it, which may contain themselves.
+    """
+    if data.__class__ not in (list, tuple):
+        return data.__class__ in SYMBOLIC
+    return not any(data is o for o in outer) and any(_is_symbolic(d, (*outer, data)) for d in data)
 
 
 def _of_symbols(data, dtype, device):

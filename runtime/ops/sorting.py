@@ -4,6 +4,7 @@ from ..call.geometry import in_order
 from ..call.out import SAME_DTYPE, SAME_SCALAR_TYPE, Out
 from ..call.promotion import result_dtype
 from ..declare import composite, op
+from ..registry import ATEN
 from ..tensor import unviewed
 from ..warn import warn_once
 from .common import T, Tensor, changed, dt, has_values, numel, wrap_dim
@@ -198,7 +199,9 @@ def _unique_inverse(self, sorted, return_inverse):
 )
 def unique_consecutive(self, return_inverse, return_counts, dim):
     _check_flags("unique_consecutive", return_inverse=return_inverse, return_counts=return_counts)
-    return _unique(self, dim, False, return_inverse, return_counts)
+    values, inverse, counts = ATEN.unique_consecutive(self, return_inverse, return_counts, dim)
+    out = [values, *[inverse] * return_inverse, *[counts] * return_counts]
+    return out[0] if len(out) == 1 else tuple(out)
 
 
 # ------------------------------------------------------------------------------------------------ searching
