@@ -164,10 +164,8 @@ def where(condition, self, other):
 
 @implicit("_distinct", traced=False)
 def distinct(self, dim, sort):
-    """Call PyTorch's operators for the distinct elements of a whole tensor."""
-    if dim is not None or _recorded(self):
-        return NotImplemented
-    return T._unique2(self, True, True, True) if sort else ATEN.unique_consecutive(self, True, True)
+    """Call PyTorch's operator for the distinct elements of a whole tensor."""
+    return NotImplemented if dim is not None or not sort or _recorded(self) else T._unique2(self, True, True, True)
 
 
 @implicit("square")
