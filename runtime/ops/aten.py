@@ -17,7 +17,6 @@ from .common import T, numel, refuse_batches, wrap_dim
 from .fused import GRADIENTS
 from .loss import nll_loss2d_gradient
 from .matmul import attention_weights, has_flash_attention, repeat_heads
-from .sorting import _unique as unique
 
 NN = Namespace("_C._nn")
 
