@@ -182,7 +182,6 @@ def expected(program, size, blocks=4, width=16, rows=32):
         "fsdp": lambda: fsdp(model, size),
         "tp": lambda: tensor_parallel(model, size, rows),
         "pp": lambda: pipeline(model, size, rows, 2 * size),
-        "all": lambda: _together(model, rows),
     }[program]()
     sums: dict = {}
     for a in found:
@@ -191,16 +190,9 @@ def expected(program, size, blocks=4, width=16, rows=32):
     return sums
 
 
-def _together(model, rows):
-    """Eight ranks: two halves of each product, two stages, two replicas, of which each has half of the rows."""
-    block = [16, 16, 2 * 16 * 16, 2 * 16, 2 * 16 * 16, 16]
-    part = Model([block] * (model.blocks // 2), model.blocks // 2, model.width, 1, 4)
-    return tensor_parallel(part, 2, rows // 2, 4) + pipeline(part, 2, rows // 2, 4) + ddp(part, 2)
-
-
 def programs(size):
     """The ways to share a model that are counted with that many ranks."""
-    return ("ddp", "fsdp", "tp", "pp", "all") if size == 8 else ("ddp", "fsdp", "tp", "pp")
+    return ("ddp", "fsdp", "tp", "pp")
 
 
 def measured(size):

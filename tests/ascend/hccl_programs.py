@@ -416,12 +416,7 @@ def prepared(program):
 
     plan = {"up": ColwiseParallel(), "down": RowwiseParallel()}
     if program == "pp":
-        return piped(SIZE, RANK, None, None, ROWS, lambda b: b)
-    if program == "all":
-        mesh = dist.init_device_mesh("npu", (2, 2, 2), mesh_dim_names=("dp", "pp", "tp"))
-        groups = mesh.get_group("pp"), mesh.get_group("dp")
-        split = lambda b: parallelize_module(b, mesh["tp"], plan)
-        return piped(2, mesh.get_local_rank("pp"), *groups, ROWS // 2, split)
+        return piped()
     blocks = [Block(i).npu() for i in range(BLOCKS)]
     model = torch.nn.Sequential(*blocks, torch.nn.Linear(WIDTH, WIDTH).npu())
     if program == "ddp":
@@ -437,17 +432,15 @@ def prepared(program):
     return lambda: model(x).square().mean().backward()
 
 
-def piped(count, place, group, replicas, rows, split):
-    """A step of 1F1B with `count` stages, whose replicas are in another group."""
+def piped():
+    """A step of 1F1B with a stage on each rank."""
     from torch.distributed import pipelining as pp
-    from torch.nn.parallel import DistributedDataParallel
 
-    chain = torch.nn.Sequential(*[split(Block(i).npu()) for i in range(BLOCKS // count or 1)])
-    chain = DistributedDataParallel(chain, process_group=replicas) if replicas else chain
-    stage = pp.PipelineStage(chain, place, count, torch.device("npu", RANK), group=group)
-    schedule = pp.Schedule1F1B(stage, 2 * count, loss_fn=lambda y, t: (y - t).square().mean())
-    x, y = (torch.ones(rows, WIDTH, device="npu") for _ in range(2))
-    return lambda: schedule.step(*([x] if place == 0 else []), target=y if place == count - 1 else None)
+    chain = torch.nn.Sequential(*[Block(i).npu() for i in range(BLOCKS // SIZE or 1)])
+    stage = pp.PipelineStage(chain, RANK, SIZE, torch.device("npu", RANK))
+    schedule = pp.Schedule1F1B(stage, 2 * SIZE, loss_fn=lambda y, t: (y - t).square().mean())
+    x, y = (torch.ones(ROWS, WIDTH, device="npu") for _ in range(2))
+    return lambda: schedule.step(*([x] if RANK == 0 else []), target=y if RANK == SIZE - 1 else None)
 
 
 # ---------------------------------------------------------------- in streams

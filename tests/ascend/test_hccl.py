@@ -75,7 +75,10 @@ def test_training_equals_one_process(count, size, ranks):
 @pytest.mark.parametrize("size", SIZES_TO_EIGHT)
 def test_a_step_sends_what_is_computed(size, ranks, tmp_path):
     programs = communication.programs(size)
-    assert ranks(size, "step", *programs, EMULATED_CANN_ARGS=tmp_path / "calls").ended_well() == ["done"] * size
+    assert (
+        ranks(size, "step", *programs, seconds=400, EMULATED_CANN_ARGS=tmp_path / "calls").ended_well()
+        == ["done"] * size
+    )
     found = communication.counted(tmp_path / "calls", size)
     assert found == [communication.expected(program, size) for program in programs]
 
