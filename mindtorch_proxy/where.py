@@ -56,7 +56,7 @@ def operators_of(name):
     from .runtime.call.overload import name_of
 
     short = name.removeprefix("torch.ops.aten.").removeprefix("aten.").removeprefix("torch.")
-    for wanted in (short, short.rpartition(".")[0]):  # with the overload, and without it
+    for wanted in filter(None, (short, short.rpartition(".")[0])):  # with the overload, and without it
         found = [
             o
             for o in registry.operators()

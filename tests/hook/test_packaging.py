@@ -22,8 +22,20 @@ def imported(path):
             yield node.module.partition(".")[0]
 
 
-# rich is used for tables if it is installed; torch.utils.tensorboard needs tensorboard, and others for some records
-OPTIONAL = {"rich", "tensorboard", "google", "PIL", "matplotlib", "moviepy"}
+# rich is used for tables if it is installed; torch.utils.tensorboard needs tensorboard, and others for some records;
+# torch.onnx.export needs the packages of the extra `onnx`
+OPTIONAL = {
+    "rich",
+    "tensorboard",
+    "google",
+    "PIL",
+    "matplotlib",
+    "moviepy",
+    "onnx",
+    "onnx_ir",
+    "onnxruntime",
+    "onnxscript",
+}
 
 
 def test_what_the_rooms_import_is_declared():

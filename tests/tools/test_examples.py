@@ -80,23 +80,17 @@ def console_blocks(page):
             yield command, output.strip()
 
 
-@pytest.fixture(scope="module")
-def project(tmp_path_factory):
-    """Provide a copy of the project, in which the page's commands are run one after the other."""
-    folder = tmp_path_factory.mktemp("project") / "segments"
-    shutil.copytree(PROJECT, folder, ignore=shutil.ignore_patterns("__pycache__", "runs", ".pytest_cache"))
-    return folder
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("command, output", console_blocks("porting.md"))
-def test_the_commands_of_porting_a_project(python, project, request, command, output):
-    variables = {"PATH": f"{sys.prefix}/bin:{os.environ['PATH']}"}
-    if "$ORACLE" in command:
-        variables["ORACLE"] = request.getfixturevalue("oracle_python")
-    shown = python("-ec", command, executable="bash", cwd=project, **variables)
+@pytest.mark.timeout(900)
+def test_the_commands_of_porting_a_project(python, tmp_path, oracle_python):
+    """In a copy of the project, one after the other."""
+    project = tmp_path / "segments"
+    shutil.copytree(PROJECT, project, ignore=shutil.ignore_patterns("__pycache__", "runs", ".pytest_cache"))
+    variables = {"PATH": f"{sys.prefix}/bin:{os.environ['PATH']}", "ORACLE": oracle_python}
     seconds = re.compile(r"\d+\.\d+s")
-    assert seconds.sub("... s", shown) == seconds.sub("... s", output)
+    for command, output in console_blocks("porting.md"):
+        shown = python("-ec", command, executable="bash", cwd=project, **variables)
+        assert seconds.sub("... s", shown) == seconds.sub("... s", output), command
 
 
 def test_the_project_knows_nothing_of_this_package():
