@@ -95,6 +95,10 @@ MODELS = {
         Of(lambda m, x: (x.amax(1), x.argmax(-1), x.std(0), x.logsumexp(1), x.cumsum(1), x.norm(dim=1), x.prod(0))),
         [image(3, 4)],
     ),
+    "sums of bools": (
+        Of(lambda m, x: ((x > 0).sum(1), (x > 0).sum(), (x > 0).to(torch.int32).cumsum(0), (x > 0).prod(1))),
+        [image(3, 4)],
+    ),
     "sorted": (Of(lambda m, x: (*x.topk(2), *x.sort(descending=True))), [image(3, 5)]),
     "products": (
         Of(lambda m, x, y: (torch.einsum("bij,bkj->bik", x, y), x @ y.mT, torch.baddbmm(x @ y.mT, x, y.mT))),

@@ -59,7 +59,17 @@ def _overload(name):
 _OWN_TYPES = {"condition", "mask"}  # parameters whose dtype does not count
 
 
+# what adds and multiplies elements computes bools and small integers in the dtype of the result
+_SUMS = {
+    getattr(getattr(torch.ops.aten, name), overload)
+    for name, overloads in {"sum": ("default", "dim_IntList"), "prod": ("default", "dim_int")}.items()
+    for overload in overloads
+} | {torch.ops.aten.cumsum.default, torch.ops.aten.cumprod.default}
+
+
 def _promotes(target):
+    if target in _SUMS:
+        return True
     if not isinstance(target, torch._ops.OpOverload):
         return False
     return torch.Tag.pointwise in target.tags or target in (torch.ops.aten.cat.default, torch.ops.aten.stack.default)
@@ -78,6 +88,8 @@ def _common_dtype(node):
 
     PyTorch's operators take operands of different dtypes, ONNX's take one.
     """
+    if node.target in _SUMS:
+        return node.meta["val"].dtype
     named = zip((a.name for a in node.target._schema.arguments), node.args)
     common = None
     for arg in _flat(arg for name, arg in named if name not in _OWN_TYPES):
