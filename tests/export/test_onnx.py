@@ -133,6 +133,12 @@ def test_sizes_that_stay_symbols_have_the_program_s_names():
     equal(program, model, [image(3, 9, 16)])
 
 
+def test_sizes_beside_floats():
+    model = Of(lambda m, x: (x.sum(0) / x.shape[0], x * x.shape[1], x.mean(), x + torch.arange(x.shape[1])))
+    shapes = (({0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.DYNAMIC},),)
+    equal(torch.onnx.export(model, (image(3, 4),), dynamic_shapes=shapes, verbose=False), model, [image(5, 7)])
+
+
 def test_a_program_that_is_exported_already(tmp_path):
     model, args = MODELS["perceptron"]
     program = torch.onnx.export(torch.export.export(model, tuple(args)), f=tmp_path / "model.onnx", verbose=False)

@@ -1243,3 +1243,25 @@ def case_convolutions_over_long_inputs(torch):
                     *grads[1:],
                 ]
     return found
+
+
+def case_modules_and_sequences_in_less_usual_forms(torch):
+    """What faults that were planted by chance showed to be compared nowhere."""
+    nn, x = torch.nn, torch.arange(48.0).reshape(2, 3, 8).sin()
+    norms = {}
+    for tracked in (False, True):
+        norm = nn.InstanceNorm1d(3, track_running_stats=tracked)
+        norms[f"training, {tracked}"] = norm(x)
+        norms[f"evaluation, {tracked}"] = norm.eval()(x)
+    up = [nn.Upsample(scale_factor=1.7, mode="linear", recompute_scale_factor=again)(x) for again in (None, True)]
+    kept = nn.ParameterDict({"a": nn.Parameter(torch.ones(2))})
+    found = [kept.setdefault("a", nn.Parameter(torch.zeros(2))), kept.setdefault("b", nn.Parameter(torch.zeros(1)))]
+    parts = [torch.ones(2), torch.ones(4) * 2, torch.ones(1) * 3]
+    masked = torch.masked.sum(x, 1, mask=torch.tensor([[[True, False] * 4]]))
+    return {
+        "norms": norms,
+        "upsampled": up,
+        "setdefault": [p.tolist() for p in found] + sorted(kept),
+        "padded": [nn.utils.rnn.pad_sequence(parts, padding_side=side) for side in ("right", "left")],
+        "masked": masked,
+    }

@@ -221,7 +221,8 @@ class _Graph:
     def _argument(self, arg, dtype):
         if isinstance(arg, torch.fx.Node):
             value, example = self.values[arg.name], arg.meta.get("val")
-            cast = dtype is not None and isinstance(example, torch.Tensor) and example.dtype is not dtype
+            number = isinstance(example, (torch.SymInt, torch.SymFloat, torch.SymBool))  # a tensor in ONNX
+            cast = dtype is not None and (number or isinstance(example, torch.Tensor) and example.dtype is not dtype)
             if not cast:
                 return value
             value = self.opset.Cast(value, to=DTYPES[dtype])
