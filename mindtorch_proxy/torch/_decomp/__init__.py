@@ -27,5 +27,8 @@ __all__ = [
 def core_aten_decompositions():
     """Return the table of decompositions into PyTorch's core operators, those of its own that are written here."""
     ours = {composed.__name__, decompositions.__name__}
-    found = {op: fn for op, fn in decomposition_table.items() if getattr(fn, "__module__", "") in ours}
-    return {op: fn for op, fn in found.items() if op not in composed.KEPT}
+    return {
+        op: fn
+        for op, fn in decomposition_table.items()
+        if op not in composed.KEPT and getattr(fn, "__module__", "") in ours
+    }

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from .decompositions import _register, aten
+from .decompositions import _computed, _reduced, _register, _stored, aten
 
 
 KEPT: set = set()  # core operators: torch.export keeps them, and formats that lack them ask for the decomposition
@@ -123,11 +123,6 @@ def ldexp(self, other):
     return self * torch.pow(2.0, other)
 
 
-@_register(aten.floor_divide.Scalar)
-def floor_divide(self, other):
-    return torch.div(self, other, rounding_mode="floor")
-
-
 @_register(aten.special_entr.default)
 def special_entr(self):
     inside = torch.where(self > 0, -self * self.log(), torch.where(self == 0, 0.0, -math.inf))
@@ -195,10 +190,10 @@ def dist(self, other, p=2):
 @_register(aten._fused_rms_norm.default)
 def _fused_rms_norm(input, normalized_shape, weight, eps):
     dims = list(range(input.dim() - len(normalized_shape), input.dim()))
-    wide = input.float() if input.dtype in (torch.float16, torch.bfloat16) else input
+    wide = _computed(input)
     rstd = ((wide * wide).mean(dims, True) + (torch.finfo(wide.dtype).eps if eps is None else eps)).rsqrt()
     out = wide * rstd
-    return (out if weight is None else out * weight).to(input.dtype), rstd
+    return _stored(out if weight is None else out * weight, input), rstd
 
 
 def _shares(n, parts, like):
@@ -221,11 +216,6 @@ def _adaptive_avg_pool(self, output_size):
 
 
 # ------------------------------------------------------------------------------------------------ losses
-def _reduced(loss, reduction):
-    """Return a loss, its mean or its sum, by PyTorch's numbers 0, 1, 2."""
-    return loss if reduction == 0 else loss.mean() if reduction == 1 else loss.sum()
-
-
 @_register(aten.binary_cross_entropy.default)
 def binary_cross_entropy(self, target, weight=None, reduction=1):
     loss = (target - 1) * (-self).log1p().clamp(min=-100) - target * self.log().clamp(min=-100)

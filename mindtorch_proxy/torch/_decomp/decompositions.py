@@ -315,7 +315,7 @@ def rad2deg(self):
     return aten.mul.Tensor(self, 180 / math.pi)
 
 
-@_register(aten.floor_divide.default)
+@_register(aten.floor_divide.default, aten.floor_divide.Scalar)
 def floor_divide(self, other):
     return aten.div.Tensor_mode(self, other, rounding_mode="floor")
 
@@ -477,6 +477,7 @@ def _safe_softmax(self, dim, dtype=None):
 
 # ------------------------------------------------------------------------------------------------ losses
 def _reduced(loss, reduction):
+    """Return a loss, its mean or its sum, by PyTorch's numbers 0, 1, 2."""
     return loss if reduction == 0 else aten.mean.default(loss) if reduction == 1 else aten.sum.default(loss)
 
 

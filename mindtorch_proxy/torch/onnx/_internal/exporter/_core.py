@@ -11,18 +11,24 @@ import onnx_ir as ir
 import onnxscript
 import torch
 from onnxscript._framework_apis import torch_2_9 as onnxscript_apis
+from torch._prims_common import ELEMENTWISE_TYPE_PROMOTION_KIND, elementwise_dtypes
 from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
 
 from . import _errors
 from ._functions import FUNCTIONS
 from ._onnx_program import ONNXProgram
 from ._recorder import Recorder
-from ._registration import OPSET, ONNXRegistry
+from ._registration import OPSET, ONNXRegistry, target_of
 from ._values import DTYPES, TorchTensor, Value, describe
 
 DEFAULT_OPSET = 20
-_CHECKS = """sym_constrain_range_for_size.default sym_constrain_range.default _assert_async.default _assert_async.msg
- _assert_scalar.default _assert_tensor_metadata.default""".split()
+_CHECKS = set(
+    map(
+        target_of,
+        """aten::sym_constrain_range_for_size aten::sym_constrain_range aten::_assert_async aten::_assert_async.msg
+        aten::_assert_scalar aten::_assert_tensor_metadata""".split(),
+    )
+)
 
 
 # ------------------------------------------------------------------------------------------------ preparation
@@ -40,31 +46,22 @@ def _prepare_exported_program_for_export(exported_program, *, registry):
         if isinstance(target, torch._ops.OpOverload) and not registry.is_registered(target):
             table.setdefault(target, function)
     program = exported_program.run_decompositions(table)
-    checks = {_overload(name) for name in _CHECKS}
     for module in program.graph_module.modules():
         if isinstance(module, torch.fx.GraphModule):
             for node in list(module.graph.nodes):
-                if node.op == "call_function" and node.target in checks:
+                if node.op == "call_function" and node.target in _CHECKS:
                     module.graph.erase_node(node)
             module.recompile()
     return program
 
 
-def _overload(name):
-    packet, _, overload = name.partition(".")
-    return getattr(getattr(torch.ops.aten, packet), overload)
-
-
 # ------------------------------------------------------------------------------------------------ type promotion
 _OWN_TYPES = {"condition", "mask"}  # parameters whose dtype does not count
-
-
+_NUMBERS = {torch.SymInt: 1, torch.SymFloat: 1.0, torch.SymBool: True}  # examples of what symbolic numbers are
 # what adds and multiplies elements computes bools and small integers in the dtype of the result
-_SUMS = {
-    getattr(getattr(torch.ops.aten, name), overload)
-    for name, overloads in {"sum": ("default", "dim_IntList"), "prod": ("default", "dim_int")}.items()
-    for overload in overloads
-} | {torch.ops.aten.cumsum.default, torch.ops.aten.cumprod.default}
+_SUMS = set(
+    map(target_of, "aten::sum aten::sum.dim_IntList aten::prod aten::prod.dim_int aten::cumsum aten::cumprod".split())
+)
 
 
 def _promotes(target):
@@ -91,46 +88,19 @@ def _common_dtype(node):
     if node.target in _SUMS:
         return node.meta["val"].dtype
     named = zip((a.name for a in node.target._schema.arguments), node.args)
-    common = None
+    operands = []
     for arg in _flat(arg for name, arg in named if name not in _OWN_TYPES):
         example = arg.meta.get("val") if isinstance(arg, torch.fx.Node) else arg
-        if isinstance(example, (torch.SymInt, torch.SymFloat, torch.SymBool)):
-            example = {torch.SymInt: 1, torch.SymFloat: 1.0, torch.SymBool: True}[type(example)]
+        example = _NUMBERS.get(type(example), example)
         if isinstance(example, (torch.Tensor, bool, int, float, complex)):
-            common = [*(common or ()), example]
-    tensors = [t for t in common or () if isinstance(t, torch.Tensor)]
-    if not tensors:
+            operands.append(example)
+    if not any(isinstance(t, torch.Tensor) for t in operands):
         return None
-    dtype = _result_type(common)
+    dtype = elementwise_dtypes(*operands, type_promotion_kind=ELEMENTWISE_TYPE_PROMOTION_KIND.DEFAULT)[1]
     result = node.meta.get("val")
     if isinstance(result, torch.Tensor) and result.dtype.is_floating_point and not dtype.is_floating_point:
         return None if dtype.is_complex else result.dtype  # of integers an elementwise operator computes floats
     return None if dtype.is_complex else dtype
-
-
-def _result_type(operands):
-    """Return torch.result_type of any number of operands."""
-    kinds = {"dimensioned": [], "without": [], "numbers": []}
-    for t in operands:
-        kind = "numbers" if not isinstance(t, torch.Tensor) else "dimensioned" if t.dim() else "without"
-        kinds[kind].append(torch.tensor(t).dtype if kind == "numbers" else t.dtype)
-    best = None
-    for dtypes in kinds.values():
-        for dtype in dtypes:
-            if best is None or _category(dtype) > _category(best):
-                best = dtype if best is None or dtypes is not kinds["numbers"] else _of_number(dtype)
-            elif _category(dtype) == _category(best) and dtypes is not kinds["numbers"]:
-                if dtypes is kinds["dimensioned"] or not kinds["dimensioned"]:
-                    best = torch.promote_types(best, dtype)
-    return best
-
-
-def _of_number(dtype):
-    return torch.get_default_dtype() if dtype.is_floating_point else dtype
-
-
-def _category(dtype):
-    return 0 if dtype is torch.bool else 3 if dtype.is_complex else 2 if dtype.is_floating_point else 1
 
 
 # ------------------------------------------------------------------------------------------------ translation
@@ -221,7 +191,7 @@ class _Graph:
     def _argument(self, arg, dtype):
         if isinstance(arg, torch.fx.Node):
             value, example = self.values[arg.name], arg.meta.get("val")
-            number = isinstance(example, (torch.SymInt, torch.SymFloat, torch.SymBool))  # a tensor in ONNX
+            number = type(example) in _NUMBERS  # a tensor in ONNX
             cast = dtype is not None and (number or isinstance(example, torch.Tensor) and example.dtype is not dtype)
             if not cast:
                 return value
@@ -386,11 +356,12 @@ def _title(model):
 
 
 def _capture(steps, model, args, kwargs, dynamic_shapes):
-    def export():
-        return torch.export.export(model, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False)
-
-    text = f"Obtain model graph for `{_title(model)}` with `torch.export.export(..., strict=False)`..."
-    return steps.run(text, export, _errors.TorchExportError, "capture")
+    return steps.run(
+        f"Obtain model graph for `{_title(model)}` with `torch.export.export(..., strict=False)`...",
+        lambda: torch.export.export(model, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False),
+        _errors.TorchExportError,
+        "capture",
+    )
 
 
 def export(

@@ -14,7 +14,6 @@ from torch.utils import _pytree as pytree
 # the packages onnx_ir and onnxscript are imported where they are needed: programs import ONNXProgram without them
 
 LARGE = 1536 * 1024**2  # bytes of weights above which they are saved beside the model; a file holds 2 GB
-_AS_INTEGERS = {1: torch.uint8, 2: torch.uint16}
 
 
 def _session(model):
@@ -36,24 +35,22 @@ def _to_runtime(value):
     import numpy as np
     import onnxruntime
 
-    from ._values import DTYPES
+    from ._values import DTYPES, bits_of, is_foreign
 
     make = onnxruntime.OrtValue
     if not isinstance(value, torch.Tensor):
         dtype = None if isinstance(value, bool) else {int: np.int64, float: np.float32}.get(type(value))
         return make.ortvalue_from_numpy(np.array(value, dtype))
-    value = value.detach().contiguous()
-    if value.dtype.is_floating_point and value.dtype.itemsize < 4 and value.dtype is not torch.float16:
-        bits = value.view(_AS_INTEGERS[value.dtype.itemsize]).numpy(force=True)
-        return make.ortvalue_from_numpy_with_onnx_type(bits, onnx_element_type=DTYPES[value.dtype])
-    return make.ortvalue_from_numpy(value.numpy(force=True))
+    if is_foreign(value.dtype):
+        return make.ortvalue_from_numpy_with_onnx_type(bits_of(value), onnx_element_type=DTYPES[value.dtype])
+    return make.ortvalue_from_numpy(value.detach().contiguous().numpy(force=True))
 
 
 def _from_runtime(value):
-    from ._values import DTYPES
+    from ._values import DTYPES, is_foreign
 
     dtype = next(d for d, number in DTYPES.items() if number == value.element_type())
-    if dtype.is_floating_point and dtype.itemsize < 4 and dtype is not torch.float16:
+    if is_foreign(dtype):
         return torch.from_dlpack(value._get_c_value())
     return torch.from_numpy(value.numpy())
 

@@ -88,17 +88,9 @@ class Recorder(evaluator.Evaluator):
 
     # ------------------------------------------------------------------------------------------------ nodes
     def _node(self, signature, operands, attributes, results):
-        known = {p.type_constraint.name: v.type for p, v in operands if isinstance(v, ir.Value) and v.type is not None}
-        for parameter, value in operands:
-            for v in value if isinstance(value, (list, tuple)) and parameter.variadic else ():
-                if isinstance(v, ir.Value) and v.type is not None:
-                    known.setdefault(parameter.type_constraint.name, v.type)
-        inputs = []
-        for parameter, value in operands:
-            if parameter.variadic:
-                inputs += [self._operand(parameter, v, known) for v in value]
-            else:
-                inputs.append(self._operand(parameter, value, known))
+        single = [(p, v) for p, value in operands for v in (value if p.variadic else [value])]
+        known = {p.type_constraint.name: v.type for p, v in single if isinstance(v, ir.Value) and v.type is not None}
+        inputs = [self._operand(parameter, value, known) for parameter, value in single]
         while inputs and inputs[-1] is None:
             inputs.pop()
         node = ir.Node(

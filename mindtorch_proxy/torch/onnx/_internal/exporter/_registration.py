@@ -9,7 +9,7 @@ from onnxscript._framework_apis import torch_2_9 as onnxscript_apis
 OPSET = 18  # of which the functions of onnxscript are
 
 
-def _target(name):
+def target_of(name):
     """Return the operator with a name such as aten::add.Tensor, or None where there is none of that name here."""
     namespace, _, rest = name.partition("::")
     if namespace == "_operator":
@@ -35,7 +35,7 @@ class ONNXRegistry:
         """Return a registry with onnxscript's functions for the operators that exist here."""
         registry = cls(opset_version)
         for entry in onnxscript_apis.get_torchlib_ops():
-            target = _target(entry.qualified_name)
+            target = target_of(entry.qualified_name)
             if target is not None:
                 registry._table(entry.is_complex).setdefault(target, entry.function)
         return registry

@@ -29,7 +29,22 @@ DTYPES = {
         "float8_e5m2fnuz": "FLOAT8E5M2FNUZ",
     }.items()
 }
-_AS_BYTES = {1: torch.uint8, 2: torch.uint16}
+# floats that NumPy lacks, and the integers of their size
+_AS_INTEGERS = {
+    d: (torch.uint8, torch.uint16)[d.itemsize - 1]
+    for d in DTYPES
+    if d.is_floating_point and d.itemsize < 4 and d is not torch.float16
+}
+
+
+def is_foreign(dtype):
+    """Whether NumPy has no such dtype."""
+    return dtype in _AS_INTEGERS
+
+
+def bits_of(tensor):
+    """Return the bits of a tensor of a dtype that NumPy lacks, as an array of integers."""
+    return tensor.detach().contiguous().view(_AS_INTEGERS[tensor.dtype]).numpy(force=True)
 
 
 def torch_dtype_to_onnx_dtype(dtype):
@@ -45,9 +60,8 @@ class TorchTensor(ir.Tensor):
 
     def numpy(self):
         """Return the values as an array; dtypes that NumPy lacks have those of ml_dtypes."""
-        if self.raw.dtype.is_floating_point and self.raw.dtype.itemsize < 4 and self.raw.dtype is not torch.float16:
-            bits = self.raw.detach().contiguous().view(_AS_BYTES[self.raw.dtype.itemsize])
-            return bits.numpy(force=True).view(self.dtype.numpy())
+        if is_foreign(self.raw.dtype):
+            return bits_of(self.raw).view(self.dtype.numpy())
         return self.raw.numpy(force=True)
 
     def __array__(self, dtype=None, copy=None):
