@@ -43,8 +43,12 @@ def _is_scalar_tensor(v):
     return _is_tensor(v) and v._shape == () and not v._requires_grad
 
 
+def _is_python_number(v):
+    return isinstance(v, (bool, int, float, complex)) or v.__class__ in SYMBOLIC
+
+
 def _is_number(v):
-    if isinstance(v, (bool, int, float, complex)) or v.__class__ in SYMBOLIC:
+    if _is_python_number(v):
         return True
     return isinstance(v, np.generic) and v.dtype.kind in "biufc" or _is_scalar_tensor(v)
 
@@ -84,8 +88,7 @@ def fits(arg, v, numbers=False):
     if v is None and arg.optional:
         return True
     if not arg.list:
-        number = isinstance(v, (int, float, complex)) or v.__class__ in SYMBOLIC
-        return numbers and arg.base == "Tensor" and number or _is_dispatched(arg.base, v)
+        return numbers and arg.base == "Tensor" and _is_python_number(v) or _is_dispatched(arg.base, v)
     if isinstance(v, (list, tuple)):
         return all(_is_dispatched(arg.base, e) for e in v)
     return arg.N is not None and _is_dispatched(arg.base, v)

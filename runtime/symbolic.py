@@ -135,6 +135,7 @@ class SymBool(_Symbolic):
 
 
 SYMBOLIC = frozenset((SymInt, SymFloat, SymBool))
+INTS = frozenset((int, SymInt))
 LAYOUT: set = set()  # the code of the functions whose decisions only choose strides
 
 
@@ -219,24 +220,19 @@ def within(index, size):
 
 def smaller(a, b):
     """Return the smaller of two sizes; if none is known to be it, an expression of both."""
-    return (
-        a.node.extreme("min", a, b)
-        if a.__class__ is SymInt
-        else b.node.extreme("min", a, b)
-        if b.__class__ is SymInt
-        else min(a, b)
-    )
+    return _extreme("min", a, b)
 
 
 def larger(a, b):
     """Return the larger of two sizes; if none is known to be it, an expression of both."""
-    return (
-        a.node.extreme("max", a, b)
-        if a.__class__ is SymInt
-        else b.node.extreme("max", a, b)
-        if b.__class__ is SymInt
-        else max(a, b)
-    )
+    return _extreme("max", a, b)
+
+
+def _extreme(name, a, b):
+    for n in (a, b):
+        if n.__class__ is SymInt:
+            return n.node.extreme(name, a, b)
+    return min(a, b) if name == "min" else max(a, b)
 
 
 # ------------------------------------------------------------------------------------------------ jagged sizes

@@ -28,9 +28,9 @@ def _kernel(kind, fn, primitive=None, dtypes=None, **rest):
 
 
 def _add(names, kernel):
-    if PYBOOST and (kernel.above or kernel.when):
-        if kernel.when:
-            return
+    if PYBOOST and kernel.when:
+        return
+    if PYBOOST:
         kernel.above = 0
     for n in names.split() if isinstance(names, str) else names:
         _entries.setdefault(n, []).append(kernel)

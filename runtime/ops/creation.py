@@ -35,7 +35,7 @@ from ..dlpack import from_dlpack, is_capsule
 from ..registry import provide
 from ..signatures import mismatch
 from ..storage import UntypedStorage
-from ..symbolic import SYMBOLIC, SymInt
+from ..symbolic import INTS, SYMBOLIC, SymInt
 from ..tensor import (
     check_bytes,
     check_numel,
@@ -878,20 +878,17 @@ arange_op = op(
 )
 
 
-_INTS = frozenset((int, SymInt))
-
-
 def arange_size(start, end, step, dtype):
     if step == 0:
         raise RuntimeError("step must be nonzero")
-    if not (start.__class__ in _INTS and end.__class__ in _INTS or math.isfinite(start) and math.isfinite(end)):
+    if not (start.__class__ in INTS and end.__class__ in INTS or math.isfinite(start) and math.isfinite(end)):
         raise RuntimeError(f"unsupported range: {start} -> {end}")
     if bool(step > 0) != bool(end > start) and start != end:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     if dtype is dt.int64:
         for n in (start, end, step):
             check_number(n, dt.int64)
-        start, end, step = (n if n.__class__ in _INTS else int(n) for n in (start, end, step))
+        start, end, step = (n if n.__class__ in INTS else int(n) for n in (start, end, step))
         if step == 0:
             raise ValueError("step must be nonzero")
         return (end - start + step - (1 if step > 0 else -1)) // step

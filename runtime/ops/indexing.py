@@ -21,7 +21,7 @@ from ..classes import NUMBERS, direct
 from ..context import CONTEXT, PROCESS
 from ..declare import BY_PARTS, composite, op, view
 from ..device import HOST, META
-from ..symbolic import SymInt
+from ..symbolic import INTS
 from ..tensor import contiguous_strides, from_array, meta_tensor, strided_view, type_name
 from ..warn import warn_once
 from .common import T, Tensor, changed, check_filling_mask, check_number, dt, has_values, like_self, numel, wrap_dim
@@ -29,9 +29,8 @@ from .creation import fill_op
 from .memory import copy_, fill_
 from .views import _norm, slice_bounds
 
-_INTS = frozenset((int, SymInt))
-_BASIC = _INTS | {slice, type(None), type(Ellipsis)}
-_BOUND = _INTS | {type(None)}  # of a slice
+_BASIC = INTS | {slice, type(None), type(Ellipsis)}
+_BOUND = INTS | {type(None)}  # of a slice
 
 
 def _basic(self, index):
@@ -229,7 +228,7 @@ def _empty(x):
 
 def _plain_int(i):
     """Convert a slice bound, such as a NumPy int or a 0-d integer tensor, to a Python int."""
-    if i is None or i.__class__ in _INTS:
+    if i is None or i.__class__ in INTS:
         return i
     if i.__class__ is TracedInt:
         return i
@@ -391,7 +390,7 @@ def _by_dimension(self, items, rest, masks=False):
             d += 1
         else:
             basic.append(i)
-            if i.__class__ not in _INTS:
+            if i.__class__ not in INTS:
                 advanced.append(None)
             d += i is not None
     if unfit:  # the error tells of what the other parts of the index leave

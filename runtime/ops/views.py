@@ -475,9 +475,10 @@ def slice_bounds(size, start, end, step):
         raise ValueError("step must be greater than zero" if step < 0 else "slice step must be positive")
     start = 0 if start is None else start
     end = size if end is None else end
-    start = larger(start + size, 0) if start < 0 else smaller(start, size)
-    end = larger(end + size, 0) if end < 0 else smaller(end, size)
-    return start, larger(end, start)
+    low, high = (min, max) if size.__class__ is int is start.__class__ is end.__class__ else (smaller, larger)
+    start = high(start + size, 0) if start < 0 else low(start, size)
+    end = high(end + size, 0) if end < 0 else low(end, size)
+    return start, high(end, start)
 
 
 @layout_only

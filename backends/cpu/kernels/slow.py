@@ -17,12 +17,19 @@ SLOWER = "right, and slower than NumPy's kernel, which the other modes use"
 REAL = f"{INTS} f32 f64"
 
 
+def _as_array(a):
+    """Return a tensor, or each tensor of a list, as an array, and anything else as it is."""
+    if isinstance(a, (list, tuple)):
+        return type(a)(map(_as_array, a))
+    return alias(a) if hasattr(a, "asnumpy") else a
+
+
 def _unless(wrong, fn, name):
     """Return a kernel fn(prim, *args) that leaves arguments for which wrong(*args) is true to NumPy's kernel."""
 
     def kernel(prim, *args):
         if wrong(*args):
-            return numpy_row(name)(*(alias(a) if hasattr(a, "asnumpy") else a for a in args))
+            return numpy_row(name)(*map(_as_array, args))
         return fn(prim, *args)
 
     return kernel
@@ -135,7 +142,7 @@ pyboost_(
     lambda prim, g, x, slope: _select(_do("Greater", x, 0), g, _do("Mul", g, slope)),
     dtypes="f32 f64",
 )
-pyboost_("silu_backward", "SiLUGrad", SLOWER, lambda prim, g, x: prim(g, x), dtypes="f32 f64")
+pyboost_("silu_backward", "SiLUGrad", SLOWER, dtypes="f32 f64")
 
 
 def _gelu(prim, x, approximate):
@@ -159,11 +166,6 @@ def _rows(prim, weight, indices, *_):
 legacy("embedding", "Gather", SLOWER, _unless(_is_empty, _rows, "embedding"), dtypes=_MOVED)
 
 
-def _from_one_place(x, indices):
-    """Whether there is more than one index, or one that Gather does not take."""
-    return 0 in x.shape or sum(a is not None for a in indices) != 1
-
-
 def _by_index(prim, x, indices):
     at, index = next((d, a) for d, a in enumerate(indices) if a is not None)
     array = alias(index)
@@ -173,25 +175,23 @@ def _by_index(prim, x, indices):
     return prim(x, index, at)
 
 
-def _index(prim, x, indices):
-    if _from_one_place(x, indices):
-        return numpy_row("_index")(alias(x), [None if a is None else alias(a) for a in indices])
-    return _by_index(prim, x, indices)
+def _along(prim, x, dim, index):
+    check_rows(alias(index), x.shape[dim])
+    return prim(x, _prim("Reshape")(index, (-1,)), dim)
 
 
-legacy("_index", "Gather", SLOWER, _index, dtypes=_MOVED)
+legacy(
+    "_index",
+    "Gather",
+    SLOWER,
+    _unless(lambda x, indices: 0 in x.shape or sum(a is not None for a in indices) != 1, _by_index, "_index"),
+    dtypes=_MOVED,
+)
 legacy(
     "index_select",
     "Gather",
     SLOWER,
-    _unless(
-        lambda x, dim, index: dim == 1 or 0 in x.shape or not x.shape,
-        lambda prim, x, dim, index: (
-            check_rows(alias(index), x.shape[dim]),
-            prim(x, _prim("Reshape")(index, (-1,)), dim),
-        )[1],
-        "index_select",
-    ),
+    _unless(lambda x, dim, index: dim == 1 or 0 in x.shape or not x.shape, _along, "index_select"),
     dtypes=_MOVED,
 )
 
@@ -207,7 +207,7 @@ pyboost_("gather", "GatherD", SLOWER, _gather, dtypes=_MOVED, tensors=True)
 
 
 # ------------------------------------------------------------------------------------------------ shapes
-pyboost_("_cat", "Concat", SLOWER, lambda prim, tensors, dim: prim.of(dim)(tuple(tensors)), dtypes=_MOVED)
+pyboost_("_cat", "Concat", SLOWER, dtypes=_MOVED)
 legacy("stack", "Stack", SLOWER, lambda prim, tensors, dim: prim.of(dim)(tuple(tensors)), dtypes=_MOVED)
 pyboost_(
     "_flip",
@@ -248,15 +248,15 @@ legacy(
 def _layer_norm(prim, x, shape, weight, bias, eps):
     """Return LayerNorm's result, its mean, and the reciprocal root of its variance with eps."""
     begin = len(x.shape) - len(shape)
-    ones = [p if p is not None else _prim("Zeros" if at else "Ones")(tuple(shape), x.dtype) for at, p in
-            enumerate((weight, bias))]  # fmt: skip
-    out, mean, variance = prim.of(begin, begin, eps)(x, *ones)
+    weight = _prim("Ones")(tuple(shape), x.dtype) if weight is None else weight
+    bias = _prim("Zeros")(tuple(shape), x.dtype) if bias is None else bias
+    out, mean, variance = prim.of(begin, begin, eps)(x, weight, bias)
     return out, mean, _prim("Rsqrt")(_do("Add", variance, eps))
 
 
 legacy("native_layer_norm", "LayerNorm", SLOWER, _unless(_is_empty, _layer_norm, "native_layer_norm"), dtypes="f32")
 for _name in (
-    "_lstm_layer _gru_layer _rnn_tanh_layer _rnn_relu_layer elu_backward softplus_backward leaky_relu_backward "
+    "_lstm_layer _gru_layer _rnn_tanh_layer _rnn_relu_layer elu_backward softplus_backward "
     "_C._nn.mse_loss _C._nn.mse_loss_backward _C._nn.smooth_l1_loss _C._nn.smooth_l1_loss_backward "
     "_C._nn.huber_loss _C._nn.huber_loss_backward "
     "_C._nn.binary_cross_entropy_with_logits _C._nn.binary_cross_entropy_with_logits_backward"
