@@ -12,7 +12,6 @@ already are left out.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import subprocess
@@ -78,47 +77,22 @@ def installed(name, suite, folder):
     return packages
 
 
-def run(python, suite, source, packages, options, limit):
-    """Run a library's tests by the runner and return what it wrote to its JSON file, or None."""
-    left_out = suite.get("left_out", {})
-    files = [source / test for test in suite["tests"]]
-    with tempfile.TemporaryDirectory() as scratch:
-        results = Path(scratch) / "results.json"
-        path = os.pathsep.join([str(packages), str(source), *filter(None, [os.environ.get("PYTHONPATH")])])
-        environment = dict(os.environ, PYTHONPATH=path, HF_HUB_OFFLINE="1", OMP_NUM_THREADS="1")
-        command = [python, str(ROOT / "run_test_v2.py"), *map(str, files), "-q", "--tb=native", "--any-version"]
-        command += ["--json", str(results), "--timeout", str(limit), "--test-timeout", str(limit / 4), *options]
-        for file in left_out:
-            command += ["--deselect", str(source / file)]
-        try:
-            subprocess.run(
-                command,
-                cwd=scratch,
-                env=environment | suite.get("variables", {}),
-                capture_output=True,
-                timeout=limit * 4,
-            )
-        except subprocess.TimeoutExpired:
-            return None
-        return json.loads(results.read_text()) if results.exists() else None
-
-
 def line_of(name, suite, folder, real, limit):
     """Return a library's line of the table."""
     source, packages = unpacked(name, suite["version"], folder), installed(name, suite, folder)
-    ours = run(sys.executable, suite, source, packages, (), limit)
+    options = ["--any-version", "--timeout", limit, "--test-timeout", limit / 4]
+    for file in suite.get("left_out", {}):
+        options += ["--deselect", source / file]
+
+    def run(python, more=()):
+        files, paths = [source / test for test in suite["tests"]], [packages, source]
+        return upstream.run_tests(python, files, [*options, *more], limit * 4, paths, **suite.get("variables", {}))
+
+    ours = run(sys.executable)
     if ours is None:
         return [name, suite["version"], time.strftime("%Y-%m-%d"), upstream.commit(), "0", *"0000?", "no results"]
-    part = upstream.of_folder(ours, source)
-    part["asked"] = upstream.failures(part)[1] | upstream.skipped(part)
-    theirs = {"files": [], "tests": []}
-    if part["asked"] or upstream.broken_of(part):
-        with tempfile.NamedTemporaryFile("w", suffix=".txt") as only:
-            only.write("\n".join(sorted(part["asked"])) + "\n")
-            only.flush()
-            given = ("--plain", *(("--only", only.name) if part["asked"] else ()))
-            theirs = run(real, suite, source, packages, given, limit)
-    return [name, suite["version"], *upstream.line_of(source, part, theirs)[1:]]
+    (line,) = upstream.compared([source], ours, lambda _, given: run(real, ("--plain", *given)))
+    return [name, suite["version"], *line[1:]]
 
 
 def main():

@@ -53,33 +53,30 @@ HUB = re.compile(
 )
 
 
-def run(python, folders, checkout, options, limit):
-    """Run folders' tests by the runner and return what it wrote to its JSON file, or None where it wrote none."""
+def run_tests(python, paths, options, seconds, folders, **variables):
+    """Run files and folders of tests by the runner and return what it wrote to its JSON file, or None.
+
+    seconds: for all of them. folders: what stands before PYTHONPATH.
+    """
     with tempfile.TemporaryDirectory() as scratch:
         results = Path(scratch) / "results.json"
-        path = os.pathsep.join([f"{checkout}/src", *filter(None, [os.environ.get("PYTHONPATH")])])
-        environment = dict(
-            os.environ, PYTHONPATH=path, HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", OMP_NUM_THREADS="1"
-        )
-        command = [
-            python,
-            str(ROOT / "run_test_v2.py"),
-            *map(str, folders),
-            "-q",
-            "--tb=native",
-            "--json",
-            str(results),
-            *options,
-        ]
-        # Python's own tracebacks: for each of its own, pytest parses whole files, most of the time of a failing test;
-        # a hanging test costs its own result, not its folder's
-        command += ["--preload", PRELOADED, "--timeout", str(limit), "--test-timeout", str(limit / 2)]
+        path = os.pathsep.join([*map(str, folders), *filter(None, [os.environ.get("PYTHONPATH")])])
+        environment = dict(os.environ, PYTHONPATH=path, HF_HUB_OFFLINE="1", OMP_NUM_THREADS="1", **variables)
+        # Python's own tracebacks: for each of its own, pytest parses whole files, most of the time of a failing test
+        command = [python, ROOT / "run_test_v2.py", *paths, "-q", "--tb=native", "--json", results, *options]
         try:
-            files = sum(len([*folder.rglob("test_*.py")]) if folder.is_dir() else 1 for folder in folders)
-            subprocess.run(command, cwd=scratch, env=environment, capture_output=True, timeout=limit * files)
+            subprocess.run([*map(str, command)], cwd=scratch, env=environment, capture_output=True, timeout=seconds)
         except subprocess.TimeoutExpired:
             return None
         return json.loads(results.read_text()) if results.exists() else None
+
+
+def run(python, folders, checkout, options, limit):
+    """Run folders' tests with the checkout's own transformers, and return the results, or None."""
+    # a hanging test costs its own result, not its folder's
+    options = [*options, "--preload", PRELOADED, "--timeout", limit, "--test-timeout", limit / 2]
+    files = sum(len([*folder.rglob("test_*.py")]) if folder.is_dir() else 1 for folder in folders)
+    return run_tests(python, folders, options, limit * files, [checkout / "src"], TRANSFORMERS_OFFLINE="1")
 
 
 def of_folder(results, folder):
@@ -131,6 +128,16 @@ def lines_of(folders, checkout, real, limit, selection=()):
     if ours is None:
         head = [time.strftime("%Y-%m-%d"), commit(), "0"]
         return [[folder.name, *head, *"0000?", "the run gave no results"] for folder in folders]
+    return compared(
+        folders, ours, lambda whole, given: run(real, whole, checkout, ("--plain", *selection, *given), limit)
+    )
+
+
+def compared(folders, ours, ask):
+    """Return a line of the table for each folder from the results here.
+
+    ask(folders, options) runs folders on the real PyTorch: what fails or is skipped here.
+    """
     parts = {folder: of_folder(ours, folder) for folder in folders}
     asked, whole = set(), []
     for folder, part in parts.items():
@@ -143,8 +150,7 @@ def lines_of(folders, checkout, real, limit, selection=()):
         with tempfile.NamedTemporaryFile("w", suffix=".txt") as only:
             only.write("\n".join(sorted(asked)) + "\n")
             only.flush()
-            given = ("--plain", *selection, *(("--only", only.name) if asked else ()))
-            theirs = run(real, whole, checkout, given, limit)
+            theirs = ask(whole, ("--only", only.name) if asked else ())
     return [line_of(folder, part, theirs and of_folder(theirs, folder)) for folder, part in parts.items()]
 
 

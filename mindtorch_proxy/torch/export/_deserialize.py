@@ -214,7 +214,7 @@ def described(a):
     return ConstantArgument("", None if kind == "as_none" else number(v) if kind == "as_float" else v)
 
 
-def _input_spec(given, position):
+def _input_spec(given):
     ((kind, v),) = given.items()
     if kind == "user_input":
         return InputSpec(InputKind.USER_INPUT, described(v["arg"]), None)
@@ -248,7 +248,7 @@ def _output_spec(given):
 
 def signature(given):
     """Return the signature of a graph."""
-    inputs = [_input_spec(s, i) for i, s in enumerate(given["input_specs"])]
+    inputs = list(map(_input_spec, given["input_specs"]))
     return ExportGraphSignature(inputs, list(map(_output_spec, given["output_specs"])))
 
 
