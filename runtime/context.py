@@ -50,7 +50,7 @@ class Context(threading.local):
     depth = moved = 0  # nesting depth of the passes; moved: the depth at which they moved to this thread
     node = None  # the node that is running
     backward = None  # the innermost pass
-    restricted = False  # only some gradients are wanted (inputs=), which reentrant checkpoints do not support
+    restricted = None  # the nodes that a backward pass needs for the inputs it was given, or None where it runs all
     multithreading = True
     grad_layout = True  # gradients get the strides of their leaf
     sparse_layout = None  # the layout of the gradient that the pass started from, where that was compressed

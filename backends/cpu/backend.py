@@ -259,7 +259,7 @@ class Cpu:
             switch = ladder[step + 1][0]
             plan.limit = switch if switch is not table.SPREAD else None
             plan.larger = lambda: self._larger(op, dtype, step + 1)
-        elif len(ladder) == 1 and (other := table.preferred(op, compute)) is not None and work is dtype:
+        elif kernel.kind != "numpy" and (other := table.preferred(op, compute)) is not None and work is dtype:
             plan.limit, plan.when = 0, other.when
             plan.larger = lambda: self._preferred(op, dtype, other)
         if step or not kernel.broadcasts:

@@ -195,7 +195,7 @@ class Derivative:
         return str(k) if self.list_at is None or k <= self.list_at else f"{k - 1} + n"
 
     def _backward(self, steps):
-        source = Source("backward", "node, gs, args, outs", gradient=_gradient)
+        source = Source("backward", "node, gs, args, outs", gradient=_gradient, CONTEXT=CONTEXT)
         return self._formulas(source, steps).function(f"backward of {self.op.full}")
 
     def _run(self, steps):
@@ -240,6 +240,8 @@ class Derivative:
     def _formulas(self, source, steps):
         """Add the lines that compute the gradients, over the names node, gs, args and outs."""
         source.add("needs = node.needs", "result = [None] * len(node._edges)")
+        if len(self.diff) > 1:
+            source.add("if CONTEXT.restricted is not None:", "    needs = node.needs_among(CONTEXT.restricted)")
         if self.list_at is not None:
             source.add(f"n = len(result) - {len(self.diff) - 1}")
         for s, (targets, fn, read) in enumerate(steps):

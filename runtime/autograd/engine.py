@@ -138,7 +138,7 @@ def run_backward(roots, grads, keep_graph, create_graph, inputs=None, accumulate
     with CONTEXT.set(
         grad=create_graph,
         saved_hooks=CONTEXT.saved_hooks,  # hooks of saved tensors may enter their context again
-        restricted=inputs is not None,
+        restricted=run.needed,
         backward=run,
         callbacks=callbacks,
         depth=CONTEXT.depth + 1,

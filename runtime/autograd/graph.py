@@ -559,6 +559,19 @@ class OpNode(Node):
         with CONTEXT.set(formulas=CONTEXT.formulas + 1, modes=(), native=WRAPPED if wrapped else True):
             return self.formulas(self, grads, args, outs)
 
+    def needs_among(self, nodes):
+        """Return which arguments need a gradient in a backward pass that runs only the given nodes."""
+        at, edges = self.op.compiled_derivative.list_at, self._edges
+        length = len(edges) - len(self.needs) + 1
+        found = []
+        for k, needed in enumerate(self.needs):
+            start = k if at is None or k <= at else k - 1 + length
+            found.append(
+                needed
+                and any(e is not None and e[0] in nodes for e in edges[start : start + (length if k == at else 1)])
+            )
+        return found
+
     @property
     def next_functions(self):
         """The nodes that receive this node's gradients, each with an output number.

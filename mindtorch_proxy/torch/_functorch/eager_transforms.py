@@ -69,7 +69,7 @@ def _settled(x, own, recording=True):
 
 
 def _refuse_nothing(what, outputs):
-    if not outputs or outputs == [None]:
+    if not outputs or len(outputs) == 1 and outputs[0] is None:
         raise RuntimeError(f"{what}: Expected f to be a function that has non-empty output (got output = {outputs})")
 
 

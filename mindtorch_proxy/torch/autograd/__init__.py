@@ -153,7 +153,7 @@ def _is_checkpoint_valid():
 
     It may not if backward or grad was called with specific inputs.
     """
-    return not _CONTEXT.restricted
+    return _CONTEXT.restricted is None
 
 
 __all__ = [
