@@ -11,7 +11,10 @@ FOLDERS = {
 }
 COMPILED = ["mindtorch_proxy.runtime.samplers"]
 OPTIONS = ["-O3", "-ffp-contract=off"]  # no fused multiply-add: results are the same on every processor
-LOOPS = Extension("mindtorch_proxy.runtime.halves", ["runtime/halves.c"], extra_compile_args=OPTIONS, optional=True)
+LOOPS = [
+    Extension(f"mindtorch_proxy.{name}", [f"{name.replace('.', '/')}.c"], extra_compile_args=OPTIONS, optional=True)
+    for name in ("runtime.halves", "backends.cpu.depthwise")
+]
 
 
 def compiled():
@@ -44,4 +47,4 @@ for (
 ) in FOLDERS.items():  # `stubs` and `stubs/utils` have no __init__.py: they are parts of torch and torch.utils
     exclude = ["*__pycache__*", *(["segments*"] if folder == "examples" else [])]  # a project of its own
     packages += [name, *(f"{name}.{inside}" for inside in find_namespace_packages(folder, exclude=exclude))]
-setup(packages=packages, ext_modules=[LOOPS, *compiled()])
+setup(packages=packages, ext_modules=[*LOOPS, *compiled()])

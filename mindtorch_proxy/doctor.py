@@ -86,7 +86,11 @@ def smoke():
         return False, "did not end within two minutes"
     if done.returncode == 0:
         device, threads, mode, compiled = done.stdout.split()[-4:]
-        rest = "" if compiled == "halves+samplers" else "; loops that were not compiled at installation run in Python"
+        rest = (
+            ""
+            if compiled == "depthwise+halves+samplers"
+            else "; loops that were not compiled at installation run in Python"
+        )
         return True, f"right, on {device} with {threads} threads in mode {mode}; compiled: {compiled}{rest}"
     lines = [line for line in done.stderr.splitlines() if line.strip()] or [f"ended with status {done.returncode}"]
     return False, lines[-1].removeprefix("mindtorch_proxy: ")

@@ -5,13 +5,11 @@ import math
 import ml_dtypes
 import numpy as np
 
+from .compiled import optional
 from .symbolic import SYMBOLIC, SymBool, SymInt
 from .warn import warn_once
 
-try:
-    from . import halves
-except ImportError:  # there was no C compiler at installation: backends/host.py converts with NumPy
-    halves = None
+halves = optional(".halves", __package__)  # without it, backends/host.py converts with NumPy
 
 BOOL, INT, FLOAT, COMPLEX = range(4)
 

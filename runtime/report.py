@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from . import pyboost
 from .backend import CHOICE, registered
 from .call.dispatch import intercept
-from .dtypes import halves
+from .compiled import FOUND
 from .samplers import COMPILED
 
 
@@ -17,7 +17,8 @@ def report():
     Its keys: "device"; "choice", the value of MINDTORCH_KERNELS; "kernels", a list of {op, device, dtype, kind,
     primitive, calls, why, where, role}; "moves", the counts of copies and casts; "share", the part of the compute calls
     on MindSpore's primitives; "times", {operator: seconds} of what ran inside timed(); "compiled", the modules that run
-    as compiled code, halves (runtime/halves.c) and samplers (runtime/samplers.py).
+    as compiled code: depthwise (backends/cpu/depthwise.c), halves (runtime/halves.c) and samplers
+    (runtime/samplers.py).
     """
     kernels, moves = [], {}
     for device, b in registered():
@@ -44,7 +45,7 @@ def report():
         "kernels": sorted(kernels, key=lambda k: -k["calls"]),
         "moves": moves,
         "share": share(kernels),
-        "compiled": [*["halves"] * (halves is not None), *["samplers"] * COMPILED],
+        "compiled": sorted(FOUND | {"samplers"} if COMPILED else FOUND),
         "times": dict(sorted(_times.items(), key=lambda item: -item[1])),
     }
 

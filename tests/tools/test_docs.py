@@ -264,8 +264,8 @@ def test_wheel_and_sdist(tmp_path):
     ):
         assert f"mindtorch_proxy/{part}" in names, part
     compiled = [name for name in names if name.endswith(".so")]
-    found = sorted(name.split("/runtime/")[1].split(".")[0] for name in compiled)
-    assert found == (["halves", "samplers"] if shutil.which("cc") else [])
+    found = sorted(name.rpartition("/")[2].split(".")[0] for name in compiled)
+    assert found == (["depthwise", "halves", "samplers"] if shutil.which("cc") else [])
     assert not [name for name in names if name.startswith(("tests/", "runner/", "tools/")) or "/segments/" in name]
     sources = {
         name.partition("/")[2] for name in tarfile.open(files[0]).getnames()

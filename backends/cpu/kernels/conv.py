@@ -8,11 +8,14 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from ....runtime import pyboost
+from ....runtime.compiled import optional
 from ....runtime.ops.common import numel
 from ....runtime.threads import on_all_cores
 from ..arrays import HOLES, plus_in_place
 from ..blas import matmul
 from ..table import legacy, numpy
+
+depthwise = optional("..depthwise", __package__)
 
 
 # -------------------------------------------------------------------------------------------- NumPy, any rank and dtype
@@ -60,11 +63,15 @@ def _ungrouped(x, groups):
 
 
 def forward(x, w, stride, padding, dilation, groups):
+    if _alone(w.shape, groups) and depthwise is not None and x.dtype.char in "fd":
+        return _sums(x, w, stride, padding, dilation)
     cols, (n, *size) = _columns(x, w.shape[2:], stride, padding, dilation, groups)
     return _channels(matmul(w.reshape(groups, w.shape[0] // groups, -1), cols), n, size)
 
 
 def transposed(x, w, stride, padding, dilation, size, groups):
+    if _alone(w.shape, groups) and depthwise is not None and x.dtype.char in "fd":
+        return _sums_back(x, w, stride, padding, dilation, size, groups)
     n, kernel = x.shape[0], w.shape[2:]
     k = len(kernel)
     wt = w.reshape(groups, w.shape[0] // groups, -1).transpose(0, 2, 1)
@@ -99,6 +106,8 @@ def _long_columns(x, kernel, padding, dilation, groups):
 
 
 def for_weight(x, g, kernel, stride, padding, dilation, groups):
+    if _alone((groups, x.shape[1] // groups, *kernel), groups) and depthwise is not None and x.dtype.char in "fd":
+        return _dots(x, g, kernel, stride, padding, dilation)
     out = [n + 2 * p - d * (k - 1) for n, k, p, d in zip(x.shape[2:], kernel, padding, dilation)]
     if (
         out == list(g.shape[2:])
@@ -114,6 +123,97 @@ def for_weight(x, g, kernel, stride, padding, dilation, groups):
         return found.reshape(channels, x.shape[1] // groups, *kernel)
     cols, _ = _columns(x, kernel, stride, padding, dilation, groups, g.shape[2:])
     return matmul(_ungrouped(g, groups), cols.transpose(0, 2, 1)).reshape(g.shape[1], x.shape[1] // groups, *kernel)
+
+
+# ------------------------------------------------------------------------- one input channel in each group, compiled
+def _alone(weight, groups):
+    """Whether the groups of a convolution with a weight of this shape have one input channel each, and it has one or
+    two dimensions.
+    """
+    return weight[1] == 1 and groups > 1 and 3 <= len(weight) <= 4
+
+
+def _in_two(sizes, default):
+    """Return the sizes along rows and columns, of which one dimension has the columns alone."""
+    return (default, *sizes) if len(sizes) == 1 else tuple(sizes)
+
+
+def _spread(x, at, step, size):
+    """Return zeros (..., *size) with the elements of x at places at + i * step of each of the last two dimensions.
+
+    Elements with places outside are left out.
+    """
+    out, to, of = np.zeros((*x.shape[:-2], *size), x.dtype), [...], [...]
+    for a, s, end, n in zip(at, step, size, x.shape[-2:]):
+        first = max(0, -(a // s))
+        last = max(first, min(n, (end - 1 - a) // s + 1))
+        of.append(slice(first, last))
+        to.append(slice(a + first * s, a + last * s, s) if last > first else slice(0, 0))
+    out[tuple(to)] = x[tuple(of)]
+    return out
+
+
+def _planes(x, at, spread, size, kernel, stride, dilation):
+    """Lay out an array (N, C, H, W) for depthwise.c, padded for `size` windows; see its comment for the layout.
+
+    at, spread: where its elements lie, as for _spread(). Returns the array and (rows, phases, columns, *size, *kernel,
+    step, *dilation), where the last of `size` is the number of columns that are computed.
+    """
+    (step, phases), wide = stride, -(-size[1] // 8) * 8
+    rows = (size[0] - 1) * step + (kernel[0] - 1) * dilation[0] + 1
+    columns = (kernel[1] - 1) * dilation[1] // phases + wide
+    x = _spread(x, at, spread, (rows, columns * phases))
+    if phases > 1:
+        x = np.ascontiguousarray(x.reshape(*x.shape[:-1], columns, phases).swapaxes(-1, -2))
+    return x, (rows, phases, columns, size[0], wide, *kernel, step, *dilation)
+
+
+def _sums(x, w, stride, padding, dilation):
+    """Convolve where each group has one input channel."""
+    (n, c), given = x.shape[:2], x.shape[2:]
+    kernel, stride, dilation, padding = (
+        _in_two(v, i) for v, i in ((w.shape[2:], 1), (stride, 1), (dilation, 1), (padding, 0))
+    )
+    size = [
+        (m + 2 * p - d * (k - 1) - 1) // s + 1
+        for m, p, d, k, s in zip(_in_two(given, 1), padding, dilation, kernel, stride)
+    ]
+    x = x.reshape(n, c, *_in_two(given, 1))
+    x, sizes = _planes(x, padding, (1, 1), size, kernel, stride, dilation)
+    out = np.empty((n, w.shape[0], *sizes[3:5]), x.dtype)
+    depthwise.sums(x, np.ascontiguousarray(w), out, (n * c, c, w.shape[0] // c, *sizes))
+    return np.ascontiguousarray(out[..., : size[1]]).reshape(n, w.shape[0], *size[-len(given) :])
+
+
+def _sums_back(g, w, stride, padding, dilation, size, groups):
+    """Convolve backwards where each group has one channel of the result, which has the given size."""
+    n, k = len(g), len(size)
+    kernel, stride, dilation, padding, size = (
+        _in_two(v, i) for v, i in ((w.shape[2:], 1), (stride, 1), (dilation, 1), (padding, 0), (size, 1))
+    )
+    at = [d * (m - 1) - p for d, m, p in zip(dilation, kernel, padding)]
+    g = g.reshape(*g.shape[:2], *_in_two(g.shape[2:], 1))
+    g, sizes = _planes(g, at, stride, size, kernel, (1, 1), dilation)
+    out = np.empty((n, w.shape[0], *sizes[3:5]), g.dtype)
+    w = np.ascontiguousarray(w[(..., *(slice(None, None, -1),) * k)])
+    depthwise.sums(g, w, out, (n * len(w), len(w), 1, *sizes))
+    out = out[..., : size[1]]
+    if len(w) > groups:
+        out = out.reshape(n, groups, -1, *size).sum(2)
+    return np.ascontiguousarray(out).reshape(n, groups, *size[-k:])
+
+
+def _dots(x, g, kernel, stride, padding, dilation):
+    """Return the gradient of the weight where each group has one input channel."""
+    (n, c), of_weight = x.shape[:2], (g.shape[1], 1, *kernel)
+    x, g = (a.reshape(*a.shape[:2], *_in_two(a.shape[2:], 1)) for a in (x, g))
+    kernel, stride, dilation, padding = (
+        _in_two(v, i) for v, i in ((kernel, 1), (stride, 1), (dilation, 1), (padding, 0))
+    )
+    x, sizes = _planes(x, padding, (1, 1), g.shape[2:], kernel, stride, dilation)
+    out = np.empty(of_weight, x.dtype)
+    depthwise.dots(x, _spread(g, (0, 0), (1, 1), sizes[3:5]), out, (n * c, c, g.shape[1] // c, *sizes))
+    return out
 
 
 def _biased(out, bias):
@@ -240,4 +340,29 @@ legacy(
     fn=_conv_weight,
     dtypes="f32",
     tensors=True,
+)
+ALONE = "Conv2D and its gradients are 4 to 80 times slower where a group has one input channel"
+
+
+def _some(x, w):
+    return depthwise is not None and 0 not in x._shape and 0 not in w
+
+
+numpy(
+    "convolution",
+    ALONE,
+    convolution,
+    dtypes="f32",
+    when=lambda x, w, bias, stride, padding, dilation, transposed, extra, groups: (
+        _alone(w._shape, groups) and _some(x, w._shape)
+    ),
+)
+numpy(
+    "_C.convolution_weight",
+    ALONE,
+    for_weight,
+    dtypes="f32",
+    when=lambda x, g, kernel, stride, padding, dilation, groups: (
+        groups == x._shape[1] and _alone((groups, 1, *kernel), groups) and _some(x, g._shape)
+    ),
 )
