@@ -62,6 +62,9 @@ class Options:
     # how a call is computed
     scaled: object = None  # the operator for a last argument that multiplies the second operand, unless `prepare` did
     numbers: bool = False  # may be called without any tensor
+    # a view whose gradient is zeros of the base's shape but for the elements of the view: a backward pass adds it to
+    # these elements of a gradient that is there already
+    embeds: bool = False
     keep: tuple = ()  # operands that keep their dtype
     exact: int | None = None  # an operand that, where it is a single number, is not rounded to a half dtype
     contiguous: bool = False  # the result is contiguous, whatever the strides of the operands are

@@ -182,6 +182,7 @@ class Derivative:
             "op": op,
             "formulas": staticmethod(self.backward),
             "run": run,
+            "embeds": op.options.embeds,
             "__slots__": (),
             "__module__": "builtins",
         }

@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from heapq import heappop, heappush
 
 from .. import dtypes as dt
+from ..backend import backend
 from ..context import CONTEXT
 from ..device import Size
 from ..registry import T
@@ -16,6 +17,7 @@ from ..warn import warn_once
 from .graph import OF_LEAVES, AccumulateGrad, add, edge, fitted
 from .hooks import check_results, run_hooks
 from .modes import no_grad
+from .views import plain_gradient
 
 _numbers = itertools.count()
 
@@ -29,7 +31,7 @@ def queue_callback(fn):
 class _Run:
     """One backward pass: which nodes must run, and the gradients of nodes that have not run yet."""
 
-    __slots__ = ("id", "nodes", "captures", "captured", "needed", "asked", "keep_graph", "buffers")
+    __slots__ = ("id", "nodes", "captures", "captured", "needed", "asked", "keep_graph", "buffers", "own")
 
     def __init__(self, nodes, roots, inputs, accumulate, keep_graph):
         self.id, self.nodes, self.captures, self.keep_graph, self.buffers = next(_numbers), nodes, {}, keep_graph, {}
@@ -40,6 +42,7 @@ class _Run:
         targets = {e[0] for e in inputs or ()}
         self.needed = None if inputs is None else _reaching(roots, targets)
         self.asked = targets if accumulate else ()  # these nodes run too, as in PyTorch
+        self.own = set()  # the edges whose gradient in `buffers` nobody else has
 
     def wanted(self, n):
         """Whether a node must run. Some need not if only the gradients of given inputs are computed."""
@@ -221,6 +224,8 @@ def _run_node(n, gs, run):
         gs = _after_pre_hooks(n, gs)
     inputs_for_hooks = tuple(gs) if n._post_hooks else None
     CONTEXT.node = n
+    if n.embeds and inputs_for_hooks is None and _embedded(n, gs[0], run):
+        return
     if gs[0] is None and not n.of_program and all(g is None for g in gs):
         res = (None,) * len(n._edges)
     else:
@@ -234,7 +239,28 @@ def _run_node(n, gs, run):
             res = check_results(h, res, r)
     if not run.keep_graph:
         n.release()
-    _send(n, res, run.buffers)
+    _send(n, res, run)
+
+
+def _embedded(n, g, run):
+    """Add the gradient of a view to the gradient that its base has, in place, and return whether that was possible.
+
+    Otherwise a tensor of the base's size would be made, and added, for each of its views.
+    """
+    e = n._edges[0]
+    if g is None or n.saved is None or CONTEXT.watch is not None or CONTEXT.anomaly or not plain_gradient(g):
+        return False
+    if e in run.own:
+        base = run.buffers[e[0]][e[1]]
+        if base.__class__ is not Tensor or base.dtype is not g.dtype or not backend(g.device).host:
+            return False
+        n.add_to(base, g)
+    else:
+        _send(n, n.run([g]), run)
+        run.own.add(e)
+    if not run.keep_graph:
+        n.release()
+    return True
 
 
 def _run_undefined(n, run):
@@ -284,9 +310,9 @@ def will_execute(node):
     return node in run.nodes and (run.needed is None or node in run.needed)
 
 
-def _send(n, res, buffers):
+def _send(n, res, run):
     """Pass a node's results on along its edges."""
-    metas = n._in_meta
+    buffers, metas = run.buffers, n._in_meta
     for i, (e, g) in enumerate(zip(n._edges, res)):
         if e is None or g is None:
             continue

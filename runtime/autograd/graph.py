@@ -11,7 +11,7 @@ from ..context import CONTEXT, PROCESS, WRAPPED
 from ..device import Size
 from ..forks import FORKS, lock
 from ..registry import T
-from ..tensor import Tensor, alias, is_dense, spoken_type, wrap
+from ..tensor import Tensor, alias, is_dense, spoken_type, strided_view, wrap
 from ..versions import INFERENCE
 from .hooks import RemovableHandle, check_result, run_hooks
 from .modes import TWO_CALLABLES, next_sequence, no_grad
@@ -29,6 +29,7 @@ class Node:
     __slots__ = ("_edges", "_in_meta", "_out_meta", "_seq", "__weakref__", "__dict__")
     _pre_hooks = _post_hooks = None
     of_program = False  # also run if no gradient arrives
+    embeds = False  # see Options.embeds
     _tensor_hooks: tuple = ()  # (output number, hooks of the tensor that was this output when they were registered)
     _retains: dict = {}  # output number -> weak reference to the tensor that retains its gradient
     __module__ = "torch.autograd.graph"
@@ -558,6 +559,10 @@ class OpNode(Node):
         wrapped = self.op.options.wraps and any(args[i].__class__ in NUMBERS for i in self.op.operands)
         with CONTEXT.set(formulas=CONTEXT.formulas + 1, modes=(), native=WRAPPED if wrapped else True):
             return self.formulas(self, grads, args, outs)
+
+    def add_to(self, base, g):
+        """Add the gradient of a view to the gradient of its base, in place."""
+        strided_view(base, *self.op.geometry(base, *self.saved[1:])).add_(g)
 
     def needs_among(self, nodes):
         """Return which arguments need a gradient in a backward pass that runs only the given nodes."""

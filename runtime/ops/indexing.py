@@ -109,6 +109,7 @@ _basic_index = view(
     "_basic_index(Tensor(a) self, Any index) -> Tensor(a)",
     _basic,
     derivative=_basic_backward,
+    embeds=True,
     function=False,
     method=False,
     aten="slice.Tensor",

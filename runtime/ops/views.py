@@ -467,7 +467,12 @@ def select_backward(grad_output, input_sizes, dim, index):
 
 
 _select_int_grad = lambda g, self_shape, dim, index: ATEN.select_backward(g, self_shape, dim, index)
-view("select.int(Tensor(a) self, int dim, int index) -> Tensor(a)", _select_geometry, derivative=_select_int_grad)
+view(
+    "select.int(Tensor(a) self, int dim, int index) -> Tensor(a)",
+    _select_geometry,
+    derivative=_select_int_grad,
+    embeds=True,
+)
 
 
 def slice_bounds(size, start, end, step):
@@ -508,7 +513,7 @@ def slice_backward(grad_output, input_sizes, dim, start, end, step):
 _slice_grad = lambda g, self_shape, dim, start, end, step: ATEN.slice_backward(
     g, self_shape, dim, start or 0, 2**63 - 1 if end is None else end, step
 )
-_SLICE = dict(derivative=_slice_grad, function=True, method=True)
+_SLICE = dict(derivative=_slice_grad, embeds=True, function=True, method=True)
 view(
     "_slice(Tensor(a) self, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor(a)",
     _slice_geometry,
@@ -764,6 +769,7 @@ view(
     "diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)",
     _diagonal_geometry,
     derivative=_diagonal_grad,
+    embeds=True,
     alias=("linalg._diagonal",),
 )
 composite("linalg.diagonal(Tensor A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor")(
