@@ -1,9 +1,10 @@
 /* Conversions between float32 and the half types, for which neither NumPy nor MindSpore has a fast loop.
 
 to_float16 and to_bfloat16 round to the nearest even; a NaN keeps its sign, in float16 also the bits that fit.
-from_float16 and from_bfloat16 are exact. All take two contiguous buffers with as many elements, (source, result). The
-loops have no branches, so that compilers vectorize them; with GCC on x86-64 there is a second version of each for AVX2,
-chosen at run time. Optional: host.py has the same in NumPy. */
+from_float16 and from_bfloat16 are exact; from_float16 makes a signaling NaN quiet, as processors do. All take two
+contiguous buffers with as many elements, (source, result). The loops have no branches, so that compilers vectorize
+them; with GCC on x86-64 there is a second version of each for AVX2, chosen at run time, which for float16 uses the
+processor's own conversions. Optional: host.py has the same in NumPy. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -11,7 +12,9 @@ chosen at run time. Optional: host.py has the same in NumPy. */
 #include <string.h>
 
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
+#include <immintrin.h>
 #define FOR_EACH_PROCESSOR __attribute__((target_clones("avx2", "default")))
+#define HAS_CONVERSIONS /* every processor with AVX2 has F16C, too */
 #else
 #define FOR_EACH_PROCESSOR
 #endif
@@ -62,8 +65,55 @@ static void widen_float16(const uint16_t *restrict source, uint32_t *restrict re
         uint32_t small = bits_of(as_float(size + (113u << 23)) - as_float(113u << 23));
         uint32_t r = choose((int32_t)size < 0x00800000, small, normal);
         r = choose((int32_t)size > 0x0F7FFFFF, normal + (112u << 23), r);
+        r = choose((int32_t)size > 0x0F800000, r | 0x400000, r); /* a quiet NaN */
         result[i] = r | sign;
     }
+}
+
+#ifdef HAS_CONVERSIONS
+__attribute__((target("avx2,f16c")))
+static void round_float16_at_once(const uint32_t *source, uint16_t *result, Py_ssize_t n)
+{
+    Py_ssize_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        __m256 x = _mm256_loadu_ps((const float *)source + i);
+        _mm_storeu_si128((__m128i *)(result + i), _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+    }
+    round_float16(source + i, result + i, n - i);
+}
+
+__attribute__((target("avx2,f16c")))
+static void widen_float16_at_once(const uint16_t *source, uint32_t *result, Py_ssize_t n)
+{
+    Py_ssize_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        __m256 x = _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(source + i)));
+        _mm256_storeu_ps((float *)result + i, x);
+    }
+    widen_float16(source + i, result + i, n - i);
+}
+#endif
+
+static void best_round_float16(const uint32_t *source, uint16_t *result, Py_ssize_t n)
+{
+#ifdef HAS_CONVERSIONS
+    if (__builtin_cpu_supports("avx2")) {
+        round_float16_at_once(source, result, n);
+        return;
+    }
+#endif
+    round_float16(source, result, n);
+}
+
+static void best_widen_float16(const uint16_t *source, uint32_t *result, Py_ssize_t n)
+{
+#ifdef HAS_CONVERSIONS
+    if (__builtin_cpu_supports("avx2")) {
+        widen_float16_at_once(source, result, n);
+        return;
+    }
+#endif
+    widen_float16(source, result, n);
 }
 
 FOR_EACH_PROCESSOR
@@ -115,8 +165,8 @@ static Py_ssize_t enter(PyObject *args, Py_buffer *source, Py_buffer *result, Py
         Py_RETURN_NONE;                                                                                               \
     }
 
-CONVERSION(to_float16, round_float16, 4, 2)
-CONVERSION(from_float16, widen_float16, 2, 4)
+CONVERSION(to_float16, best_round_float16, 4, 2)
+CONVERSION(from_float16, best_widen_float16, 2, 4)
 CONVERSION(to_bfloat16, round_bfloat16, 4, 2)
 CONVERSION(from_bfloat16, widen_bfloat16, 2, 4)
 

@@ -40,7 +40,10 @@ def test_all_values_are_converted_exactly_and_rounded_to_even(without_compiled, 
         assert np.array_equal(found[~np.isnan(x)], expected[~np.isnan(x)])
         assert np.isnan(host.narrowed(x[np.isnan(x)], low).astype(np.float32)).all()
         wide = host.widened(ALL.view(low))
-        assert np.array_equal(wide.view(np.uint32), ALL.view(low).astype(np.float32).view(np.uint32))
+        exact = ALL.view(low).astype(np.float32)
+        quiet = np.uint32(0x400000) * np.isnan(exact) * (low == host.HALF)  # which the processor sets
+        assert np.array_equal(wide.view(np.uint32) | quiet, exact.view(np.uint32) | quiet)
+        assert not compiled or np.array_equal(wide.view(np.uint32), exact.view(np.uint32) | quiet)
         assert np.array_equal(host.narrowed(wide, low)[~np.isnan(wide)], ALL.view(low)[~np.isnan(wide)])
 
 
