@@ -33,14 +33,15 @@ class _Run:
 
     __slots__ = ("id", "nodes", "captures", "captured", "needed", "asked", "keep_graph", "buffers", "own")
 
-    def __init__(self, nodes, roots, inputs, accumulate, keep_graph):
-        self.id, self.nodes, self.captures, self.keep_graph, self.buffers = next(_numbers), nodes, {}, keep_graph, {}
+    def __init__(self, roots, inputs, accumulate, keep_graph):
+        self.id, self.captures, self.keep_graph, self.buffers = next(_numbers), {}, keep_graph, {}
         self.captured = [None] * len(inputs or ())
         if not accumulate:
             for i, (node, nr) in enumerate(inputs or ()):
                 self.captures.setdefault(node, []).append((nr, i))
         targets = {e[0] for e in inputs or ()}
         self.needed = None if inputs is None else _reaching(roots, targets)
+        self.nodes = ()
         self.asked = targets if accumulate else ()  # these nodes run too, as in PyTorch
         self.own = set()  # the edges whose gradient in `buffers` nobody else has
 
@@ -52,8 +53,11 @@ class _Run:
         return n in needed and (n in self.asked or any(e is not None and e[0] in needed for e in n._edges))
 
 
-def _count_dependencies(roots):
-    """Return {node: number of edges that lead to it} for the graph behind the roots, and the set of its nodes."""
+def _count_dependencies(roots, needed):
+    """Return {node: number of edges that lead to it} for the graph behind the roots, and the set of its nodes.
+
+    needed: the nodes to which this is restricted, or None. What lies behind others is none of them.
+    """
     deps, stack, seen = {}, [n for n, _ in roots], set()
     while stack:
         n = stack.pop()
@@ -61,7 +65,7 @@ def _count_dependencies(roots):
             continue
         seen.add(n)
         for e in n._edges:
-            if e is not None:
+            if e is not None and (needed is None or e[0] in needed):
                 deps[e[0]] = deps.get(e[0], 0) + 1
                 stack.append(e[0])
     return deps, seen
@@ -128,8 +132,8 @@ def run_backward(roots, grads, keep_graph, create_graph, inputs=None, accumulate
     """
     if CONTEXT.depth and CONTEXT.depth % DEPTH == 0 and CONTEXT.depth != CONTEXT.moved:
         return _in_a_thread(lambda: run_backward(roots, grads, keep_graph, create_graph, inputs, accumulate))
-    deps, seen = _count_dependencies(roots)
-    run = _Run(seen, roots, inputs, accumulate, keep_graph)
+    run = _Run(roots, inputs, accumulate, keep_graph)
+    deps, run.nodes = _count_dependencies(roots, run.needed)
     buffers, ready, queued = run.buffers, Ready(), set()
     for (n, nr), g in zip(roots, grads):
         b = buffers.setdefault(n, {})
@@ -173,8 +177,7 @@ def _run_ready(run, ready, queued, deps):
         else:
             _run_undefined(n, run)
         for e in n._edges:
-            if e is not None:
-                m = e[0]
+            if e is not None and (m := e[0]) in deps:
                 deps[m] -= 1
                 if deps[m] == 0 and m not in queued:
                     queued.add(m)
@@ -312,9 +315,9 @@ def will_execute(node):
 
 def _send(n, res, run):
     """Pass a node's results on along its edges."""
-    buffers, metas = run.buffers, n._in_meta
+    buffers, needed, metas = run.buffers, run.needed, n._in_meta
     for i, (e, g) in enumerate(zip(n._edges, res)):
-        if e is None or g is None:
+        if e is None or g is None or needed is not None and e[0] not in needed:
             continue
         meta = metas[i] if i < len(metas) else None
         if meta is not None and (g._shape != meta[0] or g.dtype is not meta[1]):

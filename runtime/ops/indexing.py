@@ -27,7 +27,7 @@ from ..warn import warn_once
 from .common import T, Tensor, changed, check_filling_mask, check_number, dt, has_values, like_self, numel, wrap_dim
 from .creation import fill_op
 from .memory import copy_, fill_
-from .views import _norm, slice_bounds
+from .views import _norm, embedded, slice_bounds
 
 _BASIC = INTS | {slice, type(None), type(Ellipsis)}
 _BOUND = INTS | {type(None)}  # of a slice
@@ -99,10 +99,7 @@ def _basic_backward(g, self_shape, index):
         z = g.new_zeros(self_shape)
         _basic_index.call(z, index).copy_(g)
         return z
-    z = fill_op.call(self_shape, 0, g.dtype, g.device)
-    if numel(g._shape):
-        backend(z.device).write(strided_view(z, *_basic(z, index)), g)
-    return z
+    return embedded(g, self_shape, _basic, index)
 
 
 _basic_index = view(

@@ -5,6 +5,8 @@ import itertools
 from ..autograd import as_strided_backward, check_captured, check_inplace, set_history
 from ..autograd.graph import named, renamed
 from ..autograd.tangents import carry
+from ..autograd.views import plain_gradient
+from ..backend import backend
 from ..call.autocast import FLOAT32
 from ..call.bind import as_int
 from ..call.dispatch import handle, intercepted
@@ -16,6 +18,7 @@ from ..symbolic import SymInt, expected, larger, layout_only, smaller, within
 from ..tensor import alias, check_numel, check_writable, extent, strided_view
 from ..warn import warn_once
 from .common import M, T, Tensor, changed, contiguous_strides, dt, numel, wrap_dim, wrap_dims
+from .creation import fill_op
 
 
 @layout_only
@@ -444,6 +447,17 @@ composite("broadcast_to(Tensor self, int[] size) -> Tensor", varargs="size", out
 
 
 # ------------------------------------------------------------------------------------------------ select, slice, narrow
+def embedded(g, shape, geometry, *args):
+    """Return the gradient of a view's base, which has the given shape: the view's gradient, and zeros elsewhere.
+
+    Only for a gradient that is a plain_gradient().
+    """
+    z = fill_op.call(shape, 0, g.dtype, g.device)
+    if numel(g._shape):
+        backend(z.device).write(strided_view(z, *geometry(z, *args)), g)
+    return z
+
+
 def _select_geometry(self, dim, index):
     n = len(self._shape)
     if n == 0:
@@ -466,7 +480,12 @@ def select_backward(grad_output, input_sizes, dim, index):
     return T.select_scatter(grad_output.new_zeros(input_sizes), grad_output, dim, index)
 
 
-_select_int_grad = lambda g, self_shape, dim, index: ATEN.select_backward(g, self_shape, dim, index)
+def _select_int_grad(g, self_shape, dim, index):
+    if plain_gradient(g):
+        return embedded(g, self_shape, _select_geometry, dim, index)
+    return ATEN.select_backward(g, self_shape, dim, index)
+
+
 view(
     "select.int(Tensor(a) self, int dim, int index) -> Tensor(a)",
     _select_geometry,
@@ -510,9 +529,12 @@ def slice_backward(grad_output, input_sizes, dim, start, end, step):
     return T.slice_scatter(grad_output.new_zeros(input_sizes), grad_output, dim, start, end, step)
 
 
-_slice_grad = lambda g, self_shape, dim, start, end, step: ATEN.slice_backward(
-    g, self_shape, dim, start or 0, 2**63 - 1 if end is None else end, step
-)
+def _slice_grad(g, self_shape, dim, start, end, step):
+    if plain_gradient(g):
+        return embedded(g, self_shape, _slice_geometry, dim, start, end, step)
+    return ATEN.slice_backward(g, self_shape, dim, start or 0, 2**63 - 1 if end is None else end, step)
+
+
 _SLICE = dict(derivative=_slice_grad, embeds=True, function=True, method=True)
 view(
     "_slice(Tensor(a) self, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor(a)",
@@ -587,7 +609,7 @@ def _rows_put_together(gs, node, dim):
     d = wrap_dim(dim, len(shape) + 1)
     whole = (*shape[:d], len(gs), *shape[d:])
     if len(there) == 1:
-        return ATEN.select_backward(gs[there[0]], whole, d, there[0])
+        return _select_int_grad(gs[there[0]], whole, d, there[0])
     rows = [None if g is None else T.unsqueeze(g, d) for g in gs]
     return T.cat([*_blocks(rows, [1] * len(gs), whole, d, like)], d)
 
@@ -764,7 +786,12 @@ def diagonal_backward(grad_output, input_sizes, offset, dim1, dim2):
     return T.diagonal_scatter(grad_output.new_zeros(input_sizes), grad_output, offset, dim1, dim2)
 
 
-_diagonal_grad = lambda g, self_shape, offset, dim1, dim2: ATEN.diagonal_backward(g, self_shape, offset, dim1, dim2)
+def _diagonal_grad(g, self_shape, offset, dim1, dim2):
+    if plain_gradient(g):
+        return embedded(g, self_shape, _diagonal_geometry, offset, dim1, dim2)
+    return ATEN.diagonal_backward(g, self_shape, offset, dim1, dim2)
+
+
 view(
     "diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)",
     _diagonal_geometry,

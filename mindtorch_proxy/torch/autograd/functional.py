@@ -254,8 +254,9 @@ def _rows_at_once(outputs, inputs, create_graph):
 def _rows(i, output, inputs, create_graph, strict):
     """Return the Jacobian of one output as a tensor for each input."""
     columns = [[] for _ in inputs]
-    for element in output.reshape(-1).unbind() if output.numel() else ():
-        found = _gradients((element,), inputs, None, create_graph, True)
+    elements = output.reshape(-1)
+    for j in range(len(elements)):
+        found = _gradients((elements[j],), inputs, None, create_graph, True)
         for k, (column, g, x) in enumerate(zip(columns, found, inputs)):
             if strict and g is None:
                 raise RuntimeError(
