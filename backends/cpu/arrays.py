@@ -248,3 +248,36 @@ def squares_last(x):
         lambda rows: np.matmul(rows[:, None, :], rows[:, :, None])[:, 0, 0].astype(np.float64),
         lambda x: np.add.reduce(np.square(x), -1, dtype=np.float64),
     )
+
+
+def reversed_taps(at, weights, n):
+    """Return (sources, weights), both (taps, n), that add each element back to where (at, weights) took it from.
+
+    at, weights: for each of o sums (taps, o) the positions among n elements, and their weights. Where fewer than `taps`
+    sums took an element, the source is o and the weight 0.
+    """
+    count = at.shape[1]
+    order = np.argsort(at, None, kind="stable")
+    target = at.reshape(-1)[order]
+    first = np.searchsorted(target, np.arange(n))
+    rank = np.arange(len(target)) - first[target]
+    sources = np.full((rank.max(initial=-1) + 1, n), count)
+    found = np.zeros(sources.shape, weights.dtype)
+    sources[rank, target], found[rank, target] = order % count, weights.reshape(-1)[order]
+    return sources, found
+
+
+def weighted_sums(x, at, weights, axis):
+    """Return sums of elements along an axis: of those at `at`, times `weights`, both (taps, number of sums).
+
+    A position of one beyond the last element stands for a zero.
+    """
+    if at.size and at.max() == x.shape[axis]:
+        x = np.concatenate((x, np.zeros((*x.shape[:axis], 1, *x.shape[axis + 1 :]), x.dtype)), axis)
+    shape = [-1 if d == axis else 1 for d in range(x.ndim)]
+    total = None
+    for i, w in zip(at, weights):
+        part = np.take(x, i, axis)
+        part *= w.reshape(shape)
+        total = part if total is None else np.add(total, part, out=total)
+    return np.zeros((*x.shape[:axis], at.shape[1], *x.shape[axis + 1 :]), x.dtype) if total is None else total

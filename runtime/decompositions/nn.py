@@ -10,13 +10,15 @@ from ..ops.creation import tensor
 from ..ops.loss import POINTWISE, composed, reduced
 from ..ops.nn import EDGES, edge_sources
 from ..ops.norm import formula
-from ..ops.pooling import MAX_POOL, pooled, put_back2d, spread
+from ..ops.pooling import MAX_POOL, average_windows, pooled, put_back2d, spread, spread_averages
 from ..ops.resample import _sample, grid_gradients
 from ..registry import DECOMPOSITIONS, T, decomposition, implicit
 
 decomposition("_C.convolution_weight")(weight_by_convolution)
 decomposition("_C.convolution_backward")(gradients_by_parts)
 decomposition("_C._nn.max_pool2d_with_indices_backward")(put_back2d)
+decomposition("_C._nn.adaptive_averages")(average_windows)
+decomposition("_C._nn.adaptive_averages_backward")(spread_averages)
 decomposition("_C.norm_backward")(formula)
 decomposition("_C.grid_sampler_2d", "_C.grid_sampler_3d")(_sample)
 decomposition("_C.grid_sampler_2d_backward", "_C.grid_sampler_3d_backward")(grid_gradients)
@@ -160,7 +162,7 @@ def _alphas(p, skip):
 
 
 @decomposition("_C.ctc_loss")
-def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank):
+def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity):
     _, p, skip = _labels(log_probs, targets, blank)
     alpha, losses = _alphas(p, skip), []
     for i, (t, s) in enumerate(zip(input_lengths, target_lengths)):
@@ -174,7 +176,7 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank):
 
 
 @decomposition("_C._ctc_loss_backward")
-def ctc_loss_backward(g, log_probs, targets, input_lengths, target_lengths, blank, loss, log_alpha):
+def ctc_loss_backward(g, log_probs, targets, input_lengths, target_lengths, blank, zero_infinity, loss, log_alpha):
     """Return PyTorch's gradient, which is that of the logits before log_softmax.
 
     The derivative of log_softmax leaves it unchanged.
@@ -182,7 +184,7 @@ def ctc_loss_backward(g, log_probs, targets, input_lengths, target_lengths, blan
     ext, p, _ = _labels(log_probs, targets, blank)
     grad = T.zeros_like(log_probs)
     for i, (steps, s) in enumerate(zip(input_lengths, target_lengths)):
-        if not steps or loss[i].item() == math.inf and not g[i].item():
+        if not steps or zero_infinity and loss[i].item() == math.inf:
             continue
         n = 2 * s + 1
         label, q = ext[i, :n], p[:steps, i, :n]

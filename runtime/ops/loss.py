@@ -938,9 +938,9 @@ def _no_second(name):
     return fail
 
 
-_CTC = "Tensor targets, int[] input_lengths, int[] target_lengths, int blank"
-_ctc_grad = lambda g0, log_probs, targets, input_lengths, target_lengths, blank, out0, out1: _ctc_backward.call(
-    g0, log_probs, targets, input_lengths, target_lengths, blank, out0, out1
+_CTC = "Tensor targets, int[] input_lengths, int[] target_lengths, int blank, bool zero_infinity"
+_ctc_grad = lambda g0, log_probs, targets, input_lengths, target_lengths, blank, zero_infinity, out0, out1: (
+    _ctc_backward.call(g0, log_probs, targets, input_lengths, target_lengths, blank, zero_infinity, out0, out1)
 )
 _CTC_LOSS = dict(
     meta=_ctc_meta,
@@ -981,9 +981,8 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction
     batch = len(log_probs._shape) == 3
     target_lengths = _lengths(target_lengths)
     x = log_probs if batch else log_probs.unsqueeze(1)
-    loss = _ctc.call(
-        *_ctc_args(x, targets if batch else targets.reshape(1, -1), _lengths(input_lengths), target_lengths, blank)
-    )[0]
+    targets = targets if batch else targets.reshape(1, -1)
+    loss = _ctc.call(*_ctc_args(x, targets, _lengths(input_lengths), target_lengths, blank), zero_infinity)[0]
     if zero_infinity:
         loss = T.where(loss == math.inf, 0, loss)
     if reduction == 1:

@@ -6,7 +6,6 @@ Max pools return flat indices into the plane. Average pools are linear, so the d
 import math
 from itertools import product
 
-from ..autograd import by_parts
 from ..call.autocast import FLOAT32
 from ..call.bind import as_int
 from ..call.out import SAME_DTYPE
@@ -15,7 +14,6 @@ from ..declare import composite, op
 from ..determinism import alert_not_deterministic
 from ..device import channels_last, channels_last_3d, contiguous_format
 from ..registry import ATEN
-from ..schema import FunctionSchema
 from .common import F, T, dt, has_values, numel, only
 from .memory import in_format, keep_format, suggested_format
 
@@ -466,6 +464,50 @@ def _window_sizes(size, g, kernel, stride, padding, include):
     return total
 
 
+def average_windows(self, output_size):
+    """Return the averages of windows that divide each of the last dimensions into `output_size` parts.
+
+    Computed by dispatched operators, one dimension after the other.
+    """
+    out, n = self, len(self._shape)
+    for d, o in zip(range(n - len(output_size), n), output_size):
+        parts = [out.narrow(d, a, b - a).mean(d, keepdim=True) for a, b in window_bounds(out._shape[d], o)]
+        out = out.narrow(d, 0, 0) if not parts else parts[0] if o == 1 else T.cat(parts, d)
+    return out
+
+
+def spread_averages(g, size, dims):
+    """Return the gradient of average_windows(), computed by dispatched operators."""
+    n = len(size)
+    for d in range(n - dims, n):
+        total = None
+        for i, (a, b) in enumerate(window_bounds(size[d], g._shape[d])):
+            part = (g.narrow(d, i, 1) / (b - a)).expand((*g._shape[:d], b - a, *g._shape[d + 1 :]))
+            part = F.pad(part, (*(0, 0) * (n - 1 - d), a, size[d] - b))
+            total = part if total is None else total + part
+        g = g.new_zeros(size[: d + 1] + g._shape[d + 1 :]) if total is None else total
+    return g
+
+
+def window_bounds(n, count):
+    """Return (start, end) of each of `count` windows that divide n elements; neighbours may overlap."""
+    return [(i * n // count, -(-(i + 1) * n // count)) for i in range(count)]
+
+
+_averages = op(
+    "_C._nn.adaptive_averages(Tensor self, int[] output_size) -> Tensor",
+    meta=lambda self, output_size: ((*self._shape[: -len(output_size)], *output_size), self.dtype),
+    derivative=lambda g, self_shape, output_size: _averages_backward.call(g, list(self_shape), len(output_size)),
+    out=False,
+)
+_averages_backward = op(
+    "_C._nn.adaptive_averages_backward(Tensor grad_output, int[] size, int dims) -> Tensor",
+    meta=lambda g, size, dims: (tuple(size), g.dtype),
+    derivative=lambda g, size, dims, grad_output_shape: _averages.call(g, list(grad_output_shape[-dims:])),
+    out=False,
+)
+
+
 def _adaptive_avg(dims):
     name = f"adaptive_avg_pool{dims}d"
 
@@ -496,13 +538,7 @@ def _adaptive_avg(dims):
             return pool(input.to(dt.OPMATH[input.dtype]), size).to(input.dtype)
         if 0 not in size and 0 not in input._shape and all(n % o == 0 for n, o in zip(spatial, size)):
             return F.__getattr__(f"avg_pool{dims}d")(input, [n // o for n, o in zip(spatial, size)])
-        out, n = input, len(input._shape)
-        for d, o in zip(range(n - dims, n), size):
-            s = out._shape[d]
-            parts = [
-                out.narrow(d, i * s // o, -(-(i + 1) * s // o) - i * s // o).mean(d, keepdim=True) for i in range(o)
-            ]
-            out = out.narrow(d, 0, 0) if not parts else parts[0] if o == 1 else T.cat(parts, d)
+        out = _averages.call(input, size)
         return _keep(out, input, dims) if dims < 3 else out
 
     if dims == 1:
@@ -511,10 +547,18 @@ def _adaptive_avg(dims):
         )(pool)
     else:
         signature = f"_{name}(Tensor self, int[{dims}] output_size) -> Tensor"
-        ((_, by_their_gradients),) = by_parts(by_windows, FunctionSchema(signature)).items()
-        grad = lambda gs, needs, self, output_size: keep_format(
-            by_their_gradients(needs, gs, self, output_size), *[self] * (dims == 2)
-        )
+
+        def grad(g, self, output_size):
+            for d in range(1, len(g._shape)):
+                if not g._shape[d]:
+                    raise RuntimeError(
+                        f"{name}_backward(): Expected grad_output to have non-zero size for non-batch dimensions, but "
+                        f"grad_output has sizes {list(g._shape)} with dimension {d} being empty"
+                    )
+            wide = g.to(dt.OPMATH.get(g.dtype, g.dtype))  # round once, not once for each dimension
+            back = _averages_backward.call(wide, list(self._shape), dims).to(g.dtype)
+            return keep_format(back, *[self] * (dims == 2))
+
         composite(signature, method=False, out=False, derivative=grad, node=f"AdaptiveAvgPool{dims}DBackward0")(
             by_windows
         )

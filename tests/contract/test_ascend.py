@@ -289,7 +289,7 @@ def test_eigenvalues_and_vectors_by_operators_that_ascend_has(dtype):
 
 def test_gradients_of_ctc_loss_by_operators_that_ascend_has():
     x, targets = torch.randn(6, 2, 5).log_softmax(2), torch.tensor([[1, 1, 2], [3, 4, 1]])
-    rest = (targets, (6, 4), (3, 2), 0)
+    rest = (targets, (6, 4), (3, 2), 0, False)
     loss, alpha = DECOMPOSITIONS["_C.ctc_loss"](x, *rest)
     op = next(o for o in operators() if o.full == "_C._ctc_loss_backward")
     args = torch.tensor([1.0, 2.0]), x, *rest, loss, alpha

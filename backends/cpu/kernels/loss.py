@@ -189,55 +189,59 @@ def _labels(log_probs, targets, blank):
     return ext, np.take_along_axis(log_probs, np.broadcast_to(ext, (len(log_probs), *ext.shape)), 2), skip
 
 
-def _shifted(a, by):
-    out = np.full_like(a, -np.inf)
-    out[:, by:] = a[:, : a.shape[1] - by]
-    return out
-
-
 def _alphas(p, skip):
     """Return the log-probability of each prefix at each label and step."""
-    alpha = np.full_like(p, -np.inf)
-    if len(p):
+    steps, n, labels = p.shape
+    around = np.full((steps, n, labels + 2), -np.inf, p.dtype)  # two columns before the first label
+    alpha = around[:, :, 2:]
+    if steps:
         alpha[0, :, :2] = p[0, :, :2]
-    for t in range(1, len(p)):
-        a = alpha[t - 1]
-        alpha[t] = np.logaddexp(np.logaddexp(a, _shifted(a, 1)), np.where(skip, _shifted(a, 2), -np.inf)) + p[t]
+    for t in range(1, steps):
+        before = around[t - 1]
+        two = np.where(skip, before[:, :-2], -np.inf)
+        a = np.logaddexp(before[:, 2:], before[:, 1:-1])
+        np.add(np.logaddexp(a, two, out=a), p[t], out=alpha[t])
     return alpha
 
 
 @numpy("_C.ctc_loss", CTC_WHY)
-def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank):
+def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity):
     _, p, skip = _labels(log_probs, targets, blank)
-    alpha = _alphas(p, skip)
-    loss = np.empty(p.shape[1], log_probs.dtype)
-    for i, (t, s) in enumerate(zip(input_lengths, target_lengths)):
-        end = alpha[t - 1, i] if t else np.where(np.arange(p.shape[2]) == 0, 0, -np.inf)
-        loss[i] = -np.logaddexp(end[2 * s], end[2 * s - 1] if s else -np.inf)
-    return loss, np.ascontiguousarray(alpha.swapaxes(0, 1))
+    alpha = np.ascontiguousarray(_alphas(p, skip).swapaxes(0, 1))
+    steps, last = np.array(input_lengths, np.int64), 2 * np.array(target_lengths, np.int64)
+    some, at = np.arange(len(alpha)), np.maximum(steps - 1, 0)
+    nothing = np.where(last, -np.inf, 0).astype(p.dtype)  # the log-probability of the labels where there is no step
+    if len(p):
+        end = np.where(steps, alpha[some, at, last], nothing)
+        before = np.where((steps > 0) & (last > 0), alpha[some, at, last - 1], -np.inf)
+    else:
+        end, before = nothing, -np.inf
+    return -np.logaddexp(end, before).astype(log_probs.dtype), alpha
 
 
 @numpy("_C._ctc_loss_backward", CTC_WHY)
-def ctc_loss_backward(g, log_probs, targets, input_lengths, target_lengths, blank, loss, log_alpha):
+def ctc_loss_backward(g, log_probs, targets, input_lengths, target_lengths, blank, zero_infinity, loss, log_alpha):
     """Compute PyTorch's gradient.
 
     It is the gradient with respect to the logits before log_softmax; the backward of log_softmax leaves it unchanged.
     """
     ext, p, _ = _labels(log_probs, targets, blank)
-    grad = np.zeros_like(log_probs)
-    for i, (steps, s) in enumerate(zip(input_lengths, target_lengths)):
-        if not steps or loss[i] == np.inf and not g[i]:
-            continue
-        n = 2 * s + 1
-        label, q = ext[i, :n], p[:steps, i, :n]
-        skip = np.zeros((1, n), bool)
-        skip[:, 2:] = label[::-1][2:] != label[::-1][:-2]
-        # suffixes are the prefixes of the reversed sequences
-        beta = _alphas(q[::-1, None, ::-1], skip)[::-1, 0, ::-1]
-        both = np.exp(log_alpha[i, :steps, :n] + beta - q + loss[i])
-        if s and label[-2] == blank:
-            both[-1, -1] = 0  # at the last step PyTorch's kernel sets each class once
-        total = np.zeros((steps, log_probs.shape[2]), log_probs.dtype)
-        np.add.at(total, (slice(None), label), both)
-        grad[:steps, i] = (np.exp(log_probs[:steps, i]) - total) * g[i]
-    return grad
+    t, n, labels = p.shape
+    if not p.size:
+        return np.zeros_like(log_probs)
+    steps, count = np.array(input_lengths, np.int64), 2 * np.array(target_lengths, np.int64) + 1
+    # suffixes are the prefixes of the reversed sequences, each of which is turned around within its length
+    step, label = steps - 1 - np.arange(t)[:, None], count[:, None] - 1 - np.arange(labels)
+    there = (step >= 0)[:, :, None] & (label >= 0)
+    turn = np.maximum(step, 0)[:, :, None], np.arange(n)[:, None], np.maximum(label, 0)
+    turned, skip = np.take_along_axis(ext, turn[2], 1), np.zeros(ext.shape, bool)
+    skip[:, 2:] = turned[:, 2:] != turned[:, :-2]
+    beta = _alphas(np.where(there, p[turn], -np.inf), skip)[turn]
+    both = np.where(there, np.exp(log_alpha.swapaxes(0, 1) + beta - p + loss[:, None]), 0)
+    # at the last step PyTorch's kernel sets each class once
+    (twice,) = np.nonzero((count > 1) & (ext[np.arange(n), count - 2] == blank))
+    both[steps[twice] - 1, twice, count[twice] - 1] = 0
+    place = np.arange(t * n).reshape(t, n, 1) * log_probs.shape[2] + ext
+    total = np.bincount(place.reshape(-1), both.reshape(-1), log_probs.size).reshape(log_probs.shape)
+    used = (step >= 0) & ~(zero_infinity & (loss == np.inf))
+    return np.where(used[:, :, None], (np.exp(log_probs) - total) * g[:, None], 0).astype(log_probs.dtype)

@@ -6,9 +6,10 @@ from itertools import product
 import numpy as np
 
 from ....runtime import pyboost
-from ....runtime.ops.pooling import pooled
+from ....runtime.ops.pooling import pooled, window_bounds
 from ... import thresholds
 from ...host import alias
+from ..arrays import reversed_taps, weighted_sums
 from ..table import legacy, numpy, without
 
 
@@ -137,6 +138,42 @@ def _windows(x, d, count):
 
 
 # ------------------------------------------------------------------------------------------------ averages
+ADAPTIVE = "PyTorch's AdaptiveAvgPool2D is one kernel with its gradient, MindSpore has the forward alone"
+
+
+def _adaptive_taps(n, count, dtype):
+    """Return (positions, weights), both (taps, count), of the averages of `count` windows that divide n elements."""
+    bounds = np.array(window_bounds(n, count), np.int64).reshape(-1, 2)
+    at = bounds[:, 0] + np.arange((bounds[:, 1] - bounds[:, 0]).max(initial=0))[:, None]
+    there = at < bounds[:, 1]
+    return np.where(there, at, n), (there / (bounds[:, 1] - bounds[:, 0])).astype(dtype)
+
+
+@numpy("_C._nn.adaptive_averages", ADAPTIVE)
+def adaptive_averages(x, size):
+    for axis, count in zip(range(x.ndim - len(size), x.ndim), size):
+        n = x.shape[axis]
+        if count * count <= n:  # fewer windows than elements in each of them
+            parts = [
+                x[(*[slice(None)] * axis, slice(a, b))].mean(axis, x.dtype, keepdims=True)
+                for a, b in window_bounds(n, count)
+            ]
+            x = np.concatenate(parts, axis) if parts else x[(*[slice(None)] * axis, slice(0))]
+        else:
+            x = weighted_sums(x, *_adaptive_taps(n, count, x.dtype), axis)
+    return x
+
+
+@numpy("_C._nn.adaptive_averages_backward", ADAPTIVE)
+def adaptive_averages_backward(g, size, dims):
+    for axis in range(len(size) - dims, len(size)):
+        n = size[axis]
+        at, weights = _adaptive_taps(n, g.shape[axis], g.dtype)
+        sources, weights = reversed_taps(at, weights, n + 1)  # the last: what the shorter windows lack
+        g = weighted_sums(g, sources[:, :n], weights[:, :n], axis)
+    return g
+
+
 def _counts(n, kernel, stride, padding, out, include):
     """Return the number of elements that each window averages over."""
     each = []

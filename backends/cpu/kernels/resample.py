@@ -9,7 +9,7 @@ from ....runtime import pyboost
 from ....runtime.ops.resample import UPSAMPLE
 from ...host import alias
 from ...quiet import quiet
-from ..blas import matmul
+from ..arrays import reversed_taps, weighted_sums
 from ..table import legacy, numpy, without
 from .conv import windows
 
@@ -158,9 +158,7 @@ def upsample_backward(mode):
             if w is None:
                 g = _summed_at(g, at[0], n, axis)
                 continue
-            matrix = np.zeros((o, n), g.dtype)
-            np.add.at(matrix, (np.broadcast_to(np.arange(o), at.shape), at), w)
-            g = np.moveaxis(matmul(np.moveaxis(g, axis, -1), matrix), -1, axis)
+            g = weighted_sums(g, *reversed_taps(at, w.astype(g.dtype), n), axis)
         return np.ascontiguousarray(g)
 
     return fn
