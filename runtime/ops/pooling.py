@@ -548,7 +548,9 @@ def _adaptive_avg(dims):
     else:
         signature = f"_{name}(Tensor self, int[{dims}] output_size) -> Tensor"
 
-        def grad(g, self, output_size):
+        @composite(f"aten._{name}_backward(Tensor grad_output, Tensor self) -> Tensor")
+        def backward(g, self):
+            """Return the gradient of the input, from that of the averages."""
             for d in range(1, len(g._shape)):
                 if not g._shape[d]:
                     raise RuntimeError(
@@ -559,6 +561,7 @@ def _adaptive_avg(dims):
             back = _averages_backward.call(wide, list(self._shape), dims).to(g.dtype)
             return keep_format(back, *[self] * (dims == 2))
 
+        grad = lambda g, self, output_size: getattr(ATEN, f"_{name}_backward")(g, self)
         composite(signature, method=False, out=False, derivative=grad, node=f"AdaptiveAvgPool{dims}DBackward0")(
             by_windows
         )

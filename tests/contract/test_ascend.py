@@ -188,6 +188,7 @@ STAND_INS = [
                 (6, 4, inputs),
                 (3, n, 0),
                 0,
+                False,
             ),
         )
         for inputs, n in ((5, 2), (0, 0), (2, 3))
