@@ -81,9 +81,9 @@ SAMPLES = {
         1e-5,
     ),
     "convolution": lambda d, n: (
-        _draw(d, 2, 8, s := _square(n // 16), s),
-        _draw(d, 8, 8, 3, 3),
-        _draw(d, 8),
+        _draw(d, 2, 16, s := _square(n // 32), s),
+        _draw(d, 16, 16, 3, 3),
+        _draw(d, 16),
         (1, 1),
         (1, 1),
         (1, 1),
@@ -92,8 +92,8 @@ SAMPLES = {
         1,
     ),
     "_C.convolution_weight": lambda d, n: (
-        _draw(d, 2, 8, s := _square(n // 16), s),
-        _draw(d, 2, 8, s, s),
+        _draw(d, 2, 16, s := _square(n // 32), s),
+        _draw(d, 2, 16, s, s),
         (3, 3),
         (1, 1),
         (1, 1),

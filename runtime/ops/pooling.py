@@ -730,6 +730,12 @@ def _unpooled(dims):
 UNPOOL = {dims: _unpooled(dims) for dims in (2, 3)}
 
 
+def _within(indices, size):
+    """Whether all indices are from 0 to size - 1."""
+    low, high = T.aminmax(indices)
+    return low.item() >= 0 and high.item() < size
+
+
 def _max_unpool(dims):
     @composite(
         f"nn.functional.max_unpool{dims}d(Tensor input, Tensor indices, int[{dims}] kernel_size, "
@@ -760,13 +766,11 @@ def _max_unpool(dims):
                 f"Expected shape of indices to be same as that of the input tensor ({list(input._shape)}) but got "
                 f"indices tensor with shape: {list(indices._shape)}"
             )
-        if indices.numel() and has_values(indices):
+        if indices.numel() and has_values(indices) and not _within(indices, numel(size)):
             bad = indices[(indices < 0) | (indices >= numel(size))]
-            if bad.numel():
-                raise RuntimeError(
-                    f"Found an invalid max index: {bad[0].item()} (output volumes are of size "
-                    f"{'x'.join(map(str, size))})"
-                )
+            raise RuntimeError(
+                f"Found an invalid max index: {bad[0].item()} (output volumes are of size {'x'.join(map(str, size))})"
+            )
         if dims == 1:
             return UNPOOL[2].op.call(input.unsqueeze(-1), indices.unsqueeze(-1), (*size, 1)).squeeze(-1)
         return (

@@ -159,8 +159,9 @@ def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_le
             f"{total_length} and max sequence length being {longest}"
         )
     lengths = torch.tensor([sum(n > i for n in sizes) for i in range(sizes[0])])
-    steps = [_pad_rows(step, sizes[0], padding_value) for step in sequence.data.split(sizes)]
-    padded = torch.stack(steps + [torch.full_like(steps[0], padding_value)] * ((total_length or longest) - longest))
+    padded = _padded(sequence.data.split(sizes), sizes[0], padding_value)
+    if total_length is not None and total_length > longest:
+        padded = torch.cat([padded, padded.new_full((total_length - longest, *padded.shape[1:]), padding_value)])
     if batch_first:
         padded = padded.transpose(0, 1)
     order = sequence.unsorted_indices
@@ -169,12 +170,16 @@ def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_le
     return padded, lengths
 
 
-def _pad_rows(t, size, value, side="right"):
-    """Pad the first dimension of a tensor to `size` with `value`."""
-    if t.size(0) == size:
-        return t
-    fill = t.new_full((size - t.size(0), *t.shape[1:]), value)
-    return torch.cat([fill, t] if side == "left" else [t, fill])
+def _padded(parts, size, value, side="right"):
+    """Stack tensors, of which the first dimension of each is padded to `size` with `value`."""
+    lacks = [size - part.size(0) for part in parts]
+    pieces = parts
+    if any(lacks):
+        fill = parts[0].new_full((max(lacks), *parts[0].shape[1:]), value)
+        pieces = []
+        for part, n in zip(parts, lacks):
+            pieces += [fill[:n], part] if side == "left" else [part, fill[:n]]
+    return torch.cat(pieces).view(len(parts), size, *parts[0].shape[1:])
 
 
 def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="right"):
@@ -198,8 +203,8 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="
                 f"The size of tensor a {tuple(first.shape[1:])} must match the size of tensor b {tuple(s.shape[1:])} "
                 f"in all dimensions but the first"
             )
-    padded = [_pad_rows(s.to(first.dtype), longest, padding_value, padding_side) for s in sequences]
-    return torch.stack(padded, 0 if batch_first else 1)
+    padded = _padded([s.to(first.dtype) for s in sequences], longest, padding_value, padding_side)
+    return padded if batch_first else padded.transpose(0, 1).clone(memory_format=torch.contiguous_format)
 
 
 def unpad_sequence(padded_sequences, lengths, batch_first=False):
