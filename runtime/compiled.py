@@ -1,4 +1,4 @@
-"""The optional modules in C: compiled at installation where there is a compiler, and done without where there is none."""
+"""The optional modules in C, compiled at installation where there is a compiler, and otherwise done without."""
 
 import importlib
 

@@ -212,15 +212,11 @@ def _reaching(roots, targets):
 
 
 def _run_node(n, gs, run):
-    wanted = run.needed is None or run.wanted(n)
-    if not wanted:
-        if n not in run.needed:
-            return
-        gs = _after_tensor_hooks(n, gs)
-    for nr, i in run.captures.get(n, ()):  # before the hooks of a node that runs, as in PyTorch
-        run.captured[i] = gs[nr]
-    if not wanted:
+    if run.needed is not None and not run.wanted(n):
+        if n in run.needed:
+            _capture(n, _after_tensor_hooks(n, gs), run)
         return
+    _capture(n, gs, run)  # before the hooks of a node that runs, as in PyTorch
     if n._tensor_hooks or n._retains:
         gs = _after_tensor_hooks(n, gs)
     if n._pre_hooks or n._post_hooks:
@@ -264,6 +260,12 @@ def _embedded(n, g, run):
     if not run.keep_graph:
         n.release()
     return True
+
+
+def _capture(n, gs, run):
+    """Keep the gradients that arrive at a node for the inputs that the pass was asked for."""
+    for nr, i in run.captures.get(n, ()):
+        run.captured[i] = gs[nr]
 
 
 def _run_undefined(n, run):

@@ -10,7 +10,6 @@ from ...tracebacks import shorten
 from ..autograd.forward import linear
 from ..autograd.graph import renamed
 from ..autograd.views import plain_gradient
-from ..backend import backend
 from ..call.autocast import WIDEST, WIDEST_ON_ACCELERATORS
 from ..call.bind import python_number
 from ..call.geometry import broadcast_shapes, preserved_strides, result_strides
@@ -25,7 +24,6 @@ from ..symbolic import INTS
 from ..tensor import contiguous_strides, from_array, meta_tensor, strided_view, type_name
 from ..warn import warn_once
 from .common import T, Tensor, changed, check_filling_mask, check_number, dt, has_values, like_self, numel, wrap_dim
-from .creation import fill_op
 from .memory import copy_, fill_
 from .views import _norm, embedded, slice_bounds
 

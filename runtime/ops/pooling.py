@@ -508,6 +508,21 @@ _averages_backward = op(
 )
 
 
+def _adaptive_avg_backward(name, dims):
+    @composite(f"aten._{name}_backward(Tensor grad_output, Tensor self) -> Tensor")
+    def backward(g, self):
+        """Return the gradient of the input, from that of the averages."""
+        for d in range(1, len(g._shape)):
+            if not g._shape[d]:
+                raise RuntimeError(
+                    f"{name}_backward(): Expected grad_output to have non-zero size for non-batch dimensions, but "
+                    f"grad_output has sizes {list(g._shape)} with dimension {d} being empty"
+                )
+        wide = g.to(dt.OPMATH.get(g.dtype, g.dtype))  # round once, not once for each dimension
+        back = _averages_backward.call(wide, list(self._shape), dims).to(g.dtype)
+        return keep_format(back, *[self] * (dims == 2))
+
+
 def _adaptive_avg(dims):
     name = f"adaptive_avg_pool{dims}d"
 
@@ -548,19 +563,7 @@ def _adaptive_avg(dims):
     else:
         signature = f"_{name}(Tensor self, int[{dims}] output_size) -> Tensor"
 
-        @composite(f"aten._{name}_backward(Tensor grad_output, Tensor self) -> Tensor")
-        def backward(g, self):
-            """Return the gradient of the input, from that of the averages."""
-            for d in range(1, len(g._shape)):
-                if not g._shape[d]:
-                    raise RuntimeError(
-                        f"{name}_backward(): Expected grad_output to have non-zero size for non-batch dimensions, but "
-                        f"grad_output has sizes {list(g._shape)} with dimension {d} being empty"
-                    )
-            wide = g.to(dt.OPMATH.get(g.dtype, g.dtype))  # round once, not once for each dimension
-            back = _averages_backward.call(wide, list(self._shape), dims).to(g.dtype)
-            return keep_format(back, *[self] * (dims == 2))
-
+        _adaptive_avg_backward(name, dims)
         grad = lambda g, self, output_size: getattr(ATEN, f"_{name}_backward")(g, self)
         composite(signature, method=False, out=False, derivative=grad, node=f"AdaptiveAvgPool{dims}DBackward0")(
             by_windows
