@@ -524,9 +524,8 @@ def _taken_apart(node, name, turned, order):
             found = cls.run(self, grads)
             return tuple(found[i] if i != turned or found[i] is None else T.t(found[i]) for i in order)
 
-        _RENAMED[key] = type(
-            name, (cls,), {"__slots__": (), "__module__": cls.__module__, "choose_name": None, "run": run}
-        )
+        body = {"__slots__": (), "__module__": cls.__module__, "choose_name": None, "run": run}
+        _RENAMED[key] = type(name, (cls,), body | {"places": tuple(map(order.index, range(len(order))))})
     edges, metas = list(node._edges), list(node._in_meta)
     if edges[turned] is not None:
         shape, *rest = meta = metas[turned]
@@ -553,6 +552,7 @@ class OpNode(Node):
     # not tensors or that check their version themselves (Saved)
     __slots__ = ("saved", "versions", "outs", "needs")
     op = formulas = choose_name = None  # choose_name: see Options.node
+    places = None  # of the edges of the differentiable arguments, where a node has them in another order than these
 
     def _apart(self, grads, args, outs):
         """Run the formulas without the overrides of tensor subclasses and function modes."""
@@ -565,8 +565,14 @@ class OpNode(Node):
         strided_view(base, *self.op.geometry(base, *self.saved[1:])).add_(g)
 
     def needs_among(self, nodes):
-        """Return which arguments need a gradient in a backward pass that runs only the given nodes."""
+        """Return which arguments need a gradient in a backward pass that runs only the given nodes.
+
+        A node that another one contains is none of them, and its edges say nothing.
+        """
+        if self not in nodes:
+            return self.needs
         at, edges = self.op.compiled_derivative.list_at, self._edges
+        edges = edges if self.places is None else [edges[i] for i in self.places]
         length = len(edges) - len(self.needs) + 1
         found = []
         for k, needed in enumerate(self.needs):

@@ -143,10 +143,10 @@ ADAPTIVE = "PyTorch's AdaptiveAvgPool2D is one kernel with its gradient, MindSpo
 
 def _adaptive_taps(n, count, dtype):
     """Return (positions, weights), both (taps, count), of the averages of `count` windows that divide n elements."""
-    bounds = np.array(window_bounds(n, count), np.int64).reshape(-1, 2)
-    at = bounds[:, 0] + np.arange((bounds[:, 1] - bounds[:, 0]).max(initial=0))[:, None]
-    there = at < bounds[:, 1]
-    return np.where(there, at, n), (there / (bounds[:, 1] - bounds[:, 0])).astype(dtype)
+    start, stop = np.arange(count) * n // max(count, 1), -(-np.arange(1, count + 1) * n // max(count, 1))
+    at = start + np.arange((stop - start).max(initial=0))[:, None]
+    there = at < stop
+    return np.where(there, at, n), (there / (stop - start)).astype(dtype)
 
 
 @numpy("_C._nn.adaptive_averages", ADAPTIVE)
