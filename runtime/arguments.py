@@ -149,8 +149,11 @@ def spoken(arg):
     return f"tuple of {'int' if base == 'SymInt' else base}s"
 
 
-def type_error(fn_name, args, values, offset=1):
-    """Return PyTorch's TypeError for the first value of a wrong type, or None."""
+def type_error(fn_name, args, values, offset=1, named=()):
+    """Return PyTorch's TypeError for the first value of a wrong type, or None.
+
+    named: the arguments that the call gave by name, of which the error does not tell the position.
+    """
     for i, (arg, v) in enumerate(zip(args, values)):
         if not accepts(arg, v):
             if arg.list and arg.is_tensor and isinstance(v, (tuple, list)):
@@ -159,15 +162,17 @@ def type_error(fn_name, args, values, offset=1):
                     f"expected Tensor as element {wrong} in argument {i + offset - 1}, but got {type_name(v[wrong])}"
                 )
             if arg.list and arg.base == "int" and isinstance(v, (tuple, list)):
-                return ints_error(fn_name, arg.name, v, i + offset)
+                return ints_error(fn_name, arg.name, v, None if arg.name in named else i + offset)
             name = "input" if i == 0 and arg.name == "self" else arg.name
-            where = "" if arg.kwarg_only else f" (position {i + offset})"
+            where = "" if arg.kwarg_only or name in named or arg.keyword in named else f" (position {i + offset})"
             return TypeError(f"{fn_name}(): argument '{name}'{where} must be {spoken(arg)}, not {type_name(v)}")
     return None
 
 
 def ints_error(function, name, v, position=1):
-    """Return PyTorch's TypeError for a value that is not a tuple of ints."""
+    """Return PyTorch's TypeError for a value that is not a tuple of ints. position: None where it was given by name."""
+    if position is None:
+        return TypeError(f"{function}(): argument '{name}' must be tuple of ints, not {type_name(v)}")
     if not isinstance(v, (tuple, list)):
         return TypeError(
             f"{function}(): argument '{name}' (position {position}) must be tuple of ints, not {type_name(v)}"

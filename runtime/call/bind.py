@@ -1,6 +1,7 @@
 """Binding of arguments: conversions to what the schema declares, and PyTorch's errors for what does not fit."""
 
 import math
+import sys
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from ..symbolic import SYMBOLIC, SymFloat, SymInt
 from ..tensor import Tensor, numel, too_large, type_name
 from ..warn import warn_once
 from .geometry import broadcast_shapes
+from .keywords import keywords_of_call
 from .tracing import NUMBERS as TRACED
 
 
@@ -37,8 +39,10 @@ def fail(e, o, values, name, is_method_):
     if not isinstance(e, (TypeError, AttributeError)) or isinstance(e, TypeError) and "(): argument '" in str(e):
         return
     missing(o, values, name, is_method_)
-    args = o.schema.arguments
-    err = type_error(spelled(o, name), args[1:] if is_method_ else args, values[1:] if is_method_ else values)
+    args, named = o.schema.arguments, keywords_of_call(sys._getframe(2))
+    err = type_error(
+        spelled(o, name), args[1:] if is_method_ else args, values[1:] if is_method_ else values, named=named
+    )
     if err is not None:
         raise unfit(o, values, name, is_method_) or err from None
 
@@ -127,7 +131,7 @@ def missing(o, values, name, is_method_):
             raise error from None
         absent_names = ", ".join(f'"{n}"' for n in absent)
         raise TypeError(
-            f"{name}() missing {len(absent)} required positional argument{'s' * (len(absent) == 1)}: {absent_names}"
+            f"{spelled(o, name)}() missing {len(absent)} required positional argument{'s' * (len(absent) == 1)}: {absent_names}"
         ) from None
 
 

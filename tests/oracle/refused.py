@@ -5,7 +5,7 @@ outcomes(torch, sample)  the same for either torch: {variant: outcome}
 """
 
 import numpy as np
-from samples import DTYPES, LARGEST, attempt, chosen, decode, encode, infos, resolve, tensors
+from samples import DTYPES, LARGEST, attempt, decode, encode, infos, resolve, tensors
 
 SAMPLES = 2  # of each OpInfo
 OTHER_DTYPES = "bool", "int64", "complex64", "float16"
@@ -19,7 +19,8 @@ def with_memory(shape, dtype, fill):
     for n in reversed(shape):
         strides.insert(0, stride)
         stride *= max(n, 1)
-    return ("tensor", f"torch.{dtype}", elements.tobytes() if elements.size else b"", tuple(shape), tuple(strides), False)
+    raw = elements.tobytes() if elements.size else b""
+    return ("tensor", f"torch.{dtype}", raw, tuple(shape), tuple(strides), False)
 
 
 def other_tensors(value):
@@ -85,7 +86,9 @@ def outcomes(torch, sample):
     f = resolve(torch, sample["name"])
 
     def call(args, kwargs):
-        result = f(*decode(torch, args), **decode(torch, kwargs))
+        args, kwargs = decode(torch, args), decode(torch, kwargs)
+        given = [f"a[{i}]" for i in range(len(args))] + [f"{name}=k[{name!r}]" for name in kwargs]
+        result = eval(f"f({', '.join(given)})", {"f": f, "a": args, "k": kwargs})  # as a program writes it
         return ["gives", *(f"{t.dtype} {list(t.shape)}" for t in tensors(torch, result))]
 
     with torch.no_grad():
