@@ -131,7 +131,8 @@ def missing(o, values, name, is_method_):
             raise error from None
         absent_names = ", ".join(f'"{n}"' for n in absent)
         raise TypeError(
-            f"{spelled(o, name)}() missing {len(absent)} required positional argument{'s' * (len(absent) == 1)}: {absent_names}"
+            f"{spelled(o, name)}() missing {len(absent)} required positional argument{'s' * (len(absent) == 1)}: "
+            f"{absent_names}"
         ) from None
 
 

@@ -290,8 +290,7 @@ def rfftfreq(n, d, dtype, layout, device, requires_grad, pin_memory):
 
 def _shift(self, dim, inverse):
     dims = range(len(self._shape)) if dim is None else [wrap_dim(d, len(self._shape)) for d in dim]
-    half = [(self._shape[d] + inverse) // 2 for d in dims]
-    return T.roll(self, half, list(dims)) if half else self.clone()
+    return T.roll(self, [(self._shape[d] + inverse) // 2 for d in dims], list(dims))
 
 
 composite("fft.fftshift(Tensor self, int[1]? dim=None) -> Tensor", out=False)(lambda self, dim: _shift(self, dim, 0))

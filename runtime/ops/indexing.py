@@ -856,20 +856,27 @@ def scatter_with_reduce(self, dim, index, src, reduce):
 
 
 # index_add, index_copy, index_fill: along one dimension
+def check_vector(name, index):
+    """Raise the error for an index of several dimensions."""
+    if len(index._shape) > 1:
+        raise IndexError(
+            f"{name}(): Index is supposed to be a vector, but got dim: {len(index._shape)} with type: "
+            f"{dt.scalar_name(index.dtype)} and size: {list(index._shape)}"
+        )
+
+
 def _along_prepare(self, dim, index, source, *rest):
     dim = wrap_dim(dim, len(self._shape))
     if index.dtype not in (dt.int32, dt.int64):
         raise RuntimeError(
-            "index_add_(): Expected dtype int32/int64 for index"
+            f"index_add_(): Expected dtype int32/int64 for index but got: {dt.scalar_name(index.dtype)}"
             if rest
             else "index_copy_(): Expected a long tensor for index, but got " + dt.scalar_name(index.dtype)
         )
-    if len(index._shape) > 1:
-        raise IndexError(
-            "index_add_(): Index is supposed to be a vector"
-            if rest
-            else f"index_copy_(): Index should have dimension 1 or 0 (got {len(index._shape)})"
-        )
+    if rest:
+        check_vector("index_add_", index)
+    elif len(index._shape) > 1:
+        raise IndexError(f"index_copy_(): Index should have dimension 1 or 0 (got {len(index._shape)})")
     if self.dtype is not source.dtype:
         raise RuntimeError(
             f"index_add_(): self ({dt.scalar_name(self.dtype)}) and source ({dt.scalar_name(source.dtype)}) must "

@@ -1065,8 +1065,8 @@ def ormqr(self, input2, input3, left, transpose):
     for t, who in ((tau, "tau"), (other, "other")):
         if t.dtype is not A.dtype:
             raise RuntimeError(
-                f"torch.ormqr: Expected input and {who} to have the same dtype, but input has dtype {_name(A)} and "
-                f"{who} has dtype {_name(t)}"
+                f"torch.ormqr: Expected input and {who} to have the same dtype, but input has dtype{_name(A)} and "
+                f"{who} has dtype {_name(t)}"  # as PyTorch writes it
             )
     only("ormqr_cpu", A, dt.FLOAT, dt.COMPLEX, half=False)
     # Q X = H1 (H2 (... X)); from the right X Q = (Q^H X^H)^H

@@ -15,9 +15,10 @@ from ..device import HOST
 from ..registry import ATEN, function, provide
 from ..tensor import unviewed
 from ..warn import warn_once
-from .common import LINALG, T, Tensor, conj, dt, like_self, numel, wrap_dim
+from .common import LINALG, T, Tensor, check_number, conj, dt, like_self, numel, wrap_dim
 from .memory import _to_copy
 from .pointwise import no_derivative
+from .views import tensor_name
 
 
 def _name(t):
@@ -300,8 +301,8 @@ def _expands(self, shape):
     n = len(shape)
     if len(self._shape) > n:
         raise RuntimeError(
-            f"expand(Tensor, size={list(shape)}): the number of sizes provided ({n}) must be greater or equal to the "
-            f"number of dimensions in the tensor ({len(self._shape)})"
+            f"expand({tensor_name(self)}{{{list(self._shape)}}}, size={list(shape)}): the number of sizes provided "
+            f"({n}) must be greater or equal to the number of dimensions in the tensor ({len(self._shape)})"
         )
     for d in range(-1, -len(self._shape) - 1, -1):
         if self._shape[d] not in (1, shape[d]):
@@ -340,7 +341,15 @@ def _baddbmm_meta(self, batch1, batch2, beta=1, alpha=1):
 def _adding(name, first, second, prim, meta, grads, **options):
     schema = f"{name}(Tensor self, Tensor {first}, Tensor {second}, *, Scalar beta=1, Scalar alpha=1) -> Tensor"
     grads = {"self": lambda g, beta: scaled(g, beta), **grads}
-    op(schema, prim, meta=meta, inplace=True, derivative=grads, out=SAME_DTYPE, numbers_between=True, **options)
+
+    def with_factors(self, a, b, beta=1, alpha=1):
+        result = meta(self, a, b, beta, alpha)
+        for factor in (beta, alpha):
+            if factor.__class__ is complex:
+                check_number(factor, self.dtype)
+        return result
+
+    op(schema, prim, meta=with_factors, inplace=True, derivative=grads, out=SAME_DTYPE, numbers_between=True, **options)
 
 
 _addmm_grads = {

@@ -246,8 +246,13 @@ def _group_meta(x, weight, bias, N, C, HxW, group, eps):
         if p is not None and (len(p._shape) != 1 or p._shape[0] != C):
             raise RuntimeError(
                 f"Expected {name} to be a vector of size equal to the number of channels in input, "
-                f"but got {name} of shape {list(p._shape)} and input of shape {list(x._shape)}"
+                f"but got {name} of shape {list((p if weight is None else weight)._shape)} and input of shape "
+                f"{list(x._shape)}"  # as in PyTorch, the shape of the weight for both
             )
+    if weight is not None and bias is not None and bias.dtype is not weight.dtype:
+        raise RuntimeError(
+            f"expected scalar type {dt.scalar_name(weight.dtype)} but found {dt.scalar_name(bias.dtype)}"
+        )
     _share_dtype(x, weight, bias)
     d = _half_of(x, weight)
     return [in_format(x._shape, x.dtype, x), ((N, group), d), ((N, group), d)]

@@ -901,8 +901,10 @@ def _trapezoid(y, x, dx, dim, cumulative):
     elif len(x._shape) < len(y._shape):
         x = x.reshape([1] * (len(y._shape) - len(x._shape)) + list(x._shape))
     n = x._shape[d]
-    areas = (x._slice(d, 1) - x._slice(d, 0, n - 1)) * (left + right)
-    return (areas.cumsum(d) if cumulative else areas.sum(d)) / 2
+    steps = x._slice(d, 1) - x._slice(d, 0, n - 1)
+    if cumulative:
+        return ((left + right) * steps).cumsum(d) / 2
+    return (steps * (left + right)).sum(d) / 2
 
 
 for _name, _cumulative in {"trapezoid": False, "cumulative_trapezoid": True}.items():

@@ -44,7 +44,7 @@ def _check_sizes(old, new):
         label = NAMES[len(old) - 1]
         raise RuntimeError(
             "Input and output sizes should be greater than 0, "
-            f"but got input ({', '.join(f'{l}: {s}' for l, s in zip(label, old))}) output "
+            f"but got input ({', '.join(f'{l}: {s}' for l, s in zip(label, old))}){' and' * (len(old) == 1)} output "
             f"({', '.join(f'{l}: {s}' for l, s in zip(label, new))})"
         )
 

@@ -20,7 +20,7 @@ from ..versions import new_version
 from ..warn import warn_once
 from .common import M, T, Tensor, changed, dt, has_values, like_self, numel, only, wrap_dim, wrap_dims
 from .creation import FUNCTIONS, OPTS, _flag, _options, tensor
-from .indexing import at_places, check_source, check_target
+from .indexing import at_places, check_source, check_target, check_vector
 from .memory import copy_, fill_, format_strides, kept_strides, storage_order, suggested_format
 from .reduction import no_meta
 from .views import _inverse as inverse
@@ -982,9 +982,9 @@ def _reducible(kernel, x, reduce):
 
 def _scatter_reduce_prepare(self, dim, index, src, reduce, include_self):
     if reduce not in _REDUCE:
-        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}.")
+        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     if index.dtype not in (dt.int64, dt.int32):
-        raise RuntimeError("scatter_reduce(): Expected dtype int32/int64 for index")
+        raise RuntimeError("scatter(): Expected dtype int32/int64 for index")
     if self.dtype is not src.dtype:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
     _reducible(f"scatter_gather_tensor_cpu_reduce_{reduce}", self, reduce)
@@ -1070,13 +1070,14 @@ def _index_reduce_prepare(self, dim, index, source, reduce, include_self):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     dim = wrap_dim(dim, len(self._shape))
     if index.dtype not in (dt.int64, dt.int32):
-        raise RuntimeError("index_reduce(): Expected dtype int32/int64 for index")
-    if len(index._shape) > 1:
-        raise IndexError("index_reduce(): Index is supposed to be a vector")
+        raise RuntimeError(
+            f"index_reduce_(): Expected dtype int32/int64 for index but got: {dt.scalar_name(index.dtype)}"
+        )
+    check_vector("index_reduce_", index)
     if self.dtype is not source.dtype:
         raise RuntimeError(
-            "index_reduce(): self and source expected to have the same scalar type, "
-            f"but got {dt.scalar_name(self.dtype)} and {dt.scalar_name(source.dtype)}"
+            f"index_reduce_(): self ({dt.scalar_name(self.dtype)}) and source ({dt.scalar_name(source.dtype)}) must "
+            "have the same scalar type"
         )
     check_source("index_reduce_", self, dim, index, source)
     if len(self._shape) > 1:

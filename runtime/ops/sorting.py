@@ -315,9 +315,7 @@ def searchsorted(sorted_sequence, self, out_int32, right, side, sorter):
 )
 def bucketize(self, boundaries, out_int32, right):
     if len(boundaries._shape) != 1:
-        raise RuntimeError(
-            f"torch.bucketize(): boundaries tensor must be 1 dimension, but got dim({len(boundaries._shape)})"
-        )
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({len(boundaries._shape)})")
     return T.searchsorted(boundaries, self, out_int32=out_int32, right=right)
 
 

@@ -395,7 +395,7 @@ def _expand_geometry(self, size, implicit=False):
     shape, n, k = self._shape, len(self._shape), len(size)
     if k < n:
         raise RuntimeError(
-            f"expand({_tensor_name(self)}{{{list(shape)}}}, size={list(size)}): the number of sizes provided ({k}) "
+            f"expand({tensor_name(self)}{{{list(shape)}}}, size={list(size)}): the number of sizes provided ({k}) "
             f"must be greater or equal to the number of dimensions in the tensor ({n})"
         )
     st, off = _strides(self), k - n
@@ -429,7 +429,7 @@ def _expand_geometry(self, size, implicit=False):
     return out, _norm(out, tuple(ost)), self._offset
 
 
-def _tensor_name(t):
+def tensor_name(t):
     return f"torch.{dt.LEGACY.get(t.dtype, 'Float')}Tensor{{"[:-1]
 
 

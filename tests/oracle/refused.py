@@ -8,6 +8,7 @@ import numpy as np
 from samples import DTYPES, LARGEST, attempt, decode, encode, infos, resolve, tensors
 
 SAMPLES = 2  # of each OpInfo
+CRASHING = "lu_unpack", "native_batch_norm"  # the real torch reads beyond its memory there
 OTHER_DTYPES = "bool", "int64", "complex64", "float16"
 
 
@@ -100,7 +101,9 @@ def refused(name, folder):
 
     result = []
     for info in infos(name):
-        dtype = next(d for d in (getattr(torch, d) for d in DTYPES) if d in info.supported_dtypes("cpu"))
+        dtype = next((d for d in (getattr(torch, d) for d in DTYPES) if d in info.supported_dtypes("cpu")), None)
+        if dtype is None or name in CRASHING:
+            continue
         torch.manual_seed(0)
         for s in list(info.sample_inputs("cpu", dtype))[:SAMPLES]:
             args = (s.input, *s.args)
