@@ -980,7 +980,7 @@ def _spacings(spacing, dims, n):
         )
         want = f"a list of length equal to 'self.dim() = {n}', since dim argument was not given"
         want = want if dims is None else "it's spacing and dim arguments to have the same length"
-        raise RuntimeError(f"torch.gradient expected spacing to be unspecified, a scalar or {want}, but {got}")
+        raise RuntimeError(f"torch.gradient expected spacing to be unspecified, a scalar, or {want}, but {got}")
     return h
 
 

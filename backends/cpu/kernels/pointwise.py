@@ -7,11 +7,11 @@ NumPy is used from `above` elements on. The ratios were measured with MindSpore 
 import numpy as np
 
 from ....runtime import pyboost
-from ....runtime.dtypes import bool_
+from ....runtime.dtypes import FROM_NP, bool_
 from ....runtime.ops.common import T
 from ....runtime.ops.misc import adam_numbers
 from ... import thresholds
-from ...host import COMPLEXES, INTS, UNSIGNED, alias, in_pieces, ms_dtype_of
+from ...host import COMPLEXES, INTS, UNSIGNED, alias, astype, in_pieces, ms_dtype_of
 from ..arrays import number_in, select
 from ..backend import BACKEND
 from ..table import SPREAD, composite, decomposed, instead, legacy, numpy, pyboost_, update, without
@@ -597,3 +597,21 @@ def _angle(x):
 
 
 numpy("sgn", "Sign lacks the dtype", np.sign, dtypes="u8 i8 i16")
+
+
+# ------------------------------------------------------------------------------------------------ eight-bit floats
+EIGHT_BITS = "f8_e4m3fn f8_e5m2 f8_e4m3fnuz f8_e5m2fnuz"  # PyTorch has these operators alone for them
+
+
+def _of_eight_bits(fn):
+    """Return an elementwise function on arrays of eight-bit floats, which computes in float32."""
+
+    def kernel(*arrays):
+        r = fn(*[a.astype(np.float32) for a in arrays])
+        return astype(r, FROM_NP[arrays[0].dtype]) if r.dtype == np.float32 else r
+
+    return kernel
+
+
+for _name, _fn in {"eq": np.equal, "ne": np.not_equal, "isnan": np.isnan, "abs": np.abs, "mul": np.multiply}.items():
+    numpy(_name, "no primitive takes eight-bit floats", _of_eight_bits(_fn), dtypes=EIGHT_BITS)

@@ -7,7 +7,7 @@ import inspect
 import torch
 
 from .infer_schema import infer_schema
-from .kernels import KEYS, define
+from .kernels import KEYS, define, forget
 
 
 def split_name(qualname):
@@ -31,13 +31,32 @@ def dispatch_keys(types):
     return ["CompositeExplicitAutograd" if t == "default" else KEYS.get(t, t) for t in types]
 
 
+OPDEFS: dict = {}  # "namespace::name" -> the CustomOpDef that has defined it last
+
+
+def _defined_again(qualname, make):
+    """Return a new operator, which replaces one of the same name that ``custom_op`` has defined.
+
+    Cells of notebooks and modules that are imported again define theirs again. Who holds the earlier operator calls the
+    new one.
+    """
+    if qualname not in OPDEFS:
+        return make()
+    before = OPDEFS[qualname]._operator
+    forget(qualname)
+    operator = make()
+    before.__dict__ = operator.__dict__
+    return operator
+
+
 class CustomOpDef:
     """The operator that ``custom_op`` returns."""
 
     def __init__(self, namespace, name, schema, fn, tags=None):
         self._namespace, self._name, self._schema, self._init_fn = namespace, name, schema, fn
         self._tags = tags
-        self._operator = define(namespace, name + schema, tags or ())
+        self._operator = _defined_again(self._qualname, lambda: define(namespace, name + schema, tags or ()))
+        OPDEFS[self._qualname] = self
         self._operator.no_alias = True
         self._opoverload = self._operator.overload
         self._disabled = {}

@@ -848,3 +848,38 @@ def case_views_of_wrappers_are_views(torch):
     leaf = torch.ones(2, requires_grad=True)
     bump(leaf)
     return [told, x.grad.inner, asked, leaf]
+
+
+def case_custom_operators_that_are_defined_again(torch):
+    """Cells of notebooks define an operator again: who holds the earlier one calls the new one."""
+    seen = []
+
+    def define(factor):
+        @torch.library.custom_op("cases_dispatch::again", mutates_args=())
+        def again(x: torch.Tensor) -> torch.Tensor:
+            return x * factor
+
+        @again.register_fake
+        def _(x):
+            return torch.empty_like(x)
+
+        return again
+
+    x = torch.arange(3.0)
+    first = define(2)
+    held = torch.ops.cases_dispatch.again.default
+    seen += [first(x), held(x)]
+    second = define(3)
+    seen += [first(x), second(x), held(x), torch.ops.cases_dispatch.again(x), second(x.to("meta")).shape]
+    return seen
+
+
+def case_operators_on_eight_bit_floats(torch):
+    found = []
+    for name in ("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz"):
+        dtype = getattr(torch, name)
+        x = torch.tensor([1.0, -2.0, 0.5, float("nan"), 300.0]).to(dtype)
+        y = torch.tensor([1.0, 4.0, -0.25, 1.0, 300.0]).to(dtype)
+        found += [x == y, x != y, x == 1.0, torch.isnan(x), torch.abs(x).float(), (x * y).float()]
+        found += [bool((y == y.clone()).all())]
+    return found

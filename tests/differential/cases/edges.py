@@ -5,7 +5,7 @@ odd numbers of random values.
 import itertools
 import warnings
 
-from attempts import attempt
+from attempts import answer, attempt
 
 
 def case_tolerances(torch):
@@ -410,3 +410,108 @@ def case_texts_at_bounds(torch):
         ]
     torch.set_printoptions(profile="default")
     return found
+
+
+def case_versions_of_wrapped_tensors(torch):
+    """An operator in place counts once."""
+    from torch.utils._pytree import tree_map
+
+    class Wrapped(torch.Tensor):
+        @staticmethod
+        def __new__(cls, inner):
+            made = torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+            made.inner = inner
+            return made
+
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            out = func(*tree_map(lambda a: a.inner if isinstance(a, Wrapped) else a, args), **(kwargs or {}))
+            if func._schema.is_mutable:
+                return args[0]
+            return Wrapped(out) if isinstance(out, torch.Tensor) else out
+
+    x = Wrapped(torch.ones(3))
+    found = [x._version]
+    for change in (lambda: x.add_(1), lambda: x.mul_(2), lambda: x.zero_(), lambda: x.copy_(torch.ones(3))):
+        change()
+        found += [x._version, x.inner.tolist()]
+    return found
+
+
+def case_strides_of_what_is_like_a_meta_tensor(torch):
+    found = []
+    for x in (
+        torch.empty(3, 4, device="meta").t(),
+        torch.empty(2, 3, 4, 5, device="meta").to(memory_format=torch.channels_last),
+        torch.empty(6, 4, device="meta")[::2],
+        torch.empty(3, 1, device="meta").expand(3, 4),
+    ):
+        for name in "zeros_like ones_like empty_like rand_like randn_like".split():
+            y = getattr(torch, name)(x)
+            found.append([name, y.stride(), y.shape, str(y.device), str(y.dtype)])
+        found.append([torch.full_like(x, 2).stride(), torch.randint_like(x, 5).stride()])
+        found.append([torch.zeros_like(x, memory_format=torch.contiguous_format).stride()])
+    return found
+
+
+def case_sums_of_long_rows(torch):
+    """Sums of millions of equal numbers, which lose digits where they are added up one after the other."""
+    found = []
+    for shape, dim in (((2, 1 << 21), 1), ((1 << 21,), 0), ((1, 1 << 20, 2), 1), ((1 << 22,), None)):
+        x = torch.full(shape, 0.1)
+        total = x.sum() if dim is None else x.sum(dim)
+        exact = 0.10000000149011612 * (x.numel() if dim is None else shape[dim])
+        found += [
+            bool(((total.double() - exact).abs() < 1e-5 * exact).all()),
+            bool((x.mean(dim) - 0.1).abs().max() < 1e-6),
+        ]
+    return found
+
+
+def case_refusals_of_shapes_and_limits(torch):
+    x, cube = torch.arange(6.0).reshape(2, 3), torch.ones(2, 3, 4)
+    return [
+        answer(lambda: cube.t()),
+        answer(lambda: torch.t(cube)),
+        answer(lambda: torch.clamp(x, min=1 + 2j)),
+        answer(lambda: torch.clamp(x, max=2j)),
+        answer(lambda: x.clamp_min(1j)),
+        answer(lambda: x.clamp_max(1j)),
+        answer(lambda: x.clone().clamp_(1j, 2)),
+        answer(lambda: torch.gradient(x, spacing=(torch.arange(2.0), torch.arange(3.0)))),
+        answer(lambda: torch.gradient(x, spacing=(1.0, 2.0, 3.0))),
+        answer(lambda: torch.gradient(x, dim=0, edge_order=3)),
+    ]
+
+
+def case_quotients_of_half_types_cut_off(torch):
+    """The quotient is cut off or rounded down once, also by a number or a tensor without dimensions."""
+    found = []
+    for dtype in (torch.bfloat16, torch.float16):
+        x = torch.arange(-400, 400, 3).to(dtype) / 8
+        for by in (0.3, -0.7, 3, torch.tensor(0.3), torch.tensor(0.3, dtype=dtype)):
+            for mode in ("trunc", "floor", None):
+                found.append(torch.div(x, by, rounding_mode=mode))
+        found += [x % 0.3, x // 0.3, torch.fmod(x, 0.7), x // torch.tensor(0.3, dtype=dtype)]
+    return found
+
+
+def case_types_of_lists_with_none(torch):
+    def written(value):
+        found = torch._C._jit_try_infer_type(value)
+        return [found.success(), str(found.type()) if found.success() else found.reason().split("\n")[0]]
+
+    return [
+        answer(lambda v=value: written(v), cut=200)
+        for value in (
+            [1, None],
+            [None, 1.5],
+            [None],
+            [None, None],
+            [1, 2],
+            ["a", None, "b"],
+            {"a": None},
+            (1, None),
+            [],
+        )
+    ]
