@@ -515,3 +515,19 @@ def case_types_of_lists_with_none(torch):
             [],
         )
     ]
+
+
+def case_gradients_of_an_infinite_ctc_loss(torch):
+    """A target that is longer than its input: NaN, or zeros with zero_infinity."""
+    found = []
+    for zero in (False, True):
+        for reduction in ("none", "sum", "mean"):
+            x = torch.arange(24.0).reshape(4, 2, 3).sin().requires_grad_()
+            targets, lengths = torch.tensor([[1, 2, 1], [1, 1, 2]]), ((2, 4), (3, 2))
+            loss = torch.nn.functional.ctc_loss(
+                x.log_softmax(-1), targets, *map(torch.tensor, lengths), reduction=reduction, zero_infinity=zero
+            )
+            found += [loss, torch.autograd.grad(loss.sum(), x, retain_graph=True)[0]]
+            if reduction == "none":
+                found.append(torch.autograd.grad(loss[1], x)[0])
+    return found
