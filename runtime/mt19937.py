@@ -25,14 +25,25 @@ STATE = np.dtype(
 )
 
 
+_UNUSED: list = []  # NumPy's engines of generators that are gone: a new one takes 150 us, seeding it anew 2
+MOST_UNUSED = 64
+
+
 class MT19937:
     """The engine, and the second sample of the last Box-Muller pair (`cached`, or None)."""
 
     def __init__(self, seed):
-        self._bits = np.random.MT19937(0)
-        forks.free_in_children(self._bits.lock)
-        self._draw = np.random.Generator(self._bits).integers
+        try:
+            self._bits, self._draw = _UNUSED.pop()
+        except IndexError:
+            self._bits = np.random.MT19937(0)
+            forks.free_in_children(self._bits.lock)
+            self._draw = np.random.Generator(self._bits).integers
         self.reseed(seed)
+
+    def __del__(self):
+        if _UNUSED is not None and len(_UNUSED) < MOST_UNUSED:  # the interpreter may be ending
+            _UNUSED.append((self._bits, self._draw))
 
     def reseed(self, seed):
         self.seed, self.cached, self._float_sample = seed, None, None

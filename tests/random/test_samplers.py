@@ -92,3 +92,15 @@ def test_the_report_says_which_it_is():
     import mindtorch_proxy
 
     assert ("samplers" in mindtorch_proxy.report()["compiled"]) is samplers.COMPILED
+
+
+def test_generators_that_are_gone_leave_nothing_to_new_ones():
+    first = torch.Generator().manual_seed(3)
+    torch.randn(7, generator=first)
+    expected = torch.randn(5, generator=torch.Generator().manual_seed(9))
+    del first
+    many = [torch.Generator().manual_seed(9) for _ in range(3)]
+    assert all(torch.equal(torch.randn(5, generator=g), expected) for g in many)
+    again = torch.rand(3, generator=many[0]), torch.rand(3, generator=many[1])
+    assert torch.equal(*again)
+    assert torch.Generator().initial_seed() == torch.Generator.DEFAULT_SEED
