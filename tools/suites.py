@@ -87,9 +87,14 @@ def cloned(suite, target, mirrors):
         subprocess.run(["git", "-C", str(target), *command], check=True)
 
 
+def source_folder(name, suite, folder):
+    """Return where a library's source is put: under a name that a package may have, which some of them are."""
+    return folder / re.sub(r"\W", "_", f"{name}-{suite['version']}")
+
+
 def unpacked(name, suite, folder, mirrors=None):
     """Return the folder of a library's source, which is fetched unless it is there."""
-    target = folder / f"{name}-{suite['version']}"
+    target = source_folder(name, suite, folder)
     if not target.exists():
         with tempfile.TemporaryDirectory(dir=folder) as scratch:
             inside = Path(scratch, "checkout")
@@ -108,7 +113,8 @@ def installed(name, suite, folder):
     """Return the folder with the library and what its tests need, installed without dependencies."""
     packages = folder / f"{name}-{suite['version']}-packages"
     if not packages.exists():
-        library = str(folder / f"{name}-{suite['version']}") if "repository" in suite else f"{name}=={suite['version']}"
+        release = f"{name}=={suite['version']}"
+        library = str(source_folder(name, suite, folder)) if "repository" in suite else release
         command = [sys.executable, "-m", "pip", "install", "-qq", "--no-compile", "--no-deps", "--target", packages]
         subprocess.run([*map(str, command), library, *suite["requires"]], check=True)
     return packages
@@ -147,7 +153,7 @@ def line_of(name, suite, folder, real, limit, mirrors=None):
 
     def run(python, preloaded, *more):
         given = [*options, "--preload", ",".join(preloaded), *more]
-        seconds = limit * (1 + len(files) / 4)
+        seconds = limit * (1 + len(files))
         return upstream.run_tests(python, files, given, seconds, [packages, source], **suite.get("variables", {}))
 
     head = [name, suite["version"], time.strftime("%Y-%m-%d"), commit()]

@@ -63,6 +63,10 @@ def _batch_states(layer, hx, batched):
     return hx if batched else hx.unsqueeze(1)
 
 
+def _references(weights):
+    return [None if weight is None else weakref.ref(weight) for weight in weights]
+
+
 def _unroll(layer, input, hx):
     """Run all steps of all layers and return (output, last states); shared by RNN, LSTM and GRU."""
     PackedSequence = torch.nn.utils.rnn.PackedSequence  # imported late: nn.utils depends on these modules
@@ -83,7 +87,14 @@ def _unroll(layer, input, hx):
     hx = _initial_states(layer, input, sizes) if hx is None else layer.permute_hidden(hx, sorted_indices)
     layer.check_forward_args(input, hx, sizes)
     pair, operator = layer.mode == "LSTM", getattr(_VF, layer.mode.lower())
-    settings = (layer._flat_weights, layer.bias, layer.num_layers, float(layer.dropout), layer.training, layer.bidirectional)
+    settings = (
+        layer._flat_weights,
+        layer.bias,
+        layer.num_layers,
+        float(layer.dropout),
+        layer.training,
+        layer.bidirectional,
+    )
     output, *states = (
         operator(input, hx, *settings, layer.batch_first) if packed is None else operator(input, sizes, hx, *settings)
     )
@@ -186,10 +197,7 @@ class RNNBase(Module):
 
     def _init_flat_weights(self):
         self._flat_weights = [getattr(self, name, None) for name in self._flat_weights_names]
-        self._remember_weights()
-
-    def _remember_weights(self):
-        self._flat_weight_refs = [None if w is None else weakref.ref(w) for w in self._flat_weights]
+        self._flat_weight_refs = _references(self._flat_weights)
 
     def _weights_have_changed(self):
         for ref, name in zip(self._flat_weight_refs, self._flat_weights_names, strict=True):
@@ -290,7 +298,7 @@ class RNNBase(Module):
         self.__dict__.setdefault("proj_size", 0)
         self.__dict__.setdefault("_flat_weights_names", [name for names in self._all_weights for name in names])
         if "_flat_weights" in self.__dict__:
-            self._remember_weights()
+            self._flat_weight_refs = _references(self._flat_weights)
         else:
             self._init_flat_weights()
 
