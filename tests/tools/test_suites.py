@@ -66,17 +66,47 @@ def registry(monkeypatch):
 
 
 def test_a_suite_on_both_sides(suites, registry, tmp_path, monkeypatch):
-    """What fails and is skipped here is asked of the other side, for which this side stands here."""
+    """Each side runs the whole suite; what the other one, for which this side stands here, passes alone differs."""
     packages = tmp_path / "packages"
     packages.mkdir()
     monkeypatch.setattr(suites, "installed", lambda *_: packages)
-    line = suites.line_of("some-thing", {"version": "1.2", "tests": ["tests"]}, tmp_path, sys.executable, 120)
+    suite = {"version": "1.2", "tests": ["tests"], "variables": {"SIDE": "x"}}
+    line = suites.line_of("some-thing", suite, tmp_path, sys.executable, 120)
     assert line[:2] == ["some-thing", "1.2"]
-    assert line[5:] == ["1", "1", "0", "1", "0", ""]  # passed, skipped, wants a package, fails with both, differs
-    assert suites.unpacked("some-thing", "1.2", tmp_path) == tmp_path / "some-thing-1.2"  # not fetched again
+    assert line[4:6] == ["1", "1"] and line[8:] == ["", ""]  # the real one passes, ours of these; slow, different
+    assert suites.unpacked("some-thing", suite, tmp_path) == tmp_path / "some_thing_1_2"  # not fetched again
+
+
+def test_what_passes_on_the_other_side_alone_is_told(suites, tmp_path, monkeypatch):
+    def side(python, *_, **__):
+        outcome = "passed" if python == "real" else "failed"
+        tests = [
+            {"id": "t.py::same", "outcome": "passed", "duration": 0.1 if python == "real" else 2.0},
+            {"id": "t.py::other", "outcome": outcome, "duration": 0.1, "text": "why", "message": ""},
+        ]
+        return {"tests": [{"text": "", "message": ""} | test for test in tests], "files": []}
+
+    monkeypatch.setattr(suites, "installed", lambda *_: tmp_path)
+    monkeypatch.setattr(suites, "unpacked", lambda *_: tmp_path)
+    monkeypatch.setattr(suites.upstream, "run_tests", side)
+    line = suites.line_of("thing", {"version": "1", "tests": []}, tmp_path, "real", 1)
+    assert line[4:] == ["2", "1", "0.1", "2.0", "same 20", "other"]
+    assert "why" in (tmp_path / "thing.txt").read_text()
+
+
+def test_files_of_a_suite(suites, tmp_path):
+    for file in ("tests/a_test.py", "tests/b/test_b.py", "tests/c_tests.py", "one.py"):
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).touch()
+    given = {"tests": ["tests", "one.py"], "left_out": {"tests/a_test.py": "why"}}
+    assert suites.files_of(tmp_path, given) == [tmp_path / "tests/b/test_b.py", tmp_path / "one.py"]
+    given = {"tests": ["tests"], "patterns": ["*_tests.py"]}
+    assert suites.files_of(tmp_path, given) == [tmp_path / "tests/c_tests.py"]
 
 
 def test_the_table_of_suites_is_well_formed(suites):
+    known = {"version", "repository", "commit", "tests", "patterns", "requires", "variables", "left_out"}
     for name, suite in suites.read_suites().items():
-        assert set(suite) <= {"version", "tests", "requires", "variables", "left_out"}, name
+        assert set(suite) <= known, name
         assert suite["version"] and suite["tests"] and isinstance(suite["requires"], list), name
+        assert ("repository" in suite) == ("commit" in suite), name

@@ -117,8 +117,9 @@ def custom_fwd(fwd=None, *, device_type, cast_inputs=None):
     @functools.wraps(fwd)
     def decorated(*args, **kwargs):
         ctx, inside = args[0], torch.is_autocast_enabled(device_type)
-        ctx._dtype = torch.get_autocast_dtype(device_type)
-        ctx._fwd_used_autocast = inside and cast_inputs is None
+        if not isinstance(ctx, torch.Tensor):  # with setup_context, forward has no ctx, and _dtype is a tensor's own
+            ctx._dtype = torch.get_autocast_dtype(device_type)
+            ctx._fwd_used_autocast = inside and cast_inputs is None
         if not inside or cast_inputs is None:
             return fwd(*args, **kwargs)
         with autocast(device_type, enabled=False):

@@ -1421,3 +1421,31 @@ def case_gradients_where_several_elements_are_chosen(torch):
 
             found[f"{name} of {source}"] = attempt(run)
     return found
+
+
+def case_custom_fwd_of_a_forward_without_ctx(torch):
+    """The decorator writes to the first argument, which is a tensor here: it stays what it is."""
+
+    class Doubled(torch.autograd.Function):
+        @staticmethod
+        @torch.amp.custom_fwd(device_type="cpu", cast_inputs=torch.float32)
+        @torch.amp.custom_fwd(device_type="cuda", cast_inputs=torch.float32)
+        def forward(x, factor):
+            return x * factor
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            """Save nothing."""
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2, None
+
+    results = []
+    for dtype in (torch.float32, torch.float64, torch.float16):
+        for enabled in (False, True):
+            x = torch.arange(3.0, dtype=dtype).requires_grad_()
+            with torch.autocast("cpu", enabled=enabled):
+                results.append(Doubled.apply(x, 2).detach())
+            results.append(x.detach())
+    return results

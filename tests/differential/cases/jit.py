@@ -44,6 +44,16 @@ def inputs(torch, n):
     return torch.arange(2.0 * n).view(n, 2), torch.arange(25.0 * n).view(n, 1, 5, 5) / 10
 
 
+def case_jit_trace_of_a_parameter_made_inside(torch):
+    def program(x):
+        scale = torch.nn.Parameter(torch.sqrt(x.sum()))
+        return x * scale * scale
+
+    traced = torch.jit.trace(program, torch.ones(3), check_trace=False)
+    kinds = [(n.kind(), n.output().requires_grad()) for n in traced.graph.nodes() if n.kind() == "aten::detach"]
+    return traced(torch.arange(3.0)), kinds
+
+
 def case_jit_trace_of_a_module(torch):
     module = net(torch)
     traced = torch.jit.trace(module, inputs(torch, 2))

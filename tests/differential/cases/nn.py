@@ -1265,3 +1265,27 @@ def case_modules_and_sequences_in_less_usual_forms(torch):
         "padded": [nn.utils.rnn.pad_sequence(parts, padding_side=side) for side in ("right", "left")],
         "masked": masked,
     }
+
+
+def case_recurrent_weights_in_one_list(torch):
+    """A program may give the list, or write into it; it holds until a weight becomes another tensor."""
+    torch.manual_seed(0)
+    layer, x, sums = torch.nn.LSTM(3, 4, 2), torch.ones(2, 1, 3), []
+
+    def run():
+        sums.append(layer(x)[0].sum().detach())
+
+    for weight in layer.parameters():
+        torch.nn.init.constant_(weight, 0.5)
+    layer._flat_weights = [w.detach() * 2 for w in layer._flat_weights]
+    run()
+    sums.append(copy.deepcopy(layer)(x)[0].sum().detach())
+    layer.weight_ih_l0 = torch.nn.Parameter(torch.ones(16, 3))
+    run()
+    layer._flat_weights[0] = torch.zeros(16, 3)
+    run()
+    layer.double().float()
+    run()
+    zeros = {name: torch.zeros_like(w) for name, w in layer.named_parameters()}
+    sums.append(torch.func.functional_call(layer, zeros, (x,))[0].sum().detach())
+    return sums, layer._flat_weights_names, sorted(name for name in layer.__getstate__() if "flat" in name)

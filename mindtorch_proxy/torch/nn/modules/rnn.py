@@ -3,6 +3,7 @@
 import math
 import numbers
 import warnings
+import weakref
 
 import torch
 import torch._VF as _VF
@@ -62,13 +63,8 @@ def _batch_states(layer, hx, batched):
     return hx if batched else hx.unsqueeze(1)
 
 
-def _five(layer, names):
-    """Return the weights of one layer and direction in the order of a step's arguments.
-
-    A weight that the layer does not have is None.
-    """
-    weights = {name.split("_l")[0]: getattr(layer, name) for name in names}
-    return [weights.get(name) for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")]
+def _references(weights):
+    return [None if weight is None else weakref.ref(weight) for weight in weights]
 
 
 def _unroll(layer, input, hx):
@@ -87,11 +83,18 @@ def _unroll(layer, input, hx):
             input = input.unsqueeze(0 if layer.batch_first else 1)
         if hx is not None:
             hx = _batch_states(layer, hx, batched)
+    layer._update_flat_weights()
     hx = _initial_states(layer, input, sizes) if hx is None else layer.permute_hidden(hx, sorted_indices)
     layer.check_forward_args(input, hx, sizes)
     pair, operator = layer.mode == "LSTM", getattr(_VF, layer.mode.lower())
-    weights = [w for names in layer._all_weights for w in _five(layer, names) if w is not None]
-    settings = (weights, layer.bias, layer.num_layers, float(layer.dropout), layer.training, layer.bidirectional)
+    settings = (
+        layer._flat_weights,
+        layer.bias,
+        layer.num_layers,
+        float(layer.dropout),
+        layer.training,
+        layer.bidirectional,
+    )
     output, *states = (
         operator(input, hx, *settings, layer.batch_first) if packed is None else operator(input, sizes, hx, *settings)
     )
@@ -180,6 +183,8 @@ class RNNBase(Module):
                 shapes = {f"{name}_l{layer}{suffix}": shape for name, shape in shapes.items()}
                 _optional_parameters(self, {"device": device, "dtype": dtype}, **shapes)
                 self._all_weights.append(list(shapes))
+        self._flat_weights_names = [name for names in self._all_weights for name in names]
+        self._init_flat_weights()
         self.reset_parameters()
 
     @property
@@ -187,13 +192,39 @@ class RNNBase(Module):
         """A list with the parameters of each layer and direction."""
         return [[getattr(self, name) for name in names] for names in self._all_weights]
 
-    @property
-    def _flat_weights_names(self):
-        return [name for names in self._all_weights for name in names]
+    # The weights in one list, from which forward takes them. As in PyTorch a program may give another list, which holds
+    # until a weight becomes another tensor than it was when the list was last made.
 
-    @property
-    def _flat_weights(self):
-        return [getattr(self, name, None) for name in self._flat_weights_names]
+    def _init_flat_weights(self):
+        self._flat_weights = [getattr(self, name, None) for name in self._flat_weights_names]
+        self._flat_weight_refs = _references(self._flat_weights)
+
+    def _weights_have_changed(self):
+        for ref, name in zip(self._flat_weight_refs, self._flat_weights_names, strict=True):
+            weight = getattr(self, name, None)
+            if weight is not None and ref is not None and ref() is not weight:
+                return True
+        return False
+
+    def _update_flat_weights(self):
+        if self._weights_have_changed():
+            self._init_flat_weights()
+
+    def __setattr__(self, name, value):
+        names = self.__dict__.get("_flat_weights_names", ())
+        if name in names and "_flat_weights" in self.__dict__:
+            self._flat_weights[names.index(name)] = value
+        super().__setattr__(name, value)
+
+    def _apply(self, fn, recurse=True):
+        result = super()._apply(fn, recurse)
+        self._init_flat_weights()
+        return result
+
+    def _replicate_for_data_parallel(self):
+        replica = super()._replicate_for_data_parallel()
+        replica._flat_weights = [*replica._flat_weights]
+        return replica
 
     def flatten_parameters(self) -> None:
         """Do nothing: here the weights need not share one block of memory."""
@@ -256,19 +287,20 @@ class RNNBase(Module):
             f", {name}={getattr(self, name)}" for name, value in usual.items() if getattr(self, name) != value
         )
 
-    # PyTorch also pickles the list of weights; here it is computed.
-
     def __getstate__(self):
-        return super().__getstate__() | {
-            "_flat_weights": self._flat_weights,
-            "_flat_weights_names": self._flat_weights_names,
-        }
+        self._update_flat_weights()
+        state = {**super().__getstate__()}
+        del state["_flat_weight_refs"]
+        return state
 
     def __setstate__(self, state):
-        for name in ("_flat_weights", "_flat_weights_names", "_flat_weight_refs"):
-            state.pop(name, None)
-        state.setdefault("proj_size", 0)
         super().__setstate__(state)
+        self.__dict__.setdefault("proj_size", 0)
+        self.__dict__.setdefault("_flat_weights_names", [name for names in self._all_weights for name in names])
+        if "_flat_weights" in self.__dict__:
+            self._flat_weight_refs = _references(self._flat_weights)
+        else:
+            self._init_flat_weights()
 
 
 class RNN(RNNBase):
