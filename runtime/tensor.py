@@ -774,10 +774,8 @@ class Tensor(metaclass=TensorMeta):
             t._device = device_for_backend_keys
         t._requires_grad = False
         if CONTEXT.tracer is not None:  # a graph has the detaching of the data, so that a parameter may be made there
-            from .aten import schemas
-
-            note, _ = CONTEXT.tracer
-            note(schemas("detach")[0], (data,), {}, t)
+            note, _, detach = CONTEXT.tracer
+            note(detach, (data,), {}, t)
         if require_grad:
             with DisableTorchFunctionSubclass():  # the subclass has not initialised it yet
                 t._requiring_grad(True, "Only Tensors of floating point and complex dtype")

@@ -6,6 +6,7 @@ A composite is seen as a whole if it is one operator in PyTorch.
 import functools
 from contextlib import contextmanager, nullcontext
 
+from ..aten import schemas
 from ..context import CONTEXT, activate
 from ..registry import IMPLICIT, OPERATORS, WHOLE_IN_TRACES
 from .overload import resolve
@@ -21,7 +22,7 @@ def tracing(note, mode):
     """
     activate(1, 1)
     try:
-        with CONTEXT.set(tracer=(note, mode)):
+        with CONTEXT.set(tracer=(note, mode, schemas("detach")[0])):  # a tensor that becomes a parameter is detached
             yield
     finally:
         activate(-1, -1)
@@ -115,7 +116,7 @@ def traced(op, args, call, suffix=""):
 
     For composites that are not operators in PyTorch, the operators that they call are reported instead.
     """
-    note, mode = CONTEXT.tracer
+    note, mode, _ = CONTEXT.tracer
     given = [
         tuple(a) if isinstance(a, tuple) and a.__class__ is not tuple and not hasattr(a, "_fields") else a for a in args
     ]
