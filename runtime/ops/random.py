@@ -396,7 +396,7 @@ def _functional(name, default, **kw):
             raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
         r = (
             T.dropout(input, p, training)
-            if name == "dropout" and PROCESS.interceptors
+            if name == "dropout" and (PROCESS.interceptors or training.__class__ is not bool)  # which it refuses
             else _dropout(input, p, training, **kw)
         )
         return copy_(input, r) if inplace and r is not input else r
