@@ -94,27 +94,9 @@ static void widen_float16_at_once(const uint16_t *source, uint32_t *result, Py_s
 }
 #endif
 
-static void best_round_float16(const uint32_t *source, uint16_t *result, Py_ssize_t n)
-{
-#ifdef HAS_CONVERSIONS
-    if (__builtin_cpu_supports("avx2")) {
-        round_float16_at_once(source, result, n);
-        return;
-    }
-#endif
-    round_float16(source, result, n);
-}
-
-static void best_widen_float16(const uint16_t *source, uint32_t *result, Py_ssize_t n)
-{
-#ifdef HAS_CONVERSIONS
-    if (__builtin_cpu_supports("avx2")) {
-        widen_float16_at_once(source, result, n);
-        return;
-    }
-#endif
-    widen_float16(source, result, n);
-}
+/* Chosen when the module is imported. */
+static void (*best_round_float16)(const uint32_t *, uint16_t *, Py_ssize_t);
+static void (*best_widen_float16)(const uint16_t *, uint32_t *, Py_ssize_t);
 
 FOR_EACH_PROCESSOR
 static void round_bfloat16(const uint32_t *restrict source, uint16_t *restrict result, Py_ssize_t n)
@@ -184,5 +166,13 @@ static struct PyModuleDef module = {
 
 PyMODINIT_FUNC PyInit_halves(void)
 {
+    best_round_float16 = round_float16;
+    best_widen_float16 = widen_float16;
+#ifdef HAS_CONVERSIONS
+    if (__builtin_cpu_supports("avx2")) {
+        best_round_float16 = round_float16_at_once;
+        best_widen_float16 = widen_float16_at_once;
+    }
+#endif
     return PyModule_Create(&module);
 }

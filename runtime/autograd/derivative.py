@@ -15,7 +15,20 @@ from ..context import CONTEXT, PROCESS
 from ..registry import T
 from ..warn import of_runtime
 from .engine import run_backward
-from .graph import DETACHED, FREED, OpNode, Saved, SavedList, accumulator, edge, meta_of, modified, save_list, unpacked
+from .graph import (
+    DETACHED,
+    FREED,
+    OpNode,
+    Saved,
+    SavedList,
+    accumulator,
+    edge,
+    meta_of,
+    modified,
+    needs_among,
+    save_list,
+    unpacked,
+)
 from .modes import next_sequence
 
 
@@ -142,6 +155,7 @@ RUNNING = {
     "SavedList": SavedList,
     "has_others": _has_others,
     "modified": modified,
+    "needs_among": needs_among,
     "plain": direct.with_all,
     "unpacked": unpacked,
 }
@@ -196,7 +210,9 @@ class Derivative:
         return str(k) if self.list_at is None or k <= self.list_at else f"{k - 1} + n"
 
     def _backward(self, steps):
-        source = Source("backward", "node, gs, args, outs", gradient=_gradient, CONTEXT=CONTEXT)
+        source = Source(
+            "backward", "node, gs, args, outs", gradient=_gradient, CONTEXT=CONTEXT, needs_among=needs_among
+        )
         return self._formulas(source, steps).function(f"backward of {self.op.full}")
 
     def _run(self, steps):
@@ -242,7 +258,8 @@ class Derivative:
         """Add the lines that compute the gradients, over the names node, gs, args and outs."""
         source.add("needs = node.needs", "result = [None] * len(node._edges)")
         if len(self.diff) > 1:
-            source.add("if CONTEXT.restricted is not None:", "    needs = node.needs_among(CONTEXT.restricted)")
+            narrowed = f"needs_among(node, CONTEXT.restricted, {self.list_at})"
+            source.add("if CONTEXT.restricted is not None:", f"    needs = {narrowed}")
         if self.list_at is not None:
             source.add(f"n = len(result) - {len(self.diff) - 1}")
         for s, (targets, fn, read) in enumerate(steps):

@@ -41,7 +41,6 @@ class _Run:
                 self.captures.setdefault(node, []).append((nr, i))
         targets = {e[0] for e in inputs or ()}
         self.needed = None if inputs is None else _reaching(roots, targets)
-        self.nodes = ()
         self.asked = targets if accumulate else ()  # these nodes run too, as in PyTorch
         self.own = set()  # the edges whose gradient in `buffers` nobody else has
 

@@ -32,10 +32,6 @@ class _Call:
         self.needs, self._edges, self._in_meta = needs, metas, metas
         self._out_meta = [(o._shape, o.dtype, o.device) for o in outs]
 
-    def needs_among(self, nodes):
-        """Return ``needs``: the nodes of a backward pass in which tangents are computed say nothing about them."""
-        return self.needs
-
 
 class _Tangents:
     """The tangents of a call's differentiable arguments at one level, one for each slot of its derivative.

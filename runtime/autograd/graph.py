@@ -564,25 +564,6 @@ class OpNode(Node):
         """Add the gradient of a view to the gradient of its base, in place."""
         strided_view(base, *self.op.geometry(base, *self.saved[1:])).add_(g)
 
-    def needs_among(self, nodes):
-        """Return which arguments need a gradient in a backward pass that runs only the given nodes.
-
-        A node that another one contains is none of them, and its edges say nothing.
-        """
-        if self not in nodes:
-            return self.needs
-        at, edges = self.op.compiled_derivative.list_at, self._edges
-        edges = edges if self.places is None else [edges[i] for i in self.places]
-        length = len(edges) - len(self.needs) + 1
-        found = []
-        for k, needed in enumerate(self.needs):
-            start = k if at is None or k <= at else k - 1 + length
-            found.append(
-                needed
-                and any(e is not None and e[0] in nodes for e in edges[start : start + (length if k == at else 1)])
-            )
-        return found
-
     @property
     def next_functions(self):
         """The nodes that receive this node's gradients, each with an output number.
@@ -656,6 +637,23 @@ class OpNode(Node):
             self.saved = (*self.saved[:i], v, *self.saved[i + 1 :])
             self.versions = (*self.versions[:i], None, *self.versions[i + 1 :])
         return v
+
+
+def needs_among(node, nodes, list_at):
+    """Return which arguments need a gradient in a backward pass that runs only the given nodes.
+
+    A node that another one contains, or that stands for a call whose tangent is computed, is none of them, and its
+    edges say nothing. list_at: which differentiable argument is a list, with an edge for each tensor, or None.
+    """
+    if node not in nodes:
+        return node.needs
+    edges = node._edges if node.places is None else [node._edges[i] for i in node.places]
+    length, found = len(edges) - len(node.needs) + 1, []
+    for k, needed in enumerate(node.needs):
+        start = k if list_at is None or k <= list_at else k - 1 + length
+        its = edges[start : start + (length if k == list_at else 1)]
+        found.append(needed and any(e is not None and e[0] in nodes for e in its))
+    return found
 
 
 class SavedList(list):

@@ -5,7 +5,7 @@ outcomes(torch, sample)  the same for either torch: {variant: outcome}
 """
 
 import numpy as np
-from samples import DTYPES, LARGEST, attempt, decode, encode, infos, resolve, tensors
+from samples import DTYPES, as_data, attempt, decode, infos, resolve, tensors
 
 SAMPLES = 2  # of each OpInfo
 CRASHING = "lu_unpack", "native_batch_norm"  # the real torch reads beyond its memory there
@@ -106,12 +106,6 @@ def refused(name, folder):
             continue
         torch.manual_seed(0)
         for s in list(info.sample_inputs("cpu", dtype))[:SAMPLES]:
-            args = (s.input, *s.args)
-            if sum(t.numel() for t in tensors(torch, [args, s.kwargs])) > LARGEST:
-                continue
-            try:
-                sample = {"name": name, "args": encode(torch, args), "kwargs": encode(torch, s.kwargs)}
-            except TypeError:
-                continue
-            result.append((sample, outcomes(torch, sample)))
+            if (sample := as_data(torch, name, s)) is not None:
+                result.append((sample, outcomes(torch, sample)))
     return result

@@ -256,6 +256,17 @@ def chosen(info, dtype, requires_grad, pick):
     return few + [s.noncontiguous() for s in few[:2]]
 
 
+def as_data(torch, name, s):
+    """A sample of an OpInfo as plain data, or None where it is too large, or holds a function or a sparse tensor."""
+    args = (s.input, *s.args)
+    if sum(t.numel() for t in tensors(torch, [args, s.kwargs])) > LARGEST:
+        return None
+    try:
+        return {"name": name, "args": encode(torch, args), "kwargs": encode(torch, s.kwargs)}
+    except TypeError:
+        return None
+
+
 def samples(name, folder):
     import torch
     from run_cases import plain
@@ -269,13 +280,8 @@ def samples(name, folder):
             requires_grad = info.supports_autograd and dtype in info.supported_backward_dtypes("cpu")
             pick = random.Random(f"{name} {info.variant_test_name} {dtype}")
             for at, s in enumerate(chosen(info, dtype, requires_grad, pick)):
-                args = (s.input, *s.args)
-                if sum(t.numel() for t in tensors(torch, [args, s.kwargs])) > LARGEST:
+                if (sample := as_data(torch, name, s)) is None:
                     continue
-                try:
-                    sample = {"name": name, "args": encode(torch, args), "kwargs": encode(torch, s.kwargs)}
-                except TypeError:
-                    continue  # a function, a sparse tensor
                 inplace = (
                     info.inplace_variant is not None
                     and not s.broadcasts_input
@@ -292,7 +298,7 @@ def samples(name, folder):
                     "out": 0,
                 }
                 if info.supports_out and dtype is torch.float32:
-                    sample["out"] = len(list(tensors(torch, attempt(lambda: info.op(*args, **s.kwargs)))))
+                    sample["out"] = len(list(tensors(torch, attempt(lambda: info.op(s.input, *s.args, **s.kwargs)))))
                 gives = run(torch, sample, plain)
                 if gives["forward"][:1] != ("raises",) if isinstance(gives["forward"], tuple) else True:
                     result.append((sample, gives))  # else a sample for another form of the function

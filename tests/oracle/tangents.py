@@ -9,7 +9,7 @@ import random
 import warnings
 from itertools import islice
 
-from samples import LARGEST, alone, attempt, decode, encode, infos, resolve
+from samples import alone, as_data, attempt, decode, infos, resolve
 from samples import tensors as tensors_of
 
 DTYPES = {"float64": 5, "complex128": 2}  # samples of each
@@ -71,13 +71,9 @@ def tangents(name, folder):
             )
             inputs = inputs[: count - 2] + pick.sample(inputs[count - 2 :], min(2, len(inputs[count - 2 :])))
             for s in inputs + [s.noncontiguous() for s in inputs[:1]]:
-                args = (s.input, *s.args)
-                if sum(t.numel() for t in tensors_of(torch, [args, s.kwargs])) > LARGEST:
+                if (sample := as_data(torch, name, s)) is None:
                     continue
-                try:
-                    sample = {"name": name, "args": encode(torch, args), "kwargs": encode(torch, s.kwargs)}
-                except TypeError:
-                    continue  # a function, a sparse tensor
+                args = (s.input, *s.args)
                 sample["inplace"] = (
                     info.inplace_variant is not None
                     and not s.broadcasts_input

@@ -63,14 +63,14 @@ def _ungrouped(x, groups):
 
 
 def forward(x, w, stride, padding, dilation, groups):
-    if _alone(w.shape, groups) and depthwise is not None and x.dtype.char in "fd":
+    if _is_compiled(w.shape, groups, x.dtype):
         return _sums(x, w, stride, padding, dilation)
     cols, (n, *size) = _columns(x, w.shape[2:], stride, padding, dilation, groups)
     return _channels(matmul(w.reshape(groups, w.shape[0] // groups, -1), cols), n, size)
 
 
 def transposed(x, w, stride, padding, dilation, size, groups):
-    if _alone(w.shape, groups) and depthwise is not None and x.dtype.char in "fd":
+    if _is_compiled(w.shape, groups, x.dtype):
         return _sums_back(x, w, stride, padding, dilation, size, groups)
     n, kernel = x.shape[0], w.shape[2:]
     k = len(kernel)
@@ -106,7 +106,7 @@ def _long_columns(x, kernel, padding, dilation, groups):
 
 
 def for_weight(x, g, kernel, stride, padding, dilation, groups):
-    if _alone((groups, x.shape[1] // groups, *kernel), groups) and depthwise is not None and x.dtype.char in "fd":
+    if _is_compiled((groups, x.shape[1] // groups, *kernel), groups, x.dtype):
         return _dots(x, g, kernel, stride, padding, dilation)
     out = [n + 2 * p - d * (k - 1) for n, k, p, d in zip(x.shape[2:], kernel, padding, dilation)]
     if (
@@ -126,11 +126,10 @@ def for_weight(x, g, kernel, stride, padding, dilation, groups):
 
 
 # ------------------------------------------------------------------------- one input channel in each group, compiled
-def _alone(weight, groups):
-    """Whether the groups of a convolution with a weight of this shape have one input channel each, and it has one or
-    two dimensions.
-    """
-    return weight[1] == 1 and groups > 1 and 3 <= len(weight) <= 4
+def _is_compiled(weight, groups, dtype):
+    """Whether depthwise.c has the convolution with a weight of this shape: one input channel in each group."""
+    alone = weight[1] == 1 and groups > 1 and 3 <= len(weight) <= 4
+    return alone and depthwise is not None and dtype.char in "fd"
 
 
 def _in_two(sizes, default):
@@ -344,17 +343,13 @@ legacy(
 ALONE = "Conv2D and its gradients are 4 to 80 times slower where a group has one input channel"
 
 
-def _some(x, w):
-    return depthwise is not None and 0 not in x._shape and 0 not in w
-
-
 numpy(
     "convolution",
     ALONE,
     convolution,
     dtypes="f32",
     when=lambda x, w, bias, stride, padding, dilation, transposed, extra, groups: (
-        _alone(w._shape, groups) and _some(x, w._shape)
+        _is_compiled(w._shape, groups, x.dtype.np) and 0 not in x._shape and 0 not in w._shape
     ),
 )
 numpy(
@@ -363,6 +358,8 @@ numpy(
     for_weight,
     dtypes="f32",
     when=lambda x, g, kernel, stride, padding, dilation, groups: (
-        groups == x._shape[1] and _alone((groups, 1, *kernel), groups) and _some(x, g._shape)
+        _is_compiled((groups, x._shape[1] // groups, *kernel), groups, x.dtype.np)
+        and 0 not in x._shape
+        and 0 not in g._shape
     ),
 )

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 
 from ....runtime import pyboost
-from ....runtime.ops.pooling import pooled, window_bounds
+from ....runtime.ops.pooling import pooled
 from ... import thresholds
 from ...host import alias
 from ..arrays import reversed_taps, weighted_sums
@@ -125,6 +125,12 @@ def adaptive_max_pool(x, size):
     return x, index
 
 
+def _bounds(n, count):
+    """Return where each of `count` windows that divide n elements starts and where it ends."""
+    i = np.arange(count)
+    return i * n // max(count, 1), -(-(i + 1) * n // max(count, 1))
+
+
 def _windows(x, d, count):
     """Return x with dimension d split in two: the windows that cover it evenly, and the elements of each.
 
@@ -133,7 +139,7 @@ def _windows(x, d, count):
     n = x.shape[d]
     if n % count == 0:
         return x.reshape(*x.shape[:d], count, n // count, *x.shape[d + 1 :])
-    start, stop = np.arange(count) * n // count, -(-np.arange(1, count + 1) * n // count)
+    start, stop = _bounds(n, count)
     return x.take(np.minimum(start[:, None] + np.arange((stop - start).max()), stop[:, None] - 1), d)
 
 
@@ -143,7 +149,7 @@ ADAPTIVE = "PyTorch's AdaptiveAvgPool2D is one kernel with its gradient, MindSpo
 
 def _adaptive_taps(n, count, dtype):
     """Return (positions, weights), both (taps, count), of the averages of `count` windows that divide n elements."""
-    start, stop = np.arange(count) * n // max(count, 1), -(-np.arange(1, count + 1) * n // max(count, 1))
+    start, stop = _bounds(n, count)
     at = start + np.arange((stop - start).max(initial=0))[:, None]
     there = at < stop
     return np.where(there, at, n), (there / (stop - start)).astype(dtype)
@@ -156,7 +162,7 @@ def adaptive_averages(x, size):
         if count * count <= n:  # fewer windows than elements in each of them
             parts = [
                 x[(*[slice(None)] * axis, slice(a, b))].mean(axis, x.dtype, keepdims=True)
-                for a, b in window_bounds(n, count)
+                for a, b in zip(*_bounds(n, count))
             ]
             x = np.concatenate(parts, axis) if parts else x[(*[slice(None)] * axis, slice(0))]
         else:
